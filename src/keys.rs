@@ -1,0 +1,246 @@
+//! Every Redis key: its pattern, its type, who writes it and how long it lives.
+//!
+//! | key | type | written by | lives |
+//! | --- | --- | --- | --- |
+//! | `hero:job:{id}` | hash | create, turn, every transition, foreign clients and actors | retention after its end |
+//! | `hero:q:work:type:{t}[:group:{g}[:inst:{i}]][:prio:{0,1,2}]` | list | create, start, turn, promote, reap; foreign clients | while not empty |
+//! | `hero:q:ctl:type:{t}[:group:{g}:inst:{i}]` | list | stop; foreign clients | 60 s |
+//! | `hero:q:reply:{id}` | list | turn, stop; foreign actors | 5 min |
+//! | `hero:stop_queue:{worker}` | list | stop, for a job that a foreign worker runs | 60 s |
+//! | `hero:q:scheduled` | zset by ms | create, start, turn | an entry until it is due |
+//! | `hero:q:leases` | zset by ms | create, turn, renew | an entry until the job leaves its actor |
+//! | `hero:q:unwritten` | zset by ms | turn: ids whose hash is not there yet | an entry 5 s |
+//! | `hero:meta:actor:inst:{t}:{g}:{i}` | string | the actor | 15 s |
+//! | `hero:meta:actors` · `hero:meta:queues` | set | actors · whoever pushes | swept by the pruner |
+//! | `hero:meta:queue:stats:{t}` | hash | every transition | for ever, one per script type |
+//! | `hero:events` | stream | every transition | about 200,000 entries |
+//! | `hero:log:{id}` | stream | the actor | as long as its job |
+//! | `hero:index:{yyyymmddhh}` | list | create | trimmed by the pruner |
+//! | `hero:idem:{sha256}` | hash | create | 24 h |
+//! | `hero:bell:{ctx}:{t}` · `hero:inbox:{server}` | channel | whoever pushes · turn, stop | hints only |
+//!
+//! Standalone, context N is database N and keys have no prefix; in Redis Cluster every key of context N begins with the
+//! hash tag `{ctx:N}:`. Channels always name their context, because pub/sub ignores databases.
+
+use crate::model::{ContextId, JobId, Name, Priority, Queue, ScriptType, Target, Timestamp};
+
+/// The keys of one context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keys {
+    context: ContextId,
+    prefix: String,
+}
+
+impl Keys {
+    /// Keys without a prefix, for a context that has a database of its own.
+    pub fn standalone(context: ContextId) -> Self {
+        Self { context, prefix: String::new() }
+    }
+
+    /// Keys that share the hash tag of their context, for Redis Cluster.
+    pub fn clustered(context: ContextId) -> Self {
+        Self { context, prefix: format!("{{ctx:{context}}}:") }
+    }
+
+    /// The context whose keys these are.
+    pub fn context(&self) -> ContextId {
+        self.context
+    }
+
+    /// What every key of the context begins with. Scripts build the keys of jobs they meet from it.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    fn key(&self, rest: std::fmt::Arguments<'_>) -> String {
+        format!("{}hero:{rest}", self.prefix)
+    }
+
+    /// The hash of a job.
+    pub fn job(&self, id: &JobId) -> String {
+        self.key(format_args!("job:{id}"))
+    }
+
+    /// The work queue of a script type, target and priority.
+    pub fn work(&self, queue: &Queue) -> String {
+        self.work_at(
+            &queue.script_type,
+            &queue.target,
+            match queue.priority {
+                Priority::Urgent => ":prio:0",
+                Priority::Normal => "",
+                Priority::Low => ":prio:2",
+            },
+        )
+    }
+
+    /// The second name of a work queue of normal priority, which only foreign clients use.
+    pub fn work_prio_1(&self, script_type: &ScriptType, target: &Target) -> String {
+        self.work_at(script_type, target, ":prio:1")
+    }
+
+    fn work_at(&self, script_type: &ScriptType, target: &Target, suffix: &str) -> String {
+        match target {
+            Target::Type => self.key(format_args!("q:work:type:{script_type}{suffix}")),
+            Target::Group(group) => self.key(format_args!("q:work:type:{script_type}:group:{group}{suffix}")),
+            Target::Instance(group, instance) => self.key(format_args!("q:work:type:{script_type}:group:{group}:inst:{instance}{suffix}")),
+        }
+    }
+
+    /// The work queue that a key names, if it is one.
+    pub fn parse_work(&self, key: &str) -> Option<Queue> {
+        let rest = key.strip_prefix(&self.prefix)?.strip_prefix("hero:q:work:type:")?;
+        let mut parts = rest.split(':');
+        let script_type = parts.next()?.parse().ok()?;
+        let mut queue = Queue { script_type, target: Target::Type, priority: Priority::Normal };
+        while let (Some(word), Some(value)) = (parts.next(), parts.next()) {
+            match (word, &queue.target) {
+                ("group", Target::Type) => queue.target = Target::Group(value.parse().ok()?),
+                ("inst", Target::Group(group)) => queue.target = Target::Instance(group.clone(), value.parse().ok()?),
+                ("prio", _) => queue.priority = value.parse::<u8>().ok()?.try_into().ok()?,
+                _ => return None,
+            }
+        }
+        Some(queue)
+    }
+
+    /// Stop requests for all actors of a script type.
+    pub fn control(&self, script_type: &ScriptType) -> String {
+        self.key(format_args!("q:ctl:type:{script_type}"))
+    }
+
+    /// Stop requests for one actor.
+    pub fn control_instance(&self, script_type: &ScriptType, group: &Name, instance: u32) -> String {
+        self.key(format_args!("q:ctl:type:{script_type}:group:{group}:inst:{instance}"))
+    }
+
+    /// The result of a job, for clients that block on it.
+    pub fn reply(&self, id: &JobId) -> String {
+        self.key(format_args!("q:reply:{id}"))
+    }
+
+    /// Delayed jobs and waiting retries, by due time.
+    pub fn scheduled(&self) -> String {
+        self.key(format_args!("q:scheduled"))
+    }
+
+    /// Running jobs, by the time their lease is over.
+    pub fn leases(&self) -> String {
+        self.key(format_args!("q:leases"))
+    }
+
+    /// Ids that came before their hash, by the time to look again; the member also names the queue.
+    pub fn unwritten(&self) -> String {
+        self.key(format_args!("q:unwritten"))
+    }
+
+    /// What a live actor says of itself.
+    pub fn presence(&self, script_type: &ScriptType, group: &Name, instance: u32) -> String {
+        self.key(format_args!("meta:actor:inst:{script_type}:{group}:{instance}"))
+    }
+
+    /// What the keys of all presences look like, for SCAN.
+    pub fn presence_pattern(&self) -> String {
+        self.key(format_args!("meta:actor:inst:*"))
+    }
+
+    /// The actor that a presence key names, if it is one.
+    pub fn parse_presence(&self, key: &str) -> Option<(ScriptType, Name, u32)> {
+        let rest = key.strip_prefix(&self.prefix)?.strip_prefix("hero:meta:actor:inst:")?;
+        let mut parts = rest.split(':');
+        let actor = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        parts.next().is_none().then_some(actor)
+    }
+
+    /// The presence keys of actors that were seen.
+    pub fn actors(&self) -> String {
+        self.key(format_args!("meta:actors"))
+    }
+
+    /// The work queues that were used.
+    pub fn queues(&self) -> String {
+        self.key(format_args!("meta:queues"))
+    }
+
+    /// Counters of a script type.
+    pub fn stats(&self, script_type: &ScriptType) -> String {
+        self.key(format_args!("meta:queue:stats:{script_type}"))
+    }
+
+    /// Every state change.
+    pub fn events(&self) -> String {
+        self.key(format_args!("events"))
+    }
+
+    /// The log lines of a job.
+    pub fn log(&self, id: &JobId) -> String {
+        self.key(format_args!("log:{id}"))
+    }
+
+    /// The jobs created in one hour, in order.
+    pub fn index(&self, time: Timestamp) -> String {
+        self.index_of_hour(&time.hour())
+    }
+
+    /// The jobs created in the hour `yyyymmddhh`.
+    pub fn index_of_hour(&self, hour: &str) -> String {
+        self.key(format_args!("index:{hour}"))
+    }
+
+    /// What the keys of all hours look like, for SCAN.
+    pub fn index_pattern(&self) -> String {
+        self.key(format_args!("index:*"))
+    }
+
+    /// The hour that an index key names.
+    pub fn parse_index<'k>(&self, key: &'k str) -> Option<&'k str> {
+        let hour = key.strip_prefix(&*self.prefix)?.strip_prefix("hero:index:")?;
+        (hour.len() == 10 && hour.bytes().all(|byte| byte.is_ascii_digit())).then_some(hour)
+    }
+
+    /// The job that an idempotency key stands for; `digest` is the SHA-256 of caller and key.
+    pub fn idempotency(&self, digest: &str) -> String {
+        self.key(format_args!("idem:{digest}"))
+    }
+
+    /// The channel that says that work of a type arrived.
+    pub fn bell(&self, script_type: &ScriptType) -> String {
+        format!("hero:bell:{}:{script_type}", self.context)
+    }
+
+    /// What all channels of replies begin with; a server's id follows.
+    pub fn inbox_prefix() -> &'static str {
+        "hero:inbox:"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_those_of_the_source_documents() {
+        let keys = Keys::standalone(ContextId(0));
+        let (sal, io) = (ScriptType::sal(), "io".parse::<Name>().unwrap());
+        let queue = |target, priority| Queue { script_type: sal.clone(), target, priority };
+        assert_eq!(keys.work(&queue(Target::Type, Priority::Normal)), "hero:q:work:type:sal");
+        assert_eq!(keys.work(&queue(Target::Group(io.clone()), Priority::Urgent)), "hero:q:work:type:sal:group:io:prio:0");
+        assert_eq!(keys.work(&queue(Target::Instance(io.clone(), 3), Priority::Normal)), "hero:q:work:type:sal:group:io:inst:3");
+        assert_eq!(keys.control(&sal), "hero:q:ctl:type:sal");
+        assert_eq!(keys.presence(&sal, &io, 3), "hero:meta:actor:inst:sal:io:3");
+        assert_eq!(Keys::clustered(ContextId(7)).scheduled(), "{ctx:7}:hero:q:scheduled");
+    }
+
+    #[test]
+    fn a_work_key_is_read_back() {
+        for keys in [Keys::standalone(ContextId(0)), Keys::clustered(ContextId(7))] {
+            for target in [Target::Type, Target::Group("io".parse().unwrap()), Target::Instance("io".parse().unwrap(), 3)] {
+                for priority in [Priority::Urgent, Priority::Normal, Priority::Low] {
+                    let queue = Queue { script_type: ScriptType::sal(), target: target.clone(), priority };
+                    assert_eq!(keys.parse_work(&keys.work(&queue)), Some(queue));
+                }
+            }
+            assert_eq!(keys.parse_work("hero:job:x"), None);
+        }
+    }
+}

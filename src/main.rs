@@ -1,0 +1,3 @@
+//! The `hero` program.
+
+fn main() {}

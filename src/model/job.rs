@@ -1,0 +1,188 @@
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{ContextId, JobError, JobId, Name, Priority, ScriptType, Seconds, Status, Timestamp};
+
+/// What an attempt used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Usage {
+    /// Script operations.
+    pub operations: u64,
+    /// The most memory the script held at once, in bytes.
+    pub peak_memory: u64,
+    /// How long the script ran, in milliseconds.
+    pub run_ms: u64,
+}
+
+/// How far a running script says it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Progress {
+    /// A number of the script's choice, usually percent.
+    pub value: f64,
+    /// What it is doing.
+    #[serde(default)]
+    pub text: String,
+}
+
+/// The result of a finished job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JobResult {
+    /// The job.
+    pub job_id: JobId,
+    /// Always `finished`: a job that ended badly is a JSON-RPC error.
+    pub status: Status,
+    /// The output, exactly as stored in Redis.
+    pub output: String,
+    /// The output as JSON, where the engine gave a structured value (always for Rhai).
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "present")]
+    #[schemars(with = "Value")]
+    pub value: Option<Value>,
+    /// The number of the attempt that finished, from 1.
+    pub attempt: u32,
+    /// When that attempt began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub started_at: Option<Timestamp>,
+    /// When the job ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub finished_at: Option<Timestamp>,
+    /// What that attempt used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Usage")]
+    pub usage: Option<Usage>,
+}
+
+/// Keeps `null` (the script returned nothing) apart from absent (the engine gives no value).
+mod present {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::Value;
+
+    pub(super) fn serialize<S: Serializer>(value: &Option<Value>, serializer: S) -> Result<S::Ok, S::Error> {
+        value.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+        Value::deserialize(deserializer).map(Some)
+    }
+}
+
+/// Everything that is known of a job. What was never set is left out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Job {
+    /// The job's id.
+    pub job_id: JobId,
+    /// Where it is in its life.
+    pub status: Status,
+    /// The name its creator gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub name: Option<String>,
+    /// Labels its creator gave it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// The context it belongs to.
+    pub context_id: ContextId,
+    /// Who created it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub caller_id: Option<String>,
+    /// Which kind of actor runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ScriptType")]
+    pub script_type: Option<ScriptType>,
+    /// The script.
+    pub script: String,
+    /// What the script sees as `args`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    pub args: Option<Value>,
+    /// Only actors of this group run it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Name")]
+    pub group: Option<Name>,
+    /// Only this actor of the group runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub instance: Option<u32>,
+    /// The worker a client of the dispatcher protocol named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub worker_id: Option<String>,
+    /// 0 urgent, 1 normal, 2 low.
+    pub priority: Priority,
+    /// The most seconds one attempt may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Seconds")]
+    pub timeout: Option<Seconds>,
+    /// Extra attempts after an error or a timeout.
+    pub retries: u32,
+    /// Whether it may run beside other jobs of its actor.
+    pub concurrent: bool,
+    /// The names of its environment variables; the values are shown as `***`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env_vars: BTreeMap<String, String>,
+    /// Not before this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub run_at: Option<Timestamp>,
+    /// Where its log file is, below the log directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub log_path: Option<String>,
+    /// An identifier of the client's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub client_rpc_id: Option<String>,
+    /// How many attempts have begun.
+    pub attempt: u32,
+    /// How often an engine or actor died under it.
+    pub crashes: u32,
+    /// The actor that runs it or ran it last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub actor: Option<String>,
+    /// When it was created.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub created_at: Option<Timestamp>,
+    /// When it last changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub updated_at: Option<Timestamp>,
+    /// When it was last put into a queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub queued_at: Option<Timestamp>,
+    /// When its last attempt began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub finished_at: Option<Timestamp>,
+    /// When somebody asked to stop it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub stop_requested_at: Option<Timestamp>,
+    /// How far its script says it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Progress")]
+    pub progress: Option<Progress>,
+    /// The output of a finished job, exactly as stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub output: Option<String>,
+    /// Why it ended badly, or why its last attempt did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "JobError")]
+    pub error: Option<JobError>,
+    /// What its last attempt used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Usage")]
+    pub usage: Option<Usage>,
+}

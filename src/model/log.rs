@@ -1,0 +1,51 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Timestamp;
+
+/// How serious a log line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum LogLevel {
+    /// `debug(…)` of a script.
+    Debug,
+    /// `print(…)` and `log_info(…)`.
+    Info,
+    /// `log_warn(…)`.
+    Warn,
+    /// `log_error(…)`.
+    Error,
+}
+
+impl LogLevel {
+    /// The word in Redis, in files and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+
+    /// The level a stored word names; anything unknown is `info`.
+    pub fn parse(word: &str) -> Self {
+        [Self::Debug, Self::Warn, Self::Error].into_iter().find(|level| level.as_str() == word).unwrap_or(Self::Info)
+    }
+}
+
+/// One line that a job logged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LogLine {
+    /// Where to go on reading after this line.
+    pub cursor: String,
+    /// When it was logged; absent in lines of foreign log files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub time: Option<Timestamp>,
+    /// How serious it is.
+    pub level: LogLevel,
+    /// What was logged.
+    pub text: String,
+}

@@ -1,0 +1,27 @@
+//! Plain data: what a job, an event and an actor are. No I/O happens here.
+
+mod actor;
+mod event;
+mod id;
+mod job;
+mod log;
+mod outcome;
+mod queue;
+mod retry;
+mod script_type;
+mod spec;
+mod state;
+mod time;
+
+pub use actor::{Actor, Presence};
+pub use event::JobEvent;
+pub use id::{ContextId, InvalidId, JobId, Name, ServerId};
+pub use job::{Job, JobResult, Progress, Usage};
+pub use log::{LogLevel, LogLine};
+pub use outcome::{ErrorKind, JobError, Limit, Output, OutputFormat};
+pub use queue::{Priority, Queue, QueueInfo, Target};
+pub use retry::Backoff;
+pub use script_type::ScriptType;
+pub use spec::JobSpec;
+pub use state::{Event, Illegal, Next, Status};
+pub use time::{InvalidTime, Seconds, Timestamp};

@@ -1,0 +1,161 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why a job ended badly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum ErrorKind {
+    /// The script is wrong or threw an error.
+    Script,
+    /// An attempt ran longer than `timeout`.
+    Timeout,
+    /// A client stopped it.
+    Stopped,
+    /// The script hit a limit of its engine.
+    Limit,
+    /// Its engine or its actor died, three times.
+    Crashed,
+    /// A job it waited for ended badly.
+    Prerequisite,
+    /// It can't be run here as it stands: a bad field, or an engine that does not start.
+    Unavailable,
+}
+
+impl ErrorKind {
+    /// The word in Redis and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Script => "script",
+            Self::Timeout => "timeout",
+            Self::Stopped => "stopped",
+            Self::Limit => "limit",
+            Self::Crashed => "crashed",
+            Self::Prerequisite => "prerequisite",
+            Self::Unavailable => "unavailable",
+        }
+    }
+
+    /// The kind of a job in error: the stored word, or what a foreign actor's bare error text says.
+    pub fn parse(word: Option<&str>, error: &str) -> Self {
+        match (word, error) {
+            (Some("timeout"), _) | (None, "timeout") => Self::Timeout,
+            (Some("stopped"), _) | (None, "stopped" | "stopped_by_request") => Self::Stopped,
+            (Some("limit"), _) => Self::Limit,
+            (Some("crashed"), _) => Self::Crashed,
+            (Some("prerequisite"), _) => Self::Prerequisite,
+            (Some("unavailable"), _) => Self::Unavailable,
+            _ => Self::Script,
+        }
+    }
+}
+
+/// The limit that a script of kind `limit` hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Limit {
+    /// Too many operations.
+    Operations,
+    /// Too much memory, or one value too large.
+    Memory,
+    /// Too much log.
+    Log,
+    /// The result is too large or too deep.
+    Result,
+    /// The script itself is too large.
+    Source,
+}
+
+impl Limit {
+    /// The word in Redis and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Operations => "operations",
+            Self::Memory => "memory",
+            Self::Log => "log",
+            Self::Result => "result",
+            Self::Source => "source",
+        }
+    }
+
+    /// The limit a stored word names.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Operations, Self::Memory, Self::Log, Self::Result, Self::Source].into_iter().find(|limit| limit.as_str() == word)
+    }
+}
+
+/// How and where a job went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JobError {
+    /// What kind of failure it is.
+    pub kind: ErrorKind,
+    /// What happened, in words.
+    pub message: String,
+    /// The line of the script, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub line: Option<u32>,
+    /// The column of the script, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub column: Option<u32>,
+    /// The script functions that were running, innermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<String>,
+    /// The limit that was hit, for kind `limit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Limit")]
+    pub limit: Option<Limit>,
+}
+
+impl JobError {
+    /// An error without a place.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), line: None, column: None, stack: Vec::new(), limit: None }
+    }
+}
+
+/// How an output's text relates to the value the script returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutputFormat {
+    /// The script returned nothing; the text is empty.
+    Empty,
+    /// The script returned this text.
+    Text,
+    /// The text is the JSON of what the script returned.
+    Json,
+}
+
+impl OutputFormat {
+    /// The word in Redis.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// What a script returned: a text, and how to read it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// The text that is stored and replied.
+    pub text: String,
+    /// How it relates to the value.
+    pub format: OutputFormat,
+}
+
+impl Output {
+    /// The value the script returned, if `format` (the stored word) says that there is one.
+    pub fn value(text: &str, format: Option<&str>) -> Option<serde_json::Value> {
+        match format? {
+            "empty" => Some(serde_json::Value::Null),
+            "text" => Some(text.into()),
+            "json" => serde_json::from_str(text).ok(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use super::{Name, ScriptType};
+
+/// How soon a job is taken: 0 urgent, 1 normal, 2 low.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(into = "u8", try_from = "u8")]
+pub enum Priority {
+    /// 0: before everything else.
+    Urgent,
+    /// 1: in turn.
+    #[default]
+    Normal,
+    /// 2: when nothing else waits.
+    Low,
+}
+
+impl From<Priority> for u8 {
+    fn from(priority: Priority) -> Self {
+        match priority {
+            Priority::Urgent => 0,
+            Priority::Normal => 1,
+            Priority::Low => 2,
+        }
+    }
+}
+
+impl TryFrom<u8> for Priority {
+    type Error = &'static str;
+
+    fn try_from(number: u8) -> Result<Self, Self::Error> {
+        match number {
+            0 => Ok(Self::Urgent),
+            1 => Ok(Self::Normal),
+            2 => Ok(Self::Low),
+            _ => Err("a priority is 0 (urgent), 1 (normal) or 2 (low)"),
+        }
+    }
+}
+
+impl JsonSchema for Priority {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Priority".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": 0, "maximum": 2 })
+    }
+}
+
+/// Which actors may take a job.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// Any actor of the script type.
+    Type,
+    /// Any actor of the group.
+    Group(Name),
+    /// One actor.
+    Instance(Name, u32),
+}
+
+/// A work queue: script type, target and priority. [`crate::keys`] gives its key.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Queue {
+    /// The script type of its jobs.
+    pub script_type: ScriptType,
+    /// Who takes from it.
+    pub target: Target,
+    /// Its priority; normal has no suffix.
+    pub priority: Priority,
+}
+
+/// One work queue as `list_queues` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QueueInfo {
+    /// The Redis key of the queue.
+    pub name: String,
+    /// The script type of its jobs.
+    pub script_type: ScriptType,
+    /// Only actors of this group take from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Name")]
+    pub group: Option<Name>,
+    /// Only this actor of the group takes from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub instance: Option<u32>,
+    /// 0 urgent, 1 normal, 2 low.
+    pub priority: Priority,
+    /// How many jobs wait in it.
+    pub depth: u64,
+    /// How many live actors take from it.
+    pub actors: u32,
+}

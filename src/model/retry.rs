@@ -1,0 +1,40 @@
+use std::time::Duration;
+
+/// How long a failed job waits for its next attempt: doubling from `first` to `longest`, give or take a quarter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Backoff {
+    /// The wait after the first failure.
+    pub first: Duration,
+    /// No wait is longer.
+    pub longest: Duration,
+}
+
+impl Backoff {
+    /// No wait is longer than this.
+    pub const LONGEST: Duration = Duration::from_secs(300);
+
+    /// A backoff that starts with `first`.
+    pub fn starting_with(first: Duration) -> Self {
+        Self { first, longest: Self::LONGEST.max(first) }
+    }
+
+    /// The wait after attempt number `attempt` (the first is 1); `chance` is from 0 to 1.
+    pub fn wait(&self, attempt: u32, chance: f64) -> Duration {
+        let doubled = self.first.saturating_mul(1 << attempt.saturating_sub(1).min(20));
+        doubled.min(self.longest).mul_f64(0.75 + 0.5 * chance.clamp(0.0, 1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_the_longest() {
+        let backoff = Backoff::starting_with(Duration::from_secs(1));
+        let waits: Vec<u64> = (1..=12).map(|attempt| backoff.wait(attempt, 0.5).as_secs()).collect();
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
+        assert_eq!(backoff.wait(3, 0.0), Duration::from_secs(3));
+        assert_eq!(backoff.wait(u32::MAX, 1.0), Duration::from_secs(375));
+    }
+}

@@ -1,0 +1,108 @@
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{ContextId, JobId, Name, Priority, ScriptType, Seconds, Timestamp};
+
+/// What a job is to be. Only `script` is needed.
+///
+/// The order of the fields is the order of positional parameters.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobSpec {
+    /// The script to run.
+    pub script: String,
+    /// Which kind of actor runs it: `osis`, `sal`, or a configured type.
+    #[serde(default)]
+    pub script_type: ScriptType,
+    /// What the script sees as `args`: any JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    pub args: Option<Value>,
+    /// The context it belongs to.
+    #[serde(default)]
+    pub context_id: ContextId,
+    /// Who creates it; the session's identity by default, else `anonymous`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub caller_id: Option<String>,
+    /// Only actors of this group may run it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Name")]
+    pub group: Option<Name>,
+    /// Only this actor may run it; without a group that of the group `default`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub instance: Option<u32>,
+    /// 0 urgent, 1 normal, 2 low.
+    #[serde(default)]
+    pub priority: Priority,
+    /// The most seconds one attempt may take. 60 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Seconds")]
+    pub timeout: Option<Seconds>,
+    /// Extra attempts after an error or a timeout.
+    #[serde(default)]
+    pub retries: u32,
+    /// Seconds before the second attempt, doubling for each further one up to 300. 1 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Seconds")]
+    pub retry_backoff: Option<Seconds>,
+    /// Whether it may run beside other jobs of its actor (`sal`).
+    #[serde(default)]
+    pub concurrent: bool,
+    /// What the script sees as `env`. The values are masked in logs and in `get_job`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env_vars: BTreeMap<String, String>,
+    /// Jobs that must finish first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prerequisites: Vec<JobId>,
+    /// The job whose child it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "JobId")]
+    pub parent_id: Option<JobId>,
+    /// The job that must end first, with all its descendants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "JobId")]
+    pub predecessor_id: Option<JobId>,
+    /// Not before this time (RFC 3339).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub run_at: Option<Timestamp>,
+    /// Where to write its log file, below the log directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub log_path: Option<String>,
+    /// The same key with the same parameters gives the same job again, for 24 hours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub idempotency_key: Option<String>,
+    /// Seconds to keep the job after its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Seconds")]
+    pub retention: Option<Seconds>,
+    /// A name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub name: Option<String>,
+    /// Labels to find it by.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// The worker of the dispatcher protocol; a number is the instance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Name")]
+    pub worker_id: Option<Name>,
+    /// Jobs that wait for this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dependents: Vec<JobId>,
+    /// An identifier of the client's own, kept as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub client_rpc_id: Option<String>,
+    /// The id the job shall have; a new one by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "JobId")]
+    pub job_id: Option<JobId>,
+}

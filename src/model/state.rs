@@ -1,0 +1,190 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where a job is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Status {
+    /// Stored, and waits for `start_job`.
+    Created,
+    /// Waits for its time: `run_at`, or the next attempt.
+    Scheduled,
+    /// Waits for other jobs to finish.
+    WaitingForPrerequisites,
+    /// In a work queue.
+    Dispatched,
+    /// An actor runs it.
+    Started,
+    /// Ended well; it has an output.
+    Finished,
+    /// Ended badly, was stopped, or ran out of time.
+    Error,
+}
+
+/// Where a started job goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Its time has not come.
+    Later,
+    /// Other jobs must finish first.
+    Blocked,
+    /// Nothing is in its way.
+    Ready,
+}
+
+impl Next {
+    /// The status a job has then.
+    pub const fn status(self) -> Status {
+        match self {
+            Self::Later => Status::Scheduled,
+            Self::Blocked => Status::WaitingForPrerequisites,
+            Self::Ready => Status::Dispatched,
+        }
+    }
+}
+
+/// What can happen to a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A client started it.
+    Started {
+        /// What its relations and its time allow.
+        next: Next,
+    },
+    /// Its time has come.
+    Due {
+        /// What its relations allow.
+        next: Next,
+    },
+    /// The last job it waited for finished.
+    PrerequisitesMet,
+    /// A job it waited for ended badly.
+    PrerequisiteFailed,
+    /// An actor took it, or took it again after its lease was over.
+    Claimed,
+    /// Its script returned.
+    Succeeded,
+    /// Its script failed or ran out of time.
+    Failed {
+        /// Whether attempts are left.
+        retry: bool,
+    },
+    /// The actor that ran it leaves and gives it back.
+    Released,
+    /// The actor that ran it died.
+    LeaseLost {
+        /// Whether that happened too often.
+        last: bool,
+    },
+    /// A client wants it stopped.
+    Stopped,
+    /// A client wants it run again.
+    Retried,
+}
+
+/// An event that the present status does not allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a {from} job cannot take the event {event:?}")]
+pub struct Illegal {
+    /// The status the job has.
+    pub from: Status,
+    /// What was to happen.
+    pub event: Event,
+}
+
+impl Status {
+    /// Every status, in the order of a job's life.
+    pub const ALL: [Self; 7] =
+        [Self::Created, Self::Scheduled, Self::WaitingForPrerequisites, Self::Dispatched, Self::Started, Self::Finished, Self::Error];
+
+    /// The life of a job: the status after `event`, or that the event is illegal now.
+    pub const fn on(self, event: Event) -> Result<Self, Illegal> {
+        use Status::{Created, Dispatched, Error, Finished, Scheduled, Started, WaitingForPrerequisites};
+        Ok(match (self, event) {
+            (Created, Event::Started { next }) | (Scheduled, Event::Due { next }) => next.status(),
+            (WaitingForPrerequisites, Event::PrerequisitesMet) | (Error | Finished, Event::Retried) => Dispatched,
+            (WaitingForPrerequisites, Event::PrerequisiteFailed) => Error,
+            (Dispatched, Event::Claimed) => Started,
+            (Started, Event::Succeeded) => Finished,
+            (Started, Event::Failed { retry: true }) => Scheduled,
+            (Started, Event::Failed { retry: false }) => Error,
+            (Started, Event::Released | Event::LeaseLost { last: false }) => Dispatched, // The actor left; the job did not.
+            (Started, Event::LeaseLost { last: true }) => Error,
+            (from, Event::Stopped) if !from.is_final() => Error,
+            (from, event) => return Err(Illegal { from, event }),
+        })
+    }
+
+    /// Whether the job has ended.
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Finished | Self::Error)
+    }
+
+    /// The word in Redis and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Scheduled => "scheduled",
+            Self::WaitingForPrerequisites => "waiting_for_prerequisites",
+            Self::Dispatched => "dispatched",
+            Self::Started => "started",
+            Self::Finished => "finished",
+            Self::Error => "error",
+        }
+    }
+
+    /// The status a hash names. A hash without one counts as dispatched; an unknown word is `None`.
+    pub fn parse(word: Option<&str>) -> Option<Self> {
+        match word {
+            None | Some("") => Some(Self::Dispatched),
+            Some(word) => Self::ALL.into_iter().find(|status| status.as_str() == word),
+        }
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl std::str::FromStr for Status {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|status| status.as_str() == word)
+            .ok_or_else(|| format!("{word:?} is not a status (one of {})", Self::ALL.map(Self::as_str).join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_a_retry_leaves_a_final_status() {
+        for from in [Status::Finished, Status::Error] {
+            for event in [Event::Claimed, Event::Stopped, Event::Succeeded, Event::Released, Event::PrerequisitesMet] {
+                assert_eq!(from.on(event), Err(Illegal { from, event }));
+            }
+            assert_eq!(from.on(Event::Retried), Ok(Status::Dispatched));
+        }
+    }
+
+    #[test]
+    fn every_status_that_is_not_final_can_be_stopped() {
+        for from in Status::ALL.into_iter().filter(|status| !status.is_final()) {
+            assert_eq!(from.on(Event::Stopped), Ok(Status::Error));
+        }
+    }
+
+    #[test]
+    fn a_hash_without_status_counts_as_dispatched() {
+        assert_eq!(Status::parse(None), Some(Status::Dispatched));
+        assert_eq!(Status::parse(Some("finished")), Some(Status::Finished));
+        assert_eq!(Status::parse(Some("odd")), None);
+    }
+}

@@ -1,0 +1,216 @@
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A text that is no point in time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not an RFC 3339 time such as 2026-11-21T10:00:00Z")]
+pub struct InvalidTime;
+
+/// A point in time, to the millisecond, in UTC.
+///
+/// RFC 3339 text in hash fields and on the wire, an integer of milliseconds since 1970 in sorted sets.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The last point in time that RFC 3339 can write.
+    const MAX: i64 = 253_402_300_799_999;
+
+    /// A time from milliseconds since 1970, brought into the years 1970 to 9999.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(if millis < 0 {
+            0
+        } else if millis > Self::MAX {
+            Self::MAX
+        } else {
+            millis
+        })
+    }
+
+    /// What this machine's clock shows. Jobs use the store's clock instead, which follows Redis.
+    pub fn local() -> Self {
+        Self::from_millis(Utc::now().timestamp_millis())
+    }
+
+    /// Milliseconds since 1970.
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// This time and `duration` more.
+    pub fn plus(self, duration: Duration) -> Self {
+        Self::from_millis(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(Self::MAX)))
+    }
+
+    /// This time and `duration` less.
+    pub fn minus(self, duration: Duration) -> Self {
+        Self::from_millis(self.0.saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(Self::MAX)))
+    }
+
+    /// How long it is from `earlier` to this; nothing if `earlier` is later.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
+    }
+
+    /// The hour of this time as `yyyymmddhh`.
+    pub fn hour(self) -> String {
+        self.date_time().format("%Y%m%d%H").to_string()
+    }
+
+    fn date_time(self) -> DateTime<Utc> {
+        DateTime::from_timestamp_millis(self.0).unwrap_or_default()
+    }
+
+    /// The text form of hash fields and of the wire.
+    fn as_str(&self) -> String {
+        self.date_time().to_rfc3339_opts(SecondsFormat::Millis, true)
+    }
+}
+
+impl FromStr for Timestamp {
+    type Err = InvalidTime;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTime> {
+        let time = DateTime::parse_from_rfc3339(text).map_err(|_| InvalidTime)?;
+        Ok(Self::from_millis(time.timestamp_millis()))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.as_str())
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.as_str())
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<'de, str>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Timestamp {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Timestamp".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
+/// A length of time in seconds; fractions are allowed, negative or endless ones are not.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Seconds(Duration);
+
+impl Seconds {
+    /// The longest time that is accepted: 100 years.
+    pub const MAX: f64 = 3_155_760_000.0;
+
+    /// The length as a duration.
+    pub const fn duration(self) -> Duration {
+        self.0
+    }
+
+    /// `seconds` as a length of time, unless negative, endless or above [`Seconds::MAX`].
+    pub fn new(seconds: f64) -> Option<Self> {
+        (0.0..=Self::MAX).contains(&seconds).then(|| Self(Duration::from_secs_f64(seconds)))
+    }
+}
+
+impl From<Duration> for Seconds {
+    fn from(duration: Duration) -> Self {
+        Self(duration)
+    }
+}
+
+impl fmt::Debug for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_secs_f64().fmt(f)
+    }
+}
+
+impl FromStr for Seconds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.parse().ok().and_then(Self::new).ok_or_else(|| format!("{text:?} is not a number of seconds from 0 to {}", Self::MAX))
+    }
+}
+
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.subsec_nanos() == 0 { serializer.serialize_u64(self.0.as_secs()) } else { serializer.serialize_f64(self.0.as_secs_f64()) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let seconds = f64::deserialize(deserializer)?;
+        Self::new(seconds).ok_or_else(|| serde::de::Error::custom(format!("{seconds} is not a number of seconds from 0 to {}", Self::MAX)))
+    }
+}
+
+impl JsonSchema for Seconds {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Seconds".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number", "minimum": 0, "maximum": Self::MAX })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timestamp_reads_what_it_writes() {
+        let time: Timestamp = "2026-11-21T10:00:00.250Z".parse().unwrap();
+        assert_eq!(time.to_string(), "2026-11-21T10:00:00.250Z");
+        assert_eq!("2026-11-21T11:00:00.25+01:00".parse::<Timestamp>().unwrap(), time);
+        assert_eq!(time.hour(), "2026112110");
+        assert_eq!(Timestamp::from_millis(i64::MAX).to_string(), "9999-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn seconds_are_neither_negative_nor_endless() {
+        for bad in ["-1", "1e300", "\"1\""] {
+            assert!(serde_json::from_str::<Seconds>(bad).is_err(), "{bad}");
+        }
+        assert_eq!(serde_json::from_str::<Seconds>("1.5").unwrap().duration(), Duration::from_millis(1500));
+        assert_eq!(serde_json::to_string(&Seconds::new(60.0).unwrap()).unwrap(), "60");
+    }
+}
