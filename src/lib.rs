@@ -6,3 +6,7 @@
 pub mod model; // Plain data.
 
 pub mod keys; // Every Redis key.
+pub mod process; // Child processes, started by one thread and confined.
+
+pub mod log_file; // Log files, confined to one directory.
+pub mod service; // Tick loops.

@@ -1,0 +1,210 @@
+//! Log files of jobs, confined to one directory.
+//!
+//! A path comes from whoever made the job: the kernel itself refuses `..`, symbolic links and anything outside
+//! (`openat2` with `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`), so there is no moment between check and use.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+/// Why a log file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The path leads out of the directory, or names no file.
+    #[error("{0:?} is not a path inside the log directory (no \"..\", no symbolic link, absolute only inside it)")]
+    Outside(String),
+    /// The file system refused.
+    #[error("log file: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Files are rotated at this size; one older file is kept as `….1`.
+const ROTATE_AT: u64 = 10 * 1024 * 1024;
+
+/// The directory that holds every log file.
+#[derive(Debug, Clone)]
+pub struct LogDirectory {
+    root: PathBuf,
+}
+
+/// An open log file of one job.
+#[derive(Debug)]
+pub struct LogFile {
+    directory: LogDirectory,
+    path: PathBuf,
+    file: File,
+    size: u64,
+}
+
+impl LogDirectory {
+    /// Log files below `root`, which is made (only for its owner) when the first is written.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A job's `log_path` as a path below the directory.
+    pub fn resolve(&self, path: &str) -> Result<PathBuf, Error> {
+        let outside = || Error::Outside(path.chars().take(200).collect());
+        let below = match Path::new(path) {
+            absolute if absolute.is_absolute() => absolute.strip_prefix(&self.root).map_err(|_| outside())?,
+            relative => relative,
+        };
+        let plain = below.components().all(|part| matches!(part, Component::Normal(_))) && !path.ends_with('/') && !path.contains('\0');
+        if plain && below.file_name().is_some() { Ok(below.to_owned()) } else { Err(outside()) }
+    }
+
+    fn open(&self, path: &Path, flags: OFlags) -> Result<File, Error> {
+        let root =
+            rustix::fs::open(&self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(io::Error::from)?;
+        let mode = if flags.contains(OFlags::CREATE) { Mode::RUSR | Mode::WUSR } else { Mode::empty() };
+        // NONBLOCK: a FIFO somebody put there must not hold us.
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        match rustix::fs::openat2(&root, path, flags, mode, ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS) {
+            Ok(file) => {
+                let file = File::from(file);
+                if file.metadata()?.is_file() { Ok(file) } else { Err(Error::Outside(path.display().to_string())) }
+            }
+            Err(Errno::XDEV | Errno::LOOP) => Err(Error::Outside(path.display().to_string())),
+            Err(error) => Err(io::Error::from(error).into()),
+        }
+    }
+
+    /// Opens a log file to append to; it and the directories to it are made, only for their owner.
+    pub fn append(&self, path: &str) -> Result<LogFile, Error> {
+        let path = self.resolve(path)?;
+        self.make_directories(&path)?;
+        let file = self.open(&path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)?;
+        let size = file.metadata()?.len();
+        Ok(LogFile { directory: self.clone(), path, file, size })
+    }
+
+    fn make_directories(&self, path: &Path) -> Result<(), Error> {
+        use std::os::unix::fs::DirBuilderExt;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.root)?;
+        let mut at =
+            rustix::fs::open(&self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(io::Error::from)?;
+        for part in path.parent().into_iter().flat_map(Path::components) {
+            match rustix::fs::mkdirat(&at, part.as_os_str(), Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(io::Error::from(error).into()),
+            }
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            at = rustix::fs::openat(&at, part.as_os_str(), flags, Mode::empty()).map_err(|_| Error::Outside(path.display().to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Lines of a log file from byte `offset`, at most `limit`, each with the offset behind it.
+    ///
+    /// A last line without a line end is still being written, and is left for the next call, unless it is very long.
+    pub fn read(&self, path: &str, offset: u64, limit: usize) -> Result<Vec<(u64, String)>, Error> {
+        const LONGEST: u64 = 64 * 1024;
+        let path = self.resolve(path)?;
+        let mut file = self.open(&path, OFlags::RDONLY)?;
+        file.seek(SeekFrom::Start(offset))?;
+        let (mut reader, mut at, mut lines) = (BufReader::new(file), offset, Vec::new());
+        while lines.len() < limit {
+            let mut line = Vec::new();
+            let read = io::Read::take(&mut reader, LONGEST).read_until(b'\n', &mut line)? as u64;
+            let whole = line.last() == Some(&b'\n');
+            if read == 0 || !whole && read < LONGEST {
+                break;
+            }
+            at += read;
+            lines.push((at, String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned()));
+        }
+        Ok(lines)
+    }
+}
+
+impl LogFile {
+    /// Appends a line. The file is rotated when it gets too long.
+    pub fn write_line(&mut self, line: &str) -> Result<(), Error> {
+        if self.size >= ROTATE_AT {
+            self.rotate()?;
+        }
+        let mut text = line.replace(['\n', '\r'], " ");
+        text.push('\n');
+        self.file.write_all(text.as_bytes())?;
+        self.size += text.len() as u64;
+        Ok(())
+    }
+
+    fn rotate(&mut self) -> Result<(), Error> {
+        let parent = self.path.parent().unwrap_or(Path::new(""));
+        let name = self.path.file_name().unwrap_or_default();
+        let root = rustix::fs::open(&self.directory.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            .map_err(io::Error::from)?;
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let parent = rustix::fs::openat2(&root, parent, flags, Mode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)
+            .map_err(io::Error::from)?;
+        let mut older = name.to_owned();
+        older.push(".1");
+        rustix::fs::renameat(&parent, name, &parent, &older).map_err(io::Error::from)?;
+        self.file = self.directory.open(&self.path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)?;
+        self.size = self.file.metadata()?.len();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_path_cannot_leave_the_directory() {
+        let root = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let logs = LogDirectory::new(root.path());
+        symlink(outside.path(), root.path().join("link")).unwrap();
+        std::fs::write(outside.path().join("secret"), "secret\n").unwrap();
+        symlink(outside.path().join("secret"), root.path().join("file")).unwrap();
+        for bad in ["", "/", "..", "../x", "a/../../x", "/etc/passwd", "a/", "./..", "link/x", "file", "link/secret", "a\0b"] {
+            assert!(logs.append(bad).is_err(), "{bad:?}");
+            assert!(logs.read(bad, 0, 10).is_err(), "{bad:?}");
+        }
+        assert!(!outside.path().join("x").exists());
+        let inside = root.path().join("a/b.log");
+        logs.append(inside.to_str().unwrap()).unwrap().write_line("one\ntwo").unwrap();
+        assert_eq!(logs.read("a/b.log", 0, 10).unwrap(), [(8, "one two".to_owned())]);
+        assert_eq!(std::fs::metadata(&inside).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::metadata(root.path().join("a")).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_fifo_in_the_way_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, root.path().join("pipe"), rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+        assert!(LogDirectory::new(root.path()).read("pipe", 0, 1).is_err());
+    }
+
+    #[test]
+    fn a_long_file_is_rotated() {
+        let root = tempfile::tempdir().unwrap();
+        let mut file = LogDirectory::new(root.path()).append("x.log").unwrap();
+        file.size = ROTATE_AT;
+        file.write_line("new").unwrap();
+        assert_eq!(std::fs::read_to_string(root.path().join("x.log")).unwrap(), "new\n");
+        assert!(root.path().join("x.log.1").exists());
+    }
+
+    #[test]
+    fn a_line_that_is_still_being_written_is_left() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("x"), "one\r\ntwo\nthr").unwrap();
+        let logs = LogDirectory::new(root.path());
+        assert_eq!(logs.read("x", 0, 1).unwrap(), [(5, "one".to_owned())]);
+        assert_eq!(logs.read("x", 5, 10).unwrap(), [(9, "two".to_owned())]);
+    }
+}

@@ -1,0 +1,167 @@
+//! `hero exec PROFILE --parent PID … -- program args…`: gives up everything a child does not need, then becomes the program.
+//!
+//! A trampoline, because the steps must happen in the child between fork and exec, where a multi-threaded program can't run
+//! Rust code safely. Each step that the system does not offer is left out and *reported*: the program finds the steps in force
+//! in the variable [`CONFINEMENT`], such as `process_group,environment,descriptors,rlimits,no_new_privs,parent_death_signal,
+//! landlock:7`, with `weak: ` in front when one is missing.
+
+mod landlock;
+mod request;
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setpgid, setrlimit};
+use rustix::thread::set_no_new_privs;
+
+use request::Request;
+
+/// The variable in which a confined program finds the steps in force.
+pub const CONFINEMENT: &str = "HERO_CONFINEMENT";
+
+/// The exit code when confinement or exec failed, as `env` and `nohup` have it.
+const FAILED: u8 = 125;
+
+/// What a child may keep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Profile {
+    /// A script engine: no files but the program and the system's libraries, no network, an empty environment.
+    Engine {
+        /// Bytes of address space; allocating more ends the engine.
+        address_space: u64,
+    },
+    /// A redis-server: the system's programs and libraries to read, these directories to write, no TCP.
+    Redis {
+        /// Its data and socket directories; they must exist.
+        writable: Vec<PathBuf>,
+    },
+}
+
+impl Profile {
+    const fn word(&self) -> &'static str {
+        match self {
+            Self::Engine { .. } => "engine",
+            Self::Redis { .. } => "redis",
+        }
+    }
+
+    /// What the child gets when its parent dies: an engine has nothing to save, Redis has.
+    const fn death_signal(&self) -> Signal {
+        match self {
+            Self::Engine { .. } => Signal::KILL,
+            Self::Redis { .. } => Signal::TERM,
+        }
+    }
+
+    /// The variables that are handed on.
+    const fn environment(&self) -> &'static [&'static str] {
+        match self {
+            Self::Engine { .. } => &[],
+            Self::Redis { .. } => &["PATH", "TZ"],
+        }
+    }
+
+    /// Limits to set, where lower than what the child has.
+    fn limits(&self) -> Vec<(Resource, u64)> {
+        match self {
+            Self::Engine { address_space } => {
+                vec![(Resource::Core, 0), (Resource::Nofile, 64), (Resource::Fsize, 0), (Resource::As, *address_space)]
+            }
+            Self::Redis { .. } => vec![(Resource::Core, 0), (Resource::Nofile, 65_536)],
+        }
+    }
+}
+
+/// The command that runs `program` confined by `profile`, as a child of this process. `hero` is this program.
+///
+/// The child is killed when its handle is dropped. Start it through a [`Spawner`](super::Spawner): it dies with the thread
+/// that spawned it.
+pub fn command(hero: &Path, profile: &Profile, program: &Path, args: &[impl AsRef<OsStr>]) -> tokio::process::Command {
+    let mut command = tokio::process::Command::new(hero);
+    command.args(["exec", profile.word(), "--parent"]).arg(std::process::id().to_string());
+    match profile {
+        Profile::Engine { address_space } => {
+            command.arg("--address-space").arg(address_space.to_string());
+        }
+        Profile::Redis { writable } => {
+            for directory in writable {
+                command.arg("--rw").arg(directory);
+            }
+        }
+    }
+    command.arg("--").arg(program).args(args).kill_on_drop(true);
+    command
+}
+
+/// The body of the hidden `hero exec`: `args` are what follows the word `exec`. Returns only when it failed.
+pub fn exec_main(args: impl IntoIterator<Item = std::ffi::OsString>) -> ExitCode {
+    let failure = match Request::parse(args) {
+        Ok(request) => exec(&request),
+        Err(usage) => usage,
+    };
+    eprintln!("hero exec: {failure}");
+    ExitCode::from(FAILED)
+}
+
+/// Takes the steps and becomes the program. Gives what went wrong.
+fn exec(request: &Request) -> String {
+    let mut steps = Steps::default();
+    steps.take("process_group", setpgid(None, None));
+
+    let mut command = std::process::Command::new(&request.program);
+    command.args(&request.args).env_clear();
+    command.envs(request.profile.environment().iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    steps.take("environment", Ok::<_, io::Error>(()));
+    // Ours are closed at exec anyway, but not those that a shell, make or a service manager left open in us.
+    close_fds::set_fds_cloexec(3, &[]);
+    steps.take("descriptors", Ok::<_, io::Error>(()));
+
+    steps.take("rlimits", request.profile.limits().into_iter().try_for_each(|(resource, most)| lower(resource, most)));
+    steps.take("no_new_privs", set_no_new_privs(true));
+    steps.take("parent_death_signal", set_parent_process_death_signal(Some(request.profile.death_signal())));
+    // The parent may have died before the signal was set; then nobody would ever send it.
+    if getppid() != Pid::from_raw(request.parent) {
+        return format!("the parent {} is gone", request.parent);
+    }
+    match landlock::restrict(&request.profile, &request.program) {
+        Ok(abi) => steps.done.push(format!("landlock:{abi}")),
+        Err(why) => steps.miss("landlock", &why),
+    }
+
+    command.env(CONFINEMENT, steps.report());
+    let error = command.exec();
+    format!("{} can't be run: {error}", request.program.display())
+}
+
+/// Lowers a limit to `most`; one that is lower already stays.
+fn lower(resource: Resource, most: u64) -> rustix::io::Result<()> {
+    let most = getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));
+    setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+}
+
+#[derive(Default)]
+struct Steps {
+    done: Vec<String>,
+    missing: bool,
+}
+
+impl Steps {
+    fn take<E: std::fmt::Display>(&mut self, name: &str, result: Result<(), E>) {
+        match result {
+            Ok(()) => self.done.push(name.to_owned()),
+            Err(error) => self.miss(name, &error),
+        }
+    }
+
+    fn miss(&mut self, name: &str, why: &dyn std::fmt::Display) {
+        self.missing = true;
+        eprintln!("hero exec: without {name}: {why}");
+    }
+
+    fn report(&self) -> String {
+        format!("{}{}", if self.missing { "weak: " } else { "" }, self.done.join(","))
+    }
+}

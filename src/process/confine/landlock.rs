@@ -1,0 +1,65 @@
+//! What the kernel lets a confined process open, connect to and signal.
+
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
+};
+
+use super::Profile;
+
+/// The newest interface whose restrictions we have tried. Older kernels enforce what they can.
+const TESTED: ABI = ABI::V7;
+
+/// What the dynamic loader reads. Missing ones are left out: which exist depends on the distribution.
+const LIBRARIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];
+
+/// Restricts this thread, which is the process: nothing else runs in the trampoline. Gives the interface version in force.
+pub(super) fn restrict(profile: &Profile, program: &Path) -> Result<i32, String> {
+    let ruleset = ruleset(profile).and_then(|ruleset| rules(ruleset, profile, program)).map_err(|error| error.to_string())?;
+    let status = ruleset.restrict_self().map_err(|error| error.to_string())?;
+    match (status.ruleset, status.landlock) {
+        (RulesetStatus::NotEnforced, LandlockStatus::NotEnabled) => Err("the kernel has it, but it is not enabled".into()),
+        (RulesetStatus::NotEnforced, _) => Err("the kernel does not have it".into()),
+        (_, LandlockStatus::Available { effective_abi, .. }) => Ok(effective_abi.min(TESTED) as i32),
+        (_, status) => Err(format!("{status:?}")),
+    }
+}
+
+/// Everything is forbidden that the kernel can forbid.
+fn ruleset(profile: &Profile) -> Result<RulesetCreated, RulesetError> {
+    let mut ruleset = Ruleset::default();
+    if let Profile::Redis { .. } = profile {
+        // Redis renames files between its directories when it rewrites the append-only file. The first interface version
+        // forbids that whatever the rules say, so there we go without.
+        ruleset = ruleset.set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::Refer)?;
+        ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
+    }
+    ruleset.handle_access(AccessFs::from_all(TESTED))?.handle_access(AccessNet::from_all(TESTED))?.scope(Scope::from_all(TESTED))?.create()
+}
+
+fn rules(ruleset: RulesetCreated, profile: &Profile, program: &Path) -> Result<RulesetCreated, RulesetError> {
+    let execute = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute;
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    match profile {
+        Profile::Engine { .. } => allow(allow(ruleset, LIBRARIES, execute)?, [program], execute),
+        Profile::Redis { writable } => {
+            let ruleset = allow(allow(ruleset, LIBRARIES, execute)?, [program], execute)?;
+            let ruleset = allow(ruleset, ["/usr", "/bin", "/etc"], execute)?;
+            // It reports its own memory, and warns when the kernel is set up badly. This process will be Redis, so `self` holds.
+            let ruleset =
+                allow(ruleset, ["/proc/self", "/proc/sys/vm", "/proc/sys/net/core", "/sys/kernel/mm", "/sys/devices/system"], read)?;
+            let ruleset = allow(ruleset, ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"], read | AccessFs::WriteFile)?;
+            allow(ruleset, writable.iter().map(PathBuf::as_path), AccessFs::from_all(TESTED) & !BitFlags::from(AccessFs::Execute))
+        }
+    }
+}
+
+fn allow(
+    ruleset: RulesetCreated,
+    paths: impl IntoIterator<Item = impl AsRef<Path>>,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    ruleset.add_rules(path_beneath_rules(paths, access))
+}

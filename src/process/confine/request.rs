@@ -1,0 +1,83 @@
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::Profile;
+
+/// A command line of `hero exec`, understood.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) profile: Profile,
+    pub(super) parent: i32,
+    pub(super) program: PathBuf,
+    pub(super) args: Vec<OsString>,
+}
+
+impl Request {
+    /// Reads `PROFILE --parent PID [--address-space BYTES] [--rw DIR]… -- program args…`.
+    pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
+        let mut args = args.into_iter();
+        let word = args.next().ok_or("a profile is missing: engine or redis")?;
+        let (mut parent, mut address_space, mut writable) = (None, None, Vec::new());
+        loop {
+            let option = args.next().ok_or("`-- program` is missing")?;
+            let mut value = || args.next().ok_or_else(|| format!("{} needs a value", option.display()));
+            match option.to_str() {
+                Some("--") => break,
+                Some("--parent") => parent = Some(number(&value()?)?),
+                Some("--address-space") => address_space = Some(number(&value()?)?),
+                Some("--rw") => writable.push(PathBuf::from(value()?)),
+                _ => return Err(format!("unknown option {}", option.display())),
+            }
+        }
+        let profile = match word.to_str() {
+            Some("engine") => Profile::Engine { address_space: address_space.ok_or("--address-space is missing")? },
+            Some("redis") => Profile::Redis { writable },
+            _ => return Err(format!("unknown profile {}: engine or redis", word.display())),
+        };
+        let program = args.next().ok_or("the program is missing")?.into();
+        Ok(Self { profile, parent: parent.ok_or("--parent is missing")?, program, args: args.collect() })
+    }
+}
+
+fn number<T: std::str::FromStr>(text: &OsString) -> Result<T, String> {
+    text.to_str().and_then(|text| text.parse().ok()).ok_or_else(|| format!("{} is no number", text.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::command;
+    use super::*;
+
+    #[test]
+    fn what_command_writes_is_understood() {
+        for profile in [Profile::Engine { address_space: 1 << 30 }, Profile::Redis { writable: vec!["/data".into(), "/with space".into()] }]
+        {
+            let command = command(Path::new("hero"), &profile, Path::new("/bin/x"), &["--parent", "--", "a b"]);
+            let request = Request::parse(command.as_std().get_args().skip(1).map(ToOwned::to_owned)).unwrap();
+            assert_eq!(request.profile, profile);
+            assert_eq!(request.parent, i32::try_from(std::process::id()).unwrap());
+            assert_eq!(request.program, Path::new("/bin/x"));
+            assert_eq!(request.args, ["--parent", "--", "a b"]);
+        }
+    }
+
+    #[test]
+    fn a_wrong_command_line_says_what_is_wrong() {
+        for (line, wrong) in [
+            ("", "profile is missing"),
+            ("root -- x", "unknown profile"),
+            ("engine --parent x -- x", "x is no number"),
+            ("engine --parent 1 -- x", "--address-space is missing"),
+            ("redis -- x", "--parent is missing"),
+            ("redis --parent 1", "`-- program`"),
+            ("redis --parent 1 --", "the program is missing"),
+            ("redis --rw", "needs a value"),
+            ("redis --open", "unknown option"),
+        ] {
+            let error = Request::parse(line.split_whitespace().map(OsString::from)).unwrap_err();
+            assert!(error.contains(wrong), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+use std::io;
+use std::sync::mpsc;
+use std::thread;
+
+use tokio::process::{Child, Command};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+struct Request {
+    command: Command,
+    reply: oneshot::Sender<io::Result<Child>>,
+}
+
+/// The one thread that starts every child process.
+///
+/// A parent-death signal follows the *thread* that spawned, so children of a worker thread would die with it. This thread
+/// lives until the last clone is dropped: whoever keeps a child keeps a `Spawner`. It ends with the process even at kill -9,
+/// and takes the children along.
+#[derive(Debug, Clone)]
+pub struct Spawner {
+    requests: mpsc::Sender<Request>,
+    runtime: Handle,
+}
+
+impl Spawner {
+    /// Starts the thread.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime, whose process driver it uses.
+    pub fn start() -> io::Result<Self> {
+        let runtime = Handle::current();
+        let (requests, inbox) = mpsc::channel::<Request>();
+        let handle = runtime.clone();
+        thread::Builder::new().name("spawn".into()).stack_size(256 << 10).spawn(move || {
+            let _entered = handle.enter();
+            for Request { mut command, reply } in inbox {
+                let child = command.spawn();
+                // The descriptors given to the child live in the command; the child's end must not stay open here.
+                drop(command);
+                let _ = reply.send(child);
+            }
+        })?;
+        Ok(Self { requests, runtime })
+    }
+
+    /// Starts `command`. When the caller goes away before the answer, the child is dropped, so use `kill_on_drop`.
+    pub async fn spawn(&self, command: Command) -> io::Result<Child> {
+        let (reply, answer) = oneshot::channel();
+        let gone = || io::Error::other("the spawning thread has ended");
+        self.requests.send(Request { command, reply }).map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// Kills `child` and takes its exit status, so that no zombie stays.
+    pub(crate) fn bury(&self, mut child: Child) {
+        let _ = child.start_kill();
+        self.runtime.spawn(async move { child.wait().await });
+    }
+}

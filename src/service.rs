@@ -1,0 +1,54 @@
+//! Loops that can be stopped: each round is a `tick`, so that tests need not wait for one.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+/// Something that is done over and over.
+pub trait Service: Send + 'static {
+    /// What goes wrong in a round.
+    type Error: std::fmt::Display + Send;
+
+    /// The name in logs.
+    const NAME: &'static str;
+
+    /// Does one bounded round and says how long to pause before the next.
+    fn tick(&mut self) -> impl Future<Output = Result<Duration, Self::Error>> + Send;
+}
+
+/// How long to pause after a round that failed.
+const AFTER_ERROR: Duration = Duration::from_secs(1);
+
+/// Repeats a service until shutdown. An error is logged when it first occurs, and the service goes on.
+pub async fn run(mut service: impl Service, shutdown: CancellationToken) {
+    let mut failing = false;
+    while !shutdown.is_cancelled() {
+        let pause = tokio::select! {
+            pause = service.tick() => pause,
+            () = shutdown.cancelled() => return,
+        };
+        let pause = match pause {
+            Ok(pause) => {
+                if std::mem::take(&mut failing) {
+                    tracing::info!(service = name(&service), "works again");
+                }
+                pause
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut failing, true) {
+                    tracing::warn!(service = name(&service), %error, "failed, and is tried again every second");
+                }
+                AFTER_ERROR
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = shutdown.cancelled() => return,
+        }
+    }
+}
+
+fn name<S: Service>(_: &S) -> &'static str {
+    S::NAME
+}
