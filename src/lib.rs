@@ -10,3 +10,5 @@ pub mod process; // Child processes, started by one thread and confined.
 
 pub mod log_file; // Log files, confined to one directory.
 pub mod service; // Tick loops.
+
+pub mod store; // Redis, and the only place that knows it.

@@ -1,0 +1,80 @@
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use redis::io::tcp::TcpSettings;
+use redis::{Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, TlsCertificates};
+
+use super::error::Error;
+
+/// Where a Redis is and how to be let in.
+#[derive(Debug, Clone, Default)]
+pub struct Endpoint {
+    /// `redis://`, `rediss://` or `unix://`, with user, password and database if need be.
+    pub url: String,
+    /// The ACL user, if not in the URL.
+    pub user: Option<String>,
+    /// The password, if not in the URL.
+    pub password: Option<String>,
+    /// Certificates to trust instead of the system's (PEM).
+    pub tls_ca: Option<PathBuf>,
+    /// The client's certificate and key (PEM).
+    pub tls_identity: Option<(PathBuf, PathBuf)>,
+}
+
+impl Endpoint {
+    /// A unix socket, whatever its path looks like.
+    pub(super) fn of_socket(path: &Path) -> Self {
+        let encoded = path.as_os_str().as_encoded_bytes().iter().map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => char::from(*byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        });
+        Self { url: format!("unix://{}", encoded.collect::<String>()), ..Self::default() }
+    }
+
+    /// The URL without its password, for people; a socket by its path.
+    pub fn shown(&self) -> String {
+        let info = self.url.as_str().into_connection_info().ok();
+        if let Some(ConnectionAddr::Unix(path)) = info.as_ref().map(ConnectionInfo::addr) {
+            return format!("unix://{}", path.display());
+        }
+        match (self.url.split_once("://"), self.url.rsplit_once('@')) {
+            (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
+            _ => self.url.clone(),
+        }
+    }
+
+    /// A client for database `db` more than the URL names.
+    pub(super) fn client(&self, db: u32) -> Result<Client, Error> {
+        let unsuitable = |error: &dyn std::fmt::Display| Error::Unsuitable(format!("{}: {error}", self.shown()));
+        let info = self.url.as_str().into_connection_info().map_err(|error| unsuitable(&error))?;
+        let mut settings =
+            info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3).set_lib_name("hero", env!("CARGO_PKG_VERSION"));
+        if let Some(user) = &self.user {
+            settings = settings.set_username(user);
+        }
+        if let Some(password) = &self.password {
+            settings = settings.set_password(password);
+        }
+        let db = settings.db() + i64::from(db);
+        let info: ConnectionInfo = info.set_redis_settings(settings.set_db(db)).set_tcp_settings(tcp());
+        if !matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
+            return Ok(Client::open(info)?);
+        }
+        let read = |path: &PathBuf| std::fs::read(path).map_err(|error| Error::Unsuitable(format!("{}: {error}", path.display())));
+        let client_tls = match &self.tls_identity {
+            Some((cert, key)) => Some(ClientTlsConfig { client_cert: read(cert)?, client_key: read(key)? }),
+            None => None,
+        };
+        let root_cert = self.tls_ca.as_ref().map(read).transpose()?;
+        Client::build_with_tls(info, TlsCertificates { client_tls, root_cert }).map_err(|error| unsuitable(&error))
+    }
+}
+
+/// No delay for small frames, and a dead peer is noticed within seconds.
+fn tcp() -> TcpSettings {
+    let keepalive = socket2::TcpKeepalive::new().with_time(Duration::from_secs(10)).with_interval(Duration::from_secs(5));
+    let settings = TcpSettings::default().set_nodelay(true).set_keepalive(keepalive);
+    #[cfg(target_os = "linux")]
+    let settings = settings.set_user_timeout(Duration::from_secs(15));
+    settings
+}

@@ -1,0 +1,66 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::{ErrorKind, RedisError, ServerErrorKind};
+
+/// Why the store did not do what it was asked.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// No answer in time. What was asked may have been done.
+    #[error("no answer from Redis within {0:?}")]
+    Deadline(Duration),
+    /// The connection or Redis itself refused.
+    #[error("Redis: {0}")]
+    Redis(#[from] Arc<RedisError>),
+    /// A script answered what its caller does not know.
+    #[error("the script {script} answered {reply}")]
+    Reply {
+        /// The script.
+        script: &'static str,
+        /// What it answered.
+        reply: String,
+    },
+    /// This Redis cannot be used.
+    #[error("{0}")]
+    Unsuitable(String),
+    /// The task that talks to Redis has ended, because the process is about to.
+    #[error("the connection to Redis is closed")]
+    Closed,
+}
+
+impl Error {
+    /// Whether Redis has no memory left for a write.
+    pub fn out_of_memory(&self) -> bool {
+        matches!(self, Self::Redis(error) if error.code() == Some("OOM"))
+    }
+
+    /// Whether Redis is there, but has not read its data yet.
+    pub(super) fn is_loading(&self) -> bool {
+        matches!(self, Self::Redis(error) if error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading))
+    }
+
+    /// Whether it is certain that nothing was done. Otherwise the outcome is unknown.
+    pub fn not_done(&self) -> bool {
+        match self {
+            Self::Deadline(_) | Self::Reply { .. } | Self::Closed => false,
+            Self::Unsuitable(_) => true,
+            // An error in the middle of a script leaves what it did before.
+            Self::Redis(error) if error.detail().is_some_and(|detail| detail.contains("script:")) => false,
+            Self::Redis(error) => {
+                error.is_connection_refusal()
+                    || match error.kind() {
+                        ErrorKind::AuthenticationFailed | ErrorKind::InvalidClientConfig | ErrorKind::RESP3NotSupported => true,
+                        ErrorKind::Server(kind) => kind != ServerErrorKind::ResponseError,
+                        ErrorKind::Extension => matches!(error.code(), Some("OOM" | "MISCONF" | "NOAUTH" | "WRONGPASS" | "NOREPLICAS")),
+                        _ => false,
+                    }
+            }
+        }
+    }
+}
+
+impl From<RedisError> for Error {
+    fn from(error: RedisError) -> Self {
+        Self::Redis(Arc::new(error))
+    }
+}

@@ -1,0 +1,297 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::Stream;
+use futures_util::stream::unfold;
+use redis::Client;
+use redis::streams::{StreamId, StreamRangeReply, StreamReadReply};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Mutex, broadcast, oneshot};
+
+use super::connection::{DEADLINE, blocking};
+use super::{Error, Store};
+use crate::keys::Keys;
+use crate::model::{ContextId, ErrorKind, JobEvent, Status, Timestamp};
+
+/// Every change of every job of a context, read by one connection for all who follow.
+pub struct Changes {
+    client: Client,
+    key: String,
+    context: ContextId,
+    /// What the reader that runs sends to.
+    live: Mutex<Option<broadcast::Sender<Arc<JobEvent>>>>,
+}
+
+/// What somebody who follows sees next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Moment {
+    /// A change.
+    Change(Arc<JobEvent>),
+    /// Changes after the cursor that was asked for are gone; what follows begins behind this one.
+    Lagged(String),
+}
+
+/// So many changes wait in memory for a slow follower; then it reads Redis again.
+const IN_MEMORY: usize = 4096;
+const PAGE: usize = 500;
+
+impl Changes {
+    pub(super) fn new(client: Client, keys: &Keys) -> Self {
+        Self { client, key: keys.events(), context: keys.context(), live: Mutex::default() }
+    }
+
+    /// What comes from now on, from a reader that runs as long as anybody listens.
+    async fn listen(&self) -> Result<broadcast::Receiver<Arc<JobEvent>>, Error> {
+        // Held until a new reader has its place in the stream: what others read themselves must not end before it.
+        let mut live = self.live.lock().await;
+        if let Some(sender) = &*live {
+            let receiver = sender.subscribe();
+            // A reader without other listeners may be about to leave.
+            if sender.receiver_count() > 1 {
+                return Ok(receiver);
+            }
+        }
+        let (started, begun) = oneshot::channel();
+        let (sender, receiver) = broadcast::channel(IN_MEMORY);
+        tokio::spawn(read(self.client.clone(), self.key.clone(), self.context, sender.clone(), started));
+        match tokio::time::timeout(DEADLINE, begun).await {
+            Ok(begun) => begun.unwrap_or(Err(Error::Closed))?,
+            Err(_) => return Err(Error::Deadline(DEADLINE)),
+        }
+        *live = Some(sender);
+        Ok(receiver)
+    }
+}
+
+/// Reads the stream from its end and passes it on until nobody listens.
+async fn read(
+    client: Client,
+    key: String,
+    context: ContextId,
+    sender: broadcast::Sender<Arc<JobEvent>>,
+    started: oneshot::Sender<Result<(), Error>>,
+) {
+    let mut started = Some(started);
+    let mut last: Option<String> = None;
+    while sender.receiver_count() > 0 {
+        let served = serve(&client, &key, context, &sender, &mut last, &mut started).await;
+        if let Err(error) = served {
+            if let Some(started) = started.take() {
+                // The follower that made us start learns why there is nothing to follow.
+                let _ = started.send(Err(error));
+                return;
+            }
+            tracing::debug!(%error, "reading the event stream again");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+}
+
+async fn serve(
+    client: &Client,
+    key: &str,
+    context: ContextId,
+    sender: &broadcast::Sender<Arc<JobEvent>>,
+    last: &mut Option<String>,
+    started: &mut Option<oneshot::Sender<Result<(), Error>>>,
+) -> Result<(), Error> {
+    let mut connection = blocking(client).await?;
+    let mut at = match last.take() {
+        Some(last) => last,
+        None => {
+            let mut newest = redis::cmd("XREVRANGE");
+            newest.arg(key).arg("+").arg("-").arg("COUNT").arg(1);
+            let newest = tokio::time::timeout(DEADLINE, newest.query_async::<StreamRangeReply>(&mut connection)).await;
+            let newest = newest.map_err(|_| Error::Deadline(DEADLINE))??;
+            newest.ids.first().map_or_else(|| "0-0".to_owned(), |entry| entry.id.clone())
+        }
+    };
+    if let Some(started) = started.take() {
+        // Whoever asked may have gone.
+        let _ = started.send(Ok(()));
+    }
+    while sender.receiver_count() > 0 {
+        let mut xread = redis::cmd("XREAD");
+        xread.arg("BLOCK").arg(1000).arg("COUNT").arg(PAGE).arg("STREAMS").arg(key).arg(&at);
+        let reply = tokio::time::timeout(Duration::from_secs(5), xread.query_async::<Option<StreamReadReply>>(&mut connection)).await;
+        *last = Some(at.clone());
+        let reply = reply.map_err(|_| Error::Deadline(Duration::from_secs(5)))??;
+        for entry in reply.into_iter().flat_map(|reply| reply.keys).flat_map(|stream| stream.ids) {
+            at.clone_from(&entry.id);
+            if let Some(event) = event(&entry, context) {
+                // Without listeners there is nobody to tell.
+                let _ = sender.send(Arc::new(event));
+            }
+        }
+        *last = Some(at.clone());
+    }
+    Ok(())
+}
+
+/// A change as it stands in the stream; nothing if somebody else wrote it.
+fn event(entry: &StreamId, context: ContextId) -> Option<JobEvent> {
+    let millis = entry.id.split_once('-')?.0.parse().ok()?;
+    Some(JobEvent {
+        cursor: entry.id.clone(),
+        time: Timestamp::from_millis(millis),
+        job_id: entry.get::<String>("job")?.parse().ok()?,
+        context_id: context,
+        status: entry.get::<String>("status")?.parse::<Status>().ok()?,
+        attempt: entry.get("attempt").unwrap_or(0),
+        kind: entry.get::<String>("kind").map(|kind| ErrorKind::parse(Some(&kind), "")),
+        progress: entry.get::<String>("progress").and_then(|text| serde_json::from_str(&text).ok()),
+    })
+}
+
+/// Compares two stream ids.
+fn is_after(id: &str, other: &str) -> bool {
+    let parts = |id: &str| -> Option<(u64, u64)> {
+        let (millis, number) = id.split_once('-')?;
+        Some((millis.parse().ok()?, number.parse().ok()?))
+    };
+    parts(id) > parts(other)
+}
+
+/// Whether a text is a cursor of a stream, as Redis writes it.
+pub fn is_cursor(text: &str) -> bool {
+    let number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse::<u64>().ok()).flatten();
+    let parts = text.split_once('-').and_then(|(millis, count)| Some((number(millis)?, number(count)?)));
+    // Behind the last that there can be, Redis refuses to look.
+    parts.is_some_and(|parts| parts != (u64::MAX, u64::MAX))
+}
+
+struct Follower {
+    store: Store,
+    /// Nothing, if only what has happened so far is to be given.
+    live: Option<broadcast::Receiver<Arc<JobEvent>>>,
+    /// The last change that was given.
+    last: String,
+    /// What was read from Redis and not given yet, newest first.
+    page: Vec<Moment>,
+    /// Whether Redis may hold more that was not read.
+    behind: bool,
+}
+
+impl Store {
+    /// Every change after `cursor`, or from now on; nothing if that is no cursor. Goes on for ever.
+    pub async fn follow(&self, cursor: Option<&str>) -> Result<Option<impl Stream<Item = Result<Moment, Error>> + Send + use<>>, Error> {
+        if cursor.is_some_and(|cursor| !is_cursor(cursor)) {
+            return Ok(None);
+        }
+        let live = self.changes().listen().await?;
+        let last = match cursor {
+            Some(cursor) => cursor.to_owned(),
+            None => self.last_change().await?,
+        };
+        let mut follower = Follower { store: self.clone(), live: Some(live), last, page: Vec::new(), behind: true };
+        if cursor.is_some() {
+            follower.check_for_a_gap().await?;
+        }
+        Ok(Some(follower.moments()))
+    }
+
+    /// Every change after `cursor` up to now; nothing if that is no cursor.
+    pub async fn replay(&self, cursor: &str) -> Result<Option<impl Stream<Item = Result<Moment, Error>> + Send + use<>>, Error> {
+        if !is_cursor(cursor) {
+            return Ok(None);
+        }
+        let mut follower = Follower { store: self.clone(), live: None, last: cursor.to_owned(), page: Vec::new(), behind: true };
+        follower.check_for_a_gap().await?;
+        Ok(Some(follower.moments()))
+    }
+
+    /// The cursor of the newest change.
+    pub async fn last_change(&self) -> Result<String, Error> {
+        let mut newest = redis::cmd("XREVRANGE");
+        newest.arg(self.keys().events()).arg("+").arg("-").arg("COUNT").arg(1);
+        let newest: StreamRangeReply = self.0.commands.call(&newest).await?;
+        Ok(newest.ids.first().map_or_else(|| "0-0".to_owned(), |entry| entry.id.clone()))
+    }
+
+    async fn range(&self, from: &str, count: usize) -> Result<Vec<StreamId>, Error> {
+        let mut range = redis::cmd("XRANGE");
+        range.arg(self.keys().events()).arg(from).arg("+").arg("COUNT").arg(count);
+        let reply: StreamRangeReply = self.0.commands.call(&range).await?;
+        Ok(reply.ids)
+    }
+}
+
+impl Follower {
+    /// The change at a cursor that was given out is in the stream unless it was trimmed, and then others may be gone too.
+    async fn check_for_a_gap(&mut self) -> Result<(), Error> {
+        if self.last == "0-0" {
+            return Ok(());
+        }
+        let there = self.store.range(&self.last, 1).await?.first().is_some_and(|entry| entry.id == self.last);
+        let Some(first) = self.store.range("-", 1).await?.into_iter().next() else { return Ok(()) };
+        if !there && is_after(&first.id, &self.last) {
+            // The first entry that is left shall be given, so the new position is just before it.
+            self.last = before(&first.id);
+            self.page.push(Moment::Lagged(self.last.clone()));
+        }
+        Ok(())
+    }
+
+    fn moments(self) -> impl Stream<Item = Result<Moment, Error>> + Send + use<> {
+        unfold(self, |mut follower| async move { Some((follower.next().await.transpose()?, follower)) })
+    }
+
+    /// The next moment; nothing if there is none so far and what comes later is not wanted.
+    async fn next(&mut self) -> Result<Option<Moment>, Error> {
+        loop {
+            if let Some(moment) = self.page.pop() {
+                if let Moment::Change(event) = &moment {
+                    self.last.clone_from(&event.cursor);
+                }
+                return Ok(Some(moment));
+            }
+            if self.behind {
+                let entries = self.store.range(&format!("({}", self.last), PAGE).await?;
+                self.behind = entries.len() == PAGE;
+                if let Some(entry) = entries.last() {
+                    // Entries that are not ours are passed over.
+                    self.last.clone_from(&entry.id);
+                }
+                let context = self.store.context();
+                self.page
+                    .extend(entries.iter().rev().filter_map(|entry| event(entry, context)).map(|event| Moment::Change(Arc::new(event))));
+                continue;
+            }
+            let Some(live) = &mut self.live else { return Ok(None) };
+            match live.recv().await {
+                Ok(event) if is_after(&event.cursor, &self.last) => self.page.push(Moment::Change(event)),
+                Ok(_) => {}
+                Err(RecvError::Lagged(_)) => {
+                    self.behind = true;
+                    self.check_for_a_gap().await?;
+                }
+                Err(RecvError::Closed) => {
+                    self.live = Some(self.store.changes().listen().await?);
+                    self.behind = true;
+                }
+            }
+        }
+    }
+}
+
+/// The stream id just before another.
+fn before(id: &str) -> String {
+    let (millis, number) = id.split_once('-').unwrap_or((id, "0"));
+    match (millis.parse::<u64>().unwrap_or(0), number.parse::<u64>().unwrap_or(0)) {
+        (millis, 0) => format!("{}-{}", millis.saturating_sub(1), u64::MAX),
+        (millis, number) => format!("{millis}-{}", number - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stream_ids_are_compared_as_numbers() {
+        assert!(is_after("10-0", "9-5") && is_after("9-10", "9-9") && !is_after("9-9", "9-9"));
+        assert_eq!(before("9-9"), "9-8");
+        assert_eq!(before("9-0"), format!("8-{}", u64::MAX));
+        assert!(is_cursor("1763700000000-0") && !is_cursor("$") && !is_cursor("-") && !is_cursor("1") && !is_cursor("+1-0"));
+    }
+}

@@ -1,0 +1,222 @@
+//! Redis, and the only place that knows it.
+//!
+//! Every change of a job is one script in `store/scripts`, so that any number of servers can share one Redis.
+
+mod batch;
+mod bell;
+mod clock;
+mod codec;
+mod connection;
+mod endpoint;
+mod error;
+mod events;
+mod inbox;
+mod log;
+mod managed;
+mod openings;
+mod peek;
+mod presence;
+mod query;
+mod scripts;
+mod subscriber;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use bell::Bells;
+pub use clock::Clock;
+pub use codec::{Look, Settled};
+pub use endpoint::Endpoint;
+pub use error::Error;
+pub use events::{Changes, Moment, is_cursor};
+pub use inbox::{Inbox, Waiter};
+pub use managed::{Durability, Managed, PrivateRedis};
+pub use openings::{Opening, Openings};
+pub use peek::Peek;
+pub use presence::{Held, PRESENCE, Post};
+pub use query::{Counters, JobFilter, JobPage, StoreInfo};
+pub use scripts::{Claimed, Created, Deleted, Ended, NewJob, Outcome, Promoted, Slot, Started, Stopping, Turn, Turned};
+pub use subscriber::Subscriber;
+
+use crate::keys::Keys;
+use crate::model::{ContextId, ServerId, Timestamp};
+use batch::Batch;
+use connection::{Link, Script};
+
+/// How long things last.
+#[derive(Debug, Clone)]
+pub struct Periods {
+    /// A running job belongs to its actor for so long, unless renewed.
+    pub lease: Duration,
+    /// A finished job is kept for so long.
+    pub keep_finished: Duration,
+    /// A finished job of `run_and_wait` is kept for so long.
+    pub keep_waited: Duration,
+    /// A job that ended badly is kept for so long.
+    pub keep_error: Duration,
+    /// A job that is never started is stopped after so long.
+    pub keep_created: Duration,
+}
+
+impl Default for Periods {
+    fn default() -> Self {
+        let hours = |hours: u64| Duration::from_secs(hours * 3600);
+        Self {
+            lease: Duration::from_secs(30),
+            keep_finished: hours(24),
+            keep_waited: hours(1),
+            keep_error: hours(7 * 24),
+            keep_created: hours(24),
+        }
+    }
+}
+
+/// The jobs of one context.
+///
+/// Cheap to clone. A write whose answer got lost may have been executed; every write can be repeated or is refused the
+/// second time.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    keys: Keys,
+    server: ServerId,
+    clock: Clock,
+    periods: Periods,
+    queue_limit: usize,
+    commands: Arc<Link>,
+    turns: Link,
+    inbox: Arc<Inbox>,
+    bells: Bells,
+    openings: Openings,
+    changes: Changes,
+    create: Batch<NewJob, Created>,
+    start: Batch<crate::model::JobId, Started>,
+}
+
+/// What a store needs to know.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where Redis is.
+    pub endpoint: Endpoint,
+    /// The context whose jobs these are.
+    pub context: ContextId,
+    /// This start of this process.
+    pub server: ServerId,
+    /// How long things last.
+    pub periods: Periods,
+    /// No queue gets longer.
+    pub queue_limit: usize,
+}
+
+impl Store {
+    /// Prepares a store and checks that Redis is there, is able, and is set up for jobs.
+    ///
+    /// Gives what is wrong with the set-up but can be lived with, too.
+    pub async fn connect(settings: Settings) -> Result<(Self, Vec<String>), Error> {
+        let client = settings.endpoint.client(settings.context.0)?;
+        let keys = Keys::standalone(settings.context);
+        connection::try_once(&client).await?;
+        let commands = Arc::new(Link::new(client.clone())?);
+        let warnings = match query::check(&commands).await {
+            // A link tries again and again; one attempt alone says what is wrong.
+            Err(Error::Deadline(deadline)) => {
+                connection::blocking(&client).await?;
+                return Err(Error::Deadline(deadline));
+            }
+            checked => checked?,
+        };
+        let inner = Arc::new_cyclic(|inner| Inner {
+            changes: Changes::new(client.clone(), &keys),
+            create: scripts::create_batch(inner.clone()),
+            start: scripts::start_batch(inner.clone()),
+            keys,
+            server: settings.server,
+            clock: Clock::default(),
+            periods: settings.periods,
+            queue_limit: settings.queue_limit,
+            turns: Link::new(client).expect("the client connected once"),
+            commands,
+            inbox: Arc::default(),
+            bells: Bells::default(),
+            openings: Openings::default(),
+        });
+        let store = Self(inner);
+        store.set_clock().await?;
+        Ok((store, warnings))
+    }
+
+    /// The context whose jobs these are.
+    pub fn context(&self) -> ContextId {
+        self.0.keys.context()
+    }
+
+    /// The keys of the context.
+    pub fn keys(&self) -> &Keys {
+        &self.0.keys
+    }
+
+    /// This start of this process.
+    pub fn server(&self) -> &ServerId {
+        &self.0.server
+    }
+
+    /// The time of the store.
+    pub fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    /// How long things last.
+    pub fn periods(&self) -> &Periods {
+        &self.0.periods
+    }
+
+    /// Replies for those who wait in this server.
+    pub fn inbox(&self) -> &Arc<Inbox> {
+        &self.0.inbox
+    }
+
+    /// What wakes the pools of this process.
+    pub fn bells(&self) -> &Bells {
+        &self.0.bells
+    }
+
+    /// Which pools of this process have room.
+    pub fn openings(&self) -> &Openings {
+        &self.0.openings
+    }
+
+    /// Every change of every job.
+    pub fn changes(&self) -> &Changes {
+        &self.0.changes
+    }
+
+    /// Sets the clock by Redis.
+    pub async fn set_clock(&self) -> Result<(), Error> {
+        let before = Timestamp::local();
+        let (seconds, micros): (i64, i64) = self.0.commands.call(&redis::cmd("TIME")).await?;
+        self.0.clock.set(before, Timestamp::from_millis(seconds * 1000 + micros / 1000), Timestamp::local());
+        Ok(())
+    }
+}
+
+impl Inner {
+    /// A call of a script with what every script gets; its own arguments follow.
+    fn call(&self, script: &Script) -> redis::Cmd {
+        self.call_at(script, self.clock.now())
+    }
+
+    /// A call whose caller tells others the time it happened, too.
+    fn call_at(&self, script: &Script, now: Timestamp) -> redis::Cmd {
+        let mut call = script.call();
+        call.arg(self.keys.prefix())
+            .arg(self.keys.context().0)
+            .arg(now.as_millis())
+            .arg(now.to_string())
+            .arg(self.server.as_str())
+            .arg(self.periods.keep_finished.as_secs_f64())
+            .arg(self.periods.keep_error.as_secs_f64())
+            .arg(self.periods.keep_waited.as_secs_f64());
+        call
+    }
+}

@@ -1,0 +1,41 @@
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+
+use super::{Error, Store};
+
+/// Waits for work that others push, without taking it.
+///
+/// `BLMOVE q q RIGHT RIGHT` puts the element it takes back in the same step, so that nothing is lost when this process is
+/// killed, and it sees pushes of clients that know nothing of us. It has a connection of its own, because it blocks.
+pub struct Peek {
+    store: Store,
+    connection: Option<MultiplexedConnection>,
+}
+
+/// Redis ends a peek by itself after so long.
+const BLOCK: Duration = Duration::from_secs(5);
+
+impl Peek {
+    /// A peek that connects when it is first used.
+    pub fn new(store: Store) -> Self {
+        Self { store, connection: None }
+    }
+
+    /// Returns when the queue holds something, or after some seconds. True: it holds something.
+    ///
+    /// Dropping the future drops the connection with it.
+    pub async fn wait(&mut self, queue: &str) -> Result<bool, Error> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.store.0.commands.blocking().await?,
+        };
+        let mut peek = redis::cmd("BLMOVE");
+        peek.arg(queue).arg(queue).arg("RIGHT").arg("RIGHT").arg(BLOCK.as_secs());
+        let limit = BLOCK + Duration::from_secs(2);
+        let id: Option<Vec<u8>> =
+            tokio::time::timeout(limit, peek.query_async(&mut connection)).await.map_err(|_| Error::Deadline(limit))??;
+        self.connection = Some(connection);
+        Ok(id.is_some())
+    }
+}

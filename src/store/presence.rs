@@ -1,0 +1,99 @@
+use std::time::Duration;
+
+use redis::Pipeline;
+
+use super::codec::Text;
+use super::{Error, Store};
+use crate::model::{Actor, Name, Presence, Priority, Queue, ScriptType, Target};
+
+/// A presence lasts so long without a heartbeat.
+pub const PRESENCE: Duration = Duration::from_secs(15);
+
+/// The place of an actor: script type, group, instance.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Post {
+    /// The script type.
+    pub script_type: ScriptType,
+    /// The group.
+    pub group: Name,
+    /// The number within the group.
+    pub instance: u32,
+}
+
+impl std::fmt::Display for Post {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}", self.script_type, self.group, self.instance)
+    }
+}
+
+/// Whether an actor has its post.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Held {
+    /// It has.
+    Held,
+    /// Somebody else has, who says this of himself.
+    Taken(Presence),
+}
+
+impl Store {
+    /// Every live actor that was seen, in order.
+    pub async fn actors(&self) -> Result<Vec<Actor>, Error> {
+        let mut keys: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
+        keys.sort_unstable();
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let presences: Vec<Text> = self.0.commands.call(redis::cmd("MGET").arg(&keys)).await?;
+        let mut actors: Vec<Actor> = keys
+            .iter()
+            .zip(presences)
+            .filter_map(|(key, text)| {
+                let (script_type, group, instance) = self.keys().parse_presence(key)?;
+                // A foreign actor may say anything; that it says something means it lives.
+                let presence = serde_json::from_str(&text.0?).unwrap_or_default();
+                Some(Actor { script_type, group, instance, presence })
+            })
+            .collect();
+        actors.sort_by(|a, b| (&a.script_type, &a.group, a.instance).cmp(&(&b.script_type, &b.group, b.instance)));
+        Ok(actors)
+    }
+
+    /// Notes presences that foreign actors wrote, and forgets actors and queues that are gone.
+    pub async fn survey(&self) -> Result<(), Error> {
+        let found = self.scan(&self.keys().presence_pattern()).await?;
+        let known: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
+        let queues: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().queues())).await?;
+        let mut pipeline = Pipeline::new();
+        for key in found.iter().filter(|key| !known.contains(key)) {
+            pipeline.cmd("SADD").arg(self.keys().actors()).arg(key).ignore();
+        }
+        if !pipeline.is_empty() {
+            self.0.commands.pipeline::<()>(&pipeline).await?;
+        }
+        self.forget(&self.keys().actors(), &known).await?;
+        // A queue that fills again is noted again by the push that makes it non-empty.
+        self.forget(&self.keys().queues(), &queues).await?;
+        Ok(())
+    }
+
+    /// The queues of the actors of a pool in the order of service: priority first, then instance, group, type.
+    ///
+    /// Each with the post it belongs to (from 1), or 0.
+    pub fn queues_of(&self, posts: &[Post]) -> Vec<(String, usize)> {
+        let Some(first) = posts.first() else { return Vec::new() };
+        let of_post = |(at, post): (usize, &Post)| (Target::Instance(post.group.clone(), post.instance), at + 1);
+        let mut targets: Vec<(Target, usize)> = posts.iter().enumerate().map(of_post).collect();
+        targets.extend([(Target::Group(first.group.clone()), 0), (Target::Type, 0)]);
+        let mut queues = Vec::new();
+        for priority in [Priority::Urgent, Priority::Normal, Priority::Low] {
+            for (target, slot) in &targets {
+                let queue = Queue { script_type: first.script_type.clone(), target: target.clone(), priority };
+                queues.push((self.keys().work(&queue), *slot));
+                if priority == Priority::Normal {
+                    queues.push((self.keys().work_prio_1(&first.script_type, target), *slot));
+                }
+            }
+        }
+        queues
+    }
+}

@@ -1,0 +1,206 @@
+use std::sync::{LazyLock, Weak};
+
+use super::unexpected;
+use redis::Cmd;
+
+use crate::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, Timestamp};
+use crate::store::batch::Batch;
+use crate::store::codec::{Text, fields, json};
+use crate::store::connection::{Script, digest};
+use crate::store::openings::Reservation;
+use crate::store::{Claimed, Error, Inner, Store};
+
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("create.lua")));
+
+/// A job to be stored.
+#[derive(Debug, Clone)]
+pub struct NewJob {
+    /// Its id.
+    pub id: JobId,
+    /// What it is to be, with the defaults filled in.
+    pub spec: JobSpec,
+    /// Whether it starts at once.
+    pub start: bool,
+    /// Whether this server waits for it, so that nobody needs a reply list.
+    pub waited: bool,
+}
+
+/// What became of a job that was to be stored.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Created {
+    /// It is stored.
+    Created(Status),
+    /// Another job has its id.
+    Exists(Status),
+    /// The idempotency key stands for this job, made with the same parameters.
+    Same(JobId, Status),
+    /// The idempotency key stands for this job, made with other parameters.
+    Reused(JobId),
+    /// The queue is full.
+    Full(u64),
+}
+
+impl NewJob {
+    /// The queue the job goes to. A named group or instance is its queue, always.
+    fn queue(&self) -> Queue {
+        let spec = &self.spec;
+        let target = match (&spec.group, spec.instance) {
+            (group, Some(instance)) => {
+                Target::Instance(group.clone().unwrap_or_else(|| "default".parse().expect("default is a name")), instance)
+            }
+            (Some(group), None) => Target::Group(group.clone()),
+            (None, None) => Target::Type,
+        };
+        Queue { script_type: spec.script_type.clone(), target, priority: spec.priority }
+    }
+}
+
+impl Store {
+    /// Stores a job and perhaps starts it.
+    pub async fn create(&self, job: NewJob) -> Result<Created, Error> {
+        self.0.create.ask(job).await
+    }
+}
+
+pub(in crate::store) fn create_batch(store: Weak<Inner>) -> Batch<NewJob, Created> {
+    Batch::new(move |jobs| {
+        let store = store.clone();
+        async move { store.upgrade().ok_or(Error::Closed)?.create_all(&jobs).await }
+    })
+}
+
+impl NewJob {
+    /// Whether an actor with room may start it in the script that stores it: nobody else can know it, and any actor will do.
+    fn may_start_at_once(&self) -> bool {
+        let spec = &self.spec;
+        let plain = spec.job_id.is_none() && spec.idempotency_key.is_none() && spec.run_at.is_none();
+        self.start && plain && spec.group.is_none() && spec.instance.is_none() && spec.priority == Priority::Normal
+    }
+
+    /// The job as the pool gets it that has room for it.
+    fn claimed(&self, slot: usize, now: Timestamp) -> Claimed {
+        let spec = &self.spec;
+        Claimed {
+            slot,
+            owned: false,
+            job: self.id.clone(),
+            attempt: 1,
+            started_at: now,
+            script: Some(spec.script.clone()),
+            args: spec.args.as_ref().map(json),
+            env_vars: (!spec.env_vars.is_empty()).then(|| json(&spec.env_vars)),
+            timeout: spec.timeout.map(|timeout| timeout.to_string()),
+            caller_id: spec.caller_id.clone(),
+            log_path: spec.log_path.clone().filter(|path| !path.is_empty()),
+            retry_backoff: spec.retry_backoff.map(|backoff| backoff.duration().as_secs_f64()),
+            failures: 0,
+            queued_at: Some(now),
+            concurrent: spec.concurrent,
+        }
+    }
+}
+
+impl Inner {
+    async fn create_all(&self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
+        let now = self.clock.now();
+        let room = |job: &NewJob| if job.may_start_at_once() { self.openings.reserve(&job.spec.script_type) } else { None };
+        let reservations: Vec<Option<Reservation>> = jobs.iter().map(room).collect();
+        let call = self.encode(jobs, &reservations, now);
+        // Pools are woken as soon as the script is on its way: their turn follows on the same connection, so it comes after.
+        let ring = || {
+            let queued = jobs.iter().zip(&reservations).filter(|(job, room)| job.start && room.is_none());
+            queued.for_each(|(job, _)| self.bells.ring(&job.spec.script_type));
+        };
+        let answers: Result<Vec<Vec<Text>>, Error> = self.turns.script_and_then(&SCRIPT, &call, ring).await;
+        let answers = match answers {
+            Ok(answers) => answers.into_iter().map(created).collect::<Result<Vec<_>, _>>(),
+            Err(error) => Err(error),
+        };
+        let answers = match answers {
+            Ok(answers) => answers,
+            Err(error) => {
+                reservations.into_iter().flatten().for_each(Reservation::lost);
+                return Err(error);
+            }
+        };
+        for ((job, answer), room) in jobs.iter().zip(&answers).zip(reservations) {
+            match (room, answer) {
+                (Some(room), Created::Created(Status::Started)) => {
+                    let claimed = job.claimed(room.slot(), now);
+                    room.fill(claimed);
+                }
+                (Some(_), _) => self.bells.ring(&job.spec.script_type),
+                (None, _) => {}
+            }
+        }
+        Ok(answers)
+    }
+
+    fn encode(&self, jobs: &[NewJob], reservations: &[Option<Reservation>], now: Timestamp) -> Cmd {
+        let mut call = self.call_at(&SCRIPT, now);
+        call.arg(self.queue_limit).arg(self.keys.index(now)).arg(now.plus(self.periods.keep_created).as_millis());
+        call.arg(now.plus(self.periods.lease).as_millis());
+        let mut pools: Vec<(&ScriptType, &Reservation)> = Vec::new();
+        for (job, room) in jobs.iter().zip(reservations) {
+            if let Some(room) = room
+                && !pools.iter().any(|(_, other)| other.is_beside(room))
+            {
+                pools.push((&job.spec.script_type, room));
+            }
+        }
+        call.arg(pools.len());
+        for (script_type, room) in pools {
+            call.arg(script_type.as_str()).arg(room.queues().len()).arg(room.queues());
+        }
+        call.arg(jobs.len());
+        for (job, room) in jobs.iter().zip(reservations) {
+            let spec = &job.spec;
+            call.arg(job.id.as_str());
+            call.arg(if spec.job_id.is_none() { "new" } else { "" }).arg(if job.start { "start" } else { "" });
+            call.arg(room.as_ref().map_or("", Reservation::actor));
+            call.arg(spec.run_at.map_or_else(String::new, |time| time.as_millis().to_string()));
+            call.arg(spec.script_type.as_str()).arg(self.keys.work(&job.queue()));
+            match &spec.idempotency_key {
+                // Two callers may use the same key for different jobs.
+                Some(key) => call.arg(digest(&[spec.caller_id.as_deref().unwrap_or_default(), key])).arg(digest(&[&json(spec)])),
+                None => call.arg("").arg(""),
+            };
+            let mut fields = fields(spec);
+            if job.waited {
+                fields.push(("origin", self.server.to_string()));
+                fields.push(("reply", "none".into()));
+            }
+            call.arg(fields.len() * 2);
+            for (field, value) in fields {
+                call.arg(field).arg(value);
+            }
+        }
+        call
+    }
+}
+
+fn created(answer: Vec<Text>) -> Result<Created, Error> {
+    let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
+    let status = |at| Status::parse(text(at)).unwrap_or(Status::Started);
+    let job = |at| text(at).and_then(|id| id.parse().ok());
+    match (text(0), job(1)) {
+        (Some("created"), _) => Ok(Created::Created(status(1))),
+        (Some("exists"), _) => Ok(Created::Exists(status(1))),
+        (Some("same"), Some(id)) => Ok(Created::Same(id, status(2))),
+        (Some("reused"), Some(id)) => Ok(Created::Reused(id)),
+        (Some("full"), _) => Ok(Created::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(0))),
+        _ => Err(unexpected("create", &answer)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_without_a_group_is_one_of_the_default_group() {
+        let spec = JobSpec { instance: Some(2), priority: Priority::Urgent, ..JobSpec::default() };
+        let job = NewJob { id: JobId::random(), spec, start: true, waited: false };
+        assert_eq!(job.queue().target, Target::Instance("default".parse().unwrap(), 2));
+    }
+}

@@ -1,0 +1,38 @@
+use std::sync::LazyLock;
+
+use super::unexpected;
+use crate::model::{JobId, Status};
+use crate::store::codec::{Look, Text};
+use crate::store::connection::Script;
+use crate::store::{Error, Store};
+
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("delete.lua")));
+
+/// What became of a job that was to be deleted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Deleted {
+    /// It is gone, with its log and reply.
+    Deleted,
+    /// It runs.
+    Illegal(Status),
+    /// There is no such job.
+    Missing,
+}
+
+impl Store {
+    /// Deletes a job that does not run.
+    pub async fn delete(&self, job: &JobId) -> Result<Deleted, Error> {
+        let mut call = self.0.call(&SCRIPT);
+        call.arg(job.as_str());
+        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        match answer.first().and_then(|text| text.0.as_deref()) {
+            Some("deleted") => {
+                self.inbox().deliver(job, &Look::Missing);
+                Ok(Deleted::Deleted)
+            }
+            Some("illegal") => Ok(Deleted::Illegal(Status::Started)),
+            Some("missing") => Ok(Deleted::Missing),
+            _ => Err(unexpected("delete", &answer)),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+use std::sync::LazyLock;
+
+use super::unexpected;
+use crate::model::Presence;
+use crate::store::codec::{Text, json};
+use crate::store::connection::Script;
+use crate::store::{Error, Held, PRESENCE, Post, Store};
+
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("hold.lua")));
+
+impl Store {
+    /// Takes a post or keeps it, for as long as a presence lasts. `presence.incarnation` says who holds it.
+    pub async fn hold(&self, post: &Post, presence: &Presence) -> Result<Held, Error> {
+        let mut call = self.0.call(&SCRIPT);
+        call.arg(self.keys().presence(&post.script_type, &post.group, post.instance))
+            .arg(self.keys().actors())
+            .arg(presence.incarnation.as_deref().unwrap_or_default())
+            .arg(json(presence))
+            .arg(PRESENCE.as_secs());
+        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
+        match text(0) {
+            Some("held") => Ok(Held::Held),
+            Some("taken") => Ok(Held::Taken(text(1).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())),
+            _ => Err(unexpected("hold", &answer)),
+        }
+    }
+}

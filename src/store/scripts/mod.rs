@@ -1,0 +1,36 @@
+//! One transition is one `.lua` and its only caller beside it.
+//!
+//! `keys.lua` and `shared.lua` stand before each script; ARGV 1 to 8 are the same for all of them.
+
+mod control;
+mod create;
+mod delete;
+mod forget;
+mod held;
+mod hold;
+mod leave;
+mod present;
+mod promote;
+mod prune;
+mod reap;
+mod renew;
+mod start;
+mod stop;
+mod turn;
+mod wait;
+
+pub(super) use create::create_batch;
+pub use create::{Created, NewJob};
+pub use delete::Deleted;
+pub use promote::Promoted;
+pub use start::Started;
+pub(super) use start::start_batch;
+pub use stop::Stopping;
+pub use turn::{Claimed, Ended, Outcome, Slot, Turn, Turned};
+
+use super::error::Error;
+
+/// What a script answered that its caller does not know.
+fn unexpected(script: &'static str, reply: &impl std::fmt::Debug) -> Error {
+    Error::Reply { script, reply: format!("{reply:?}") }
+}

@@ -1,0 +1,47 @@
+-- Puts jobs into their queues whose time has come, and ids whose hash has come; gives up jobs that nobody started.
+-- ARGV  9 at most so many of each
+-- Gives {number of entries handled, next due time, ms, or '', script types that have work …}.
+local limit, handled, types, seen = ARGV[9], 0, {}, {}
+
+local function has_work(script_type)
+  if not seen[script_type] then
+    seen[script_type] = true
+    types[#types + 1] = script_type
+  end
+end
+
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', scheduled_key, '-inf', now, 'LIMIT', 0, limit)) do
+  handled = handled + 1
+  redis.call('ZREM', scheduled_key, id)
+  local job = try('HMGET', job_prefix .. id, 'status', 'script_type', 'group', 'instance', 'priority', 'attempt', unpack(END_FIELDS))
+  if job and job[1] == 'scheduled' then
+    local script_type = job[2] or 'osis'
+    redis.call('HSET', job_prefix .. id, 'status', 'dispatched', 'queued_at', now_text, 'updated_at', now_text)
+    if enqueue(work_key(script_type, job[3], job[4], job[5]), script_type, id) == 'dispatched' then
+      event(id, 'dispatched', job[6] or 0)
+      count(script_type, 'dispatched')
+      has_work(script_type)
+    end
+  elseif job and job[1] == 'created' then
+    fail(id, 0, 'stopped', 'stopped', { unpack(job, 7, 13) })
+  end
+end
+
+for _, member in ipairs(redis.call('ZRANGE', unwritten_key, 0, limit - 1, 'WITHSCORES')) do
+  local id, queue = string.match(member, '^(%S+) (%S+)$')
+  if id then
+    local known = redis.call('EXISTS', job_prefix .. id) == 1
+    if known or redis.call('ZSCORE', unwritten_key, member) + 0 <= now then
+      handled = handled + 1
+      redis.call('ZREM', unwritten_key, member)
+      local script_type = string.match(queue, ':type:([^:]+)')
+      if known and script_type and push(queue, script_type, id, true) then has_work(script_type) end
+    end
+  end
+end
+
+flush()
+tell_own()
+local next_due = redis.call('ZRANGE', scheduled_key, 0, 0, 'WITHSCORES')[2] or ''
+if redis.call('EXISTS', unwritten_key) == 1 then next_due = string.format('%.0f', now + 200) end
+return { handled, next_due, unpack(types) }

@@ -1,0 +1,30 @@
+use std::sync::LazyLock;
+
+use super::unexpected;
+use crate::model::Timestamp;
+use crate::store::codec::Text;
+use crate::store::connection::Script;
+use crate::store::{Error, Store};
+
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("promote.lua")));
+
+/// What a round of promotion did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Promoted {
+    /// How many entries were handled.
+    pub handled: usize,
+    /// When the next one is due, if there is one.
+    pub next_due: Option<Timestamp>,
+}
+
+impl Store {
+    /// Puts jobs into their queues whose time has come, at most `limit`.
+    pub async fn promote(&self, limit: usize) -> Result<Promoted, Error> {
+        let mut call = self.0.call(&SCRIPT);
+        call.arg(limit);
+        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        let handled = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("promote", &answer))?;
+        self.0.bells.ring_all(answer.iter().skip(2).filter_map(|text| text.0.as_ref()));
+        Ok(Promoted { handled, next_due: answer.get(1).and_then(Text::parse).map(Timestamp::from_millis) })
+    }
+}

@@ -1,0 +1,22 @@
+use std::sync::LazyLock;
+
+use super::unexpected;
+use crate::store::codec::Text;
+use crate::store::connection::Script;
+use crate::store::{Error, Store};
+
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("reap.lua")));
+
+impl Store {
+    /// Returns jobs whose lease has run out to their queue, at most `limit`, and says how many leases it looked at.
+    ///
+    /// So a job may run twice: [`Store::turn`] refuses the late result.
+    pub async fn reap(&self, limit: usize) -> Result<usize, Error> {
+        let mut call = self.0.call(&SCRIPT);
+        call.arg(limit);
+        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        let looked = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("reap", &answer))?;
+        self.0.bells.ring_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
+        Ok(looked)
+    }
+}

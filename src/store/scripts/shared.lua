@@ -1,0 +1,142 @@
+-- What transitions share; stands between keys.lua and the script.
+-- ARGV  3 now, ms   4 now, text   5 this server   6 seconds to keep a job: finished   7 error
+--       8 finished, for a caller who waited
+local now, now_text, server = tonumber(ARGV[3]), ARGV[4], ARGV[5]
+
+local CRASHES, REPLY_SECONDS, CONTROL_SECONDS, IDEMPOTENCY_SECONDS = 3, 300, 60, 86400
+
+-- Runs a command on a key that outsiders may have spoilt: nil instead of an error.
+local function try(...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err then return nil end
+  return reply
+end
+
+local function is_uuid(id)
+  return #id == 36 and string.find(id, '^%x+%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x+$') == 1 and string.byte(id, 9) == 45
+end
+
+-- Counters, written once at the end by flush().
+local counters = {}
+
+local function count(script_type, what, by)
+  local of_type = counters[script_type]
+  if not of_type then
+    of_type = {}
+    counters[script_type] = of_type
+  end
+  of_type[what] = (of_type[what] or 0) + (by or 1)
+end
+
+local function event(id, status, attempt, kind)
+  if kind then
+    try('XADD', events_key, 'MAXLEN', '~', 200000, '*', 'job', id, 'status', status, 'attempt', attempt, 'kind', kind)
+  else
+    try('XADD', events_key, 'MAXLEN', '~', 200000, '*', 'job', id, 'status', status, 'attempt', attempt)
+  end
+end
+
+-- Tells who listens that a queue that was empty holds something.
+local function woken(queue, script_type)
+  redis.call('SADD', queues_key, queue)
+  redis.call('PUBLISH', bell(script_type), server)
+end
+
+-- Puts an id into a queue, at the far end or (again) at the taking end, and wakes who listens. False: the key is no list.
+local function push(queue, script_type, id, again)
+  local length = try(again and 'RPUSH' or 'LPUSH', queue, id)
+  if length == 1 then woken(queue, script_type) end
+  return length ~= nil
+end
+
+-- Servers with waiters for jobs that ended in this call, and the jobs this server waits for itself.
+local notices, own = {}, {}
+
+local function notify(origin, id)
+  for waiting in string.gmatch(origin or '', '%S+') do
+    if waiting == server then
+      own[#own + 1] = id
+    else
+      local ids = notices[waiting]
+      if not ids then
+        ids = {}
+        notices[waiting] = ids
+      end
+      ids[#ids + 1] = id
+    end
+  end
+end
+
+local function flush()
+  for script_type, of_type in pairs(counters) do
+    for what, by in pairs(of_type) do try('HINCRBY', stats_key(script_type), what, by) end
+  end
+  for waiting, ids in pairs(notices) do
+    redis.call('PUBLISH', inbox(waiting), 'ended ' .. context .. ' ' .. table.concat(ids, ' '))
+  end
+end
+
+-- The fields that end() needs, in its order.
+local END_FIELDS = { 'origin', 'reply', 'reply_to', 'retention', 'idempotency_key', 'script_type', 'reply_to_queue' }
+
+-- Ends a job: `text` is its output or its error. The caller has written the other fields of the end; the reply comes last.
+local function end_job(id, status, attempt, text, kind, logged, of)
+  local origin, reply, reply_to, retention, idempotency = of[1], of[2], of[3] or of[7], tonumber(of[4]), of[5]
+  -- Outsiders may have written anything; what EXPIRE would refuse is nothing.
+  if retention and not (retention >= 0 and retention <= 3155760000) then retention = nil end
+  local kept = status ~= 'finished' and 7 or reply == 'none' and 8 or 6
+  local seconds = math.max(math.ceil(retention or tonumber(ARGV[kept])), 1)
+  if idempotency then seconds = math.max(seconds, IDEMPOTENCY_SECONDS) end
+  redis.call('EXPIRE', job_prefix .. id, seconds)
+  if logged then redis.call('EXPIRE', log_key(id), seconds) end
+  if reply ~= 'none' then
+    local key = reply_prefix .. id
+    try('LPUSH', key, text)
+    try('EXPIRE', key, REPLY_SECONDS)
+  end
+  if reply_to and reply_to ~= '' then
+    local message = { job_id = id, status = status }
+    message[status == 'finished' and 'output' or 'error'] = text
+    if try('LPUSH', reply_to, cjson.encode(message)) then redis.call('EXPIRE', reply_to, REPLY_SECONDS) end
+  end
+  event(id, status, attempt, kind)
+  notify(origin, id)
+  if of[6] then count(of[6], status) end
+end
+
+-- Ends a job that did not get an output.
+local function fail(id, attempt, kind, text, of)
+  redis.call('HSET', job_prefix .. id, 'status', 'error', 'lease', '', 'error', text, 'error_kind', kind, 'finished_at', now_text, 'updated_at', now_text)
+  redis.call('HDEL', job_prefix .. id, 'error_line', 'error_column', 'error_stack', 'error_limit')
+  end_job(id, 'error', attempt, text, kind, true, of)
+end
+
+-- Counts a death of the actor under a job, and ends the job at the third. True: it has ended.
+local function crashed(id, attempt, crashes, script_type, of)
+  crashes = (tonumber(crashes) or 0) + 1
+  redis.call('HSET', job_prefix .. id, 'crashes', crashes)
+  count(script_type, 'crashed')
+  if crashes < CRASHES then return false end
+  fail(id, attempt, 'crashed', 'the engine or actor died ' .. crashes .. ' times under this job', of)
+  return true
+end
+
+-- Tells this server of its own waiters, in scripts whose answer does not.
+local function tell_own()
+  if #own > 0 then redis.call('PUBLISH', inbox(server), 'ended ' .. context .. ' ' .. table.concat(own, ' ')) end
+end
+
+-- Puts a job into its queue; where the key is no list, the promoter tries again in a while.
+local function enqueue(queue, script_type, id, again)
+  if push(queue, script_type, id, again) then return 'dispatched' end
+  redis.call('HSET', job_prefix .. id, 'status', 'scheduled')
+  redis.call('ZADD', scheduled_key, now + 5000, id)
+  return 'scheduled'
+end
+
+-- Puts a job back where it is taken next.
+local function requeue(id, attempt, kind, script_type, group, instance, priority)
+  redis.call('HSET', job_prefix .. id, 'status', 'dispatched', 'lease', '', 'attempt', attempt, 'queued_at', now_text, 'updated_at', now_text)
+  local status = enqueue(work_key(script_type, group, instance, priority), script_type, id, true)
+  event(id, status, attempt, kind)
+end

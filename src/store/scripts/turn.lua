@@ -1,0 +1,181 @@
+-- One turn of a pool: records how jobs ended, then takes new ones. One round trip does both.
+-- ARGV  9 lease expiry, ms   10 script type   11 number of ended attempts, each:
+--         id · attempt · logged ('1' or '') · usage (JSON or '') · outcome · then by outcome:
+--         'finished' · output · format
+--         'error' · kind · message · line · column · stack (JSON or '') · limit · wait before a retry, ms
+--         'crashed' · ''      the engine died        'released' · ''      the actor leaves and gives the job back
+--       then: number of slots, each an actor ('type:group:instance') · how many jobs it can take
+--       then: number of queues in the order of service, each: key · the slot it belongs to, or 0 for any
+-- Gives {per attempt: status now, or 'lost' when somebody else holds the job},
+--       {per taken job: {slot, '1' if only that slot may run it or '', id, attempt, script · args · env_vars · timeout · caller_id ·
+--         log_path · retry_backoff · failures · queued_at · created_at · concurrent}}, {ids ended here because a stop was pending},
+--       1 if queues hold more that was not looked at, else 0.
+local lease_until, own_type, ends, at = ARGV[9], ARGV[10], tonumber(ARGV[11]), 11
+local function take() at = at + 1; return ARGV[at] end
+
+local statuses, leases_over = {}, {}
+
+local function complete(id, attempt, logged, usage)
+  local outcome, key = take(), job_prefix .. id
+  local first, kind, message, line, column, stack, limit, wait = take(), nil, nil, nil, nil, nil, nil, nil
+  if outcome == 'finished' then message = take()
+  elseif outcome == 'error' then kind, message, line, column, stack, limit, wait = first, take(), take(), take(), take(), take(), take() end
+
+  local job = try('HMGET', key, 'status', 'attempt', 'lease', 'failures', 'origin', 'reply', 'reply_to', 'retention', 'idempotency_key', 'script_type', 'reply_to_queue')
+  if not job or job[1] ~= 'started' or job[2] ~= attempt or job[3] ~= server then return 'lost' end
+  leases_over[#leases_over + 1] = id
+  local script_type, of = job[10] or own_type, { unpack(job, 5, 11) }
+
+  if outcome == 'finished' then
+    redis.call('HSET', key, 'status', 'finished', 'lease', '', 'output', first, 'output_format', message, 'usage', usage, 'finished_at', now_text,
+      'updated_at', now_text)
+    if job[4] then redis.call('HDEL', key, 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit') end
+    end_job(id, 'finished', attempt, first, nil, logged == '1', of)
+    return 'finished'
+  end
+  local more = redis.call('HMGET', key, 'retries', 'stop_requested_at', 'crashes', 'group', 'instance', 'priority')
+  local stopping = more[2]
+  if outcome == 'error' then
+    local failures = (tonumber(job[4]) or 0) + 1
+    local again = kind ~= 'stopped' and not stopping and failures <= (tonumber(more[1]) or 0)
+    redis.call('HSET', key, 'lease', '', 'failures', failures, 'error', message, 'error_kind', kind, 'error_line', line, 'error_column', column,
+      'error_stack', stack, 'error_limit', limit, 'usage', usage, 'updated_at', now_text)
+    if again then
+      redis.call('HSET', key, 'status', 'scheduled')
+      redis.call('ZADD', scheduled_key, now + tonumber(wait), id)
+      event(id, 'scheduled', attempt, kind)
+      count(script_type, 'retried')
+      return 'scheduled'
+    end
+    redis.call('HSET', key, 'status', 'error', 'finished_at', now_text)
+    end_job(id, 'error', attempt, message, kind, logged == '1', of)
+    return 'error'
+  elseif outcome == 'crashed' then
+    if stopping then
+      fail(id, attempt, 'stopped', 'stopped_by_request', of)
+      return 'error'
+    end
+    if crashed(id, attempt, more[3], script_type, of) then return 'error' end
+    requeue(id, attempt, 'crashed', script_type, more[4], more[5], more[6])
+    return 'dispatched'
+  end
+  requeue(id, tonumber(attempt) - 1, nil, script_type, more[4], more[5], more[6])
+  return 'dispatched'
+end
+
+for job = 1, ends do
+  local id, attempt, logged, usage = take(), take(), take(), take()
+  statuses[job] = complete(id, attempt, logged, usage)
+end
+if #leases_over > 0 then redis.call('ZREM', leases_key, unpack(leases_over)) end
+
+local slots, room, wanted = {}, {}, 0
+for slot = 1, tonumber(take()) do
+  slots[slot] = take()
+  room[slot] = tonumber(take())
+  wanted = wanted + room[slot]
+end
+local queues = tonumber(take())
+local taken, stopped, left_to_look_at = {}, {}, 256
+
+-- The slot with the most room.
+local function roomiest()
+  local best = 1
+  for slot = 2, #room do
+    if room[slot] > room[best] then best = slot end
+  end
+  return best
+end
+
+-- Ids that somebody wants stopped: they end here instead of starting.
+local pending, controls = {}, { control_key(own_type) }
+for slot, actor in ipairs(slots) do controls[slot + 1] = control_instance_key(actor) end
+if wanted > 0 and redis.call('EXISTS', unpack(controls)) > 0 then
+  for _, control in ipairs(controls) do
+    for _, id in ipairs(try('LRANGE', control, 0, -1) or {}) do pending[id] = true end
+  end
+end
+
+-- Milliseconds since 1970 of an RFC 3339 time, or nil.
+local function millis(text)
+  local y, m, d, h, min, s, fraction, zone = string.match(text or '', '^(%d+)-(%d+)-(%d+)[Tt ](%d+):(%d+):(%d+)(%.?%d*)(.*)$')
+  if not y then return nil end
+  y, m, d = tonumber(y), tonumber(m), tonumber(d)
+  if m <= 2 then y, m = y - 1, m + 12 end
+  local days = 365 * y + math.floor(y / 4) - math.floor(y / 100) + math.floor(y / 400) + math.floor((153 * (m - 3) + 2) / 5) + d - 719469
+  local sign, zh, zm = string.match(zone, '^([+-])(%d%d):?(%d%d)$')
+  local offset = sign and (tonumber(zh) * 60 + tonumber(zm)) * (sign == '-' and -1 or 1) or 0
+  return ((days * 24 + h) * 60 + min - offset) * 60000 + s * 1000 + math.floor((tonumber('0' .. fraction) or 0) * 1000)
+end
+
+-- Whether a started job has been given up by whoever started it.
+local function abandoned(id, started_at, timeout)
+  local lease = redis.call('ZSCORE', leases_key, id)
+  if lease then return tonumber(lease) <= now end
+  local since = millis(started_at)
+  return not since or since + ((tonumber(timeout) or 60) + 30) * 1000 <= now
+end
+
+-- Takes a job for a slot, if it may run.
+local function claim(id, queue, slot, owned)
+  if not is_uuid(id) then return end
+  local key = job_prefix .. id
+  local job = try('HMGET', key, 'status', 'attempt', 'crashes', 'started_at', 'stop_requested_at', 'script_type', 'script', 'args', 'env_vars', 'timeout', 'caller_id',
+    'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent')
+  if not job then return end
+  local status, attempt = job[1], tonumber(job[2]) or 0
+  if not (attempt >= 0 and attempt < 4000000000 and attempt % 1 == 0) then attempt = 0 end
+  if not status and redis.call('EXISTS', key) == 0 then
+    redis.call('ZADD', unwritten_key, 'NX', now + 5000, id .. ' ' .. queue)
+    return
+  end
+  if status and status ~= '' and status ~= 'dispatched' and status ~= 'started' then return end
+  local script_type = job[6] or own_type
+  if status == 'started' then
+    if not abandoned(id, job[4], job[10]) then return end
+    redis.call('ZREM', leases_key, id)
+    count(script_type, 'lease_lost')
+    if crashed(id, attempt, job[3], script_type, redis.call('HMGET', key, unpack(END_FIELDS))) then return end
+  end
+  if pending[id] or job[5] then
+    fail(id, attempt, 'stopped', 'stopped', redis.call('HMGET', key, unpack(END_FIELDS)))
+    stopped[#stopped + 1] = id
+    try('LREM', control_key(own_type), 0, id)
+    return
+  end
+  attempt = attempt + 1
+  -- The lease first: a started job without one would be found by nobody.
+  redis.call('ZADD', leases_key, lease_until, id)
+  redis.call('HSET', key, 'status', 'started', 'attempt', attempt, 'started_at', now_text, 'updated_at', now_text, 'lease', server, 'actor', slots[slot])
+  if not job[6] then redis.call('HSET', key, 'script_type', script_type) end
+  event(id, 'started', attempt)
+  count(script_type, 'started')
+  taken[#taken + 1] = { slot, owned, id, attempt, unpack(job, 7, 17) }
+  room[slot] = room[slot] - 1
+end
+
+local keys, owners = {}, {}
+for queue = 1, queues do
+  keys[queue], owners[queue] = take(), tonumber(take())
+end
+-- Most queues are empty most of the time, and one look at all of them costs as much as one pop.
+local not_empty = wanted > 0 and redis.call('EXISTS', unpack(keys)) or 0
+if not_empty > 0 then
+  for queue, key in ipairs(keys) do
+    local owner = owners[queue]
+    if not_empty == 0 then break end
+    local seen = false
+    while #taken < wanted and left_to_look_at > 0 do
+      left_to_look_at = left_to_look_at - 1
+      local slot = owner > 0 and owner or roomiest()
+      if room[slot] <= 0 then break end
+      local id = try('RPOP', key)
+      if not id then break end
+      seen = true
+      claim(id, key, slot, owner > 0 and '1' or '')
+    end
+    if seen then not_empty = not_empty - 1 end
+  end
+end
+flush()
+return { statuses, taken, stopped, left_to_look_at == 0 and 1 or 0 }

@@ -1,0 +1,216 @@
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use redis::Cmd;
+
+use crate::model::{JobError, JobId, JobResult, Output, ScriptType, Status, Timestamp, Usage};
+use crate::store::codec::{Look, Settled, Text, json};
+use crate::store::connection::Script;
+use crate::store::{Error, Store};
+
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("turn.lua")));
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The script returned.
+    Finished(Output),
+    /// The script failed, was stopped, or ran out of time.
+    Failed {
+        /// Why.
+        error: JobError,
+        /// How long to wait before the next attempt, if there is one left.
+        retry_in: Duration,
+    },
+    /// The engine died.
+    Crashed,
+    /// The actor leaves and gives the job back as if it had not taken it.
+    Released,
+}
+
+/// An attempt that ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// The job.
+    pub job: JobId,
+    /// The attempt; only the one that holds the lease is believed.
+    pub attempt: u32,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// Whether it logged anything.
+    pub logged: bool,
+    /// What it used.
+    pub usage: Option<Usage>,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+impl Ended {
+    /// An attempt that is given back.
+    pub fn released(job: JobId, attempt: u32, started_at: Timestamp) -> Self {
+        Self { job, attempt, started_at, logged: false, usage: None, outcome: Outcome::Released }
+    }
+}
+
+/// An actor that takes jobs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slot {
+    /// Its name: `type:group:instance`.
+    pub actor: String,
+    /// How many jobs it can take now.
+    pub room: usize,
+}
+
+/// What a pool has to say and wants.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    /// The script type of the pool.
+    pub script_type: &'a ScriptType,
+    /// Attempts that ended since the last turn; at most 128.
+    pub ends: &'a [Ended],
+    /// Its actors.
+    pub slots: &'a [Slot],
+    /// Its queues in the order of service, each with the slot it belongs to (from 1), or 0.
+    pub queues: &'a [(String, usize)],
+}
+
+/// A job that was taken. Its attempt has begun, and it belongs to this server until its lease is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claimed {
+    /// The slot it was taken for, from 0.
+    pub slot: usize,
+    /// Whether only that slot may run it.
+    pub owned: bool,
+    /// The job.
+    pub job: JobId,
+    /// The number of the attempt, from 1.
+    pub attempt: u32,
+    /// When it was taken.
+    pub started_at: Timestamp,
+    /// The script, if the hash has one.
+    pub script: Option<String>,
+    /// The arguments as JSON.
+    pub args: Option<String>,
+    /// The environment as a JSON object.
+    pub env_vars: Option<String>,
+    /// The most seconds the attempt may take.
+    pub timeout: Option<String>,
+    /// Who created it.
+    pub caller_id: Option<String>,
+    /// Where its log file is to be.
+    pub log_path: Option<String>,
+    /// Seconds before the second attempt.
+    pub retry_backoff: Option<f64>,
+    /// How many attempts failed.
+    pub failures: u32,
+    /// When it was put into the queue.
+    pub queued_at: Option<Timestamp>,
+    /// Whether it may run beside other jobs of its actor.
+    pub concurrent: bool,
+}
+
+/// What a turn gave.
+#[derive(Debug, Default)]
+pub struct Turned {
+    /// For each ended attempt the status of its job now, or nothing when somebody else holds the job.
+    pub statuses: Vec<Option<Status>>,
+    /// Jobs to run.
+    pub taken: Vec<Claimed>,
+    /// Whether the queues hold more that was not looked at.
+    pub more: bool,
+}
+
+impl Store {
+    /// Records how attempts ended and takes new jobs, in one round trip. Whoever waits here is told.
+    ///
+    /// After an error it is unknown whether the ends were recorded: they may be sent again, the second time they are
+    /// refused. Jobs may have been taken without anybody knowing: [`Store::held`] finds them.
+    pub async fn turn(&self, turn: &Turn<'_>) -> Result<Turned, Error> {
+        let store = &self.0;
+        let now = store.clock.now();
+        let mut call = store.call_at(&SCRIPT, now);
+        call.arg(now.plus(store.periods.lease).as_millis()).arg(turn.script_type.as_str()).arg(turn.ends.len());
+        for end in turn.ends {
+            add_end(&mut call, end);
+        }
+        call.arg(turn.slots.len());
+        for slot in turn.slots {
+            call.arg(&slot.actor).arg(slot.room);
+        }
+        call.arg(turn.queues.len());
+        for (queue, slot) in turn.queues {
+            call.arg(queue).arg(*slot);
+        }
+        let (statuses, taken, stopped, more): (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8) = store.turns.script(&SCRIPT, &call).await?;
+        let statuses: Vec<Option<Status>> = statuses.iter().map(|word| word.parse().ok()).collect();
+        for (end, status) in turn.ends.iter().zip(&statuses) {
+            self.settle(end, *status, now);
+        }
+        for job in stopped.iter().filter_map(|id| id.parse().ok()) {
+            self.settle_by_reading(job);
+        }
+        let taken = taken.into_iter().filter_map(|values| claimed(values, now)).collect();
+        Ok(Turned { statuses, taken, more: more == 1 })
+    }
+
+    /// Tells those who wait here how a job ended, if it did.
+    fn settle(&self, end: &Ended, status: Option<Status>, now: Timestamp) {
+        let inbox = self.inbox();
+        if !inbox.awaits(&end.job) || !status.is_some_and(Status::is_final) {
+            return;
+        }
+        let settled = match &end.outcome {
+            Outcome::Finished(output) => Settled::Finished(JobResult {
+                job_id: end.job.clone(),
+                status: Status::Finished,
+                output: output.text.clone(),
+                value: Output::value(&output.text, Some(output.format.as_str())),
+                attempt: end.attempt,
+                started_at: Some(end.started_at),
+                finished_at: Some(now),
+                usage: end.usage,
+            }),
+            Outcome::Failed { error, .. } => Settled::Failed { error: error.clone(), attempt: end.attempt },
+            Outcome::Crashed | Outcome::Released => return self.settle_by_reading(end.job.clone()),
+        };
+        inbox.deliver(&end.job, &Look::Settled(settled));
+    }
+}
+
+fn add_end(call: &mut Cmd, end: &Ended) {
+    call.arg(end.job.as_str()).arg(end.attempt).arg(if end.logged { "1" } else { "" });
+    call.arg(end.usage.as_ref().map_or_else(String::new, json));
+    match &end.outcome {
+        Outcome::Finished(output) => call.arg("finished").arg(&output.text).arg(output.format.as_str()),
+        Outcome::Failed { error, retry_in } => {
+            let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
+            call.arg("error").arg(error.kind.as_str()).arg(&error.message).arg(number(error.line)).arg(number(error.column));
+            call.arg(if error.stack.is_empty() { String::new() } else { json(&error.stack) });
+            call.arg(error.limit.map_or("", |limit| limit.as_str())).arg(u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX))
+        }
+        Outcome::Crashed => call.arg("crashed").arg(""),
+        Outcome::Released => call.arg("released").arg(""),
+    };
+}
+
+fn claimed(values: Vec<Text>, now: Timestamp) -> Option<Claimed> {
+    let mut values = values.into_iter();
+    let mut next = || values.next().unwrap_or_default();
+    Some(Claimed {
+        slot: next().parse::<usize>()?.checked_sub(1)?,
+        owned: next().0.as_deref() == Some("1"),
+        job: next().parse()?,
+        attempt: next().parse()?,
+        started_at: now,
+        script: next().0,
+        args: next().some(),
+        env_vars: next().some(),
+        timeout: next().some(),
+        caller_id: next().some(),
+        log_path: next().some(),
+        retry_backoff: next().parse(),
+        failures: next().parse().unwrap_or(0),
+        queued_at: next().parse().or(next().parse()),
+        concurrent: next().0.as_deref() == Some("true"),
+    })
+}

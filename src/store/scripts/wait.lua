@@ -1,0 +1,20 @@
+-- Says how a job ended, or has this server told when it does.
+-- ARGV  9 id   10 'only look' or ''
+-- Gives {} (missing) or {status, then the values of RESULT_FIELDS}.
+local key = job_prefix .. ARGV[9]
+local RESULT_FIELDS = { 'output', 'output_format', 'attempt', 'started_at', 'finished_at', 'usage', 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit' }
+local job = try('HMGET', key, 'status', 'origin', 'id', 'reply', unpack(RESULT_FIELDS))
+if not job or not (job[1] or job[3]) and redis.call('EXISTS', key) == 0 then return {} end
+local status, origin = job[1] or 'dispatched', job[2] or ''
+if ARGV[10] == '' and status ~= 'finished' and status ~= 'error' and not string.find(' ' .. origin .. ' ', ' ' .. server .. ' ', 1, true) and #origin < 1024 then
+  redis.call('HSET', key, 'origin', origin == '' and server or origin .. ' ' .. server)
+end
+if job[4] == 'none' and (status == 'finished' or status == 'error') then
+  -- A foreign actor that ended it may have pushed a reply that nobody takes.
+  redis.call('DEL', reply_prefix .. ARGV[9])
+end
+-- One that a foreign actor ended is kept as long as others.
+if (status == 'finished' or status == 'error') and redis.call('TTL', key) == -1 then
+  redis.call('EXPIRE', key, math.ceil(tonumber(ARGV[status == 'finished' and 6 or 7])))
+end
+return { status, unpack(job, 5, 16) }

@@ -1,0 +1,59 @@
+use std::sync::LazyLock;
+
+use redis::Pipeline;
+
+use crate::model::JobId;
+use crate::store::codec::{Look, Text, look};
+use crate::store::connection::Script;
+use crate::store::{Error, Store};
+
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("wait.lua")));
+
+impl Store {
+    /// How a job ended, if it has. If not, this server is told when it does.
+    pub async fn wait(&self, job: &JobId) -> Result<Look, Error> {
+        let mut call = self.0.call(&SCRIPT);
+        call.arg(job.as_str()).arg("");
+        Ok(look(job, self.0.commands.script(&SCRIPT, &call).await?))
+    }
+
+    /// How a job ended, if it has.
+    pub async fn look(&self, job: &JobId) -> Result<Look, Error> {
+        let mut call = self.0.call(&SCRIPT);
+        call.arg(job.as_str()).arg("only look");
+        Ok(look(job, self.0.commands.script(&SCRIPT, &call).await?))
+    }
+
+    /// How each of some jobs ended, in one round trip.
+    pub async fn look_at_all(&self, jobs: &[JobId]) -> Result<Vec<Look>, Error> {
+        let Some((first, rest)) = jobs.split_first() else { return Ok(Vec::new()) };
+        // The first call makes sure that Redis has the script.
+        let mut looks = vec![self.look(first).await?];
+        let mut pipeline = Pipeline::with_capacity(rest.len());
+        for job in rest {
+            let mut call = self.0.call(&SCRIPT);
+            call.arg(job.as_str()).arg("only look");
+            pipeline.add_command(call);
+        }
+        if !rest.is_empty() {
+            let answers: Vec<Vec<Text>> = self.0.commands.pipeline(&pipeline).await?;
+            looks.extend(rest.iter().zip(answers).map(|(job, answer)| look(job, answer)));
+        }
+        Ok(looks)
+    }
+
+    /// Tells those who wait here how a job ended, as its hash says. A failure is left to the sweep.
+    pub(in crate::store) fn settle_by_reading(&self, job: JobId) {
+        if !self.inbox().awaits(&job) {
+            return;
+        }
+        let store = self.clone();
+        tokio::spawn(async move {
+            match store.look(&job).await {
+                Ok(Look::Open(_)) => {}
+                Ok(look) => store.inbox().deliver(&job, &look),
+                Err(error) => tracing::debug!(%job, %error, "could not read the end of a job, the sweep will"),
+            }
+        });
+    }
+}

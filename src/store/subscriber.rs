@@ -1,0 +1,72 @@
+use std::time::Duration;
+
+use futures_util::StreamExt;
+
+use super::connection::DEADLINE;
+use super::{Error, Store};
+use crate::keys::Keys;
+use crate::model::{JobId, ScriptType};
+use crate::service::Service;
+
+/// Listens to what other servers tell this one: jobs that ended, jobs to stop, work that arrived.
+///
+/// All of it is a hint. What gets lost while the connection is down is found by the sweeps.
+pub struct Subscriber {
+    store: Store,
+    script_types: Vec<ScriptType>,
+}
+
+impl Subscriber {
+    /// A subscriber for a server with pools of these types.
+    pub fn new(store: Store, script_types: Vec<ScriptType>) -> Self {
+        Self { store, script_types }
+    }
+
+    fn hear(&self, channel: &str, payload: &str) {
+        let bell = self.script_types.iter().find(|script_type| self.store.keys().bell(script_type) == channel);
+        if let Some(script_type) = bell {
+            // This server rang the pools of its own process already.
+            if payload != self.store.server().as_str() {
+                self.store.bells().ring(script_type);
+            }
+            return;
+        }
+        let mut words = payload.split(' ');
+        let (word, context) = (words.next(), words.next());
+        if context != Some(&self.store.context().to_string()) {
+            return;
+        }
+        let jobs = words.filter_map(|id| id.parse::<JobId>().ok());
+        match word {
+            Some("ended") => jobs.for_each(|job| self.store.settle_by_reading(job)),
+            Some("stop") => jobs.for_each(|job| self.store.inbox().stop(job)),
+            _ => {}
+        }
+    }
+}
+
+impl Service for Subscriber {
+    type Error = Error;
+
+    const NAME: &'static str = "subscriber";
+
+    /// Listens until the connection ends.
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        let subscribing = async {
+            let mut pubsub = self.store.0.commands.client().get_async_pubsub().await?;
+            pubsub.subscribe(format!("{}{}", Keys::inbox_prefix(), self.store.server())).await?;
+            for script_type in &self.script_types {
+                pubsub.subscribe(self.store.keys().bell(script_type)).await?;
+            }
+            Ok::<_, Error>(pubsub)
+        };
+        let pubsub = tokio::time::timeout(DEADLINE, subscribing).await.map_err(|_| Error::Deadline(DEADLINE))??;
+        let mut messages = pubsub.into_on_message();
+        while let Some(message) = messages.next().await {
+            if let Ok(payload) = message.get_payload::<String>() {
+                self.hear(message.get_channel_name(), &payload);
+            }
+        }
+        Ok(Duration::from_millis(50))
+    }
+}
