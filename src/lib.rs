@@ -12,3 +12,5 @@ pub mod log_file; // Log files, confined to one directory.
 pub mod service; // Tick loops.
 
 pub mod store; // Redis, and the only place that knows it.
+
+pub mod dispatch; // Create, start, wait for and stop jobs.

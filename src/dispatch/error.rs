@@ -1,0 +1,133 @@
+use std::time::Duration;
+
+use crate::model::{ContextId, JobError, JobId, ScriptType, Status};
+use crate::store;
+
+/// When to try again what was refused because something is full.
+pub(super) const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Why an operation on jobs was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A parameter that cannot be meant.
+    #[error("{param}: {message}")]
+    Invalid {
+        /// The parameter.
+        param: &'static str,
+        /// What is wrong with it and what to do.
+        message: String,
+    },
+    /// There is no such context here.
+    #[error("context {0} is not configured on this server")]
+    NoContext(ContextId),
+    /// There is no such job (any more).
+    #[error("job {0} does not exist")]
+    NotFound(JobId),
+    /// The job's status does not allow this.
+    #[error("job {job_id} is {status}, so it cannot be {action}")]
+    State {
+        /// The job.
+        job_id: JobId,
+        /// The status it has.
+        status: Status,
+        /// What was wanted, as a past participle.
+        action: &'static str,
+    },
+    /// A job with this id exists already.
+    #[error("job {job_id} exists already ({status})")]
+    Exists {
+        /// The job.
+        job_id: JobId,
+        /// The status it has.
+        status: Status,
+    },
+    /// Nobody knows this script type.
+    #[error("script type {script_type} is not built in, not configured and has no live actor (known: {known})")]
+    UnknownScriptType {
+        /// The type asked for.
+        script_type: ScriptType,
+        /// The types that would do, as a list for people.
+        known: String,
+    },
+    /// The queue is full, or Redis nearly is.
+    #[error("{what}; try again in {} ms", retry_after.as_millis())]
+    Full {
+        /// What is full.
+        what: String,
+        /// When to try again.
+        retry_after: Duration,
+    },
+    /// Something is larger than allowed.
+    #[error("{what} has {size} bytes, the limit is {limit}")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// How large it is.
+        size: usize,
+        /// How large it may be.
+        limit: usize,
+    },
+    /// The idempotency key stands for a job with other parameters.
+    #[error("idempotency key was used with other parameters for job {0}")]
+    IdempotencyReused(JobId),
+    /// The job ended badly.
+    #[error("job {job_id} failed: {}", error.message)]
+    Failed {
+        /// The job.
+        job_id: JobId,
+        /// Why.
+        error: Box<JobError>,
+        /// The attempt that failed.
+        attempt: u32,
+    },
+    /// The wait is over, the job is not.
+    #[error("job {job_id} is still {status}: {explanation}")]
+    StillRunning {
+        /// The job; `wait_job` waits on.
+        job_id: JobId,
+        /// The status it has.
+        status: Status,
+        /// Why it has not ended.
+        explanation: String,
+    },
+    /// Redis did not do its part.
+    #[error("store unavailable: {source}")]
+    Store {
+        /// The job that may or may not have been stored.
+        job_id: Option<JobId>,
+        /// Whether it is certain that nothing was done.
+        not_done: bool,
+        /// The cause.
+        source: store::Error,
+    },
+}
+
+impl Error {
+    /// A parameter that cannot be meant.
+    pub(super) fn invalid(param: &'static str, message: impl Into<String>) -> Self {
+        Self::Invalid { param, message: message.into() }
+    }
+
+    /// A cursor that was not given out here.
+    pub(super) fn bad_cursor(hint: &str) -> Self {
+        Self::invalid("cursor", format!("is not a cursor; {hint}"))
+    }
+
+    /// A failure of the store in something that concerns a job.
+    pub(super) fn store(source: store::Error, job: Option<&JobId>) -> Self {
+        if source.out_of_memory() {
+            return Self::out_of_memory();
+        }
+        Self::Store { job_id: job.cloned(), not_done: source.not_done(), source }
+    }
+
+    /// A store that takes no more.
+    pub(super) fn out_of_memory() -> Self {
+        Self::Full { what: "the memory of Redis is nearly full".into(), retry_after: RETRY_AFTER }
+    }
+
+    /// A queue that takes no more.
+    pub(super) fn queue_full(script_type: &ScriptType, length: u64) -> Self {
+        Self::Full { what: format!("the queue for {script_type} holds {length} jobs"), retry_after: RETRY_AFTER }
+    }
+}

@@ -1,0 +1,229 @@
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use futures_util::stream::{BoxStream, StreamExt, unfold};
+use futures_util::{Stream, future};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Dispatcher, Error, JobFilter};
+use crate::model::{ContextId, JobEvent, JobId, LogLine};
+use crate::store::{self, Moment};
+
+/// What somebody who follows sees next: an item, or that items were missed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Followed<T> {
+    /// The next item.
+    Item(T),
+    /// Items were missed, because they are older than what is kept.
+    Lagged {
+        /// Always true.
+        lagged: bool,
+        /// What follows comes after this cursor.
+        cursor: String,
+    },
+}
+
+/// How often the log of a running job is read.
+const LOG_PAUSE: Duration = Duration::from_millis(100);
+const LOG_PAGE: usize = 500;
+/// After so long without a change of a job, it is looked whether the job is still there.
+const QUIET: Duration = Duration::from_secs(5);
+
+impl Dispatcher {
+    /// Every change that passes the filter, after `cursor` or from now on. Goes on for ever.
+    pub async fn follow_events(
+        &self,
+        context: ContextId,
+        filter: JobFilter,
+        cursor: Option<&str>,
+    ) -> Result<impl Stream<Item = Result<Followed<JobEvent>, Error>> + Send + use<>, Error> {
+        let changes = self.changes(context, cursor).await?;
+        let dispatcher = self.clone();
+        Ok(changes.filter_map(move |moment| {
+            let (dispatcher, filter) = (dispatcher.clone(), filter.clone());
+            async move {
+                match moment {
+                    Ok(Followed::Item(event)) => match dispatcher.admits(&filter, &event).await {
+                        Ok(true) => Some(Ok(Followed::Item(event))),
+                        Ok(false) => None,
+                        Err(error) => Some(Err(error)),
+                    },
+                    other => Some(other),
+                }
+            }
+        }))
+    }
+
+    async fn admits(&self, filter: &JobFilter, event: &JobEvent) -> Result<bool, Error> {
+        if filter.status.is_some_and(|status| status != event.status) {
+            return Ok(false);
+        }
+        if filter.is_only_status() {
+            return Ok(true);
+        }
+        // The job as it is now may be further than the event; only what does not change is asked of it.
+        let fixed = JobFilter { status: None, ..filter.clone() };
+        match self.job(event.context_id, &event.job_id).await {
+            Ok(job) => Ok(fixed.admits(&job)),
+            Err(Error::NotFound(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The changes of one job, after `cursor`, or the present state first. Ends when the job has ended or is gone.
+    pub async fn follow_job(
+        &self,
+        context: ContextId,
+        id: &JobId,
+        cursor: Option<&str>,
+    ) -> Result<impl Stream<Item = Result<Followed<JobEvent>, Error>> + Send + use<>, Error> {
+        let present = self.present(context, id).await?;
+        let all = match cursor {
+            Some(cursor) if present.status.is_final() => futures_util::stream::iter(self.past(context, id, cursor, present).await?).boxed(),
+            Some(cursor) => only(id, self.changes(context, Some(cursor)).await?),
+            None => {
+                let changes = self.changes(context, Some(&present.cursor)).await?;
+                let present = future::ready(Ok(Followed::Item(present)));
+                futures_util::stream::once(present).chain(only(id, changes)).boxed()
+            }
+        };
+        Ok(self.until_the_end(context, id.clone(), all))
+    }
+
+    async fn present(&self, context: ContextId, id: &JobId) -> Result<JobEvent, Error> {
+        let present = self.store(context)?.present(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        present.ok_or_else(|| Error::NotFound(id.clone()))
+    }
+
+    /// The changes after `cursor` of a job that has ended. If its end is forgotten, the present state stands for it.
+    async fn past(
+        &self,
+        context: ContextId,
+        id: &JobId,
+        cursor: &str,
+        present: JobEvent,
+    ) -> Result<Vec<Result<Followed<JobEvent>, Error>>, Error> {
+        let changes = self.store(context)?.replay(cursor).await.map_err(|error| Error::store(error, Some(id)))?;
+        let changes = changes.ok_or_else(bad_cursor)?.map(followed).boxed();
+        let mut past: Vec<_> = only(id, changes).collect().await;
+        let lagged = past.iter().any(|item| matches!(item, Ok(Followed::Lagged { .. })));
+        if lagged && !past.last().is_some_and(is_last) {
+            past.push(Ok(Followed::Item(present)));
+        }
+        Ok(past)
+    }
+
+    async fn changes(&self, context: ContextId, cursor: Option<&str>) -> Result<Changes, Error> {
+        let changes = self.store(context)?.follow(cursor).await.map_err(|error| Error::store(error, None))?;
+        Ok(changes.ok_or_else(bad_cursor)?.map(followed).boxed())
+    }
+
+    /// Passes items on up to the one that says that the job has ended, or until the job is gone.
+    fn until_the_end(
+        &self,
+        context: ContextId,
+        id: JobId,
+        all: Changes,
+    ) -> impl Stream<Item = Result<Followed<JobEvent>, Error>> + Send + use<> {
+        let dispatcher = self.clone();
+        unfold(Some((dispatcher, id, all)), move |rest| async move {
+            let (dispatcher, id, mut all) = rest?;
+            let item = loop {
+                match tokio::time::timeout(QUIET, all.next()).await {
+                    Ok(item) => break item?,
+                    // That a job is deleted is no change of its state.
+                    Err(_) => {
+                        if let Err(Error::NotFound(_)) = dispatcher.present(context, &id).await {
+                            return None;
+                        }
+                    }
+                }
+            };
+            let last = is_last(&item) || item.is_err();
+            Some((item, (!last).then_some((dispatcher, id, all))))
+        })
+    }
+
+    /// The log of a job, after `cursor` or from its first line. Ends when the job has ended and its last line was given.
+    pub async fn follow_logs(
+        &self,
+        context: ContextId,
+        id: &JobId,
+        cursor: Option<&str>,
+    ) -> Result<impl Stream<Item = Result<Followed<LogLine>, Error>> + Send + use<>, Error> {
+        struct Reader {
+            dispatcher: Dispatcher,
+            context: ContextId,
+            job: JobId,
+            cursor: Option<String>,
+            items: VecDeque<Followed<LogLine>>,
+            ended: bool,
+        }
+        impl Reader {
+            /// Reads the next page. False: it is empty and the job can still log.
+            async fn read(&mut self) -> Result<bool, Error> {
+                let (page, lost) = self.dispatcher.log_page(self.context, &self.job, self.cursor.as_deref(), LOG_PAGE).await?;
+                if let Some(cursor) = self.cursor.take().filter(|_| lost) {
+                    self.items.push_back(Followed::Lagged { lagged: true, cursor });
+                }
+                let is_empty = page.lines.is_empty();
+                self.items.extend(page.lines.into_iter().map(Followed::Item));
+                (self.cursor, self.ended) = (page.next_cursor, page.ended);
+                Ok(!is_empty || page.ended)
+            }
+        }
+        let mut reader = Reader {
+            dispatcher: self.clone(),
+            context,
+            job: id.clone(),
+            cursor: cursor.map(ToOwned::to_owned),
+            items: VecDeque::new(),
+            ended: false,
+        };
+        reader.read().await?;
+        Ok(unfold(Some(reader), |reader| async move {
+            let mut reader = reader?;
+            loop {
+                if let Some(item) = reader.items.pop_front() {
+                    return Some((Ok(item), Some(reader)));
+                }
+                if reader.ended {
+                    return None;
+                }
+                match reader.read().await {
+                    Ok(true) => {}
+                    Ok(false) => tokio::time::sleep(LOG_PAUSE).await,
+                    Err(Error::NotFound(_)) => return None,
+                    Err(error) => return Some((Err(error), None)),
+                }
+            }
+        }))
+    }
+}
+
+type Changes = BoxStream<'static, Result<Followed<JobEvent>, Error>>;
+
+fn followed(moment: Result<Moment, store::Error>) -> Result<Followed<JobEvent>, Error> {
+    match moment {
+        Ok(Moment::Change(event)) => Ok(Followed::Item(JobEvent::clone(&event))),
+        Ok(Moment::Lagged(cursor)) => Ok(Followed::Lagged { lagged: true, cursor }),
+        Err(error) => Err(Error::store(error, None)),
+    }
+}
+
+/// Leaves out the changes of other jobs.
+fn only(id: &JobId, changes: Changes) -> Changes {
+    let id = id.clone();
+    changes.filter(move |item| future::ready(!matches!(item, Ok(Followed::Item(event)) if event.job_id != id))).boxed()
+}
+
+/// Whether an item says that the job has ended.
+fn is_last(item: &Result<Followed<JobEvent>, Error>) -> bool {
+    matches!(item, Ok(Followed::Item(event)) if event.status.is_final())
+}
+
+fn bad_cursor() -> Error {
+    Error::bad_cursor("use the cursor of an event")
+}

@@ -1,0 +1,237 @@
+//! Creates, starts, waits for and stops jobs.
+//!
+//! [`Dispatcher`] is the library's front door; the loops beside it keep jobs moving, whichever server made them.
+
+mod error;
+mod explain;
+mod follow;
+mod logs;
+mod promoter;
+mod pruner;
+mod reaper;
+mod spec;
+mod sweeper;
+mod timekeeper;
+mod wait;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use crate::store::{JobFilter, JobPage, StoreInfo};
+pub use error::Error;
+pub use follow::Followed;
+pub use logs::LogPage;
+pub use promoter::Promoter;
+pub use pruner::Pruner;
+pub use reaper::Reaper;
+pub use sweeper::Sweeper;
+pub use timekeeper::Timekeeper;
+
+use crate::log_file::LogDirectory;
+use crate::model::{Actor, ContextId, Job, JobId, JobResult, JobSpec, QueueInfo, ScriptType, Seconds, Status};
+use crate::store::{Created, Deleted, Look, NewJob, Settled, Started, Stopping, Store};
+use pruner::Pressure;
+
+/// What a dispatcher needs to know beside its stores.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Script types that the operator configured, beside the built-in ones.
+    pub script_types: BTreeSet<ScriptType>,
+    /// The longest script of a built-in type, in bytes.
+    pub longest_script: usize,
+    /// What `timeout` is by default.
+    pub timeout: Duration,
+    /// What `retry_backoff` is by default.
+    pub retry_backoff: Duration,
+    /// Where log files are.
+    pub log_directory: LogDirectory,
+}
+
+impl Settings {
+    /// The defaults of the protocol, with log files below `log_directory`.
+    pub fn new(log_directory: LogDirectory) -> Self {
+        Self {
+            script_types: BTreeSet::new(),
+            longest_script: 64 * 1024,
+            timeout: Duration::from_secs(60),
+            retry_backoff: Duration::from_secs(1),
+            log_directory,
+        }
+    }
+}
+
+/// How long `stop` waits for a running script to obey.
+const OBEYS_WITHIN: Duration = Duration::from_secs(1);
+
+/// Creates, starts, waits for and stops jobs. Cheap to clone.
+#[derive(Clone)]
+pub struct Dispatcher(Arc<Inner>);
+
+struct Inner {
+    stores: BTreeMap<ContextId, Store>,
+    settings: Settings,
+    pressure: Arc<Pressure>,
+    closing: CancellationToken,
+}
+
+impl Dispatcher {
+    /// A dispatcher for the contexts of these stores.
+    pub fn new(stores: impl IntoIterator<Item = Store>, settings: Settings) -> Self {
+        let stores = stores.into_iter().map(|store| (store.context(), store)).collect();
+        Self(Arc::new(Inner { stores, settings, pressure: Arc::default(), closing: CancellationToken::new() }))
+    }
+
+    /// The contexts that are served here.
+    pub fn contexts(&self) -> Vec<ContextId> {
+        self.0.stores.keys().copied().collect()
+    }
+
+    /// The store of a context.
+    pub fn store(&self, context: ContextId) -> Result<&Store, Error> {
+        self.0.stores.get(&context).ok_or(Error::NoContext(context))
+    }
+
+    /// Every store.
+    pub fn stores(&self) -> impl Iterator<Item = &Store> {
+        self.0.stores.values()
+    }
+
+    /// Stores a job; [`Dispatcher::start`] starts it. The same idempotency key gives the same job.
+    pub async fn create(&self, spec: JobSpec) -> Result<JobId, Error> {
+        let job = self.check(spec, false).await?;
+        self.store_job(job).await.map(|(id, _)| id)
+    }
+
+    async fn store_job(&self, job: NewJob) -> Result<(JobId, Status), Error> {
+        let (store, id, script_type) = (self.store(job.spec.context_id)?, job.id.clone(), job.spec.script_type.clone());
+        match store.create(job).await.map_err(|error| Error::store(error, Some(&id)))? {
+            Created::Created(status) => Ok((id, status)),
+            Created::Same(id, status) => Ok((id, status)),
+            Created::Exists(status) => Err(Error::Exists { job_id: id, status }),
+            Created::Reused(id) => Err(Error::IdempotencyReused(id)),
+            Created::Full(length) => Err(Error::queue_full(&script_type, length)),
+        }
+    }
+
+    /// Starts a created job.
+    pub async fn start(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
+        match self.store(context)?.start(id).await.map_err(|error| Error::store(error, Some(id)))? {
+            Started::Started(status) => Ok(status),
+            Started::Illegal(status) => Err(Error::State { job_id: id.clone(), status, action: "started" }),
+            Started::Missing => Err(Error::NotFound(id.clone())),
+            Started::Full(length) => {
+                Err(Error::Full { what: format!("the queue of job {id} holds {length} jobs"), retry_after: error::RETRY_AFTER })
+            }
+        }
+    }
+
+    /// Stops a job that has not ended. A running job gets a second to obey; then its status is given as it is.
+    pub async fn stop(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
+        let store = self.store(context)?;
+        let failed = |error| Error::store(error, Some(id));
+        let mut waiter = store.inbox().register(id);
+        match store.stop(id).await.map_err(failed)? {
+            Stopping::Stopped => Ok(Status::Error),
+            Stopping::Ended(status) => Err(Error::State { job_id: id.clone(), status, action: "stopped" }),
+            Stopping::Missing => Err(Error::NotFound(id.clone())),
+            Stopping::Asked => {
+                if let Look::Open(_) = store.wait(id).await.map_err(failed)? {
+                    // Running out of time is an answer, too: the job has not obeyed yet.
+                    let _ = tokio::time::timeout(OBEYS_WITHIN, waiter.reply()).await;
+                }
+                self.status(context, id).await
+            }
+        }
+    }
+
+    /// Where a job is in its life.
+    pub async fn status(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
+        match self.look(context, id).await? {
+            Look::Settled(Settled::Finished(_)) => Ok(Status::Finished),
+            Look::Settled(Settled::Failed { .. }) => Ok(Status::Error),
+            Look::Open(status) => Ok(status),
+            Look::Missing => Err(Error::NotFound(id.clone())),
+        }
+    }
+
+    /// Everything that is known of a job.
+    pub async fn job(&self, context: ContextId, id: &JobId) -> Result<Job, Error> {
+        let job = self.store(context)?.job(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        job.ok_or_else(|| Error::NotFound(id.clone()))
+    }
+
+    /// The result of a job that has ended.
+    pub async fn result(&self, context: ContextId, id: &JobId) -> Result<JobResult, Error> {
+        match self.look(context, id).await? {
+            Look::Settled(settled) => wait::result(id, settled),
+            Look::Open(status) => Err(Error::State { job_id: id.clone(), status, action: "asked for its result; wait_job waits for it" }),
+            Look::Missing => Err(Error::NotFound(id.clone())),
+        }
+    }
+
+    async fn look(&self, context: ContextId, id: &JobId) -> Result<Look, Error> {
+        self.store(context)?.look(id).await.map_err(|error| Error::store(error, Some(id)))
+    }
+
+    /// A page of jobs, newest first.
+    pub async fn list(&self, context: ContextId, filter: &JobFilter, cursor: Option<&str>, limit: usize) -> Result<JobPage, Error> {
+        let page = self.store(context)?.list(filter, cursor, limit).await.map_err(|error| Error::store(error, None))?;
+        page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))
+    }
+
+    /// Deletes a job that does not run, with its log and its reply.
+    pub async fn delete(&self, context: ContextId, id: &JobId) -> Result<(), Error> {
+        match self.store(context)?.delete(id).await.map_err(|error| Error::store(error, Some(id)))? {
+            Deleted::Deleted => Ok(()),
+            Deleted::Illegal(status) => Err(Error::State { job_id: id.clone(), status, action: "deleted; stop it first" }),
+            Deleted::Missing => Err(Error::NotFound(id.clone())),
+        }
+    }
+
+    /// Every live actor.
+    pub async fn actors(&self, context: ContextId) -> Result<Vec<Actor>, Error> {
+        self.store(context)?.actors().await.map_err(|error| Error::store(error, None))
+    }
+
+    /// Every work queue in use.
+    pub async fn queues(&self, context: ContextId) -> Result<Vec<QueueInfo>, Error> {
+        self.store(context)?.queues().await.map_err(|error| Error::store(error, None))
+    }
+
+    /// How the store of the default context is.
+    pub async fn store_info(&self) -> Result<StoreInfo, Error> {
+        self.store(ContextId::default())?.store_info().await.map_err(|error| Error::store(error, None))
+    }
+
+    /// Ends every wait in this process with [`Error::StillRunning`], because the process is about to end. The jobs go on.
+    pub fn close(&self) {
+        self.0.closing.cancel();
+    }
+
+    /// The loops that keep jobs of all contexts moving.
+    pub fn start_services(&self, shutdown: &CancellationToken) -> TaskTracker {
+        let tasks = TaskTracker::new();
+        for store in self.stores() {
+            let run = |service| tasks.spawn(service);
+            run(boxed(Promoter::new(store.clone()), shutdown));
+            run(boxed(Reaper::new(store.clone()), shutdown));
+            run(boxed(Sweeper::new(store.clone()), shutdown));
+            run(boxed(Timekeeper::new(store.clone()), shutdown));
+            run(boxed(Pruner::new(store.clone(), self.0.pressure.clone()), shutdown));
+        }
+        tasks.close();
+        tasks
+    }
+
+    fn seconds(duration: Duration) -> Option<Seconds> {
+        Some(Seconds::from(duration))
+    }
+}
+
+fn boxed(service: impl crate::service::Service, shutdown: &CancellationToken) -> futures_util::future::BoxFuture<'static, ()> {
+    Box::pin(crate::service::run(service, shutdown.clone()))
+}

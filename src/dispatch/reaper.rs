@@ -1,0 +1,37 @@
+use std::time::Duration;
+
+use crate::service::Service;
+use crate::store::{Error, Store};
+
+/// Takes jobs back from servers that died.
+pub struct Reaper {
+    store: Store,
+    /// Whether Redis was away. Its servers then need a moment to renew what they still run.
+    was_away: bool,
+}
+
+/// So many leases are looked at by one script call.
+const BATCH: usize = 128;
+
+impl Reaper {
+    /// A reaper for one context.
+    pub fn new(store: Store) -> Self {
+        Self { store, was_away: false }
+    }
+}
+
+impl Service for Reaper {
+    type Error = Error;
+
+    const NAME: &'static str = "reaper";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        if std::mem::take(&mut self.was_away) {
+            self.store.ping().await.inspect_err(|_| self.was_away = true)?;
+            return Ok(self.store.periods().lease / 3 + Duration::from_secs(1));
+        }
+        let looked = self.store.reap(BATCH).await.inspect_err(|_| self.was_away = true)?;
+        // Servers that share a Redis shall not all come at once.
+        Ok(if looked >= BATCH { Duration::ZERO } else { Duration::from_millis(rand::random_range(750..1250)) })
+    }
+}

@@ -1,0 +1,100 @@
+use super::{Dispatcher, Error};
+use crate::model::{JobId, JobSpec, ScriptType};
+use crate::store::NewJob;
+
+/// No text field but the script is longer.
+const LONGEST_TEXT: usize = 1024;
+/// No job has more labels or environment variables.
+const MOST_ENTRIES: usize = 256;
+
+impl Dispatcher {
+    /// Checks what a job is to be, and fills in the defaults.
+    pub(super) async fn check(&self, mut spec: JobSpec, run: bool) -> Result<NewJob, Error> {
+        self.store(spec.context_id)?;
+        let settings = &self.0.settings;
+        if !self.0.pressure.admits_jobs() {
+            return Err(Error::out_of_memory());
+        }
+        check_texts(&spec)?;
+        check_relations(&spec)?;
+        if spec.script_type.is_built_in() && spec.script.len() > settings.longest_script {
+            return Err(Error::TooLarge { what: "script", size: spec.script.len(), limit: settings.longest_script });
+        }
+        if spec.timeout.is_some_and(|timeout| timeout.duration().is_zero()) {
+            return Err(Error::invalid("timeout", "is 0, so the job could never run; leave it out for the default"));
+        }
+        if let Some(path) = spec.log_path.as_deref().filter(|path| !path.is_empty()) {
+            settings.log_directory.resolve(path).map_err(|error| Error::invalid("log_path", error.to_string()))?;
+        }
+        self.check_script_type(&spec).await?;
+        spec.timeout = spec.timeout.or(Self::seconds(settings.timeout));
+        spec.retry_backoff = spec.retry_backoff.or(Self::seconds(settings.retry_backoff));
+        spec.caller_id.get_or_insert_with(|| "anonymous".to_owned());
+        // The worker of the dispatcher protocol is an instance where it is a number.
+        spec.instance = spec.instance.or_else(|| spec.worker_id.as_ref()?.as_str().parse().ok());
+        if spec.instance.is_some() {
+            spec.group.get_or_insert_with(|| "default".parse().expect("default is a name"));
+        }
+        let id = spec.job_id.clone().unwrap_or_else(JobId::random);
+        Ok(NewJob { id, spec, start: run, waited: run })
+    }
+
+    /// A type is known if it is built in, configured, or has a live actor somewhere.
+    async fn check_script_type(&self, spec: &JobSpec) -> Result<(), Error> {
+        let known = |script_type: &ScriptType| script_type.is_built_in() || self.0.settings.script_types.contains(script_type);
+        if known(&spec.script_type) {
+            return Ok(());
+        }
+        let actors = self.actors(spec.context_id).await?;
+        if actors.iter().any(|actor| actor.script_type == spec.script_type) {
+            return Ok(());
+        }
+        let mut names: Vec<&str> = ScriptType::BUILT_IN.to_vec();
+        names.extend(self.0.settings.script_types.iter().map(ScriptType::as_str));
+        names.extend(actors.iter().map(|actor| actor.script_type.as_str()));
+        names.sort_unstable();
+        names.dedup();
+        Err(Error::UnknownScriptType { script_type: spec.script_type.clone(), known: names.join(", ") })
+    }
+}
+
+fn check_texts(spec: &JobSpec) -> Result<(), Error> {
+    let texts = [
+        ("name", &spec.name),
+        ("caller_id", &spec.caller_id),
+        ("log_path", &spec.log_path),
+        ("idempotency_key", &spec.idempotency_key),
+        ("client_rpc_id", &spec.client_rpc_id),
+    ];
+    for (param, text) in texts {
+        if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
+            return Err(Error::invalid(param, format!("is longer than {LONGEST_TEXT} bytes")));
+        }
+    }
+    for (param, entries) in [("labels", &spec.labels), ("env_vars", &spec.env_vars)] {
+        if entries.len() > MOST_ENTRIES {
+            return Err(Error::invalid(param, format!("has more than {MOST_ENTRIES} entries")));
+        }
+        if let Some(name) = entries.keys().find(|name| name.is_empty() || name.len() > LONGEST_TEXT || name.contains(['=', '\0'])) {
+            return Err(Error::invalid(param, format!("the name {name:?} is empty, too long, or has a '=' in it")));
+        }
+    }
+    if let Some((label, _)) = spec.labels.iter().find(|(_, value)| value.len() > LONGEST_TEXT) {
+        return Err(Error::invalid("labels", format!("the value of {label:?} is longer than {LONGEST_TEXT} bytes")));
+    }
+    Ok(())
+}
+
+/// Relations are part of the wire already, so that positions will not move; they are refused rather than ignored.
+fn check_relations(spec: &JobSpec) -> Result<(), Error> {
+    let relations = [
+        ("prerequisites", !spec.prerequisites.is_empty()),
+        ("dependents", !spec.dependents.is_empty()),
+        ("parent_id", spec.parent_id.is_some()),
+        ("predecessor_id", spec.predecessor_id.is_some()),
+    ];
+    match relations.iter().find(|(_, given)| *given) {
+        Some((param, _)) => Err(Error::invalid(param, "relations between jobs are not available in this version; leave it out")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,38 @@
+use std::time::Duration;
+
+use crate::service::Service;
+use crate::store::{Error, Look, Store};
+
+/// Reads the state of jobs that somebody has waited for longer than a second.
+///
+/// So a message that got lost, or an actor that only writes the hash, costs a wait a second and not its result.
+pub struct Sweeper {
+    store: Store,
+}
+
+const AGE: Duration = Duration::from_secs(1);
+
+impl Sweeper {
+    /// A sweeper for one context.
+    pub fn new(store: Store) -> Self {
+        Self { store }
+    }
+}
+
+impl Service for Sweeper {
+    type Error = Error;
+
+    const NAME: &'static str = "sweeper";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        for jobs in self.store.inbox().older_than(AGE).chunks(128) {
+            let looks = self.store.look_at_all(jobs).await?;
+            for (job, look) in jobs.iter().zip(looks) {
+                if !matches!(look, Look::Open(_)) {
+                    self.store.inbox().deliver(job, &look);
+                }
+            }
+        }
+        Ok(AGE)
+    }
+}

@@ -1,0 +1,79 @@
+use std::time::Duration;
+
+use super::{Dispatcher, Error};
+use crate::model::{ContextId, JobId, JobResult, JobSpec, Status};
+use crate::store::{Look, Settled, Waiter};
+
+/// What a job that ended gives its caller.
+pub(super) fn result(id: &JobId, settled: Settled) -> Result<JobResult, Error> {
+    match settled {
+        Settled::Finished(result) => Ok(result),
+        Settled::Failed { error, attempt } => Err(Error::Failed { job_id: id.clone(), error: Box::new(error), attempt }),
+    }
+}
+
+impl Dispatcher {
+    /// Runs a job and waits for its result.
+    ///
+    /// It cannot hang: `wait` ends it with [`Error::StillRunning`], and the job goes on. It cannot lose the result: the
+    /// waiter stands before the job is enqueued, a sweep reads what no message told, and the hash keeps the result.
+    pub async fn run_and_wait(&self, spec: JobSpec, wait: Duration) -> Result<JobResult, Error> {
+        let job = self.check(spec, true).await?;
+        let (context, id) = (job.spec.context_id, job.id.clone());
+        let deadline = tokio::time::Instant::now() + wait;
+        let mut waiter = self.store(context)?.inbox().register(&id);
+        let (stored, status) = self.store_job(job).await?;
+        if stored != id || status.is_final() {
+            // The idempotency key stands for an earlier job, which may still wait to be started.
+            if status == Status::Created {
+                match self.start(context, &stored).await {
+                    Ok(_) | Err(Error::State { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            return self.wait(context, &stored, deadline.saturating_duration_since(tokio::time::Instant::now())).await;
+        }
+        self.settle(context, &id, &mut waiter, deadline).await
+    }
+
+    /// Waits for the result of a job. A `wait` of zero looks once.
+    pub async fn wait(&self, context: ContextId, id: &JobId, wait: Duration) -> Result<JobResult, Error> {
+        let deadline = tokio::time::Instant::now() + wait;
+        let store = self.store(context)?;
+        let mut waiter = store.inbox().register(id);
+        let look = if wait.is_zero() { store.look(id).await } else { store.wait(id).await };
+        match look.map_err(|error| Error::store(error, Some(id)))? {
+            Look::Settled(settled) => result(id, settled),
+            Look::Missing => Err(Error::NotFound(id.clone())),
+            Look::Open(_) => self.settle(context, id, &mut waiter, deadline).await,
+        }
+    }
+
+    async fn settle(
+        &self,
+        context: ContextId,
+        id: &JobId,
+        waiter: &mut Waiter,
+        deadline: tokio::time::Instant,
+    ) -> Result<JobResult, Error> {
+        let look = tokio::select! {
+            biased;
+            look = waiter.reply() => look,
+            // The last look, in case that the job ended just now.
+            () = tokio::time::sleep_until(deadline) => self.look(context, id).await?,
+            () = self.0.closing.cancelled() => self.look(context, id).await?,
+        };
+        match look {
+            Look::Settled(settled) => result(id, settled),
+            Look::Missing => Err(Error::NotFound(id.clone())),
+            Look::Open(status) => {
+                if self.0.closing.is_cancelled() {
+                    let explanation = "this server ends; wait_job on another, or on this one when it is back, waits on".into();
+                    return Err(Error::StillRunning { job_id: id.clone(), status, explanation });
+                }
+                let explanation = self.explain(context, id).await.unwrap_or_else(|_| "its state cannot be read now".into());
+                Err(Error::StillRunning { job_id: id.clone(), status, explanation })
+            }
+        }
+    }
+}
