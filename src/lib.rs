@@ -14,3 +14,4 @@ pub mod service; // Tick loops.
 pub mod store; // Redis, and the only place that knows it.
 
 pub mod dispatch; // Create, start, wait for and stop jobs.
+pub mod engine; // Script engines and their processes.

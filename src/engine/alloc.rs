@@ -1,0 +1,113 @@
+//! The global allocator: the system's, with a count of the bytes that each thread holds.
+//!
+//! Rhai has no memory limit of its own. The thread that runs scripts asks [`held`] at every operation; other threads pay one
+//! thread-local addition per allocation. The count can't refuse: unwinding out of an allocator is not allowed, so a single huge
+//! allocation is the business of checks before it, and in the end of the address space limit.
+//!
+//! Memory freed by another thread than the one that took it is counted against the one and for the other. The script thread
+//! shares no memory with others, so its count is exact.
+#![expect(unsafe_code, reason = "a global allocator can't be written without; it only counts and passes on")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+struct Held {
+    now: Cell<i64>,
+    peak: Cell<i64>,
+}
+
+thread_local! {
+    // Const and without a destructor: no lazy initialisation that would allocate, and still there while a thread ends.
+    static HELD: Held = const { Held { now: Cell::new(0), peak: Cell::new(0) } };
+}
+
+/// Adds to what this thread holds. `try_with`, because an allocator must never panic.
+#[inline]
+fn count(bytes: i64) {
+    let _ = HELD.try_with(|held| {
+        let now = held.now.get() + bytes;
+        held.now.set(now);
+        if now > held.peak.get() {
+            held.peak.set(now);
+        }
+    });
+}
+
+/// A size as it is counted. Rust allocates at most `isize::MAX` bytes at once, so nothing is lost.
+#[inline]
+fn signed(bytes: usize) -> i64 {
+    bytes as i64
+}
+
+/// How many bytes this thread has taken and not given back; negative when it gave back what others took.
+#[inline]
+pub(super) fn held() -> i64 {
+    HELD.with(|held| held.now.get())
+}
+
+/// The most that [`held`] was since [`restart_peak`].
+pub(super) fn peak() -> i64 {
+    HELD.with(|held| held.peak.get())
+}
+
+/// Starts the peak again from what is held now.
+pub(super) fn restart_peak() {
+    HELD.with(|held| held.peak.set(held.now.get()));
+}
+
+// SAFETY: every method passes its arguments to `System` unchanged and returns what `System` returned, so `System` keeps the
+// contract; counting touches only this thread's cells and neither allocates nor unwinds.
+unsafe impl GlobalAlloc for Counting {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(signed(layout.size()));
+        // SAFETY: the caller keeps the contract of `alloc`, which is that of `System`.
+        unsafe { System.alloc(layout) }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(signed(layout.size()));
+        // SAFETY: the caller keeps the contract of `alloc_zeroed`, which is that of `System`.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-signed(layout.size()));
+        // SAFETY: the pointer came from a method of this type, so from `System`, with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        count(signed(new_size) - signed(layout.size()));
+        // SAFETY: the pointer came from a method of this type, so from `System`, with this layout; the caller vouches for the size.
+        unsafe { System.realloc(pointer, layout, new_size) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_counts_what_it_holds() {
+        let before = held();
+        let mut block = vec![0_u8; 1 << 20];
+        assert_eq!(held() - before, 1 << 20);
+        block.reserve_exact(1 << 21);
+        restart_peak();
+        drop(block);
+        assert_eq!(held(), before);
+        assert!(peak() - before >= 3 << 20);
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert!(held() < 1 << 20)).join().unwrap();
+        });
+    }
+}

@@ -1,0 +1,370 @@
+use std::borrow::Cow;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdStream;
+use std::os::unix::process::ExitStatusExt;
+use std::pin::pin;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::net::UnixStream;
+use tokio::process::Child as Process;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::frame::{self, FromEngine, Inbox, ToEngine};
+use super::{Died, EngineJob, EngineSettings, Error, Host, LogRecord, Outcome};
+use crate::model::{ErrorKind, JobError, Limit, Output, Usage};
+use crate::process::Spawner;
+use crate::process::confine::{self, Profile};
+
+/// How long a new engine may take until it is ready.
+const START: Duration = Duration::from_secs(10);
+/// How long a script has to obey a stop before its engine is killed.
+const OBEY: Duration = Duration::from_millis(100);
+/// How long the end of a killed engine and the rest of its error output are waited for.
+const END: Duration = Duration::from_secs(5);
+/// How long an engine may take to read the job it is given.
+const READ_JOB: Duration = Duration::from_secs(10);
+/// Bytes that the message and the call stack of an error may have, far above what an engine makes.
+const ERROR: usize = 256 << 10;
+/// The address space an engine needs for itself: program, libraries, the script thread's stack, arenas of the allocator.
+const OWN_ADDRESS_SPACE: u64 = 640 << 20;
+/// Every so many jobs the process's size is looked up.
+const WEIGH_EVERY: u64 = 64;
+/// A job that held this much has the process's size looked up after it.
+const HEAVY: u64 = 16 << 20;
+
+/// An engine process, seen from its actor. It runs one job at a time; dropping it kills it.
+#[derive(Debug)]
+pub struct Child {
+    /// Absent once the process has been waited for.
+    process: Option<Process>,
+    socket: UnixStream,
+    inbox: Inbox,
+    outbox: Vec<u8>,
+    settings: EngineSettings,
+    spawner: Spawner,
+    pid: u32,
+    confinement: String,
+    started: Instant,
+    jobs: u64,
+    bytes: u64,
+    /// Between jobs: false while one runs, so a `run` that was given up leaves an engine nobody uses again.
+    idle: bool,
+}
+
+impl Child {
+    /// Starts an engine and waits until it is ready, at most 10 seconds.
+    pub async fn start(spawner: &Spawner, settings: &EngineSettings) -> Result<Self, Error> {
+        let (ours, theirs) = StdStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let profile = Profile::Engine { address_space: OWN_ADDRESS_SPACE.saturating_add(settings.limits.memory.saturating_mul(2)) };
+        let mut command = confine::command(&settings.hero, &profile, &settings.hero, &["engine"]);
+        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
+        let process = spawner.spawn(command).await?;
+        let mut child = Self {
+            pid: process.id().unwrap_or_default(),
+            process: Some(process),
+            socket: UnixStream::from_std(ours)?,
+            inbox: Inbox::default(),
+            outbox: Vec::new(),
+            settings: settings.clone(),
+            spawner: spawner.clone(),
+            confinement: String::new(),
+            started: Instant::now(),
+            jobs: 0,
+            bytes: 0,
+            idle: false,
+        };
+        timeout(START, child.greet()).await.map_err(|_| Error::NotReady(START))??;
+        child.idle = true;
+        Ok(child)
+    }
+
+    async fn greet(&mut self) -> Result<(), Died> {
+        frame::encode(&ToEngine::Hello { limits: Cow::Borrowed(&self.settings.limits) }, &mut self.outbox)?;
+        if self.send().await.is_err() {
+            return Err(self.died().await);
+        }
+        loop {
+            match self.inbox.take()? {
+                Some(FromEngine::Ready { confinement, .. }) => {
+                    self.confinement = confinement;
+                    return Ok(());
+                }
+                Some(_) => return Err(self.broke("it spoke before it was ready").await),
+                None => {
+                    if !matches!(self.socket.read_buf(self.inbox.room()).await, Ok(1..)) {
+                        return Err(self.died().await);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs a job to its end, at most its timeout and the grace period long.
+    ///
+    /// `stop` ends it with kind `stopped`: the script has 100 ms to obey, then the engine is killed. An engine that was killed,
+    /// died, or whose `run` was dropped half-way is not [alive](Self::is_alive) any more. [`Died`] is for a death that nobody
+    /// ordered; the job then has no outcome.
+    pub async fn run(&mut self, job: &EngineJob, host: &mut impl Host, stop: &CancellationToken) -> Result<Outcome, Died> {
+        if !self.idle {
+            return Err(Died::new("the engine is dead or busy"));
+        }
+        if let Some(refusal) = self.refuse(job) {
+            return Ok(refusal);
+        }
+        self.idle = false;
+        self.jobs += 1;
+        let began = Instant::now();
+        // A running job's own clock starts in the engine; this one only has to catch what does not look at the clock.
+        let mut end = pin!(sleep_until(began + job.timeout.saturating_add(self.settings.grace).min(EngineJob::LONGEST)));
+        if self.send().await.is_err() {
+            return Err(self.died().await);
+        }
+        let (mut stopping, mut logged) = (false, 0);
+        loop {
+            match self.inbox.take() {
+                Ok(None) => {}
+                Ok(Some(FromEngine::Log(records))) => {
+                    logged += size(&records);
+                    if logged > self.log_cap() {
+                        return Err(self.broke("it logged far more than its limit").await);
+                    }
+                    host.log(records);
+                    continue;
+                }
+                Ok(Some(FromEngine::Done { result, usage, held })) => {
+                    if !self.plausible(&result) {
+                        return Err(self.broke("its result is above its limit").await);
+                    }
+                    self.weigh(held, usage.peak_memory);
+                    self.idle = true;
+                    return Ok(Outcome { result, usage });
+                }
+                Ok(Some(FromEngine::Ready { .. })) => return Err(self.broke("it said ready twice").await),
+                Err(error) => return Err(self.broke(&error.to_string()).await),
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled(), if !stopping => {
+                    stopping = true;
+                    let obeyed = end.deadline().min(Instant::now() + OBEY);
+                    end.as_mut().reset(obeyed);
+                    // A pipe that is full, or closed, leaves it to the kill.
+                    let _ = self.socket.try_write(&stop_frame());
+                }
+                () = &mut end => {
+                    self.kill().await;
+                    return Ok(ended(if stopping { ErrorKind::Stopped } else { ErrorKind::Timeout }, began));
+                }
+                read = self.socket.read_buf(self.inbox.room()) => {
+                    if !matches!(read, Ok(1..)) {
+                        let died = self.died().await;
+                        return if stopping { Ok(ended(ErrorKind::Stopped, began)) } else { Err(died) };
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether it can run a job: it has not died, was not killed and is not in the middle of one.
+    pub fn is_alive(&self) -> bool {
+        // An engine never speaks between jobs, so anything readable is its end.
+        self.idle && matches!(self.socket.try_read(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    /// Returns when it has died, or at once while it cannot run a job.
+    pub async fn death(&self) {
+        while self.is_alive() {
+            // An error is an end, too, and found by the next look.
+            let _ = self.socket.readable().await;
+        }
+    }
+
+    /// Whether to replace it before the next job: by jobs, age, or the memory it holds.
+    pub fn worn_out(&self) -> bool {
+        self.jobs >= self.settings.recycle_after_jobs
+            || self.started.elapsed() >= self.settings.recycle_after
+            || self.bytes > self.settings.recycle_above_bytes
+    }
+
+    /// The engine's process.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// How it is confined: the steps in force, or `weak: …`.
+    pub fn confinement(&self) -> &str {
+        &self.confinement
+    }
+
+    /// How many jobs it was given.
+    pub fn jobs(&self) -> u64 {
+        self.jobs
+    }
+
+    /// Bytes it held after its last job, as far as they were looked up: what it counted itself or its resident size.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Writes the job into the send buffer, or says at once why it can't be run.
+    fn refuse(&mut self, job: &EngineJob) -> Option<Outcome> {
+        let limit = |limit, message: String| {
+            let result = Err(JobError { limit: Some(limit), ..JobError::new(ErrorKind::Limit, message) });
+            Some(Outcome { result, usage: Usage::default() })
+        };
+        let most = self.settings.limits.source;
+        if job.script.len() > most {
+            return limit(Limit::Source, format!("the script has {} bytes, at most {most} are allowed", job.script.len()));
+        }
+        match frame::encode(&ToEngine::Run(Cow::Borrowed(job)), &mut self.outbox) {
+            Ok(()) => None,
+            Err(error) => limit(Limit::Memory, format!("the job does not fit into an engine: {error}")),
+        }
+    }
+
+    /// Sends what is in the send buffer: one system call, unless the engine is slow to read.
+    async fn send(&mut self) -> io::Result<()> {
+        let mut rest = self.outbox.as_slice();
+        let sent = loop {
+            match self.socket.try_write(rest) {
+                Ok(sent) if sent == rest.len() => break Ok(()),
+                Ok(sent) => rest = &rest[sent..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if let Err(error) = timeout(READ_JOB, self.socket.writable()).await.unwrap_or(Err(io::ErrorKind::TimedOut.into())) {
+                        break Err(error);
+                    }
+                }
+                Err(error) => break Err(error),
+            }
+        };
+        frame::reset(&mut self.outbox);
+        sent
+    }
+
+    /// Looks up how much it holds. Reading /proc costs more than a small job, so that is done now and then.
+    fn weigh(&mut self, held: u64, peak: u64) {
+        if self.jobs.is_multiple_of(WEIGH_EVERY) || peak >= HEAVY {
+            self.bytes = resident(self.pid).unwrap_or_default().max(held);
+        } else {
+            self.bytes = self.bytes.max(held);
+        }
+    }
+
+    /// Whether a result keeps the limits. An engine does so by itself, unless a script has taken it over.
+    fn plausible(&self, result: &Result<Output, JobError>) -> bool {
+        match result {
+            Ok(output) => output.text.len() <= self.settings.limits.result,
+            Err(error) => {
+                error.message.len() + error.stack.iter().map(String::len).sum::<usize>() <= ERROR && error.stack.len() <= ERROR / 64
+            }
+        }
+    }
+
+    /// Log bytes after which the engine no longer does what it was built for: its own limit, doubled, and room to round.
+    fn log_cap(&self) -> usize {
+        self.settings.limits.log.saturating_mul(2).saturating_add(self.settings.limits.string).saturating_add(64 << 10)
+    }
+
+    /// Kills it and waits for its end.
+    async fn kill(&mut self) -> Option<ExitStatus> {
+        self.idle = false;
+        let mut process = self.process.take()?;
+        let _ = process.start_kill();
+        match timeout(END, process.wait()).await {
+            Ok(status) => status.ok(),
+            Err(_) => {
+                self.spawner.bury(process);
+                None
+            }
+        }
+    }
+
+    /// Says how it died, with the last line of its error output.
+    async fn died(&mut self) -> Died {
+        let stderr = self.process.as_mut().and_then(|process| process.stderr.take());
+        // Its end of the socket is closed, so it has ended or is ending. Only if it does not is it killed, so that the
+        // status tells the truth.
+        let waited = match self.process.as_mut() {
+            Some(process) => timeout(OBEY, process.wait()).await.ok().and_then(Result::ok),
+            None => None,
+        };
+        let status = match waited {
+            Some(status) => {
+                self.process = None;
+                Some(status)
+            }
+            None => self.kill().await,
+        };
+        self.idle = false;
+        let mut text = Vec::new();
+        if let Some(stderr) = stderr {
+            let _ = timeout(OBEY, stderr.take(64 << 10).read_to_end(&mut text)).await;
+        }
+        let text = String::from_utf8_lossy(&text);
+        let how = status.map_or_else(|| "engine did not end".to_owned(), describe);
+        match text.lines().rev().find(|line| !line.trim().is_empty() && !line.starts_with("note: ")) {
+            Some(line) => Died::new(format_args!("{how}: {}", line.trim().chars().take(300).collect::<String>())),
+            None => Died { how },
+        }
+    }
+
+    /// Kills an engine that does not keep to the frames.
+    async fn broke(&mut self, what: &str) -> Died {
+        self.kill().await;
+        Died::new(format_args!("engine was killed: {what}"))
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if let Some(process) = self.process.take() {
+            self.spawner.bury(process);
+        }
+    }
+}
+
+fn stop_frame() -> Vec<u8> {
+    let mut frame = Vec::new();
+    frame::encode(&ToEngine::Stop, &mut frame).expect("a stop is a small frame");
+    frame
+}
+
+/// The outcome of a job whose engine had to be killed.
+fn ended(kind: ErrorKind, began: Instant) -> Outcome {
+    let message = if kind == ErrorKind::Stopped { "stopped_by_request" } else { "timeout" };
+    let run_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Outcome { result: Err(JobError::new(kind, message)), usage: Usage { run_ms, ..Usage::default() } }
+}
+
+fn size(records: &[LogRecord]) -> usize {
+    records.iter().map(|record| record.text.len()).sum()
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("engine was ended by signal {signal}{}", signal_name(signal)),
+        (None, Some(code)) => format!("engine exited with code {code}"),
+        (None, None) => "engine ended".to_owned(),
+    }
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        6 => " (abort)",
+        9 => " (kill)",
+        11 => " (segmentation fault)",
+        _ => "",
+    }
+}
+
+/// The resident size of a process, in bytes.
+fn resident(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
+}

@@ -1,0 +1,38 @@
+use std::fmt;
+use std::io;
+
+use super::frame::FrameError;
+
+/// Why an engine could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The process could not be made.
+    #[error("engine process can't be started: {0}")]
+    Spawn(#[from] io::Error),
+    /// It started and ended before it was ready.
+    #[error("engine ended before it was ready: {0}")]
+    Died(#[from] Died),
+    /// It did not say in time that it is ready.
+    #[error("engine was not ready within {0:?}")]
+    NotReady(std::time::Duration),
+}
+
+/// How an engine process ended by itself, or broke its contract and was killed for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{how}")]
+pub struct Died {
+    /// The signal or the exit code, and the last line it wrote to its error output.
+    pub how: String,
+}
+
+impl Died {
+    pub(super) fn new(how: impl fmt::Display) -> Self {
+        Self { how: how.to_string() }
+    }
+}
+
+impl From<FrameError> for Died {
+    fn from(error: FrameError) -> Self {
+        Self::new(format_args!("engine broke the frame protocol: {error}"))
+    }
+}

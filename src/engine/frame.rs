@@ -1,0 +1,211 @@
+//! The frames on the socketpair between an actor and its engine: a length (u32, little endian), then that many bytes of JSON.
+//!
+//! The parent says `hello`, the engine says `ready`; then for each `run` there are any number of `log` and one `done`. Between
+//! `run` and `done` the parent may send one `stop`. Because the pipe keeps order, a `stop` that crosses a `done` is read before
+//! the next `run` and ignored. What a script later asks of its host while it waits fits in as one more variant on each side.
+
+use std::borrow::Cow;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::{EngineJob, Limits, LogRecord};
+use crate::model::{JobError, Output, Usage};
+
+/// The largest frame, without its length. Larger ones are refused on both sides.
+pub const MAX_FRAME: usize = 16 << 20;
+
+const HEADER: usize = 4;
+/// What an empty buffer keeps; one large frame must not hold its memory for ever.
+const KEPT: usize = 64 << 10;
+
+/// What an actor says to its engine.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToEngine<'a> {
+    /// The first frame.
+    Hello {
+        /// What every script may use.
+        limits: Cow<'a, Limits>,
+    },
+    /// Run this job and answer with `done`.
+    Run(Cow<'a, EngineJob>),
+    /// End the running script now.
+    Stop,
+}
+
+/// What an engine says to its actor.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FromEngine {
+    /// The answer to `hello`.
+    Ready {
+        /// The engine's process.
+        pid: u32,
+        /// The confinement in force, in words.
+        confinement: String,
+    },
+    /// What the script logged since the last frame.
+    Log(Vec<LogRecord>),
+    /// The script has ended.
+    Done {
+        /// What it returned, or why it did not.
+        result: Result<Output, JobError>,
+        /// What it used.
+        usage: Usage,
+        /// Bytes the engine still holds now that the script has ended: cached scripts, and what scripts leaked.
+        held: u64,
+    },
+}
+
+/// Why bytes are no frame, or a value can't be one.
+#[derive(Debug, thiserror::Error)]
+pub enum FrameError {
+    /// Above [`MAX_FRAME`].
+    #[error("frame of {0} bytes is above {MAX_FRAME}")]
+    TooLarge(usize),
+    /// Not the JSON of the expected type.
+    #[error("frame is unreadable: {0}")]
+    Unreadable(#[from] serde_json::Error),
+}
+
+/// Appends `frame` to `out`; after an error `out` is as it was.
+pub fn encode(frame: &impl Serialize, out: &mut Vec<u8>) -> Result<(), FrameError> {
+    let start = out.len();
+    out.extend_from_slice(&[0; HEADER]);
+    if let Err(error) = serde_json::to_writer(&mut *out, frame) {
+        out.truncate(start);
+        return Err(error.into());
+    }
+    let length = out.len() - start - HEADER;
+    match u32::try_from(length) {
+        Ok(header) if length <= MAX_FRAME => {
+            out[start..start + HEADER].copy_from_slice(&header.to_le_bytes());
+            Ok(())
+        }
+        _ => {
+            out.truncate(start);
+            Err(FrameError::TooLarge(length))
+        }
+    }
+}
+
+/// Bytes that have arrived, cut into frames.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    bytes: Vec<u8>,
+    read: usize,
+}
+
+impl Inbox {
+    /// The buffer to append arriving bytes to, with room for some.
+    pub fn room(&mut self) -> &mut Vec<u8> {
+        if self.read > 0 {
+            self.bytes.drain(..self.read);
+            self.read = 0;
+        }
+        // Room for the rest of the frame that is under way, so that a large one takes few reads; its claim is bounded by `take`.
+        let wanted = self.length().map_or(0, |length| (HEADER + length.min(MAX_FRAME)).saturating_sub(self.bytes.len()));
+        self.bytes.reserve(wanted.clamp(4096, 256 << 10));
+        &mut self.bytes
+    }
+
+    /// Whether nothing has arrived that was not taken.
+    pub fn is_empty(&self) -> bool {
+        self.read == self.bytes.len()
+    }
+
+    /// Takes the next frame, or nothing while it is incomplete.
+    ///
+    /// A frame of the right length but the wrong content is skipped, so the next call goes on after it. After
+    /// [`FrameError::TooLarge`] there is no going on.
+    pub fn take<T: DeserializeOwned>(&mut self) -> Result<Option<T>, FrameError> {
+        let Some(length) = self.length() else { return Ok(None) };
+        if length > MAX_FRAME {
+            return Err(FrameError::TooLarge(length));
+        }
+        let start = self.read + HEADER;
+        let Some(body) = self.bytes.get(start..start + length) else { return Ok(None) };
+        let frame = serde_json::from_slice(body);
+        self.read = start + length;
+        if self.read == self.bytes.len() {
+            self.bytes.clear();
+            self.bytes.shrink_to(KEPT);
+            self.read = 0;
+        }
+        Ok(Some(frame?))
+    }
+
+    /// The length that the next frame claims.
+    fn length(&self) -> Option<usize> {
+        let header = self.bytes.get(self.read..)?.first_chunk::<HEADER>()?;
+        Some(u32::from_le_bytes(*header) as usize)
+    }
+}
+
+/// Empties a send buffer and gives back what one large frame made it take.
+pub(super) fn reset(out: &mut Vec<u8>) {
+    out.clear();
+    out.shrink_to(KEPT);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn run_frame(script: &str) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        encode(&ToEngine::Run(Cow::Owned(EngineJob::of(script))), &mut bytes).unwrap();
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn no_input_panics(bytes: Vec<u8>) {
+            let mut inbox = Inbox::default();
+            inbox.room().extend_from_slice(&bytes);
+            while let Ok(Some(_)) = inbox.take::<ToEngine<'_>>() {}
+            let mut inbox = Inbox::default();
+            inbox.room().extend_from_slice(&u32::try_from(bytes.len()).unwrap().to_le_bytes());
+            inbox.room().extend_from_slice(&bytes);
+            let _ = inbox.take::<FromEngine>();
+        }
+
+        #[test]
+        fn frames_survive_any_cut(scripts: Vec<String>, cut in 1_usize..64) {
+            let bytes: Vec<u8> = scripts.iter().flat_map(|script| run_frame(script)).collect();
+            let mut inbox = Inbox::default();
+            let mut seen = Vec::new();
+            for piece in bytes.chunks(cut) {
+                inbox.room().extend_from_slice(piece);
+                while let Some(frame) = inbox.take::<ToEngine<'_>>().unwrap() {
+                    let ToEngine::Run(job) = frame else { panic!("not a job") };
+                    seen.push(job.script.clone());
+                }
+            }
+            prop_assert_eq!(seen, scripts);
+        }
+    }
+
+    #[test]
+    fn a_frame_above_the_cap_is_refused_on_both_sides() {
+        let mut out = vec![7];
+        assert!(matches!(encode(&"x".repeat(MAX_FRAME), &mut out), Err(FrameError::TooLarge(_))));
+        assert_eq!(out, [7]);
+        let mut inbox = Inbox::default();
+        inbox.room().extend_from_slice(&u32::MAX.to_le_bytes());
+        assert!(matches!(inbox.take::<FromEngine>(), Err(FrameError::TooLarge(_))));
+    }
+
+    #[test]
+    fn an_unreadable_frame_is_skipped() {
+        let mut inbox = Inbox::default();
+        inbox.room().extend_from_slice(b"\x02\0\0\0{}");
+        inbox.room().extend_from_slice(&run_frame("1"));
+        assert!(inbox.take::<ToEngine<'_>>().is_err());
+        assert!(matches!(inbox.take::<ToEngine<'_>>(), Ok(Some(ToEngine::Run(_)))));
+        assert!(inbox.take::<ToEngine<'_>>().unwrap().is_none());
+    }
+}

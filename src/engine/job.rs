@@ -1,0 +1,77 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::model::{ContextId, JobError, JobId, LogLevel, Output, Usage};
+
+/// What an engine needs to know of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EngineJob {
+    /// The job; the script's `JOB_ID`.
+    pub job_id: JobId,
+    /// Who created it; the script's `CALLER_ID`.
+    pub caller_id: String,
+    /// The tenant; the script's `CONTEXT_ID`.
+    pub context_id: ContextId,
+    /// The script.
+    pub script: String,
+    /// What the script sees as `args`; `()` if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args: Option<Value>,
+    /// What the script sees as `env`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// How long it may run, at most [`EngineJob::LONGEST`].
+    pub timeout: Duration,
+}
+
+impl EngineJob {
+    /// No job runs longer, whatever its timeout says: clocks and timers can't count for ever.
+    pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+}
+
+/// One thing a script logged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogRecord {
+    /// How serious it is.
+    #[serde(rename = "l")]
+    pub level: LogLevel,
+    /// What was logged; may hold line breaks.
+    #[serde(rename = "t")]
+    pub text: String,
+}
+
+/// How a job ended in its engine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// What the script returned, or why it did not.
+    pub result: Result<Output, JobError>,
+    /// What it used, as far as the engine could still say.
+    pub usage: Usage,
+}
+
+/// What a script may ask of the outside while it runs. The actor implements it and so decides context and rights.
+pub trait Host {
+    /// Takes what the script logged, in order, within some milliseconds.
+    ///
+    /// Must not block. An engine is killed when it sends far more than its log limit, so what arrives here is bounded.
+    fn log(&mut self, records: Vec<LogRecord>);
+}
+
+#[cfg(test)]
+impl EngineJob {
+    /// A job for tests.
+    pub(super) fn of(script: &str) -> Self {
+        Self {
+            job_id: JobId::random(),
+            caller_id: "alice".into(),
+            context_id: ContextId(0),
+            script: script.into(),
+            args: None,
+            env: BTreeMap::new(),
+            timeout: Duration::from_secs(60),
+        }
+    }
+}

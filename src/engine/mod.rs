@@ -1,0 +1,23 @@
+//! Script engines and the processes they run in.
+//!
+//! A job runs in a child process that holds no connection and no secret: [`Child`] is the parent's side of it, [`engine_main`]
+//! the body of the hidden `hero engine`, and [`frame`] the whole contract between them. Every child is started through the one
+//! permanent thread of a [`Spawner`](crate::process::Spawner) and through the hidden `hero exec`, which confines it first ([`crate::process::confine`]).
+//!
+//! An engine knows nothing of queues. What a script may ask of the outside goes through [`Host`].
+
+mod alloc;
+mod child;
+mod error;
+pub mod frame;
+mod job;
+mod limits;
+mod rhai;
+mod settings;
+
+pub use child::Child;
+pub use error::{Died, Error};
+pub use job::{EngineJob, Host, LogRecord, Outcome};
+pub use limits::Limits;
+pub use rhai::engine_main;
+pub use settings::EngineSettings;

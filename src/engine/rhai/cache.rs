@@ -1,0 +1,58 @@
+use std::rc::Rc;
+
+use quick_cache::Weighter;
+use quick_cache::unsync::Cache;
+use rhai::AST;
+
+/// How many bytes a compiled script takes per byte of source, measured, and at least.
+const WEIGHT: u64 = 29;
+const LEAST_WEIGHT: u64 = 512;
+/// What all compiled scripts of an engine may take, about.
+const CAPACITY: u64 = 16 << 20;
+/// The cache's first guess of how many scripts that is.
+const SCRIPTS: usize = 1024;
+
+/// Compiled scripts by their text, least useful ones dropped first. Equal texts only: a hash alone could be made to collide.
+pub(super) struct AstCache(Cache<Box<str>, Rc<AST>, BySource>);
+
+#[derive(Clone)]
+struct BySource;
+
+impl Weighter<Box<str>, Rc<AST>> for BySource {
+    fn weight(&self, source: &Box<str>, _: &Rc<AST>) -> u64 {
+        source.len() as u64 * WEIGHT + LEAST_WEIGHT
+    }
+}
+
+impl AstCache {
+    pub(super) fn new() -> Self {
+        Self(Cache::with_weighter(SCRIPTS, CAPACITY, BySource))
+    }
+
+    pub(super) fn get(&self, source: &str) -> Option<Rc<AST>> {
+        self.0.get(source).cloned()
+    }
+
+    pub(super) fn put(&mut self, source: &str, ast: &Rc<AST>) {
+        self.0.insert(source.into(), Rc::clone(ast));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_found_by_its_text_until_the_cache_is_full() {
+        let engine = rhai::Engine::new_raw();
+        let mut cache = AstCache::new();
+        let ast = Rc::new(engine.compile("40").unwrap());
+        cache.put("40", &ast);
+        assert!(Rc::ptr_eq(&cache.get("40").unwrap(), &ast));
+        assert!(cache.get("41").is_none());
+        for n in 0..200 {
+            cache.put(&format!("{n}//{}", "x".repeat(30_000)), &ast);
+        }
+        assert!(cache.0.weight() <= CAPACITY);
+    }
+}

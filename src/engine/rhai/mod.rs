@@ -1,0 +1,78 @@
+//! The Rhai engine: what runs inside `hero engine`.
+//!
+//! One thread does everything. It owns the socket, waits on it between jobs, and looks at it from inside a running script at
+//! most every five milliseconds; a second thread that reads would cost a hand-over per job and gain nothing.
+//! Rhai objects never leave that thread, so Rhai's `sync` feature stays off.
+
+mod cache;
+mod convert;
+mod failure;
+mod language;
+mod overrides;
+mod pipe;
+mod run;
+mod text;
+
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::thread;
+
+use super::frame::{FromEngine, ToEngine};
+use crate::model::{ErrorKind, JobError, Usage};
+use language::Language;
+use pipe::{Pipe, Received};
+use run::Run;
+
+/// The script thread's stack. Dropping a chain of closures recurses natively; what the memory limit lets a script build must
+/// come apart again. Virtual: only pages that were touched count.
+const STACK: usize = 256 << 20;
+
+/// The exit code when the engine itself failed.
+const FAILED: u8 = 70;
+
+/// The body of the hidden `hero engine`: serves the frames on descriptor 0 until it is closed.
+pub fn engine_main() -> ExitCode {
+    // A panic that a script provokes becomes that script's error; what it prints would fill a pipe nobody reads.
+    std::panic::set_hook(Box::new(|_| {}));
+    let served = thread::Builder::new().name("script".into()).stack_size(STACK).spawn(serve).map(thread::JoinHandle::join);
+    let failure = match served {
+        Ok(Ok(Ok(()))) => return ExitCode::SUCCESS,
+        Ok(Ok(Err(error))) => error,
+        Ok(Err(panic)) => format!("panic: {}", failure::panic_text(panic.as_ref())),
+        Err(error) => format!("no thread: {error}"),
+    };
+    eprintln!("hero engine: {failure}");
+    ExitCode::from(FAILED)
+}
+
+fn serve() -> Result<(), String> {
+    let pipe = Pipe::open().map_err(|error| format!("descriptor 0 is no socket to serve: {error}"))?;
+    let limits = match pipe.receive() {
+        Received::Frame(ToEngine::Hello { limits }) => limits.into_owned(),
+        Received::Frame(_) => return Err("the first frame is not hello".into()),
+        Received::Unreadable(error) => return Err(error),
+        Received::End => return Ok(()),
+    };
+    let confinement = std::env::var(crate::process::confine::CONFINEMENT).unwrap_or_else(|_| "weak: none".into());
+    pipe.send(&[FromEngine::Ready { pid: std::process::id(), confinement }]);
+
+    let run = Rc::new(Run::new(pipe, limits));
+    let mut language = Language::new(&run);
+    loop {
+        match run.pipe.receive() {
+            Received::Frame(ToEngine::Run(job)) => {
+                let (result, usage) = language.run(&job);
+                // The job's values are gone by now, so what is still held is cached or leaked.
+                drop(job);
+                run.finish(result, usage);
+            }
+            // A stop that crossed the end of its job.
+            Received::Frame(ToEngine::Stop) => {}
+            Received::Frame(ToEngine::Hello { .. }) => return Err("hello came twice".into()),
+            Received::Unreadable(error) => {
+                run.finish(Err(JobError::new(ErrorKind::Unavailable, format!("the engine can't read the job: {error}"))), Usage::default());
+            }
+            Received::End => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What scripts get instead of functions of Rhai's standard package that nothing could stop, and the log functions.
+//!
+//! Reviewed for rhai 1.27.0, to be reviewed at each upgrade: `sleep` ignores every limit and can panic; `replace` grows a
+//! string to gigabytes in one step; the texts and the JSON of arrays, maps and function pointers repeat shared strings, without
+//! a bound, and recurse for ever through cycles. All other functions check their size first, or grow by a factor that is small
+//! enough for the memory limit after them.
+//!
+//! One way round stays: `m[k] = v` may grow a map above its limits; when such a map becomes part of a text (`"" + m`, or an
+//! interpolation), Rhai refuses to call `to_string` and writes its own text. The address space limit ends that engine.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use rhai::{Array, Dynamic, EvalAltResult, FLOAT, FnPtr, FuncRegistration, INT, ImmutableString, Map, Module, NativeCallContext, Position};
+
+use super::run::{Ended, Run};
+use super::{convert, text};
+use crate::model::LogLevel;
+
+type Native<T> = Result<T, Box<EvalAltResult>>;
+
+pub(super) fn module(run: &Rc<Run>) -> Module {
+    let mut module = Module::new();
+    sleep(&mut module, run);
+    replace(&mut module);
+    texts(&mut module, run);
+    logs(&mut module, run);
+    module
+}
+
+fn sleep(module: &mut Module, run: &Rc<Run>) {
+    let register = || FuncRegistration::new("sleep").with_volatility(true);
+    let at = Rc::clone(run);
+    register().set_into_module(module, move |seconds: INT| at.sleep(Duration::from_secs(u64::try_from(seconds).unwrap_or(0))));
+    let at = Rc::clone(run);
+    register().set_into_module(module, move |seconds: FLOAT| {
+        // NaN and negative times are no time; endless ones end with the job.
+        let time = if seconds > 0.0 { Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX) } else { Duration::ZERO };
+        at.sleep(time)
+    });
+}
+
+fn replace(module: &mut Module) {
+    let register = || FuncRegistration::new("replace").with_purity(false);
+    register().set_into_module(module, |context: NativeCallContext, string: &mut ImmutableString, from: &str, to: &str| {
+        replaced(&context, string, from, to)
+    });
+    register().set_into_module(module, |context: NativeCallContext, string: &mut ImmutableString, from: &str, to: char| {
+        replaced(&context, string, from, to.encode_utf8(&mut [0; 4]))
+    });
+    register().set_into_module(module, |context: NativeCallContext, string: &mut ImmutableString, from: char, to: &str| {
+        replaced(&context, string, from.encode_utf8(&mut [0; 4]), to)
+    });
+    register().set_into_module(module, |context: NativeCallContext, string: &mut ImmutableString, from: char, to: char| {
+        replaced(&context, string, from.encode_utf8(&mut [0; 4]), to.encode_utf8(&mut [0; 4]))
+    });
+}
+
+/// Replaces as the standard package does, after computing how long the string will be.
+fn replaced(context: &NativeCallContext<'_>, string: &mut ImmutableString, from: &str, to: &str) -> Native<()> {
+    if string.is_empty() {
+        return Ok(());
+    }
+    let found = string.matches(from).count();
+    let length = (string.len() - found * from.len()).saturating_add(found.saturating_mul(to.len()));
+    if length > context.engine().max_string_size() {
+        return Err(too_large("Length of string", context.call_position()));
+    }
+    *string = string.replace(from, to).into();
+    Ok(())
+}
+
+fn too_large(what: &str, position: Position) -> Box<EvalAltResult> {
+    Box::new(EvalAltResult::ErrorDataTooLarge(what.to_owned(), position))
+}
+
+fn texts(module: &mut Module, run: &Rc<Run>) {
+    for name in ["print", "to_string", "debug", "to_debug"] {
+        let at = Rc::clone(run);
+        FuncRegistration::new(name).set_into_module(module, move |value: &mut Array| shown(&at, |out, cap| text::array(value, out, cap)));
+        let at = Rc::clone(run);
+        FuncRegistration::new(name).set_into_module(module, move |value: &mut Map| shown(&at, |out, cap| text::map(value, out, cap)));
+        FuncRegistration::new(name).set_into_module(module, |value: &mut FnPtr| text::function(value));
+    }
+    FuncRegistration::new("to_json").set_into_module(module, |context: NativeCallContext, value: &mut Map| {
+        let cap = context.engine().max_string_size();
+        convert::json_of_map(value, cap).map(ImmutableString::from).map_err(|refused| match refused {
+            convert::Refused::TooLarge => too_large("Length of string", context.call_position()),
+            refused => Box::new(EvalAltResult::ErrorRuntime(refused.to_string().into(), context.call_position())),
+        })
+    });
+}
+
+/// The text that `write` makes. Rhai swallows errors of these functions and falls back to its own endless text, so a text that
+/// grows too large is cut and the script ends at its next operation.
+fn shown(run: &Run, write: impl FnOnce(&mut String, usize) -> Result<(), text::TooLarge>) -> ImmutableString {
+    let mut out = String::new();
+    if write(&mut out, run.limits.string).is_err() {
+        run.end(Ended::Memory);
+    }
+    out.into()
+}
+
+fn logs(module: &mut Module, run: &Rc<Run>) {
+    for (name, level) in [("log_info", LogLevel::Info), ("log_warn", LogLevel::Warn), ("log_error", LogLevel::Error)] {
+        let at = Rc::clone(run);
+        FuncRegistration::new(name).with_volatility(true).set_into_module(module, move |value: Dynamic| {
+            match value.read_lock::<ImmutableString>() {
+                Some(text) => at.log(level, &text),
+                None => at.log(level, &shown(&at, |out, cap| text::shown(&value, out, cap))),
+            }
+        });
+    }
+}

@@ -1,0 +1,82 @@
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::engine::frame::{self, FrameError, FromEngine, Inbox, ToEngine};
+
+/// The engine's end of the socketpair.
+pub(super) struct Pipe {
+    socket: UnixStream,
+    inbox: RefCell<Inbox>,
+    outbox: RefCell<Vec<u8>>,
+}
+
+/// What came through the pipe.
+pub(super) enum Received {
+    Frame(ToEngine<'static>),
+    /// A whole frame that says nothing we understand.
+    Unreadable(String),
+    /// The actor is gone.
+    End,
+}
+
+impl Pipe {
+    /// The socket that is descriptor 0.
+    pub(super) fn open() -> io::Result<Self> {
+        let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+        socket.peer_addr()?;
+        Ok(Self { socket, inbox: RefCell::default(), outbox: RefCell::default() })
+    }
+
+    /// Waits for the next frame.
+    pub(super) fn receive(&self) -> Received {
+        let mut inbox = self.inbox.borrow_mut();
+        loop {
+            match inbox.take() {
+                Ok(Some(frame)) => return Received::Frame(frame),
+                Ok(None) => {}
+                Err(FrameError::Unreadable(error)) => return Received::Unreadable(error.to_string()),
+                Err(FrameError::TooLarge(_)) => return Received::End,
+            }
+            match rustix::io::read(&self.socket, spare_capacity(inbox.room())) {
+                Ok(1..) | Err(Errno::INTR) => {}
+                Ok(0) | Err(_) => return Received::End,
+            }
+        }
+    }
+
+    /// Sends frames with one system call. When the actor is gone there is nobody left to work for, so the process ends.
+    pub(super) fn send(&self, frames: &[FromEngine]) {
+        let mut outbox = self.outbox.borrow_mut();
+        for frame in frames {
+            frame::encode(frame, &mut outbox).expect("logs and results are capped far below a frame");
+        }
+        if (&self.socket).write_all(&outbox).is_err() {
+            std::process::exit(0);
+        }
+        frame::reset(&mut outbox);
+    }
+
+    /// Waits at most `time` for a stop and says whether it came. Ends the process when the actor is gone.
+    pub(super) fn stop_within(&self, time: Duration) -> bool {
+        // A stop sent right behind its job has come with it.
+        if self.inbox.borrow().is_empty() {
+            let timeout = Timespec::try_from(time).ok();
+            let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
+            if !matches!(poll(&mut fds, timeout.as_ref()), Ok(1..)) {
+                return false;
+            }
+        }
+        match self.receive() {
+            Received::Frame(frame) => frame == ToEngine::Stop,
+            Received::Unreadable(_) => false,
+            Received::End => std::process::exit(0),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+use rhai::{Dynamic, EvalAltResult, Position};
+
+use super::pipe::Pipe;
+use crate::engine::frame::FromEngine;
+use crate::engine::{EngineJob, Limits, LogRecord, alloc};
+use crate::model::{ErrorKind, JobError, Limit, LogLevel, Output, Usage};
+
+/// The clock is read at every so many operations.
+const CLOCK_EVERY: u64 = 256;
+/// The clock is also read when memory went up or down by this much: such operations are slow.
+const CLOCK_AFTER_BYTES: u64 = 128 << 10;
+/// How often a running script looks for a stop and sends what it logged.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// Log bytes that are sent at once.
+const BATCH: usize = 32 << 10;
+/// What a log line costs besides its text, so that empty lines are capped too.
+const LINE: usize = 32;
+
+/// Why a script was ended from outside. Scripts can't catch it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    Stopped,
+    Timeout,
+    Operations,
+    Memory,
+    Log,
+}
+
+/// The running job: its clock, its counters, its log. One per engine, begun anew for each job.
+pub(super) struct Run {
+    pub(super) pipe: Pipe,
+    pub(super) limits: Limits,
+    memory: i64,
+    operations: Cell<u64>,
+    base: Cell<i64>,
+    seen: Cell<i64>,
+    began: Cell<Instant>,
+    deadline: Cell<Instant>,
+    looked: Cell<Instant>,
+    ended: Cell<Option<Ended>>,
+    log: RefCell<Log>,
+}
+
+#[derive(Default)]
+struct Log {
+    pending: Vec<LogRecord>,
+    /// Bytes in `pending`.
+    unsent: usize,
+    /// Bytes logged by the job so far.
+    bytes: usize,
+}
+
+impl Run {
+    pub(super) fn new(pipe: Pipe, limits: Limits) -> Self {
+        let now = Instant::now();
+        Self {
+            pipe,
+            memory: i64::try_from(limits.memory).unwrap_or(i64::MAX),
+            limits,
+            operations: Cell::new(0),
+            base: Cell::new(0),
+            seen: Cell::new(0),
+            began: Cell::new(now),
+            deadline: Cell::new(now),
+            looked: Cell::new(now),
+            ended: Cell::new(None),
+            log: RefCell::default(),
+        }
+    }
+
+    /// Starts the clock and the counters for `job`.
+    pub(super) fn begin(&self, job: &EngineJob) {
+        let (now, held) = (Instant::now(), alloc::held());
+        alloc::restart_peak();
+        self.operations.set(0);
+        self.base.set(held);
+        self.seen.set(held);
+        self.began.set(now);
+        self.deadline.set(now + job.timeout.min(EngineJob::LONGEST));
+        self.looked.set(now);
+        self.ended.set(None);
+        self.log.borrow_mut().bytes = 0;
+    }
+
+    /// What the job used so far.
+    pub(super) fn usage(&self) -> Usage {
+        Usage {
+            operations: self.operations.get(),
+            peak_memory: u64::try_from(alloc::peak() - self.base.get()).unwrap_or(0),
+            run_ms: u64::try_from(self.began.get().elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Counts an operation. Gives a token when the script is to end; Rhai then ends it, past every `catch`.
+    #[inline]
+    pub(super) fn step(&self) -> Option<Dynamic> {
+        let operations = self.operations.get() + 1;
+        self.operations.set(operations);
+        let held = alloc::held();
+        if operations.is_multiple_of(CLOCK_EVERY) || held.abs_diff(self.seen.get()) > CLOCK_AFTER_BYTES {
+            self.seen.set(held);
+            self.look();
+        }
+        if held - self.base.get() > self.memory {
+            self.end(Ended::Memory);
+        }
+        if self.limits.operations.is_some_and(|most| operations > most) {
+            self.end(Ended::Operations);
+        }
+        self.ended.get().map(|_| Dynamic::UNIT)
+    }
+
+    /// Looks at the clock, and now and then at the pipe.
+    fn look(&self) {
+        let now = Instant::now();
+        if now >= self.deadline.get() {
+            self.end(Ended::Timeout);
+        }
+        if now - self.looked.get() >= LOOK_EVERY {
+            self.looked.set(now);
+            self.flush();
+            if self.pipe.stop_within(Duration::ZERO) {
+                self.end(Ended::Stopped);
+            }
+        }
+    }
+
+    /// Ends the script at its next operation. The first reason stays.
+    pub(super) fn end(&self, reason: Ended) {
+        if self.ended.get().is_none() {
+            self.ended.set(Some(reason));
+        }
+    }
+
+    /// Why the script was ended, if it was.
+    pub(super) fn ended(&self) -> Option<Ended> {
+        self.ended.get()
+    }
+
+    /// Sleeps, but not past the job's end or a stop.
+    pub(super) fn sleep(&self, time: Duration) -> Result<(), Box<EvalAltResult>> {
+        self.flush();
+        let now = Instant::now();
+        let until = (now + time.min(EngineJob::LONGEST)).min(self.deadline.get());
+        while let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+            if self.ended.get().is_some() {
+                break;
+            }
+            if self.pipe.stop_within(left) {
+                self.end(Ended::Stopped);
+            }
+        }
+        if Instant::now() >= self.deadline.get() {
+            self.end(Ended::Timeout);
+        }
+        match self.ended.get() {
+            Some(_) => Err(Box::new(EvalAltResult::ErrorTerminated(Dynamic::UNIT, Position::NONE))),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes a log line; above the cap it is dropped and the script ends.
+    pub(super) fn log(&self, level: LogLevel, text: &str) {
+        if self.ended.get().is_some() {
+            return;
+        }
+        let mut log = self.log.borrow_mut();
+        let cost = text.len() + LINE;
+        if log.bytes + cost > self.limits.log {
+            drop(log);
+            return self.end(Ended::Log);
+        }
+        log.bytes += cost;
+        log.unsent += cost;
+        log.pending.push(LogRecord { level, text: text.to_owned() });
+        let full = log.unsent >= BATCH;
+        drop(log);
+        if full {
+            self.flush();
+        }
+    }
+
+    fn flush(&self) {
+        if let Some(frame) = self.take_log() {
+            self.pipe.send(&[frame]);
+        }
+    }
+
+    fn take_log(&self) -> Option<FromEngine> {
+        let mut log = self.log.borrow_mut();
+        log.unsent = 0;
+        (!log.pending.is_empty()).then(|| FromEngine::Log(std::mem::take(&mut log.pending)))
+    }
+
+    /// Sends the rest of the log and how the job ended.
+    pub(super) fn finish(&self, result: Result<Output, JobError>, usage: Usage) {
+        let log = self.take_log();
+        let held = u64::try_from(alloc::held()).unwrap_or(0);
+        let done = FromEngine::Done { result, usage, held };
+        match log {
+            Some(log) => self.pipe.send(&[log, done]),
+            None => self.pipe.send(&[done]),
+        }
+    }
+
+    /// The error of a script that was ended.
+    pub(super) fn ended_error(&self, reason: Ended) -> JobError {
+        let limit = |limit, message| JobError { limit: Some(limit), ..JobError::new(ErrorKind::Limit, message) };
+        match reason {
+            Ended::Stopped => JobError::new(ErrorKind::Stopped, "stopped_by_request"),
+            Ended::Timeout => JobError::new(ErrorKind::Timeout, "timeout"),
+            Ended::Operations => {
+                limit(Limit::Operations, format!("the script took more than {} operations", self.limits.operations.unwrap_or_default()))
+            }
+            Ended::Memory => {
+                limit(Limit::Memory, format!("the script held more than {} bytes of memory, or one value too large", self.limits.memory))
+            }
+            Ended::Log => limit(Limit::Log, format!("the script logged more than {} bytes", self.limits.log)),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Limits;
+
+/// How engine processes are started, and when they are replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineSettings {
+    /// The `hero` program.
+    pub hero: PathBuf,
+    /// What a script may use.
+    pub limits: Limits,
+    /// An engine is worn out after this many jobs.
+    pub recycle_after_jobs: u64,
+    /// An engine is worn out at this age.
+    pub recycle_after: Duration,
+    /// An engine is worn out when it holds more than this between two jobs. Scripts can leak (closure cycles do).
+    pub recycle_above_bytes: u64,
+    /// How long a job may outlive its timeout before its engine is killed.
+    pub grace: Duration,
+}
+
+impl EngineSettings {
+    /// The defaults, with `hero` as the program to run.
+    pub fn new(hero: PathBuf) -> Self {
+        Self {
+            hero,
+            limits: Limits::default(),
+            recycle_after_jobs: 10_000,
+            recycle_after: Duration::from_secs(3600),
+            recycle_above_bytes: 192 << 20,
+            grace: Duration::from_secs(1),
+        }
+    }
+}
