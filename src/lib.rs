@@ -15,3 +15,5 @@ pub mod store; // Redis, and the only place that knows it.
 
 pub mod dispatch; // Create, start, wait for and stop jobs.
 pub mod engine; // Script engines and their processes.
+
+pub mod actor; // Pools, actors, presence.

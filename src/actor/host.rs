@@ -1,0 +1,170 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use regex::Regex;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::Error;
+use crate::engine::{Host, LogRecord};
+use crate::log_file::{LogDirectory, LogFile};
+use crate::model::{JobId, LogLevel, Timestamp};
+use crate::store::Store;
+
+/// Patterns whose matches never reach a log.
+#[derive(Debug, Clone, Default)]
+pub struct Mask {
+    patterns: Arc<[Regex]>,
+}
+
+/// What stands in the place of a masked value.
+const MASKED: &str = "***";
+/// Values shorter than this are no secrets, and masking them would make logs unreadable.
+const SHORTEST_SECRET: usize = 3;
+/// So many lines go to Redis at once.
+const BATCH: usize = 128;
+/// How long the end of a job waits for its log.
+const FLUSH: Duration = Duration::from_secs(5);
+
+impl Mask {
+    /// A mask of regular expressions.
+    pub fn new(patterns: &[String]) -> Result<Self, Error> {
+        let compiled =
+            patterns.iter().map(|pattern| Regex::new(pattern).map_err(|source| Error::Mask { pattern: pattern.clone(), source }));
+        Ok(Self { patterns: compiled.collect::<Result<Vec<_>, _>>()?.into() })
+    }
+
+    fn apply(&self, secrets: &[String], text: String) -> String {
+        let mut text = text;
+        for secret in secrets {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), MASKED);
+            }
+        }
+        for pattern in self.patterns.iter() {
+            if pattern.is_match(&text) {
+                text = pattern.replace_all(&text, MASKED).into_owned();
+            }
+        }
+        text
+    }
+}
+
+/// What an engine may ask for one job: so far, to log. Lines go to the job's stream and to its log file.
+pub(super) struct JobHost {
+    store: Store,
+    job: JobId,
+    mask: Mask,
+    /// Values of the job's environment, the longest first, so that one that contains another goes whole.
+    secrets: Vec<String>,
+    file: Option<LogFile>,
+    writer: Option<Writer>,
+}
+
+struct Writer {
+    lines: mpsc::UnboundedSender<LogRecord>,
+    task: JoinHandle<()>,
+}
+
+impl JobHost {
+    /// A host for one attempt. Opens the log file, if the job names one.
+    pub(super) fn new(
+        store: &Store,
+        job: &JobId,
+        mask: &Mask,
+        secrets: impl Iterator<Item = String>,
+        log: Option<(&LogDirectory, &str)>,
+    ) -> Result<Self, crate::log_file::Error> {
+        let mut secrets: Vec<String> = secrets.filter(|secret| secret.len() >= SHORTEST_SECRET).collect();
+        secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
+        let file = log.map(|(directory, path)| directory.append(path)).transpose()?;
+        Ok(Self { store: store.clone(), job: job.clone(), mask: mask.clone(), secrets, file, writer: None })
+    }
+
+    /// Waits until every line is written. True: there were some.
+    pub(super) async fn finish(self) -> bool {
+        let Some(Writer { lines, task }) = self.writer else { return false };
+        drop(lines);
+        if tokio::time::timeout(FLUSH, task).await.is_err() {
+            tracing::warn!(job = %self.job, "the log of a job could not be written in time, its last lines are missing");
+        }
+        true
+    }
+}
+
+impl Host for JobHost {
+    fn log(&mut self, records: Vec<LogRecord>) {
+        let writer = self.writer.get_or_insert_with(|| {
+            // Bounded by the engine's log limit.
+            let (lines, incoming) = mpsc::unbounded_channel();
+            let task = write(
+                self.store.clone(),
+                self.job.clone(),
+                self.mask.clone(),
+                std::mem::take(&mut self.secrets),
+                self.file.take(),
+                incoming,
+            );
+            Writer { lines, task: tokio::spawn(task) }
+        });
+        for record in records {
+            // The writer ends after its last line only.
+            let _ = writer.lines.send(record);
+        }
+    }
+}
+
+async fn write(
+    store: Store,
+    job: JobId,
+    mask: Mask,
+    secrets: Vec<String>,
+    file: Option<LogFile>,
+    mut incoming: mpsc::UnboundedReceiver<LogRecord>,
+) {
+    let (mut file, mut records, mut failed) = (file, Vec::with_capacity(BATCH), false);
+    while incoming.recv_many(&mut records, BATCH).await > 0 {
+        let lines: Vec<(LogLevel, String)> = records.drain(..).map(|record| (record.level, mask.apply(&secrets, record.text))).collect();
+        if let Some(open) = file.take() {
+            file = append(open, &job, store.clock().now(), lines.clone()).await;
+        }
+        if let Err(error) = store.append_log(&job, &lines).await
+            && !std::mem::replace(&mut failed, true)
+        {
+            tracing::warn!(%job, %error, "log lines of a job are lost");
+        }
+    }
+}
+
+/// Appends lines to the file, away from the threads that serve connections. Gives the file back unless it failed.
+async fn append(mut file: LogFile, job: &JobId, now: Timestamp, lines: Vec<(LogLevel, String)>) -> Option<LogFile> {
+    let written = tokio::task::spawn_blocking(move || {
+        for (level, text) in &lines {
+            for line in text.lines() {
+                file.write_line(&format!("{now} {} {line}", level.as_str()))?;
+            }
+        }
+        Ok::<_, crate::log_file::Error>(file)
+    });
+    match written.await {
+        Ok(Ok(file)) => Some(file),
+        Ok(Err(error)) => {
+            tracing::warn!(%job, %error, "the log file of a job cannot be written");
+            None
+        }
+        Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_and_patterns_are_masked() {
+        let mask = Mask::new(&["key-[0-9]+".into()]).unwrap();
+        let secrets = ["hunter22".to_owned(), "hunter".to_owned()];
+        assert_eq!(mask.apply(&secrets, "hunter22 hunter key-17 key-x".into()), "*** *** *** key-x");
+        assert!(Mask::new(&["(".into()]).is_err());
+    }
+}

@@ -1,0 +1,20 @@
+//! Pools of actors: they claim jobs, have them run by engines, and record how they ended.
+//!
+//! A [`Pool`] is the actors of one script type and group in this process. Its foreman talks to Redis, one turn at a time; an
+//! actor talks to its engine process. Nothing here knows of a server.
+
+mod desk;
+mod doubt;
+mod error;
+mod foreman;
+mod guard;
+mod host;
+mod pace;
+mod pool;
+mod presence;
+mod scout;
+mod worker;
+
+pub use error::Error;
+pub use host::Mask;
+pub use pool::{Instances, Pool, PoolSettings, PoolStatus};

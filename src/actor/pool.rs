@@ -1,0 +1,194 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::foreman::{Foreman, Hire};
+use super::guard::{Controller, Holdings, Renewer};
+use super::presence::{Heartbeat, leave_posts, take_posts};
+use super::scout::scout;
+use super::worker::Worker;
+use super::{Error, Mask};
+use crate::engine::EngineSettings;
+use crate::log_file::LogDirectory;
+use crate::model::{Name, Presence, Priority, Queue, ScriptType, Target};
+use crate::process::Spawner;
+use crate::service;
+use crate::store::{Post, Store};
+
+/// Which instance numbers the actors of a pool have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Instances {
+    /// So many, with the lowest free numbers.
+    Count(u32),
+    /// Exactly these.
+    Numbers(Vec<u32>),
+}
+
+/// What a pool is to be.
+#[derive(Debug, Clone)]
+pub struct PoolSettings {
+    /// The script type of its jobs.
+    pub script_type: ScriptType,
+    /// Its group.
+    pub group: Name,
+    /// Its actors.
+    pub instances: Instances,
+    /// What its scripts may use.
+    pub capabilities: Vec<String>,
+    /// How its engines are started and replaced.
+    pub engine: EngineSettings,
+    /// The timeout of jobs whose hash names none.
+    pub timeout: Duration,
+    /// How many concurrent jobs one actor may run side by side, each in an engine of its own.
+    pub side_by_side: usize,
+    /// What must not reach a log.
+    pub mask: Mask,
+    /// Where log files are.
+    pub log_directory: LogDirectory,
+    /// How long running scripts may go on when the pool stops.
+    pub grace: Duration,
+}
+
+/// How the actors of a pool are.
+#[derive(Debug, Default)]
+pub struct PoolStatus {
+    actors: Mutex<Vec<ActorStatus>>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct ActorStatus {
+    confinement: Option<String>,
+    /// The processes of its engines, by worker.
+    engines: BTreeMap<usize, u32>,
+    live: bool,
+    /// How many jobs it runs.
+    running: usize,
+}
+
+impl PoolStatus {
+    fn locked(&self) -> MutexGuard<'_, Vec<ActorStatus>> {
+        self.actors.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// How many actors have an engine.
+    pub fn live(&self) -> usize {
+        self.locked().iter().filter(|actor| actor.live).count()
+    }
+
+    pub(super) fn running(&self) -> Vec<usize> {
+        self.locked().iter().map(|actor| actor.running).collect()
+    }
+
+    pub(super) fn confinement(&self, slot: usize) -> Option<String> {
+        self.locked().get(slot).and_then(|actor| actor.confinement.clone())
+    }
+
+    /// The processes of the engines.
+    pub fn engines(&self) -> Vec<u32> {
+        self.locked().iter().flat_map(|actor| actor.engines.values().copied()).collect()
+    }
+
+    /// Notes a fresh engine.
+    pub(super) fn engine(&self, slot: usize, lane: usize, pid: u32, confinement: &str) {
+        if let Some(actor) = self.locked().get_mut(slot) {
+            (actor.confinement, actor.live) = (Some(confinement.to_owned()), true);
+            actor.engines.insert(lane, pid);
+        }
+    }
+
+    /// Notes that a worker has left, and its engine with it.
+    pub(super) fn retire(&self, slot: usize, lane: usize) {
+        if let Some(actor) = self.locked().get_mut(slot) {
+            actor.engines.remove(&lane);
+        }
+    }
+
+    pub(super) fn set_running(&self, slot: usize, running: usize, live: bool) {
+        if let Some(actor) = self.locked().get_mut(slot) {
+            (actor.running, actor.live) = (running, live);
+        }
+    }
+}
+
+/// The actors of one script type and group that this process hosts.
+pub struct Pool {
+    /// What it was to be.
+    pub settings: Arc<PoolSettings>,
+    /// How its actors are.
+    pub status: Arc<PoolStatus>,
+    /// Where its actors are.
+    pub posts: Vec<Post>,
+    tasks: TaskTracker,
+}
+
+impl Pool {
+    /// Takes posts and starts the actors. They work until shutdown; then running scripts get the grace period, and what does
+    /// not end in it is given back.
+    pub async fn start(store: Store, spawner: Spawner, settings: PoolSettings, shutdown: CancellationToken) -> Result<Self, Error> {
+        let settings = Arc::new(settings);
+        let presence = Presence {
+            pid: Some(std::process::id()),
+            hostname: Some(rustix::system::uname().nodename().to_string_lossy().into_owned()),
+            started_at: Some(store.clock().now()),
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            capabilities: settings.capabilities.clone(),
+            incarnation: Some(store.server().to_string()),
+            ..Presence::default()
+        };
+        let posts = take_posts(&store, &settings, &presence).await?;
+        let status = Arc::new(PoolStatus { actors: Mutex::new(vec![ActorStatus::default(); posts.len()]) });
+        let (holdings, tasks) = (Holdings::default(), TaskTracker::new());
+        let (reports, incoming) = mpsc::channel(posts.len().max(1) * 4);
+        let (idle, idles) = watch::channel(false);
+        let bell = store.bells().hang(&settings.script_type);
+
+        let hire: Hire = {
+            let (store, settings, status, tasks) = (store.clone(), settings.clone(), status.clone(), tasks.clone());
+            Box::new(move |slot, lane| {
+                let (work, incoming) = mpsc::channel(1);
+                let (store, spawner, settings, status) = (store.clone(), spawner.clone(), settings.clone(), status.clone());
+                tasks.spawn(Worker { slot, lane, store, spawner, settings, status, work: incoming, reports: reports.clone() }.supervised());
+                work
+            })
+        };
+
+        // The guards outlive the foreman, because leases and posts are needed until its last turn.
+        let guarding = CancellationToken::new();
+        let guard = |service| tasks.spawn(service);
+        guard(boxed(service::run(Renewer { store: store.clone(), holdings: holdings.clone() }, guarding.clone())));
+        guard(boxed(service::run(Controller::new(store.clone(), holdings.clone(), &settings.script_type, &posts), guarding.clone())));
+        let heartbeat = Heartbeat {
+            store: store.clone(),
+            posts: posts.clone(),
+            presence: presence.clone(),
+            status: status.clone(),
+            holdings: holdings.clone(),
+        };
+        guard(boxed(service::run(heartbeat, guarding.clone())));
+        let type_queue = Queue { script_type: settings.script_type.clone(), target: Target::Type, priority: Priority::Normal };
+        guard(boxed(scout(store.clone(), store.keys().work(&type_queue), bell.clone(), idles, shutdown.clone())));
+
+        let foreman = Foreman::new(store.clone(), settings.clone(), &posts, hire, incoming, holdings, status.clone(), bell, idle);
+        let left = posts.clone();
+        tasks.spawn(async move {
+            foreman.run(shutdown).await;
+            guarding.cancel();
+            leave_posts(&store, &left, &presence).await;
+        });
+        tasks.close();
+        Ok(Self { settings, status, posts, tasks })
+    }
+
+    /// Waits until everything has ended, after shutdown.
+    pub async fn ended(&self) {
+        self.tasks.wait().await;
+    }
+}
+
+fn boxed(task: impl Future<Output = ()> + Send + 'static) -> futures_util::future::BoxFuture<'static, ()> {
+    Box::pin(task)
+}

@@ -1,0 +1,84 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::pool::{Instances, PoolSettings, PoolStatus};
+use super::{Error, guard::Holdings};
+use crate::model::Presence;
+use crate::service::Service;
+use crate::store::{self, Held, Post, Store};
+
+/// How often actors say that they live.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// Takes a post for every actor of a pool: the numbers asked for, or the lowest that are free.
+pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence: &Presence) -> Result<Vec<Post>, Error> {
+    let post = |instance| Post { script_type: settings.script_type.clone(), group: settings.group.clone(), instance };
+    let mut taken = Vec::new();
+    match &settings.instances {
+        Instances::Numbers(numbers) => {
+            for number in numbers {
+                match store.hold(&post(*number), presence).await? {
+                    Held::Held => taken.push(post(*number)),
+                    Held::Taken(holder) => {
+                        leave_posts(store, &taken, presence).await;
+                        return Err(Error::Taken { post: post(*number), presence: Box::new(holder) });
+                    }
+                }
+            }
+        }
+        Instances::Count(count) => {
+            let actors = store.actors().await?;
+            let of_group = actors.iter().filter(|actor| actor.script_type == settings.script_type && actor.group == settings.group);
+            let busy: BTreeSet<u32> = of_group.map(|actor| actor.instance).collect();
+            let mut free = (1..).filter(|number| !busy.contains(number));
+            while taken.len() < *count as usize {
+                let number = free.next().expect("numbers do not run out");
+                // Somebody else may have taken it just now; then the next is tried.
+                if store.hold(&post(number), presence).await? == Held::Held {
+                    taken.push(post(number));
+                }
+            }
+        }
+    }
+    Ok(taken)
+}
+
+/// Leaves posts. What does not work is over after 15 seconds anyway.
+pub(super) async fn leave_posts(store: &Store, posts: &[Post], presence: &Presence) {
+    for post in posts {
+        if let Err(error) = store.leave(post, presence.incarnation.as_deref().unwrap_or_default()).await {
+            tracing::debug!(%post, %error, "a post could not be left");
+        }
+    }
+}
+
+/// Says every few seconds that the actors of a pool live.
+pub(super) struct Heartbeat {
+    pub(super) store: Store,
+    pub(super) posts: Vec<Post>,
+    pub(super) presence: Presence,
+    pub(super) status: Arc<PoolStatus>,
+    pub(super) holdings: Holdings,
+}
+
+impl Service for Heartbeat {
+    type Error = store::Error;
+
+    const NAME: &'static str = "heartbeat";
+
+    async fn tick(&mut self) -> Result<Duration, store::Error> {
+        let running = self.status.running();
+        for (slot, post) in self.posts.iter().enumerate() {
+            self.presence.last_heartbeat = Some(self.store.clock().now());
+            self.presence.in_flight = running.get(slot).map(|running| u32::try_from(*running).unwrap_or(u32::MAX));
+            self.presence.confinement = self.status.confinement(slot);
+            if let Held::Taken(holder) = self.store.hold(post, &self.presence).await? {
+                tracing::error!(%post, holder = ?holder.hostname, pid = ?holder.pid, "somebody else took the post of an actor while this process was away");
+            }
+        }
+        metrics::gauge!("hero_jobs_running", "script_type" => self.posts.first().map(|post| post.script_type.to_string()).unwrap_or_default())
+            .set(self.holdings.len() as f64);
+        Ok(HEARTBEAT)
+    }
+}

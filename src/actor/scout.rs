@@ -1,0 +1,53 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::store::{Peek, Store};
+
+/// A pool that has had nothing to do for so long is worth a blocking connection.
+const REST: Duration = Duration::from_millis(20);
+/// A queue that holds what nobody may take is looked at this often.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Watches the type queue while the pool has nothing to do, so that a push by any client wakes it at once.
+///
+/// In a busy pool the next turn finds the work anyway.
+pub(super) async fn scout(store: Store, queue: String, bell: Arc<Notify>, mut idle: watch::Receiver<bool>, shutdown: CancellationToken) {
+    let mut peek = Peek::new(store);
+    let watching = async {
+        loop {
+            if idle.wait_for(|idle| *idle).await.is_err() {
+                return;
+            }
+            // Still idle after a moment: no job runs that would bring the next turn.
+            if tokio::time::timeout(REST, idle.wait_for(|idle| !idle)).await.is_ok() {
+                continue;
+            }
+            let found = tokio::select! {
+                found = peek.wait(&queue) => found,
+                changed = idle.wait_for(|idle| !idle) => match changed {
+                    Ok(_) => continue,
+                    Err(_) => return,
+                },
+            };
+            match found {
+                Ok(true) => {
+                    bell.notify_one();
+                    // If the pool does not get busy, it may not take what it sees.
+                    let _ = tokio::time::timeout(PAUSE, idle.wait_for(|idle| !idle)).await;
+                }
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::debug!(%error, "peeking at {queue} failed");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = watching => {}
+        () = shutdown.cancelled() => {}
+    }
+}

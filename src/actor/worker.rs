@@ -1,0 +1,215 @@
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use rand::random;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::host::JobHost;
+use super::pool::{PoolSettings, PoolStatus};
+use crate::engine::{Child, EngineJob};
+use crate::model::{Backoff, ErrorKind, JobError};
+use crate::process::Spawner;
+use crate::store::{Claimed, Ended, Outcome, Store};
+
+/// A job for an actor.
+pub(super) struct Work {
+    pub(super) job: Claimed,
+    pub(super) stop: CancellationToken,
+}
+
+/// What an actor tells its foreman.
+pub(super) enum Report {
+    /// Its engine is ready.
+    Ready { slot: usize, lane: usize },
+    /// A job ended. `ready`: it can take the next one at once.
+    Done { slot: usize, lane: usize, ended: Ended, ran: Duration, ready: bool },
+    /// The worker itself failed, and is no more.
+    Failed { slot: usize, lane: usize },
+}
+
+/// Has jobs run by one engine process after another. An actor is one of them, or several while concurrent jobs run.
+pub(super) struct Worker {
+    pub(super) slot: usize,
+    /// Its number within the actor. All but the first leave when they have nothing to do.
+    pub(super) lane: usize,
+    pub(super) store: Store,
+    pub(super) spawner: Spawner,
+    pub(super) settings: Arc<PoolSettings>,
+    pub(super) status: Arc<PoolStatus>,
+    pub(super) work: mpsc::Receiver<Work>,
+    pub(super) reports: mpsc::Sender<Report>,
+}
+
+/// How long an additional worker waits for a job.
+const REST: Duration = Duration::from_secs(60);
+/// How long an engine that does not start is waited for, at first and at most.
+const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
+
+impl Worker {
+    /// Works until the foreman hangs up. Should it panic, the foreman is told.
+    pub(super) async fn supervised(self) {
+        let (slot, lane, reports) = (self.slot, self.lane, self.reports.clone());
+        if AssertUnwindSafe(self.run()).catch_unwind().await.is_err() {
+            // Without a foreman nobody has to know.
+            let _ = reports.send(Report::Failed { slot, lane }).await;
+        }
+    }
+
+    async fn run(mut self) {
+        'engines: loop {
+            let Some(mut engine) = self.start_engine().await else { return };
+            self.status.engine(self.slot, self.lane, engine.pid(), engine.confinement());
+            if self.reports.send(Report::Ready { slot: self.slot, lane: self.lane }).await.is_err() {
+                return;
+            }
+            let mut successor: Option<JoinHandle<Option<Child>>> = None;
+            loop {
+                let work = tokio::select! {
+                    biased;
+                    // An engine that dies between jobs costs none of them an attempt.
+                    () = engine.death() => continue 'engines,
+                    work = self.work.recv() => work,
+                    () = tokio::time::sleep(REST), if self.lane > 0 => {
+                        // What was handed over just now is still done.
+                        self.work.close();
+                        self.work.recv().await
+                    }
+                };
+                let Some(work) = work else {
+                    self.status.retire(self.slot, self.lane);
+                    return;
+                };
+                let began = Instant::now();
+                let ended = tokio::select! {
+                    ended = self.attempt(&mut engine, &work) => ended,
+                    // The foreman has given the job back and left: what its script still does would be refused.
+                    () = self.reports.closed() => return,
+                };
+                // A worn-out engine goes on until its successor is ready.
+                if successor.is_none() && engine.worn_out() {
+                    let (spawner, settings) = (self.spawner.clone(), self.settings.engine.clone());
+                    successor = Some(tokio::spawn(async move { Child::start(&spawner, &settings).await.ok() }));
+                }
+                if let Some(started) = successor.take_if(|successor| successor.is_finished())
+                    && let Ok(Some(fresh)) = started.await
+                {
+                    engine = fresh;
+                    self.status.engine(self.slot, self.lane, engine.pid(), engine.confinement());
+                }
+                let ready = engine.is_alive();
+                let report = Report::Done { slot: self.slot, lane: self.lane, ended, ran: began.elapsed(), ready };
+                if self.reports.send(report).await.is_err() {
+                    return;
+                }
+                if !ready {
+                    continue 'engines;
+                }
+            }
+        }
+    }
+
+    /// Starts an engine, however long that takes. Nothing: the foreman has hung up.
+    async fn start_engine(&mut self) -> Option<Child> {
+        let mut attempt = 0;
+        loop {
+            match Child::start(&self.spawner, &self.settings.engine).await {
+                Ok(engine) => return Some(engine),
+                Err(error) => {
+                    attempt += 1;
+                    if attempt == 1 {
+                        tracing::error!(actor = self.slot, script_type = %self.settings.script_type, %error, "an engine does not start; it is tried again");
+                    }
+                    self.give_back().await;
+                    tokio::select! {
+                        () = tokio::time::sleep(RESTART.wait(attempt, random())) => {}
+                        () = self.reports.closed() => return None,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives back a job that waits for an engine that does not start.
+    async fn give_back(&mut self) {
+        if let Ok(Work { job, .. }) = self.work.try_recv() {
+            let ended = Ended::released(job.job, job.attempt, job.started_at);
+            // Without a foreman the lease brings the job back.
+            let _ = self
+                .reports
+                .send(Report::Done { slot: self.slot, lane: self.lane, ended, ran: Duration::from_secs(1), ready: false })
+                .await;
+        }
+    }
+
+    async fn attempt(&self, engine: &mut Child, work: &Work) -> Ended {
+        let job = &work.job;
+        let mut ended = Ended {
+            job: job.job.clone(),
+            attempt: job.attempt,
+            started_at: job.started_at,
+            logged: false,
+            usage: None,
+            outcome: Outcome::Crashed,
+        };
+        let prepared = prepare(job, self.store.context(), self.settings.timeout).and_then(|run| {
+            let log = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
+            let host = JobHost::new(&self.store, &job.job, &self.settings.mask, run.env.values().cloned(), log);
+            host.map(|host| (run, host)).map_err(|error| format!("log_path: {error}"))
+        });
+        let (run, mut host) = match prepared {
+            Ok(prepared) => prepared,
+            Err(message) => {
+                ended.outcome = self.failed(job, JobError::new(ErrorKind::Unavailable, message));
+                return ended;
+            }
+        };
+        match engine.run(&run, &mut host, &work.stop).await {
+            Ok(outcome) => {
+                ended.usage = Some(outcome.usage);
+                ended.outcome = match outcome.result {
+                    Ok(output) => Outcome::Finished(output),
+                    Err(error) => self.failed(job, error),
+                };
+            }
+            Err(died) => {
+                metrics::counter!("hero_engine_deaths_total", "script_type" => self.settings.script_type.to_string()).increment(1);
+                tracing::warn!(job = %job.job, attempt = job.attempt, %died, "an engine died under a job");
+            }
+        }
+        ended.logged = host.finish().await;
+        ended
+    }
+
+    fn failed(&self, job: &Claimed, error: JobError) -> Outcome {
+        let first =
+            job.retry_backoff.filter(|seconds| (0.0..1e9).contains(seconds)).map_or(Duration::from_secs(1), Duration::from_secs_f64);
+        Outcome::Failed { error, retry_in: Backoff::starting_with(first).wait(job.failures.saturating_add(1), random()) }
+    }
+}
+
+/// What the engine gets of a job, or why the hash of a foreign client cannot be run.
+fn prepare(job: &Claimed, context: crate::model::ContextId, default_timeout: Duration) -> Result<EngineJob, String> {
+    let script = job.script.clone().ok_or("the job's hash has no field script")?;
+    let args = job.args.as_deref().map(serde_json::from_str).transpose().map_err(|error| format!("args is not JSON: {error}"))?;
+    let env = match job.env_vars.as_deref() {
+        None | Some("{}") => BTreeMap::new(),
+        Some(text) => serde_json::from_str(text).map_err(|error| format!("env_vars is not a JSON object of texts: {error}"))?,
+    };
+    let timeout = match job.timeout.as_deref() {
+        None => default_timeout,
+        Some(text) => text
+            .parse::<f64>()
+            .ok()
+            .and_then(crate::model::Seconds::new)
+            .map(crate::model::Seconds::duration)
+            .filter(|timeout| !timeout.is_zero())
+            .ok_or_else(|| format!("timeout {text:?} is not a number of seconds above 0"))?,
+    };
+    let caller_id = job.caller_id.clone().unwrap_or_default();
+    Ok(EngineJob { job_id: job.job.clone(), caller_id, context_id: context, script, args, env, timeout })
+}
