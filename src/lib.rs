@@ -17,3 +17,5 @@ pub mod dispatch; // Create, start, wait for and stop jobs.
 pub mod engine; // Script engines and their processes.
 
 pub mod actor; // Pools, actors, presence.
+
+pub mod rpc; // The wire.

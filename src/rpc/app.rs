@@ -1,0 +1,109 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Instant;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::limits::Limits;
+use crate::dispatch::{Dispatcher, StoreInfo};
+use crate::model::{ContextId, Name, ScriptType, Seconds, Timestamp};
+
+/// What the methods work with.
+#[derive(Clone)]
+pub struct App {
+    /// The front door to jobs.
+    pub dispatcher: Dispatcher,
+    /// What `/readyz` and `/metrics` show.
+    pub probes: Probes,
+    /// What `server_info` tells.
+    pub details: Arc<ServerDetails>,
+}
+
+/// Whether the server is ready, or the reasons why not.
+pub type Readiness = Result<(), Vec<String>>;
+
+/// What the plain HTTP routes show.
+#[derive(Clone)]
+pub struct Probes {
+    /// Looks whether everything is there that jobs need. Called for each `GET /readyz`, within five seconds.
+    pub readiness: Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Readiness> + Send>> + Send + Sync>,
+    /// The metrics in Prometheus' text format. Called for each `GET /metrics`.
+    pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+/// What the process knows of itself when it starts.
+#[derive(Debug, Clone)]
+pub struct ServerDetails {
+    /// The name of this start of this server, as in leases.
+    pub server_id: String,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// The same on the monotonic clock.
+    pub started: Instant,
+    /// Addresses it listens on besides the one [`super::serve`] binds.
+    pub listen: Vec<String>,
+    /// The contexts it serves.
+    pub contexts: Vec<ContextId>,
+    /// The pools of actors it hosts.
+    pub pools: Vec<PoolDetails>,
+    /// The limits of the wire.
+    pub limits: Limits,
+}
+
+/// A pool of actors in this process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PoolDetails {
+    /// The script type its actors run.
+    pub script_type: ScriptType,
+    /// Their group.
+    pub group: Name,
+    /// How many they are.
+    pub actors: u32,
+}
+
+/// The server that answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerInfo {
+    /// Always `hero`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The name of this start of this server, as in leases.
+    pub server_id: String,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// How long it has been running.
+    pub uptime: Seconds,
+    /// The addresses it listens on.
+    pub listen: Vec<String>,
+    /// The contexts it serves.
+    pub contexts: Vec<ContextId>,
+    /// The pools of actors it hosts.
+    pub pools: Vec<PoolDetails>,
+    /// How the store is; absent when it does not answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "StoreInfo")]
+    pub store: Option<StoreInfo>,
+    /// The limits of the wire.
+    pub limits: Limits,
+}
+
+impl ServerDetails {
+    /// What the server tells of itself now.
+    pub fn info(&self, store: Option<StoreInfo>) -> ServerInfo {
+        ServerInfo {
+            name: env!("CARGO_PKG_NAME").into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            server_id: self.server_id.clone(),
+            started_at: self.started_at,
+            uptime: Seconds::from(self.started.elapsed()),
+            listen: self.listen.clone(),
+            contexts: self.contexts.clone(),
+            pools: self.pools.clone(),
+            store,
+            limits: self.limits.clone(),
+        }
+    }
+}

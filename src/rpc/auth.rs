@@ -1,0 +1,177 @@
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use super::error::Error;
+use super::load::{Gauge, Share};
+
+/// What a method needs from whoever calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permission {
+    /// Nothing: everybody may.
+    Public,
+    /// To read jobs, their logs and the state of the server.
+    Read,
+    /// To create, start, stop and delete jobs.
+    Submit,
+}
+
+/// Who is behind a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Identity {
+    /// Nobody said.
+    Anonymous,
+    /// Who runs the server, and may do everything.
+    Operator,
+}
+
+/// Whether callers have to say who they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// Who reaches the server may use it.
+    #[default]
+    Open,
+    /// Without an identity only [`Permission::Public`] methods can be called.
+    Login,
+}
+
+impl Access {
+    /// Whether `identity` may call a method that needs `permission`.
+    pub fn check(self, identity: Identity, permission: Permission) -> Result<(), Error> {
+        match (self, identity, permission) {
+            (Self::Open, _, _) | (_, Identity::Operator, _) | (_, _, Permission::Public) => Ok(()),
+            (Self::Login, Identity::Anonymous, Permission::Read | Permission::Submit) => Err(Error::NotAuthenticated),
+        }
+    }
+}
+
+/// One connection: who it is, where it comes from and what it uses. It lives exactly as long as the connection.
+#[derive(Debug)]
+pub struct Session {
+    peer: SocketAddr,
+    local: IpAddr,
+    identity: Identity,
+    opened: Instant,
+    touched_ms: AtomicU64,
+    requests: AtomicU32,
+    calls: Gauge,
+    address: Share,
+    _open: TaskTrackerToken,
+}
+
+impl Session {
+    pub(super) fn new(peer: SocketAddr, local: IpAddr, address: Share, open: TaskTrackerToken) -> Self {
+        metrics::gauge!(super::CONNECTIONS).increment(1.0);
+        let (touched_ms, requests, calls) = Default::default();
+        Self { peer, local, identity: Identity::Anonymous, opened: Instant::now(), touched_ms, requests, calls, address, _open: open }
+    }
+
+    /// Where the connection comes from.
+    pub fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// Who is behind the connection.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// The `caller_id` of jobs that this session creates without naming one; `None` is `anonymous`.
+    pub fn caller_id(&self) -> Option<&str> {
+        match self.identity {
+            Identity::Anonymous => None,
+            Identity::Operator => Some("operator"),
+        }
+    }
+
+    /// The address of ours that the connection reached.
+    pub(super) fn local(&self) -> IpAddr {
+        self.local
+    }
+
+    pub(super) fn address(&self) -> &Share {
+        &self.address
+    }
+
+    pub(super) fn calls(&self) -> &Gauge {
+        &self.calls
+    }
+
+    /// Notes an HTTP request, which is being answered until the result is dropped.
+    pub(super) fn begin(self: &Arc<Self>) -> Busy {
+        self.requests.fetch_add(1, Ordering::AcqRel);
+        Busy(Arc::clone(self))
+    }
+
+    /// How long the connection has been without an HTTP request.
+    pub(super) fn idle(&self) -> Duration {
+        if self.requests.load(Ordering::Acquire) > 0 {
+            return Duration::ZERO;
+        }
+        self.opened.elapsed().saturating_sub(Duration::from_millis(self.touched_ms.load(Ordering::Acquire)))
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        metrics::gauge!(super::CONNECTIONS).decrement(1.0);
+    }
+}
+
+/// An HTTP request that is being answered.
+#[derive(Debug)]
+pub(super) struct Busy(Arc<Session>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let now = u64::try_from(self.0.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.0.touched_ms.store(now, Ordering::Release);
+        self.0.requests.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The calls of a session that are being answered.
+#[derive(Debug)]
+pub(super) struct SessionCalls(pub(super) Arc<Session>);
+
+impl AsRef<Gauge> for SessionCalls {
+    fn as_ref(&self) -> &Gauge {
+        self.0.calls()
+    }
+}
+
+/// The calls of a session's address that are being answered.
+#[derive(Debug)]
+pub(super) struct AddressCalls(pub(super) Arc<Session>);
+
+impl AsRef<Gauge> for AddressCalls {
+    fn as_ref(&self) -> &Gauge {
+        &self.0.address().calls
+    }
+}
+
+/// The open subscriptions of a session's address.
+#[derive(Debug)]
+pub(super) struct AddressSubscriptions(pub(super) Arc<Session>);
+
+impl AsRef<Gauge> for AddressSubscriptions {
+    fn as_ref(&self) -> &Gauge {
+        &self.0.address().subscriptions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn with_login_on_the_nameless_get_only_what_is_public() {
+        assert!(Access::Open.check(Identity::Anonymous, Permission::Submit).is_ok());
+        assert!(Access::Login.check(Identity::Anonymous, Permission::Public).is_ok());
+        assert!(Access::Login.check(Identity::Anonymous, Permission::Read).is_err());
+        assert!(Access::Login.check(Identity::Operator, Permission::Submit).is_ok());
+    }
+}

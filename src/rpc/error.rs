@@ -1,0 +1,310 @@
+use std::time::Duration;
+
+use jsonrpsee::types::{ErrorObject, ErrorObjectOwned};
+use serde_json::{Value, json};
+
+use crate::dispatch;
+use crate::model::{ErrorKind, Status};
+
+/// Every kind of error that a call can end with, and its number on the wire.
+///
+/// Our own numbers are positive, because jsonrpsee takes -32000 to -32011 for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// The request is JSON, but no call that can be made here.
+    InvalidRequest,
+    /// There is no such method.
+    MethodNotFound,
+    /// The parameters don't fit the method.
+    InvalidParams,
+    /// A bug of ours.
+    Internal,
+    /// There is no such job.
+    JobNotFound,
+    /// The job's status does not allow this.
+    State,
+    /// Nobody knows this script type.
+    UnknownScriptType,
+    /// The caller may not do this.
+    PermissionDenied,
+    /// The caller has to log in.
+    NotAuthenticated,
+    /// Too many calls.
+    RateLimited,
+    /// The queue is full, or the store nearly is.
+    QueueFull,
+    /// Something is larger than allowed.
+    TooLarge,
+    /// The store did not answer.
+    StoreUnavailable,
+    /// The idempotency key stands for a job with other parameters.
+    IdempotencyReused,
+    /// There is no such context.
+    NotFound,
+    /// The job ended badly.
+    JobFailed,
+    /// The wait is over, the job is not.
+    WaitRanOut,
+    /// The job was stopped.
+    JobStopped,
+}
+
+impl Code {
+    /// Every code, in the order of their numbers.
+    pub const ALL: [Self; 18] = [
+        Self::InvalidRequest,
+        Self::MethodNotFound,
+        Self::InvalidParams,
+        Self::Internal,
+        Self::JobNotFound,
+        Self::State,
+        Self::UnknownScriptType,
+        Self::PermissionDenied,
+        Self::NotAuthenticated,
+        Self::RateLimited,
+        Self::QueueFull,
+        Self::TooLarge,
+        Self::StoreUnavailable,
+        Self::IdempotencyReused,
+        Self::NotFound,
+        Self::JobFailed,
+        Self::WaitRanOut,
+        Self::JobStopped,
+    ];
+
+    /// What every method may answer, besides its own errors.
+    pub const COMMON: [Self; 5] = [Self::InvalidParams, Self::Internal, Self::PermissionDenied, Self::NotAuthenticated, Self::RateLimited];
+
+    /// The number on the wire.
+    pub const fn number(self) -> i32 {
+        match self {
+            Self::InvalidRequest => -32600,
+            Self::MethodNotFound => -32601,
+            Self::InvalidParams => -32602,
+            Self::Internal => -32603,
+            Self::JobNotFound => 1001,
+            Self::State => 1002,
+            Self::UnknownScriptType => 1003,
+            Self::PermissionDenied => 1004,
+            Self::NotAuthenticated => 1005,
+            Self::RateLimited => 1006,
+            Self::QueueFull => 1007,
+            Self::TooLarge => 1008,
+            Self::StoreUnavailable => 1009,
+            Self::IdempotencyReused => 1010,
+            Self::NotFound => 1011,
+            Self::JobFailed => 1101,
+            Self::WaitRanOut => 1102,
+            Self::JobStopped => 1103,
+        }
+    }
+
+    /// What it means, for `openrpc.json`. The message of an actual error says more.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "not a request that can be answered here",
+            Self::MethodNotFound => "there is no such method",
+            Self::InvalidParams => "a parameter is missing, unknown or wrong",
+            Self::Internal => "internal error",
+            Self::JobNotFound => "the job does not exist",
+            Self::State => "the status of the job does not allow this",
+            Self::UnknownScriptType => "the script type is not built in, not configured and has no live actor",
+            Self::PermissionDenied => "permission denied",
+            Self::NotAuthenticated => "not authenticated",
+            Self::RateLimited => "too many calls",
+            Self::QueueFull => "the queue or the store is full",
+            Self::TooLarge => "something is larger than allowed",
+            Self::StoreUnavailable => "the store is unavailable",
+            Self::IdempotencyReused => "the idempotency key was used with other parameters",
+            Self::NotFound => "the context is not configured",
+            Self::JobFailed => "the job failed",
+            Self::WaitRanOut => "the wait ran out, the job goes on",
+            Self::JobStopped => "the job was stopped",
+        }
+    }
+
+    /// What its `data` looks like, for `openrpc.json`.
+    pub fn data_example(self) -> Option<Value> {
+        const JOB: &str = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70";
+        match self {
+            Self::State => Some(json!({"job_id": JOB, "status": "started"})),
+            Self::RateLimited | Self::QueueFull => Some(json!({"retry_after_ms": 250})),
+            Self::TooLarge => Some(json!({"limit": 65536})),
+            Self::StoreUnavailable => Some(json!({"outcome": "unknown", "job_id": JOB})),
+            Self::JobFailed => Some(json!({
+                "job_id": JOB, "status": "error", "attempt": 1,
+                "error": {"kind": "script", "message": "Variable not found: x", "line": 1, "column": 5}
+            })),
+            Self::JobStopped => Some(json!({
+                "job_id": JOB, "status": "error", "attempt": 1, "error": {"kind": "stopped", "message": "stopped_by_request"}
+            })),
+            Self::WaitRanOut => Some(json!({"job_id": JOB, "status": "dispatched", "explanation": "no actor of type v is alive"})),
+            _ => None,
+        }
+    }
+}
+
+/// Why a call was not answered with a result. The message is for the caller and says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The parameters don't fit the method.
+    #[error("{0}")]
+    Params(String),
+    /// The request cannot be made this way.
+    #[error("{0}")]
+    Request(&'static str),
+    /// There is no such method.
+    #[error("there is no method {0:?}; rpc.discover lists all")]
+    NoMethod(String),
+    /// The operation was not done.
+    #[error(transparent)]
+    Dispatch(#[from] dispatch::Error),
+    /// Too much at once; what, and when to try again.
+    #[error("{what}; try again in {} ms", retry_after.as_millis())]
+    Busy {
+        /// What there is too much of.
+        what: &'static str,
+        /// When it is worth trying again.
+        retry_after: Duration,
+    },
+    /// The session's identity may not do this.
+    #[error("permission denied: {0}")]
+    Denied(&'static str),
+    /// The session has no identity, and needs one.
+    #[error("not authenticated: send `Authorization: Bearer …`, or log in first")]
+    NotAuthenticated,
+    /// The handler took longer than a call may take.
+    #[error("the call took longer than {} s and was given up; whether it was done is unknown", .0.as_secs_f64())]
+    Deadline(Duration),
+    /// The subscriber did not read its notifications.
+    #[error("the subscriber reads too slowly; subscribe again with the last cursor")]
+    Slow,
+    /// A bug of ours.
+    #[error("internal error; the server's log says more")]
+    Internal,
+}
+
+impl Error {
+    /// The kind of error: the one place where errors get their codes.
+    pub fn code(&self) -> Code {
+        use dispatch::Error as D;
+        match self {
+            Self::Params(_) | Self::Dispatch(D::Invalid { .. }) => Code::InvalidParams,
+            Self::Request(_) => Code::InvalidRequest,
+            Self::NoMethod(_) => Code::MethodNotFound,
+            Self::Denied(_) => Code::PermissionDenied,
+            Self::NotAuthenticated => Code::NotAuthenticated,
+            Self::Busy { .. } | Self::Slow => Code::RateLimited,
+            Self::Deadline(_) | Self::Dispatch(D::Store { .. }) => Code::StoreUnavailable,
+            Self::Internal => Code::Internal,
+            Self::Dispatch(D::NoContext(_)) => Code::NotFound,
+            Self::Dispatch(D::NotFound(_)) => Code::JobNotFound,
+            Self::Dispatch(D::State { .. } | D::Exists { .. }) => Code::State,
+            Self::Dispatch(D::UnknownScriptType { .. }) => Code::UnknownScriptType,
+            Self::Dispatch(D::Full { .. }) => Code::QueueFull,
+            Self::Dispatch(D::TooLarge { .. }) => Code::TooLarge,
+            Self::Dispatch(D::IdempotencyReused(_)) => Code::IdempotencyReused,
+            Self::Dispatch(D::Failed { error, .. }) if error.kind == ErrorKind::Stopped => Code::JobStopped,
+            Self::Dispatch(D::Failed { .. }) => Code::JobFailed,
+            Self::Dispatch(D::StillRunning { .. }) => Code::WaitRanOut,
+        }
+    }
+
+    /// What a program can read besides the code.
+    fn data(&self) -> Option<Value> {
+        use dispatch::Error as D;
+        let Self::Dispatch(error) = self else {
+            return match self {
+                Self::Busy { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),
+                Self::Deadline(_) => Some(json!({"outcome": "unknown"})),
+                _ => None,
+            };
+        };
+        match error {
+            D::Invalid { .. } | D::NoContext(_) | D::UnknownScriptType { .. } => None,
+            D::NotFound(job_id) | D::IdempotencyReused(job_id) => Some(json!({"job_id": job_id})),
+            D::State { job_id, status, .. } | D::Exists { job_id, status } => Some(json!({"job_id": job_id, "status": status})),
+            D::Full { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),
+            D::TooLarge { limit, .. } => Some(json!({"limit": limit})),
+            D::Failed { job_id, error, attempt } => {
+                Some(json!({"job_id": job_id, "status": Status::Error, "error": error, "attempt": attempt}))
+            }
+            D::StillRunning { job_id, status, explanation } => {
+                Some(json!({"job_id": job_id, "status": status, "explanation": explanation}))
+            }
+            D::Store { job_id, not_done, .. } => {
+                let outcome = if *not_done { "not_done" } else { "unknown" };
+                Some(match job_id {
+                    Some(job_id) => json!({"outcome": outcome, "job_id": job_id}),
+                    None => json!({"outcome": outcome}),
+                })
+            }
+        }
+    }
+
+    /// The message for the caller: what happened and what to do. Causes inside the store stay inside.
+    fn message(&self) -> String {
+        use dispatch::Error as D;
+        match self {
+            Self::Dispatch(D::NotFound(job_id)) => format!("job {job_id} does not exist: it never did, was deleted, or its retention is over"),
+            Self::Dispatch(D::IdempotencyReused(_)) => format!("{self}; use another key, or the same parameters"),
+            Self::Dispatch(D::StillRunning { .. }) => format!("{self}; wait_job waits on"),
+            Self::Dispatch(D::Store { not_done: true, .. }) => "the store is unavailable and nothing was done; try again".into(),
+            Self::Dispatch(D::Store { not_done: false, .. }) => {
+                "the store is unavailable and whether it was done is unknown; look with get_status, or repeat the call with an idempotency_key"
+                    .into()
+            }
+            _ => self.to_string(),
+        }
+    }
+
+    /// The error as the caller gets it. Writes the cause that the caller does not see to the log, so call it once.
+    pub fn into_object(self) -> ErrorObjectOwned {
+        if let Self::Dispatch(dispatch::Error::Store { source, job_id, .. }) = &self {
+            tracing::warn!(error = %source, job_id = job_id.as_ref().map(tracing::field::display), "the store did not do its part");
+        }
+        ErrorObject::owned(self.code().number(), self.message(), self.data())
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+    use crate::model::{JobError, JobId};
+
+    fn failed(kind: ErrorKind) -> Error {
+        let job_id = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70".parse().unwrap();
+        dispatch::Error::Failed { job_id, error: Box::new(JobError::new(kind, "m")), attempt: 2 }.into()
+    }
+
+    #[test]
+    fn a_stopped_job_is_told_from_a_failed_one() {
+        let stopped = failed(ErrorKind::Stopped).into_object();
+        assert_eq!(stopped.code(), 1103);
+        let failed = failed(ErrorKind::Script).into_object();
+        assert_eq!(failed.code(), 1101);
+        let data: Value = serde_json::from_str(failed.data().unwrap().get()).unwrap();
+        assert_eq!(data["error"], json!({"kind": "script", "message": "m"}));
+        assert_eq!((&data["status"], &data["attempt"]), (&json!("error"), &json!(2)));
+    }
+
+    #[test]
+    fn the_cause_of_a_store_error_stays_inside() {
+        let source = crate::store::Error::Reply { script: "x", reply: "secret-host:6379 refused".into() };
+        let error = Error::Dispatch(dispatch::Error::Store { job_id: Some(JobId::random()), not_done: false, source }).into_object();
+        assert_eq!(error.code(), 1009);
+        assert!(!error.message().contains("secret"), "{}", error.message());
+        assert!(error.data().unwrap().get().starts_with(r#"{"outcome":"unknown","job_id":"#));
+    }
+
+    #[test]
+    fn numbers_are_unique() {
+        let numbers: std::collections::HashSet<i32> = Code::ALL.iter().map(|code| code.number()).collect();
+        assert_eq!(numbers.len(), Code::ALL.len());
+    }
+}

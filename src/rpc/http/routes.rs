@@ -1,0 +1,39 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::{StatusCode, header};
+
+use super::front::Front;
+use super::guard::{Guard, guard};
+use crate::rpc::app::Probes;
+
+/// Everything that the port answers, behind the guard.
+pub(in crate::rpc) fn router(front: Front, probes: Probes, document: Bytes, allowed: Guard) -> Router {
+    let document = move || async move { ([(header::CONTENT_TYPE, "application/json")], document) };
+    Router::new()
+        .route("/openrpc.json", get(document))
+        .route("/healthz", get(async || "ok\n"))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .with_state(probes)
+        .route_service("/", front)
+        .layer(axum::middleware::from_fn_with_state(Arc::new(allowed), guard))
+}
+
+async fn readyz(State(probes): State<Probes>) -> Response {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    match tokio::time::timeout(PATIENCE, (probes.readiness)()).await {
+        Ok(Ok(())) => "ready\n".into_response(),
+        Ok(Err(reasons)) => (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", reasons.join("\n"))).into_response(),
+        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "readiness could not be told within 5 s\n").into_response(),
+    }
+}
+
+async fn metrics(State(probes): State<Probes>) -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], (probes.metrics)()).into_response()
+}

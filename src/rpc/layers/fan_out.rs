@@ -1,0 +1,100 @@
+use std::future::{Future, ready};
+use std::sync::Arc;
+
+use futures_util::future::Either;
+use futures_util::stream::{FuturesOrdered, StreamExt};
+use jsonrpsee::server::middleware::rpc::{Batch, BatchEntry, Notification, Request, RpcServiceT};
+use jsonrpsee::server::{BatchResponseBuilder, MethodResponse};
+use jsonrpsee::types::{ErrorCode, Id};
+
+use super::{Answer, Error, Rules, refuse};
+use crate::rpc::table::Kind;
+
+/// Marks calls that came in an HTTP body, and which entries of its batch have an id that jsonrpsee takes for none.
+#[derive(Debug, Clone, Default)]
+pub(in crate::rpc) struct OverHttp {
+    pub(in crate::rpc) bad_ids: Arc<[usize]>,
+}
+
+/// Marks an answer without content.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::rpc) struct NoContent;
+
+/// Turns a batch into single calls that are made at the same time and answered in order.
+///
+/// jsonrpsee takes a request with an id that it cannot read (negative, a fraction, twice) for a notification, and would never
+/// answer. Notifications call nothing here, so on a WebSocket, where the id is lost, each of them is answered with an error;
+/// over HTTP the body has been looked at before and a true notification is answered with 204.
+pub(in crate::rpc) struct FanOut<S> {
+    inner: S,
+    rules: Arc<Rules>,
+}
+
+impl<S: Answer> FanOut<S> {
+    pub(super) fn new(inner: S, rules: Arc<Rules>) -> Self {
+        Self { inner, rules }
+    }
+
+    fn is_subscription(&self, method: &str) -> bool {
+        self.rules.find(method).is_some_and(|entry| entry.kind == Kind::Subscription)
+    }
+}
+
+fn invalid() -> MethodResponse {
+    MethodResponse::error(Id::Null, ErrorCode::InvalidRequest)
+}
+
+impl<S: Answer> RpcServiceT for FanOut<S> {
+    type MethodResponse = MethodResponse;
+    type NotificationResponse = MethodResponse;
+    type BatchResponse = MethodResponse;
+
+    fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + 'a {
+        self.inner.call(request)
+    }
+
+    fn batch<'a>(&self, batch: Batch<'a>) -> impl Future<Output = MethodResponse> + Send + 'a {
+        let mut answer = BatchResponseBuilder::new_with_limit(self.rules.limits.response_bytes as usize);
+        let is_empty = batch.is_empty();
+        let mut answers = FuturesOrdered::new();
+        for (at, entry) in batch.into_iter().enumerate() {
+            answers.push_back(match entry {
+                Ok(BatchEntry::Call(request)) if self.is_subscription(&request.method) => {
+                    let refusal = Error::Request("a subscription cannot begin in a batch; subscribe in a message of its own");
+                    Either::Left(ready(refuse(request.id, refusal)))
+                }
+                Ok(BatchEntry::Call(request)) => Either::Right(self.inner.call(request)),
+                Ok(BatchEntry::Notification(notification)) => match notification.extensions().get::<OverHttp>() {
+                    Some(http) if !http.bad_ids.contains(&at) => continue,
+                    _ => Either::Left(ready(invalid())),
+                },
+                Err(error) => {
+                    let (error, id) = error.into_parts();
+                    Either::Left(ready(MethodResponse::error(id, error)))
+                }
+            });
+        }
+        async move {
+            if answers.is_empty() && !is_empty {
+                return nothing();
+            }
+            while let Some(response) = answers.next().await {
+                if let Err(too_large) = answer.append(response) {
+                    return too_large;
+                }
+            }
+            MethodResponse::from_batch(answer.finish())
+        }
+    }
+
+    fn notification<'a>(&self, notification: Notification<'a>) -> impl Future<Output = MethodResponse> + Send + 'a {
+        let over_http = notification.extensions().get::<OverHttp>().is_some();
+        ready(if over_http { nothing() } else { invalid() })
+    }
+}
+
+fn nothing() -> MethodResponse {
+    let mut response = MethodResponse::notification();
+    response.extensions_mut().insert(NoContent);
+    response
+}

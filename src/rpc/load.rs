@@ -1,0 +1,168 @@
+//! What is in use now: calls, subscriptions and connections, of each address.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A count with a limit.
+#[derive(Debug, Default)]
+pub(super) struct Gauge(AtomicU32);
+
+impl Gauge {
+    /// Counts one more, unless `limit` are counted already.
+    fn rise(&self, limit: u32) -> bool {
+        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| (count < limit).then_some(count + 1)).is_ok()
+    }
+
+    fn fall(&self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    pub(super) fn get(&self) -> u32 {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// One place in a gauge, given back when dropped.
+#[derive(Debug)]
+pub(super) struct Place<T: AsRef<Gauge>>(T);
+
+impl<T: AsRef<Gauge>> Place<T> {
+    /// A place in `gauge`, unless it is full.
+    pub(super) fn take(gauge: T, limit: u32) -> Option<Self> {
+        gauge.as_ref().rise(limit).then(|| Self(gauge)) // Not `then_some`: a place that was not taken must not be given back.
+    }
+}
+
+impl<T: AsRef<Gauge>> Drop for Place<T> {
+    fn drop(&mut self) {
+        self.0.as_ref().fall();
+    }
+}
+
+/// A rate of calls: an even flow, and at most a second's worth at once. Holds one number and needs no lock.
+#[derive(Debug)]
+pub(super) struct Rate {
+    /// When the flow so far would have ended had it come evenly: nanoseconds after `began`.
+    paid_until: AtomicU64,
+    began: Instant,
+}
+
+impl Default for Rate {
+    fn default() -> Self {
+        Self { paid_until: AtomicU64::new(0), began: Instant::now() }
+    }
+}
+
+impl Rate {
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Lets one call pass at `now`, or says how long to wait.
+    pub(super) fn pass(&self, per_second: u32, now: Instant) -> Result<(), Duration> {
+        let now = u64::try_from(now.duration_since(self.began).as_nanos()).unwrap_or(u64::MAX / 2);
+        let price = Self::SECOND / u64::from(per_second.max(1));
+        let paid = self.paid_until.fetch_update(Ordering::AcqRel, Ordering::Acquire, |paid_until| {
+            let next = paid_until.max(now) + price;
+            (next <= now + Self::SECOND).then_some(next)
+        });
+        paid.map(drop).map_err(|paid_until| Duration::from_nanos((paid_until + price).saturating_sub(now + Self::SECOND)))
+    }
+
+    fn is_idle(&self, now: Instant) -> bool {
+        now.duration_since(self.began).as_nanos() >= u128::from(self.paid_until.load(Ordering::Acquire))
+    }
+}
+
+/// What one address uses, over all its connections.
+#[derive(Debug, Default)]
+pub(super) struct Address {
+    pub(super) rate: Rate,
+    pub(super) calls: Gauge,
+    pub(super) subscriptions: Gauge,
+    connections: Gauge,
+}
+
+/// A connection's share of its address; the connection counts as open while this lives.
+#[derive(Debug)]
+pub(super) struct Share(Arc<Address>);
+
+impl std::ops::Deref for Share {
+    type Target = Address;
+
+    fn deref(&self) -> &Address {
+        &self.0
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.0.connections.fall();
+    }
+}
+
+/// Every address that is connected, or was a moment ago.
+#[derive(Debug, Default)]
+pub(super) struct Addresses {
+    known: Mutex<HashMap<IpAddr, Arc<Address>>>,
+}
+
+impl Addresses {
+    /// A new connection's share of `address`, unless it has `limit` connections already.
+    pub(super) fn join(&self, address: IpAddr, limit: u32) -> Option<Share> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() == known.capacity() {
+            // Before the map grows. Who leaves and comes back at once still finds the rate it used up.
+            let now = Instant::now();
+            known.retain(|_, address| address.connections.get() > 0 || !address.rate.is_idle(now));
+        }
+        let address = known.entry(address).or_default();
+        address.connections.rise(limit).then(|| Share(Arc::clone(address)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_lets_a_seconds_worth_pass_and_says_when_to_come_back() {
+        let rate = Rate::default();
+        let now = Instant::now();
+        for call in 0..10 {
+            assert_eq!(rate.pass(10, now), Ok(()), "call {call}");
+        }
+        let wait = rate.pass(10, now).unwrap_err();
+        assert!(wait > Duration::ZERO && wait <= Duration::from_millis(100), "{wait:?}");
+        assert_eq!(rate.pass(10, now + wait), Ok(()));
+        assert!(rate.pass(10, now + wait).is_err());
+    }
+
+    #[test]
+    fn a_place_that_was_refused_is_not_given_back() {
+        struct Shared<'a>(&'a Gauge);
+        impl AsRef<Gauge> for Shared<'_> {
+            fn as_ref(&self) -> &Gauge {
+                self.0
+            }
+        }
+        let gauge = Gauge::default();
+        let place = Place::take(Shared(&gauge), 1);
+        assert!(place.is_some() && Place::take(Shared(&gauge), 1).is_none());
+        assert_eq!(gauge.get(), 1);
+        drop(place);
+        assert_eq!(gauge.get(), 0);
+    }
+
+    #[test]
+    fn an_address_has_a_limited_number_of_connections() {
+        let addresses = Addresses::default();
+        let address = IpAddr::from([192, 0, 2, 1]);
+        let first = addresses.join(address, 1).unwrap();
+        assert!(addresses.join(address, 1).is_none());
+        assert!(addresses.join(IpAddr::from([192, 0, 2, 2]), 1).is_some());
+        drop(first);
+        assert!(addresses.join(address, 1).is_some());
+    }
+}

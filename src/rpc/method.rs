@@ -1,0 +1,73 @@
+use std::future::Future;
+
+use futures_util::stream::BoxStream;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::app::App;
+use super::auth::{Permission, Session};
+use super::error::{Code, Error};
+
+/// A call as it could be made, and what it could give. Typed, so that it always fits the schema.
+pub struct Example<P, R> {
+    /// What it shows.
+    pub name: &'static str,
+    /// The parameters.
+    pub params: P,
+    /// The result.
+    pub result: R,
+}
+
+/// A method: its fields are the parameters, its documentation is the description, its first sentence the summary.
+///
+/// Fields stand in the order of positional parameters, those that are needed first.
+pub trait Method<C = App>: DeserializeOwned + Serialize + JsonSchema + Send + 'static {
+    /// The name on the wire, `verb_noun`.
+    const NAME: &'static str;
+    /// The group it is listed in.
+    const TAG: &'static str;
+    /// What it needs from the caller.
+    const PERMISSION: Permission;
+    /// What it answers when it does not give a result, besides [`Code::COMMON`].
+    const ERRORS: &'static [Code];
+    /// Whether it waits for a job, as long as its caller wants.
+    const WAITS: bool = false;
+    /// The result.
+    type Output: Serialize + JsonSchema + Clone + Send + 'static;
+
+    /// At least one example.
+    fn examples() -> Vec<Example<Self, Self::Output>>;
+
+    /// Does what the method is for.
+    ///
+    /// The future is dropped when the caller's connection closes, at any await: what must be done whole is done by the floors below.
+    fn call(self, app: &C, session: &Session) -> impl Future<Output = Result<Self::Output, Error>> + Send;
+}
+
+/// A subscription: like a [`Method`], but items follow as notifications until it ends or the client unsubscribes.
+pub trait Subscription<C = App>: DeserializeOwned + Serialize + JsonSchema + Send + 'static {
+    /// The name of the method that subscribes.
+    const NAME: &'static str;
+    /// The method of the notifications.
+    const NOTIFICATION: &'static str;
+    /// The name of the method that ends it; its one parameter is the subscription's id.
+    const UNSUBSCRIBE: &'static str;
+    /// The group it is listed in.
+    const TAG: &'static str;
+    /// What it needs from the caller.
+    const PERMISSION: Permission;
+    /// What it answers when it cannot begin, besides [`Code::COMMON`].
+    const ERRORS: &'static [Code];
+    /// What the notifications carry.
+    type Item: Serialize + JsonSchema + Send + 'static;
+
+    /// At least one example; its result is an item.
+    fn examples() -> Vec<Example<Self, Self::Item>>;
+
+    /// Begins. The stream is asked for the next item only when the one before is on its way.
+    fn open(self, app: &C, session: &Session) -> impl Future<Output = Result<Items<Self::Item>, Error>> + Send;
+}
+
+/// The items of a subscription. An error is its end.
+pub type Items<T> = BoxStream<'static, Result<T, Error>>;

@@ -1,0 +1,48 @@
+//! Actors.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{sample, tag};
+use crate::model::{Actor, ContextId, Presence, ScriptType};
+use crate::rpc::app::App;
+use crate::rpc::auth::{Permission, Session};
+use crate::rpc::error::{Code, Error};
+use crate::rpc::method::{Example, Method};
+
+/// Lists the live actors, with what each may do and how it is confined.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListActors {
+    /// The context they work for.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for ListActors {
+    const NAME: &'static str = "list_actors";
+    const TAG: &'static str = tag::OPERATION;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    type Output = Vec<Actor>;
+
+    fn examples() -> Vec<Example<Self, Vec<Actor>>> {
+        let presence = Presence {
+            pid: Some(4711),
+            hostname: Some("worker-1".into()),
+            started_at: Some(sample::time(0)),
+            version: Some(env!("CARGO_PKG_VERSION").into()),
+            last_heartbeat: Some(sample::time(2)),
+            in_flight: Some(0),
+            confinement: Some("rlimits, no_new_privs, landlock".into()),
+            ..Presence::default()
+        };
+        let group = "default".parse().expect("a name");
+        let actor = Actor { script_type: ScriptType::osis(), group, instance: 0, presence };
+        vec![Example { name: "actors", params: Self { context_id: ContextId(0) }, result: vec![actor] }]
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<Vec<Actor>, Error> {
+        Ok(app.dispatcher.actors(self.context_id).await?)
+    }
+}

@@ -1,0 +1,83 @@
+//! Events: of one job, and of all.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::notice::notices;
+use super::{Notice, is_default, sample, tag};
+use crate::dispatch::JobFilter;
+use crate::model::{ContextId, JobEvent, JobId, Status};
+use crate::rpc::app::App;
+use crate::rpc::auth::{Permission, Session};
+use crate::rpc::error::{Code, Error};
+use crate::rpc::method::{Example, Items, Subscription};
+
+/// Follows a job to its end. Without a cursor the first item is the present state.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubscribeJob {
+    /// The job to follow.
+    job_id: JobId,
+    /// The `cursor` of the last event that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Subscription for SubscribeJob {
+    const NAME: &'static str = "subscribe_job";
+    const NOTIFICATION: &'static str = "job";
+    const UNSUBSCRIBE: &'static str = "unsubscribe_job";
+    const TAG: &'static str = tag::SUBSCRIPTIONS;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
+    type Item = Notice<JobEvent>;
+
+    fn examples() -> Vec<Example<Self, Notice<JobEvent>>> {
+        let params = Self { job_id: sample::job_id(), cursor: None, context_id: ContextId(0) };
+        vec![Example { name: "follow a job", params, result: Notice::Item(sample::event()) }]
+    }
+
+    async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
+        Ok(notices(app.dispatcher.follow_job(self.context_id, &self.job_id, self.cursor.as_deref()).await?))
+    }
+}
+
+/// Follows every change of the jobs that fit a filter, from now on or from a cursor.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubscribeEvents {
+    /// Which jobs; all that is given must fit.
+    #[serde(default, skip_serializing_if = "is_default")]
+    filter: JobFilter,
+    /// The `cursor` of the last event that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// The context they belong to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Subscription for SubscribeEvents {
+    const NAME: &'static str = "subscribe_events";
+    const NOTIFICATION: &'static str = "events";
+    const UNSUBSCRIBE: &'static str = "unsubscribe_events";
+    const TAG: &'static str = tag::SUBSCRIPTIONS;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    type Item = Notice<JobEvent>;
+
+    fn examples() -> Vec<Example<Self, Notice<JobEvent>>> {
+        let filter = JobFilter { status: Some(Status::Finished), ..JobFilter::default() };
+        let params = Self { filter, cursor: None, context_id: ContextId(0) };
+        vec![Example { name: "follow what finishes", params, result: Notice::Item(sample::event()) }]
+    }
+
+    async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
+        Ok(notices(app.dispatcher.follow_events(self.context_id, self.filter, self.cursor.as_deref()).await?))
+    }
+}

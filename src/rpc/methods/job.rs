@@ -1,0 +1,252 @@
+//! Jobs: created, started, stopped, looked at and deleted.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{PageSize, is_default, sample, tag};
+use crate::dispatch::{JobFilter, JobPage};
+use crate::model::{ContextId, Job, JobId, JobSpec, Status};
+use crate::rpc::app::App;
+use crate::rpc::auth::{Permission, Session};
+use crate::rpc::error::{Code, Error};
+use crate::rpc::method::{Example, Method};
+
+/// `spec` with the session's caller where it names none.
+pub(super) fn signed(mut spec: JobSpec, session: &Session) -> JobSpec {
+    if spec.caller_id.is_none() {
+        spec.caller_id = session.caller_id().map(str::to_owned);
+    }
+    spec
+}
+
+/// What creating a job can answer.
+pub(super) const CREATE_ERRORS: &[Code] = &[
+    Code::State,
+    Code::UnknownScriptType,
+    Code::QueueFull,
+    Code::TooLarge,
+    Code::StoreUnavailable,
+    Code::IdempotencyReused,
+    Code::NotFound,
+    Code::JobNotFound,
+];
+
+/// What looking at a job can answer.
+const LOOK_ERRORS: &[Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
+
+/// What changing a job can answer.
+const CHANGE_ERRORS: &[Code] = &[Code::JobNotFound, Code::State, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
+
+/// Stores a job without starting it. Gives its id.
+///
+/// The same `idempotency_key` with the same parameters gives the same job again.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CreateJob {
+    #[serde(flatten)]
+    spec: JobSpec,
+}
+
+impl<'de> Deserialize<'de> for CreateJob {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        JobSpec::deserialize(deserializer).map(|spec| Self { spec })
+    }
+}
+
+impl Method for CreateJob {
+    const NAME: &'static str = "create_job";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Submit;
+    const ERRORS: &'static [Code] = CREATE_ERRORS;
+    type Output = JobId;
+
+    fn examples() -> Vec<Example<Self, JobId>> {
+        let spec = JobSpec { script: "40 + 2".into(), name: Some("answer".into()), ..JobSpec::default() };
+        vec![Example { name: "create", params: Self { spec }, result: sample::job_id() }]
+    }
+
+    async fn call(self, app: &App, session: &Session) -> Result<JobId, Error> {
+        Ok(app.dispatcher.create(signed(self.spec, session)).await?)
+    }
+}
+
+/// Starts a job that was created. Gives the status it has then.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StartJob {
+    /// The job to start.
+    job_id: JobId,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for StartJob {
+    const NAME: &'static str = "start_job";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Submit;
+    const ERRORS: &'static [Code] = CHANGE_ERRORS;
+    type Output = Status;
+
+    fn examples() -> Vec<Example<Self, Status>> {
+        let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
+        vec![Example { name: "start", params, result: Status::Dispatched }]
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
+        Ok(app.dispatcher.start(self.context_id, &self.job_id).await?)
+    }
+}
+
+/// Stops a job that has not ended. Gives the status it has then.
+///
+/// A running script gets one second to obey before the call returns; it is stopped in any case.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StopJob {
+    /// The job to stop.
+    job_id: JobId,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for StopJob {
+    const NAME: &'static str = "stop_job";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Submit;
+    const ERRORS: &'static [Code] = CHANGE_ERRORS;
+    type Output = Status;
+
+    fn examples() -> Vec<Example<Self, Status>> {
+        let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
+        vec![Example { name: "stop", params, result: Status::Error }]
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
+        Ok(app.dispatcher.stop(self.context_id, &self.job_id).await?)
+    }
+}
+
+/// Gives the status of a job.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetStatus {
+    /// The job to look at.
+    job_id: JobId,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for GetStatus {
+    const NAME: &'static str = "get_status";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = LOOK_ERRORS;
+    type Output = Status;
+
+    fn examples() -> Vec<Example<Self, Status>> {
+        let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
+        vec![Example { name: "status", params, result: Status::Finished }]
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
+        Ok(app.dispatcher.status(self.context_id, &self.job_id).await?)
+    }
+}
+
+/// Gives everything that is known of a job.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetJob {
+    /// The job to look at.
+    job_id: JobId,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for GetJob {
+    const NAME: &'static str = "get_job";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = LOOK_ERRORS;
+    type Output = Job;
+
+    fn examples() -> Vec<Example<Self, Job>> {
+        let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
+        vec![Example { name: "get", params, result: sample::job() }]
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<Job, Error> {
+        Ok(app.dispatcher.job(self.context_id, &self.job_id).await?)
+    }
+}
+
+/// Lists jobs, the newest first.
+///
+/// A page can have fewer jobs than asked for, or none, and still not be the last: that one has no `next_cursor`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListJobs {
+    /// Which jobs; all that is given must fit.
+    #[serde(default, skip_serializing_if = "is_default")]
+    filter: JobFilter,
+    /// The `next_cursor` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    cursor: Option<String>,
+    /// The most jobs to give.
+    #[serde(default)]
+    limit: PageSize,
+    /// The context they belong to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for ListJobs {
+    const NAME: &'static str = "list_jobs";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    type Output = JobPage;
+
+    fn examples() -> Vec<Example<Self, JobPage>> {
+        let filter = JobFilter { status: Some(Status::Finished), ..JobFilter::default() };
+        let params = Self { filter, cursor: None, limit: PageSize::default(), context_id: ContextId(0) };
+        vec![Example { name: "finished", params, result: JobPage { jobs: vec![sample::job()], next_cursor: None } }]
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<JobPage, Error> {
+        Ok(app.dispatcher.list(self.context_id, &self.filter, self.cursor.as_deref(), self.limit.get()).await?)
+    }
+}
+
+/// Deletes a job that does not run, with its log. Gives true.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteJob {
+    /// The job to delete.
+    job_id: JobId,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for DeleteJob {
+    const NAME: &'static str = "delete_job";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Submit;
+    const ERRORS: &'static [Code] = CHANGE_ERRORS;
+    type Output = bool;
+
+    fn examples() -> Vec<Example<Self, bool>> {
+        let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
+        vec![Example { name: "delete", params, result: true }]
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
+        app.dispatcher.delete(self.context_id, &self.job_id).await?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,29 @@
+//! The methods and subscriptions, a file per noun.
+
+pub mod actor;
+pub mod event;
+pub mod job;
+pub mod log;
+mod notice;
+mod page;
+pub mod queue;
+pub mod result;
+mod sample;
+pub mod server;
+mod wait;
+
+pub use notice::Notice;
+pub use page::PageSize;
+pub use wait::{LONGEST_WAIT, Wait};
+
+/// The groups of methods in the document.
+mod tag {
+    pub(super) const JOBS: &str = "jobs";
+    pub(super) const OPERATION: &str = "operation";
+    pub(super) const SUBSCRIPTIONS: &str = "subscriptions";
+}
+
+/// Whether a parameter has the value that it has when it is not given.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -1,0 +1,216 @@
+//! Results: waited for, and looked at.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use super::{Wait, job, sample, tag};
+use crate::model::{ContextId, JobId, JobResult, JobSpec};
+use crate::rpc::app::App;
+use crate::rpc::auth::{Permission, Session};
+use crate::rpc::error::{Code, Error};
+use crate::rpc::method::{Example, Method};
+
+/// Creates a job, starts it, waits for its end and gives its result.
+///
+/// A job that ends badly is an error. When the wait runs out the job goes on, and `wait_job` waits on. When the connection
+/// closes the job goes on too.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RunAndWait {
+    #[serde(flatten)]
+    spec: JobSpec,
+    /// How many seconds to wait; 0 looks once.
+    #[serde(default)]
+    wait_timeout: Wait,
+}
+
+/// What waiting for a job can answer besides what starting it can.
+const WAIT_ERRORS: &[Code] =
+    &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound, Code::JobFailed, Code::WaitRanOut, Code::JobStopped];
+
+impl Method for RunAndWait {
+    const NAME: &'static str = "run_and_wait";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Submit;
+    const ERRORS: &'static [Code] = &[
+        Code::JobNotFound,
+        Code::State,
+        Code::UnknownScriptType,
+        Code::QueueFull,
+        Code::TooLarge,
+        Code::StoreUnavailable,
+        Code::IdempotencyReused,
+        Code::NotFound,
+        Code::JobFailed,
+        Code::WaitRanOut,
+        Code::JobStopped,
+    ];
+    const WAITS: bool = true;
+    type Output = JobResult;
+
+    fn examples() -> Vec<Example<Self, JobResult>> {
+        let spec = JobSpec { script: "40 + 2".into(), ..JobSpec::default() };
+        vec![Example { name: "answer", params: Self { spec, wait_timeout: Wait::default() }, result: sample::result() }]
+    }
+
+    async fn call(self, app: &App, session: &Session) -> Result<JobResult, Error> {
+        Ok(app.dispatcher.run_and_wait(job::signed(self.spec, session), self.wait_timeout.duration()).await?)
+    }
+}
+
+/// By hand, because serde's `flatten` copies everything and forgets which fields are unknown.
+impl<'de> Deserialize<'de> for RunAndWait {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Both)
+    }
+}
+
+struct Both;
+
+impl<'de> Visitor<'de> for Both {
+    type Value = RunAndWait;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a job specification and wait_timeout")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RunAndWait, A::Error> {
+        let mut wait_timeout = Wait::default();
+        let spec = JobSpec::deserialize(MapAccessDeserializer::new(WithoutWait { map, wait: &mut wait_timeout }))?;
+        Ok(RunAndWait { spec, wait_timeout })
+    }
+}
+
+/// A map without its `wait_timeout`, which goes into `wait`.
+struct WithoutWait<'w, A> {
+    map: A,
+    wait: &'w mut Wait,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithoutWait<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        while let Some(key) = self.map.next_key::<Cow<'_, str>>()? {
+            if key != "wait_timeout" {
+                return seed.deserialize(key.into_deserializer()).map(Some);
+            }
+            *self.wait = self.map.next_value()?;
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+}
+
+/// Waits for the end of a job and gives its result.
+///
+/// A job that ends badly is an error. When the wait runs out the error says why the job has not ended.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WaitJob {
+    /// The job to wait for.
+    job_id: JobId,
+    /// How many seconds to wait; 0 looks once.
+    #[serde(default)]
+    wait_timeout: Wait,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for WaitJob {
+    const NAME: &'static str = "wait_job";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = WAIT_ERRORS;
+    const WAITS: bool = true;
+    type Output = JobResult;
+
+    fn examples() -> Vec<Example<Self, JobResult>> {
+        let params = Self { job_id: sample::job_id(), wait_timeout: Wait::default(), context_id: ContextId(0) };
+        vec![Example { name: "wait", params, result: sample::result() }]
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<JobResult, Error> {
+        Ok(app.dispatcher.wait(self.context_id, &self.job_id, self.wait_timeout.duration()).await?)
+    }
+}
+
+/// Gives the result of a job that has ended. A job that ended badly is an error.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetResult {
+    /// The job to look at.
+    job_id: JobId,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for GetResult {
+    const NAME: &'static str = "get_result";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] =
+        &[Code::JobNotFound, Code::State, Code::StoreUnavailable, Code::NotFound, Code::JobFailed, Code::JobStopped];
+    type Output = JobResult;
+
+    fn examples() -> Vec<Example<Self, JobResult>> {
+        let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
+        vec![Example { name: "result", params, result: sample::result() }]
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<JobResult, Error> {
+        Ok(app.dispatcher.result(self.context_id, &self.job_id).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rpc::{openrpc, params};
+
+    #[test]
+    fn the_wait_is_told_from_the_job() {
+        let run: RunAndWait = serde_json::from_str(r#"{"wait_timeout":5,"script":"1","retries":2}"#).unwrap();
+        assert_eq!((run.spec.script.as_str(), run.spec.retries, run.wait_timeout.duration().as_secs()), ("1", 2, 5));
+        assert!(serde_json::from_str::<RunAndWait>(r#"{"script":"1","wait_timeout":3601}"#).unwrap_err().to_string().contains("3600"));
+        assert!(serde_json::from_str::<RunAndWait>(r#"{"script":"1","wait":1}"#).unwrap_err().to_string().contains("`wait`"));
+    }
+
+    fn read(raw: &str) -> Result<RunAndWait, String> {
+        let names = openrpc::parameter_names::<RunAndWait>();
+        params::parse(Some(raw), &names).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_job_can_be_run_by_position() {
+        let run = read(r#"["40 + 2"]"#).unwrap();
+        assert_eq!((run.spec.script.as_str(), run.wait_timeout), ("40 + 2", Wait::default()));
+        let nothing = ["null"; 23].join(",");
+        let run = read(&format!(r#"["1","sal",{{"a":null}},{nothing},7]"#)).unwrap();
+        assert_eq!((run.spec.script_type.as_str(), run.wait_timeout.duration().as_secs()), ("sal", 7));
+        assert_eq!(run.spec.args, Some(serde_json::json!({"a": null})));
+    }
+
+    #[test]
+    fn errors_name_parameters_of_the_job_and_of_the_wait() {
+        for (raw, expected) in [
+            (r#"{"script":"1","wait":1}"#, "unknown parameter `wait`; known: script, script_type"),
+            (r#"{"script":"1","wait_timeout":"x"}"#, "parameter `wait_timeout`: invalid type: string \"x\", expected f64"),
+            (r#"{"script":"1","priority":3}"#, "parameter `priority`: a priority is 0 (urgent), 1 (normal) or 2 (low)"),
+            (r#"{"script":"1","job_id":"x"}"#, "parameter `job_id`: \"x\" is not a UUID"),
+            ("{}", "missing field `script`"),
+        ] {
+            let error = read(raw).unwrap_err();
+            assert!(error.starts_with(expected), "{raw}: {error}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Values that examples are made of.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use crate::model::{ContextId, Job, JobEvent, JobId, JobResult, LogLevel, LogLine, Priority, ScriptType, Status, Timestamp, Usage};
+
+pub(super) fn job_id() -> JobId {
+    "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70".parse().expect("a UUID")
+}
+
+/// `millis` after the moment of all examples.
+pub(super) fn time(millis: i64) -> Timestamp {
+    Timestamp::from_millis(1_795_255_200_000 + millis)
+}
+
+pub(super) fn result() -> JobResult {
+    JobResult {
+        job_id: job_id(),
+        status: Status::Finished,
+        output: "42".into(),
+        value: Some(json!(42)),
+        attempt: 1,
+        started_at: Some(time(1)),
+        finished_at: Some(time(2)),
+        usage: Some(Usage { operations: 3, peak_memory: 2048, run_ms: 1 }),
+    }
+}
+
+pub(super) fn job() -> Job {
+    Job {
+        job_id: job_id(),
+        status: Status::Finished,
+        name: Some("answer".into()),
+        labels: BTreeMap::new(),
+        context_id: ContextId(0),
+        caller_id: Some("anonymous".into()),
+        script_type: Some(ScriptType::osis()),
+        script: "40 + 2".into(),
+        args: None,
+        group: None,
+        instance: None,
+        worker_id: None,
+        priority: Priority::Normal,
+        timeout: None,
+        retries: 0,
+        concurrent: false,
+        env_vars: BTreeMap::new(),
+        run_at: None,
+        log_path: None,
+        client_rpc_id: None,
+        attempt: 1,
+        crashes: 0,
+        actor: None,
+        created_at: Some(time(0)),
+        updated_at: Some(time(2)),
+        queued_at: Some(time(0)),
+        started_at: Some(time(1)),
+        finished_at: Some(time(2)),
+        stop_requested_at: None,
+        progress: None,
+        output: Some("42".into()),
+        error: None,
+        usage: Some(Usage { operations: 3, peak_memory: 2048, run_ms: 1 }),
+    }
+}
+
+pub(super) fn event() -> JobEvent {
+    JobEvent {
+        cursor: "1795255200002-0".into(),
+        time: time(2),
+        job_id: job_id(),
+        context_id: ContextId(0),
+        status: Status::Finished,
+        attempt: 1,
+        kind: None,
+        progress: None,
+    }
+}
+
+pub(super) fn line() -> LogLine {
+    LogLine { cursor: "1795255200001-0".into(), time: Some(time(1)), level: LogLevel::Info, text: "hello".into() }
+}

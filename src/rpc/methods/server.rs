@@ -1,0 +1,70 @@
+//! The server itself.
+
+use std::time::Instant;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{sample, tag};
+use crate::dispatch::StoreInfo;
+use crate::model::{ContextId, ScriptType};
+use crate::rpc::app::{App, PoolDetails, ServerDetails, ServerInfo as Info};
+use crate::rpc::auth::{Permission, Session};
+use crate::rpc::error::{Code, Error};
+use crate::rpc::limits::Limits;
+use crate::rpc::method::{Example, Method};
+
+/// Tells what this server is, what it serves, how its store is and which limits hold.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServerInfo {}
+
+impl Method for ServerInfo {
+    const NAME: &'static str = "server_info";
+    const TAG: &'static str = tag::OPERATION;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = &[];
+    type Output = Info;
+
+    fn examples() -> Vec<Example<Self, Info>> {
+        let details = ServerDetails {
+            server_id: "host-1:4711:9f86d081884c7d65".into(),
+            started_at: sample::time(0),
+            started: Instant::now(),
+            listen: vec!["127.0.0.1:8700".into()],
+            contexts: vec![ContextId(0)],
+            pools: vec![PoolDetails { script_type: ScriptType::osis(), group: "default".parse().expect("a name"), actors: 2 }],
+            limits: Limits::default(),
+        };
+        let store = StoreInfo { version: "7.0.15".into(), used_memory: 1_048_576, max_memory: 0, evicted_keys: 0, warnings: Vec::new() };
+        let mut info = details.info(Some(store));
+        info.uptime = std::time::Duration::from_secs(60).into();
+        vec![Example { name: "info", params: Self {}, result: info }]
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<Info, Error> {
+        let store = app.dispatcher.store_info().await.inspect_err(|error| tracing::warn!(%error, "the store tells nothing of itself")).ok();
+        Ok(app.details.info(store))
+    }
+}
+
+/// Answers `pong`. Keeps a connection alive where WebSocket pings cannot be sent, and measures the way.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ping {}
+
+impl Method for Ping {
+    const NAME: &'static str = "ping";
+    const TAG: &'static str = tag::OPERATION;
+    const PERMISSION: Permission = Permission::Public;
+    const ERRORS: &'static [Code] = &[];
+    type Output = String;
+
+    fn examples() -> Vec<Example<Self, String>> {
+        vec![Example { name: "ping", params: Self {}, result: "pong".into() }]
+    }
+
+    async fn call(self, _: &App, _: &Session) -> Result<String, Error> {
+        Ok("pong".into())
+    }
+}

@@ -1,0 +1,66 @@
+//! The wire: JSON-RPC 2.0 over WebSocket and HTTP on one port, described by OpenRPC.
+//!
+//! [`table`] lists every method. A line registers the handler, writes the entry of `openrpc.json`, and states the permission.
+//!
+//! Two answers differ from what JSON-RPC 2.0 says, because jsonrpsee has dropped the id before we see the message. On a
+//! WebSocket a notification is answered with -32600 and `id: null`: it may have been a request with an unreadable id, and
+//! notifications call nothing here. And a WebSocket message that is JSON but has neither id nor method is -32700, not -32600.
+
+mod app;
+mod auth;
+mod error;
+mod http;
+mod layers;
+mod limits;
+mod load;
+mod method;
+pub mod methods;
+mod openrpc;
+mod params;
+mod server;
+mod subscription;
+mod table;
+
+use std::sync::LazyLock;
+
+pub use app::{App, PoolDetails, Probes, Readiness, ServerDetails, ServerInfo};
+pub use auth::{Access, Identity, Permission, Session};
+pub use error::{Code, Error};
+pub use limits::Limits;
+pub use method::{Example, Items, Method, Subscription};
+pub use server::{ServeError, ServerSettings, Serving, serve, serve_table};
+pub use table::{Kind, Table};
+
+use methods::{actor, event, job, log, queue, result, server as this};
+
+/// Every method and subscription, in document order.
+pub fn table() -> Table {
+    Table::new()
+        .method::<job::CreateJob>()
+        .method::<job::StartJob>()
+        .method::<result::RunAndWait>()
+        .method::<result::WaitJob>()
+        .method::<job::StopJob>()
+        .method::<job::GetStatus>()
+        .method::<job::GetJob>()
+        .method::<result::GetResult>()
+        .method::<log::GetLogs>()
+        .method::<job::ListJobs>()
+        .method::<job::DeleteJob>()
+        .method::<actor::ListActors>()
+        .method::<queue::ListQueues>()
+        .method::<this::ServerInfo>()
+        .method::<this::Ping>()
+        .subscription::<event::SubscribeJob>()
+        .subscription::<event::SubscribeEvents>()
+        .subscription::<log::SubscribeLogs>()
+}
+
+/// The OpenRPC document of [`table`]: what `rpc.discover`, `GET /openrpc.json` and `hero openrpc` give.
+pub fn document() -> &'static str {
+    static DOCUMENT: LazyLock<String> = LazyLock::new(|| table().document());
+    &DOCUMENT
+}
+
+/// The gauge of open connections.
+const CONNECTIONS: &str = "hero_rpc_connections";

@@ -1,0 +1,234 @@
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+/// Whether a schema describes what we read or what we write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Parameters: `null` needs no mention, as it is the same as nothing.
+    Input,
+    /// Results: `null` must be expected.
+    Output,
+}
+
+type Schemas = Map<String, Value>;
+
+const REF: &str = "#/components/schemas/";
+
+fn input_name(name: &str) -> String {
+    format!("{name}Input")
+}
+
+/// Both generators' schemas as one map, with the side that each describes.
+///
+/// A name that means one thing in results and another in parameters is given up for parameters; those names come second.
+pub(super) fn merge(output: Schemas, input: Schemas) -> (Vec<(String, Value, Side)>, Vec<String>) {
+    let differs = |(name, schema): &(&String, &Value)| output.get(*name).is_some_and(|other| other != *schema);
+    let renamed: Vec<String> = input.iter().filter(differs).map(|(name, _)| name.clone()).collect();
+    let mut only_input = Vec::new();
+    for (name, mut schema) in input {
+        redirect(&mut schema, &renamed);
+        if renamed.contains(&name) {
+            only_input.push((input_name(&name), schema, Side::Input));
+        } else if !output.contains_key(&name) {
+            only_input.push((name, schema, Side::Input));
+        }
+    }
+    let output = output.into_iter().map(|(name, schema)| (name, schema, Side::Output));
+    (output.chain(only_input).collect(), renamed)
+}
+
+/// Makes references to renamed schemas point to their new names.
+pub(super) fn redirect(value: &mut Value, renamed: &[String]) {
+    match value {
+        Value::Object(map) => {
+            if let Some(Value::String(target)) = map.get_mut("$ref")
+                && let Some(name) = target.strip_prefix(REF)
+                && renamed.iter().any(|renamed| renamed == name)
+            {
+                *target = format!("{REF}{}", input_name(name));
+            }
+            map.values_mut().for_each(|value| redirect(value, renamed));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| redirect(value, renamed)),
+        _ => {}
+    }
+}
+
+/// `snake_case` as `CamelCase`.
+pub(super) fn camel(name: &str) -> String {
+    name.split(|c: char| !c.is_ascii_alphanumeric())
+        .flat_map(|word| {
+            let (first, rest) = word.split_at(word.len().min(1));
+            [first.to_ascii_uppercase(), rest.to_owned()]
+        })
+        .collect()
+}
+
+/// The titles given so far: generators make type names from them, so none may stand for two schemas.
+pub(super) struct Titles(HashSet<String>);
+
+impl Titles {
+    /// Titles that leave the names of components to the components.
+    pub(super) fn reserving<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        Self(names.map(|name| format!("={}", camel(name))).collect())
+    }
+
+    fn unique(&mut self, wanted: &str, component: bool) -> String {
+        let taken = |titles: &HashSet<String>, title: &str| titles.contains(title) || (!component && titles.contains(&format!("={title}")));
+        let candidates =
+            std::iter::once(String::new()).chain(std::iter::once("Value".into())).chain((2..).map(|n: u32| format!("Value{n}")));
+        let title = candidates.map(|suffix| format!("{wanted}{suffix}")).find(|title| !taken(&self.0, title)).unwrap_or_default();
+        self.0.insert(title.clone());
+        title
+    }
+
+    /// Titles the schema and all inside it, and writes what generators misread in the way they read.
+    pub(super) fn tidy(&mut self, schema: &mut Value, wanted: &str, side: Side) {
+        let wanted = camel(wanted);
+        let component = self.0.contains(&format!("={wanted}"));
+        self.tidy_as(schema, &wanted, side, component);
+    }
+
+    fn tidy_as(&mut self, schema: &mut Value, wanted: &str, side: Side, component: bool) {
+        if schema.is_boolean() {
+            *schema = json!({});
+        }
+        let Value::Object(map) = schema else { return };
+        if map.contains_key("$ref") {
+            return; // Everything beside a reference is ignored, and its target has a title.
+        }
+        without_null(map, side);
+        numbers(map);
+        let title = self.unique(wanted, component);
+        map.shift_insert(0, "title".into(), title.clone().into());
+        for (key, value) in map.iter_mut() {
+            match (key.as_str(), value) {
+                ("properties", Value::Object(properties)) => {
+                    for (name, schema) in properties {
+                        self.tidy_as(schema, &format!("{title}{}", camel(name)), side, false);
+                    }
+                }
+                ("items" | "additionalProperties", schema @ (Value::Object(_) | Value::Bool(true))) => {
+                    self.tidy_as(schema, &format!("{title}Item"), side, false);
+                }
+                ("allOf" | "anyOf" | "oneOf", Value::Array(choices)) => {
+                    for (at, schema) in choices.iter_mut().enumerate() {
+                        let name = choice_name(schema, at);
+                        self.tidy_as(schema, &format!("{title}{name}"), side, false);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// What tells a choice from its neighbours: its constant, its type where that is `null`, or its number.
+fn choice_name(schema: &Value, at: usize) -> String {
+    match (schema.get("const"), schema.get("type")) {
+        (Some(Value::String(word)), _) => camel(word),
+        (_, Some(Value::String(kind))) if kind == "null" => "Null".into(),
+        _ => format!("Choice{}", at + 1),
+    }
+}
+
+/// Rewrites a list of types: `null` is dropped from what we read, and becomes a choice in what we write.
+fn without_null(map: &mut Map<String, Value>, side: Side) {
+    if let Some(Value::Array(types)) = map.get("type") {
+        let mut types = types.clone();
+        if side == Side::Input {
+            types.retain(|kind| kind != "null");
+        }
+        if let [only] = types.as_slice() {
+            map.insert("type".into(), only.clone());
+        } else {
+            let mut rest = std::mem::take(map);
+            let description = rest.remove("description");
+            let choices = types.iter().map(|kind| {
+                if kind == "null" {
+                    json!({"type": "null"})
+                } else {
+                    let mut choice = rest.clone();
+                    choice.insert("type".into(), kind.clone());
+                    choice.into()
+                }
+            });
+            map.insert("anyOf".into(), choices.collect());
+            map.extend(description.map(|description| ("description".to_owned(), description)));
+        }
+    }
+    if side == Side::Input
+        && let Some(Value::Array(choices)) = map.get_mut("anyOf")
+    {
+        choices.retain(|choice| choice.get("type").is_none_or(|kind| kind != "null"));
+        if let [only] = choices.as_slice() {
+            let only = only.clone();
+            map.remove("anyOf");
+            if only.get("$ref").is_some() {
+                map.insert("allOf".into(), json!([only]));
+            } else if let Value::Object(only) = only {
+                map.extend(only);
+            }
+        }
+    }
+    if map.get("default").is_some_and(Value::is_null) {
+        map.remove("default");
+    }
+}
+
+/// Rust's names for number formats mean nothing elsewhere; what JavaScript can hold does.
+fn numbers(map: &mut Map<String, Value>) {
+    const LARGEST: i64 = (1 << 53) - 1;
+    let Some(Value::String(format)) = map.get("format") else { return };
+    if !matches!(format.as_str(), "double" | "float") && !format.starts_with("int") && !format.starts_with("uint") {
+        return;
+    }
+    let (large, signed) = (matches!(format.as_str(), "int64" | "uint64" | "int" | "uint"), format.starts_with("int"));
+    let maximum = match format.as_str() {
+        "uint32" => Some(i64::from(u32::MAX)),
+        "uint16" => Some(i64::from(u16::MAX)),
+        "uint8" => Some(i64::from(u8::MAX)),
+        _ if large => Some(LARGEST),
+        _ => None,
+    };
+    map.remove("format");
+    if let Some(maximum) = maximum {
+        map.entry("maximum").or_insert(maximum.into());
+    }
+    if large && signed {
+        map.entry("minimum").or_insert((-LARGEST).into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_two_meanings_becomes_two_names() {
+        let schemas = |value: Value| value.as_object().unwrap().clone();
+        let output = schemas(json!({"Same": {"type": "string"}, "Two": {"type": "object"}}));
+        let input = schemas(json!({
+            "Same": {"type": "string"}, "Two": {"type": "number"}, "New": {"$ref": "#/components/schemas/Two"}
+        }));
+        let (all, renamed) = merge(output, input);
+        assert_eq!(renamed, ["Two"]);
+        let names: Vec<_> = all.iter().map(|(name, _, side)| (name.as_str(), *side)).collect();
+        assert_eq!(names, [("Same", Side::Output), ("Two", Side::Output), ("TwoInput", Side::Input), ("New", Side::Input)]);
+        assert_eq!(all[3].1, json!({"$ref": "#/components/schemas/TwoInput"}));
+    }
+
+    #[test]
+    fn null_is_a_choice_in_results_and_nothing_in_parameters() {
+        let optional = || json!({"type": ["string", "null"], "description": "d"});
+        let tidy = |side| {
+            let mut schema = optional();
+            Titles::reserving(std::iter::empty()).tidy(&mut schema, "name", side);
+            schema
+        };
+        assert_eq!(tidy(Side::Input), json!({"title": "Name", "type": "string", "description": "d"}));
+        let choices = json!([{"title": "NameChoice1", "type": "string"}, {"title": "NameNull", "type": "null"}]);
+        assert_eq!(tidy(Side::Output), json!({"title": "Name", "anyOf": choices, "description": "d"}));
+    }
+}

@@ -1,0 +1,267 @@
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Bytes, HttpBody};
+use axum::response::Response;
+use http::Request;
+use jsonrpsee::server::{ServerHandle, StopHandle, serve_with_graceful_shutdown, stop_channel};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::Service;
+
+use super::app::{App, Probes};
+use super::auth::{Access, Session};
+use super::http::{Front, Guard, router};
+use super::layers::Rules;
+use super::limits::Limits;
+use super::load::Addresses;
+use super::table::Table;
+
+/// Where and for whom the server listens.
+#[derive(Debug, Clone)]
+pub struct ServerSettings {
+    /// The address to bind; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// How much of everything.
+    pub limits: Limits,
+    /// Web pages that may use the server, besides those on this machine: `https://app.example`, or `*`.
+    pub allowed_origins: Vec<String>,
+    /// Names under which it may be reached, besides `localhost` and its addresses; `*` for any.
+    pub allowed_hosts: Vec<String>,
+    /// Whether it may listen beyond this machine although everybody may call it.
+    pub insecure: bool,
+    /// Whether callers have to say who they are.
+    pub access: Access,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8700)),
+            limits: Limits::default(),
+            allowed_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
+            insecure: false,
+            access: Access::Open,
+        }
+    }
+}
+
+/// Why the server does not listen.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Everybody could use it.
+    #[error(
+        "{0} can be reached from other machines and nobody has to log in: listen on 127.0.0.1, or pass --insecure if the network is trusted"
+    )]
+    Exposed(SocketAddr),
+    /// The address cannot be bound.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// The cause.
+        source: io::Error,
+    },
+    /// Two methods have one name.
+    #[error(transparent)]
+    Methods(#[from] jsonrpsee::core::RegisterMethodError),
+}
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Serving {
+    local_addr: SocketAddr,
+    shutdown: CancellationToken,
+    connections: TaskTracker,
+}
+
+impl Serving {
+    /// The address it is bound to.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// Waits for the shutdown, then for the connections to end: calls are answered, new ones are not taken.
+    ///
+    /// Gives the number of connections that were still open when `grace` was over.
+    pub async fn drained(&self, grace: Duration) -> usize {
+        self.shutdown.cancelled().await;
+        self.connections.close();
+        // The wait ends early or late; how it ended is what the tracker counts.
+        let _ = tokio::time::timeout(grace, self.connections.wait()).await;
+        self.connections.len()
+    }
+}
+
+/// Serves every method of this program until `shutdown`. Returns as soon as it listens.
+pub async fn serve(settings: ServerSettings, app: App, shutdown: CancellationToken) -> Result<Serving, ServeError> {
+    let listener = bind(&settings).await?;
+    let mut app = app;
+    let details = Arc::make_mut(&mut app.details);
+    details.limits = settings.limits.clone();
+    details.listen.extend(listener.local_addr().map(|address| address.to_string()).ok());
+    let probes = app.probes.clone();
+    start(listener, settings, &super::table(), app, probes, shutdown)
+}
+
+/// Serves the methods of any `table`, which work with `app`, until `shutdown`. Returns as soon as it listens.
+pub async fn serve_table<C: Send + Sync + 'static>(
+    settings: ServerSettings,
+    table: &Table<C>,
+    app: C,
+    probes: Probes,
+    shutdown: CancellationToken,
+) -> Result<Serving, ServeError> {
+    let listener = bind(&settings).await?;
+    start(listener, settings, table, app, probes, shutdown)
+}
+
+async fn bind(settings: &ServerSettings) -> Result<TcpListener, ServeError> {
+    let address = settings.listen;
+    if !address.ip().to_canonical().is_loopback() && settings.access == Access::Open && !settings.insecure {
+        return Err(ServeError::Exposed(address));
+    }
+    TcpListener::bind(address).await.map_err(|source| ServeError::Bind { address, source })
+}
+
+fn start<C: Send + Sync + 'static>(
+    listener: TcpListener,
+    settings: ServerSettings,
+    table: &Table<C>,
+    app: C,
+    probes: Probes,
+    shutdown: CancellationToken,
+) -> Result<Serving, ServeError> {
+    let local_addr = listener.local_addr().map_err(|source| ServeError::Bind { address: settings.listen, source })?;
+    let document = table.document();
+    let methods = table.register(app, &settings.limits, &document)?;
+    let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access));
+    let (stop, stopper) = stop_channel();
+    let front = Front::new(methods, rules, &settings.limits, stop.clone());
+    let guard = Guard::new(&settings.allowed_origins, &settings.allowed_hosts);
+    let connections = TaskTracker::new();
+    let door = Door {
+        router: router(front, probes, Bytes::from(document), guard),
+        addresses: Addresses::default(),
+        limits: settings.limits,
+        connections: connections.clone(),
+        stop,
+    };
+    tokio::spawn(connections.track_future(accept(listener, door, stopper, shutdown.clone())));
+    Ok(Serving { local_addr, shutdown, connections })
+}
+
+/// What new connections need.
+struct Door {
+    router: Router,
+    addresses: Addresses,
+    limits: Limits,
+    connections: TaskTracker,
+    stop: StopHandle,
+}
+
+async fn accept(listener: TcpListener, door: Door, stopper: ServerHandle, shutdown: CancellationToken) {
+    const PAUSE: Duration = Duration::from_millis(100);
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = shutdown.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((socket, peer)) => door.open(socket, peer),
+            Err(error) => {
+                // Out of file descriptors, most likely: closing connections free some.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+    drop(listener);
+    // Fails only when all connections are closed already.
+    let _ = stopper.stop();
+}
+
+impl Door {
+    fn open(&self, socket: TcpStream, peer: SocketAddr) {
+        // The accept loop itself is tracked too.
+        let open = self.connections.len().saturating_sub(1);
+        let room = open < self.limits.connections as usize;
+        let share = if room { self.addresses.join(peer.ip(), self.limits.connections_per_address) } else { None };
+        let Some(share) = share else {
+            tracing::debug!(%peer, open, "a connection too many");
+            // Best effort: whoever floods us need not read it.
+            let _ = socket.try_write(TOO_MANY);
+            return;
+        };
+        let local = socket.local_addr().map_or(IpAddr::from([127, 0, 0, 1]), |address| address.ip());
+        if let Err(error) = socket.set_nodelay(true) {
+            tracing::debug!(%error, %peer, "TCP_NODELAY was refused");
+        }
+        let session = Arc::new(Session::new(peer, local, share, self.connections.token()));
+        let entrance = Entrance { router: self.router.clone(), session: Arc::clone(&session) };
+        let (stop, idle) = (self.stop.clone(), self.limits.idle_timeout.duration());
+        tokio::spawn(async move {
+            tokio::select! {
+                served = serve_with_graceful_shutdown(socket, entrance, stop.shutdown()) => {
+                    if let Err(error) = served {
+                        tracing::debug!(%error, %peer, "a connection broke");
+                    }
+                }
+                () = idle_for(idle, &session) => tracing::debug!(%peer, "an idle connection was closed"),
+            }
+        });
+    }
+}
+
+const TOO_MANY: &[u8] =
+    b"HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain\r\ncontent-length: 22\r\nconnection: close\r\n\r\nToo many connections.\n";
+
+/// Ends when the connection has been without an HTTP request for `limit`. A WebSocket has left HTTP before that.
+async fn idle_for(limit: Duration, session: &Session) {
+    loop {
+        match limit.checked_sub(session.idle()) {
+            Some(left) if !left.is_zero() => tokio::time::sleep(left).await,
+            _ => return,
+        }
+    }
+}
+
+/// What one connection's requests come in by: the router, with the connection's session.
+#[derive(Clone)]
+struct Entrance {
+    router: Router,
+    session: Arc<Session>,
+}
+
+impl<B> Service<Request<B>> for Entrance
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = std::pin::Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let busy = self.session.begin();
+        request.extensions_mut().insert(Arc::clone(&self.session));
+        let answer = self.router.call(request);
+        Box::pin(async move {
+            let answer = answer.await;
+            drop(busy);
+            answer
+        })
+    }
+}

@@ -1,0 +1,116 @@
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{FutureExt, StreamExt};
+use jsonrpsee::core::SubscriptionError;
+use jsonrpsee::server::{
+    PendingSubscriptionSink, RegisterMethodError, RpcModule, SendTimeoutError, SubscriptionCloseResponse, SubscriptionMessage,
+    SubscriptionSink,
+};
+use serde::Serialize;
+
+use super::auth::{AddressSubscriptions, Session};
+use super::error::Error;
+use super::limits::Limits;
+use super::load::Place;
+use super::method::{Items, Subscription};
+use super::{openrpc, params};
+
+/// How long a subscription may take, and how much an address may have.
+#[derive(Clone, Copy)]
+struct Bounds {
+    open: Duration,
+    send: Duration,
+    per_address: u32,
+}
+
+/// Lists `S` in `module`, with the method that ends it.
+pub(super) fn register<C: Send + Sync + 'static, S: Subscription<C>>(
+    module: &mut RpcModule<C>,
+    _: &Arc<C>,
+    limits: &Limits,
+) -> Result<(), RegisterMethodError> {
+    let names: Arc<params::Names> = openrpc::parameter_names::<S>().into();
+    let bounds = Bounds {
+        open: limits.handler_timeout.duration(),
+        send: limits.send_timeout.duration(),
+        per_address: limits.subscriptions_per_address,
+    };
+    let callback =
+        move |raw: jsonrpsee::types::Params<'static>, pending: PendingSubscriptionSink, app: Arc<C>, extensions: http::Extensions| {
+            let parsed = params::parse::<S>(raw.as_str(), &names);
+            let session = extensions.get::<Arc<Session>>().map(Arc::clone);
+            async move {
+                let life = AssertUnwindSafe(run(parsed, pending, app, session, bounds));
+                match life.catch_unwind().await {
+                    Ok(end) => end,
+                    Err(_) => {
+                        tracing::error!(method = S::NAME, "a subscription panicked");
+                        ended(Error::Internal)
+                    }
+                }
+            }
+        };
+    module.register_subscription(S::NAME, S::NOTIFICATION, S::UNSUBSCRIBE, callback).map(drop)
+}
+
+/// The whole life of a subscription: answers the call, then sends items until either side ends it.
+async fn run<C: Send + Sync, S: Subscription<C>>(
+    parsed: Result<S, Error>,
+    pending: PendingSubscriptionSink,
+    app: Arc<C>,
+    session: Option<Arc<Session>>,
+    bounds: Bounds,
+) -> SubscriptionCloseResponse {
+    let opened = async {
+        let (subscription, session) = (parsed?, session.ok_or(Error::Internal)?);
+        let busy = Error::Busy { what: "too many subscriptions from your address", retry_after: Duration::from_secs(1) };
+        let place = Place::take(AddressSubscriptions(Arc::clone(&session)), bounds.per_address).ok_or(busy)?;
+        let items = tokio::time::timeout(bounds.open, subscription.open(&app, &session)).await;
+        Ok::<_, Error>((items.map_err(|_| Error::Deadline(bounds.open))??, place))
+    };
+    let (items, _place) = match opened.await {
+        Ok(opened) => opened,
+        Err(error) => {
+            pending.reject(error.into_object()).await;
+            return SubscriptionCloseResponse::None;
+        }
+    };
+    let Ok(sink) = pending.accept().await else { return SubscriptionCloseResponse::None };
+    match pump(items, &sink, S::NOTIFICATION, bounds.send).await {
+        Ok(()) => SubscriptionCloseResponse::None,
+        Err(error) => ended(error),
+    }
+}
+
+/// Sends items until they end, the client leaves, or it reads too slowly.
+///
+/// At most one item is under way from here; what piles up behind a slow reader is the stream's to bound and to mark as lost.
+async fn pump<T: Serialize>(mut items: Items<T>, sink: &SubscriptionSink, name: &str, patience: Duration) -> Result<(), Error> {
+    loop {
+        let item = tokio::select! {
+            biased;
+            () = sink.closed() => return Ok(()),
+            item = items.next() => match item {
+                Some(item) => item?,
+                None => return Ok(()),
+            },
+        };
+        let message = SubscriptionMessage::new(name, sink.subscription_id(), &item).map_err(|error| {
+            tracing::error!(%error, name, "an item cannot be written as JSON");
+            Error::Internal
+        })?;
+        match sink.send_timeout(message, patience).await {
+            Ok(()) => {}
+            Err(SendTimeoutError::Timeout(_)) => return Err(Error::Slow),
+            Err(SendTimeoutError::Closed(_)) => return Ok(()),
+        }
+    }
+}
+
+/// The last notification of a subscription that ends with an error: the same object as in a response.
+fn ended(error: Error) -> SubscriptionCloseResponse {
+    let object = serde_json::value::to_raw_value(&error.into_object()).expect("an error object can be written");
+    SubscriptionCloseResponse::NotifErr(SubscriptionError::from_json(object))
+}

@@ -1,0 +1,155 @@
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use jsonrpsee::server::{MethodCallback, MethodResponse, Methods, RegisterMethodError, ResponsePayload, RpcModule};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::app::App;
+use super::auth::{Permission, Session};
+use super::error::Error;
+use super::limits::Limits;
+use super::method::{Method, Subscription};
+use super::openrpc::{self, Describer};
+use super::{params, subscription};
+
+/// How a method is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// With one result.
+    Call,
+    /// With one result, after a wait that the caller chooses.
+    Wait,
+    /// With an id, and items after it.
+    Subscription,
+    /// With whether there was such a subscription.
+    Unsubscription,
+}
+
+/// Puts a method or a subscription into the module that calls it.
+type Register<C> = fn(&mut RpcModule<C>, &Arc<C>, &Limits) -> Result<(), RegisterMethodError>;
+
+/// One line of the table.
+pub(super) struct Definition<C> {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) permission: Permission,
+    /// The second name of a subscription, which ends it.
+    pub(super) unsubscribe: Option<&'static str>,
+    register: Register<C>,
+    describe: fn(&mut Describer) -> Value,
+}
+
+/// Every method and subscription, each listed once, in document order.
+pub struct Table<C = App> {
+    definitions: Vec<Definition<C>>,
+}
+
+impl<C: Send + Sync + 'static> Default for Table<C> {
+    fn default() -> Self {
+        Self { definitions: Vec::new() }
+    }
+}
+
+impl<C: Send + Sync + 'static> Table<C> {
+    /// A table that lists only `rpc.discover`, which the document itself never lists.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lists a method.
+    pub fn method<M: Method<C>>(mut self) -> Self {
+        self.definitions.push(Definition {
+            name: M::NAME,
+            kind: if M::WAITS { Kind::Wait } else { Kind::Call },
+            permission: M::PERMISSION,
+            unsubscribe: None,
+            register: register_method::<C, M>,
+            describe: openrpc::describe_method::<C, M>,
+        });
+        self
+    }
+
+    /// Lists a subscription.
+    pub fn subscription<S: Subscription<C>>(mut self) -> Self {
+        self.definitions.push(Definition {
+            name: S::NAME,
+            kind: Kind::Subscription,
+            permission: S::PERMISSION,
+            unsubscribe: Some(S::UNSUBSCRIBE),
+            register: subscription::register::<C, S>,
+            describe: openrpc::describe_subscription::<C, S>,
+        });
+        self
+    }
+
+    /// The names, in document order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.definitions.iter().map(|definition| definition.name)
+    }
+
+    /// The OpenRPC document, as pretty JSON that ends in a newline.
+    pub fn document(&self) -> String {
+        let mut describer = Describer::new();
+        let methods = self.definitions.iter().map(|definition| (definition.describe)(&mut describer)).collect();
+        let mut text = serde_json::to_string_pretty(&describer.document(methods)).expect("JSON values can be written");
+        text.push('\n');
+        text
+    }
+
+    /// Every name with its kind and permission, also those that the document does not list.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&'static str, Kind, Permission)> {
+        let unsubscribe = |name| (name, Kind::Unsubscription, Permission::Public);
+        self.definitions
+            .iter()
+            .flat_map(move |line| [Some((line.name, line.kind, line.permission)), line.unsubscribe.map(unsubscribe)])
+            .flatten()
+            .chain([(DISCOVER, Kind::Call, Permission::Public)])
+    }
+
+    /// The methods as jsonrpsee calls them. Fails if a name is listed twice.
+    pub(super) fn register(&self, app: C, limits: &Limits, document: &str) -> Result<Methods, RegisterMethodError> {
+        let app = Arc::new(app);
+        let mut module = RpcModule::from_arc(Arc::clone(&app));
+        for definition in &self.definitions {
+            (definition.register)(&mut module, &app, limits)?;
+        }
+        let document: Arc<RawValue> = RawValue::from_string(document.to_owned()).expect("the document is JSON").into();
+        let discover = move |id: jsonrpsee::types::Id<'_>, _: jsonrpsee::types::Params<'_>, limit, _| {
+            MethodResponse::response(id, ResponsePayload::success_borrowed(&&*document), limit)
+        };
+        module.verify_and_insert(DISCOVER, MethodCallback::Sync(Arc::new(discover)))?;
+        Ok(module.into())
+    }
+}
+
+/// The discovery method that OpenRPC prescribes.
+const DISCOVER: &str = "rpc.discover";
+
+fn register_method<C: Send + Sync + 'static, M: Method<C>>(
+    module: &mut RpcModule<C>,
+    app: &Arc<C>,
+    _: &Limits,
+) -> Result<(), RegisterMethodError> {
+    let app = Arc::clone(app);
+    let names: Arc<params::Names> = openrpc::parameter_names::<M>().into();
+    // Without `register_async_method`, which clones the context and the extensions once more for each call.
+    let callback =
+        move |id: jsonrpsee::types::Id<'static>, raw: jsonrpsee::types::Params<'static>, _, limit, extensions: http::Extensions| {
+            let app = Arc::clone(&app);
+            let parsed = params::parse::<M>(raw.as_str(), &names);
+            async move {
+                let result = match (parsed, extensions.get::<Arc<Session>>()) {
+                    (Ok(method), Some(session)) => method.call(&app, session).await,
+                    (Ok(_), None) => Err(Error::Internal),
+                    (Err(error), _) => Err(error),
+                };
+                match result {
+                    Ok(output) => MethodResponse::response(id, ResponsePayload::success(output), limit),
+                    Err(error) => MethodResponse::error(id, error.into_object()),
+                }
+            }
+            .boxed()
+        };
+    module.verify_and_insert(M::NAME, MethodCallback::Async(Arc::new(callback))).map(drop)
+}
