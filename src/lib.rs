@@ -19,3 +19,7 @@ pub mod engine; // Script engines and their processes.
 pub mod actor; // Pools, actors, presence.
 
 pub mod rpc; // The wire.
+
+pub mod client; // The RPC client that the CLI uses.
+
+pub mod cli; // A file per subcommand.

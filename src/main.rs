@@ -1,3 +1,7 @@
 //! The `hero` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    hero::cli::main()
+}

@@ -1,0 +1,97 @@
+use clap::{Args, Subcommand};
+
+use super::exit::Exit;
+use super::host::{Host, runtime, shutdown_on_signal};
+use super::output::{self, Style, Table, ago};
+use super::serve::{environment, print_config};
+use super::session::Global;
+use super::settings::{Flags, Settings, resolve};
+use super::{logging, ready};
+use crate::model::ContextId;
+
+/// Actors for the jobs of a Redis that others share, or what is known of live ones.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Actor {
+    #[command(subcommand)]
+    command: Option<Look>,
+    #[command(flatten)]
+    settings: Flags<false>,
+    /// Print the settings and where each came from, and end
+    #[arg(long)]
+    print_config: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Look {
+    /// List live actors
+    List(List),
+}
+
+#[derive(Debug, Args)]
+struct List {
+    /// The context they serve
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    context: u32,
+}
+
+impl Actor {
+    pub(super) fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        if let Some(Look::List(look)) = &self.command {
+            return super::client(list(global, ContextId(look.context)));
+        }
+        let resolved = resolve(&self.settings, &environment())?;
+        if self.print_config {
+            return print_config(&resolved, global.json);
+        }
+        runtime()?.block_on(run(resolved.settings))?;
+        Ok(Exit::Ok)
+    }
+}
+
+/// Hosts the pools of `settings` until a signal ends it.
+async fn run(settings: Settings) -> anyhow::Result<()> {
+    logging::start(&settings)?;
+    let shutdown = shutdown_on_signal()?;
+    let host = Host::open(&settings, shutdown.clone()).await?;
+    output::line(&ready::actors(&host.redis, &settings.pools))?;
+    shutdown.cancelled().await;
+    host.close().await;
+    Ok(())
+}
+
+/// A weak confinement with all it has; else its last step, which says enough. `--json` has the rest.
+fn confinement(steps: &str) -> String {
+    if steps.starts_with("weak") { steps.to_owned() } else { steps.rsplit(',').next().unwrap_or(steps).to_owned() }
+}
+
+async fn list(global: &Global, context: ContextId) -> anyhow::Result<Exit> {
+    let actors = global.connect().await?.list_actors(context).await?;
+    if global.json {
+        output::json(&actors)?;
+        return Ok(Exit::Ok);
+    }
+    let dash = || "-".to_owned();
+    let mut table = Table::new(
+        Style::stdout(),
+        &["TYPE", "GROUP", "INSTANCE", "RUNS", "HOST", "PID", "STARTED", "HEARD", "CAPABILITIES", "CONFINEMENT"],
+    );
+    for actor in actors {
+        let presence = actor.presence;
+        let capabilities = presence.capabilities.join(",");
+        table.row([
+            actor.script_type.to_string(),
+            actor.group.to_string(),
+            actor.instance.to_string(),
+            presence.in_flight.map_or_else(dash, |count| count.to_string()),
+            presence.hostname.unwrap_or_else(dash),
+            presence.pid.map_or_else(dash, |pid| pid.to_string()),
+            ago(presence.started_at),
+            ago(presence.last_heartbeat),
+            if capabilities.is_empty() { dash() } else { capabilities },
+            presence.confinement.as_deref().map_or_else(dash, confinement),
+        ]);
+    }
+    table.print()?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,107 @@
+use std::cell::Cell;
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+
+use crate::cli::output::{self, Style, harmless};
+use crate::client::{Client, Error, RpcError};
+use crate::model::JobId;
+
+/// Longer texts are cut when a call is shown.
+const WIDTH: usize = 110;
+
+/// Where calls are made and shown, with their answers.
+pub(super) struct Stage {
+    pub(super) client: Client,
+    json: bool,
+    style: Style,
+    calls: Cell<usize>,
+}
+
+impl Stage {
+    pub(super) fn new(client: Client, json: bool) -> Self {
+        Self { client, json, style: Style::stdout(), calls: Cell::new(0) }
+    }
+
+    /// How many calls were made.
+    pub(super) fn calls(&self) -> usize {
+        self.calls.get()
+    }
+
+    /// Announces what comes.
+    pub(super) fn act(&self, title: &str) -> anyhow::Result<()> {
+        if self.json { Ok(()) } else { output::line(&format!("\n{}", self.style.bold(title))) }
+    }
+
+    /// Shows something that arrived without being asked for.
+    pub(super) fn heard(&self, topic: &str, item: &Value) -> anyhow::Result<()> {
+        match self.json {
+            true => output::json(&json!({ "notification": topic, "item": item })),
+            false => output::line(&format!("  {} {} {}", self.style.yellow("«"), self.style.dim(topic), short(item))),
+        }
+    }
+
+    /// Shows something that is for people only.
+    pub(super) fn aside(&self, text: &str) -> anyhow::Result<()> {
+        if self.json { Ok(()) } else { text.lines().try_for_each(|line| output::line(&format!("    {line}"))) }
+    }
+
+    /// Makes a call, shows it and gives its answer, which may be an error of the server.
+    async fn ask(&self, method: &str, params: Value) -> anyhow::Result<Result<Value, RpcError>> {
+        if !self.json {
+            output::line(&format!("  {} {method} {}", self.style.dim("→"), short(&params)))?;
+        }
+        self.calls.set(self.calls.get() + 1);
+        let answer = match self.client.call_within(std::time::Duration::from_secs(120), method, &params).await {
+            Ok(value) => Ok(value),
+            Err(Error::Rpc(error)) => Err(error),
+            Err(error) => return Err(error.into()),
+        };
+        match (self.json, &answer) {
+            (true, Ok(value)) => output::json(&json!({ "method": method, "params": params, "result": value }))?,
+            (true, Err(error)) => output::json(
+                &json!({ "method": method, "params": params, "error": { "code": error.code, "message": error.message, "data": error.data } }),
+            )?,
+            (false, Ok(value)) => output::line(&format!("  {} {}", self.style.green("←"), short(value)))?,
+            (false, Err(error)) => {
+                output::line(&format!("  {} error {}: {}", self.style.red("←"), error.code, harmless(&error.message)))?;
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Makes a call that has to go well.
+    pub(super) async fn call(&self, method: &str, params: Value) -> anyhow::Result<Value> {
+        self.ask(method, params).await?.map_err(|error| anyhow::anyhow!("{method} was answered with error {}: {error}", error.code))
+    }
+
+    /// Makes a call that has to be answered with the error `code`.
+    pub(super) async fn refused(&self, method: &str, params: Value, code: i32) -> anyhow::Result<RpcError> {
+        match self.ask(method, params).await? {
+            Err(error) if error.code == code => Ok(error),
+            Err(error) => anyhow::bail!("{method} was answered with error {} instead of {code}: {error}", error.code),
+            Ok(value) => anyhow::bail!("{method} was answered with {value} instead of error {code}"),
+        }
+    }
+
+    /// Creates a job and gives its id.
+    pub(super) async fn create(&self, spec: Value) -> anyhow::Result<JobId> {
+        let id = self.call("create_job", spec).await?;
+        id.as_str().and_then(|id| id.parse().ok()).with_context(|| format!("create_job answered {id}, which is no job id"))
+    }
+}
+
+/// Ends the demo if an answer is not the promised one.
+pub(super) fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, promised: &T) -> anyhow::Result<()> {
+    anyhow::ensure!(found == promised, "{what} is {found:?} instead of {promised:?}");
+    Ok(())
+}
+
+/// JSON on one line, cut where it is long.
+fn short(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(WIDTH) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}

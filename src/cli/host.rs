@@ -1,0 +1,275 @@
+//! What `hero serve` and `hero actor` have in common: Redis, the dispatcher, its loops, and the pools.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::settings::{self, Durability, Settings};
+use crate::actor::{Instances, Mask, Pool, PoolSettings};
+use crate::dispatch::{self, Dispatcher};
+use crate::engine::{EngineSettings, Limits};
+use crate::log_file::LogDirectory;
+use crate::model::{ContextId, ScriptType, ServerId};
+use crate::process::Spawner;
+use crate::service;
+use crate::store::{self, Endpoint, Managed, Periods, PrivateRedis, Store, Subscriber};
+
+/// The parts below the wire, running.
+pub(super) struct Host {
+    pub(super) dispatcher: Dispatcher,
+    pub(super) server: ServerId,
+    pub(super) pools: Vec<Pool>,
+    /// Which Redis is used, in words.
+    pub(super) redis: String,
+    managed: Option<Managed>,
+    /// Ends the pools.
+    pub(super) shutdown: CancellationToken,
+    /// Ends the loops, after the pools.
+    closing: CancellationToken,
+    services: TaskTracker,
+    grace: Duration,
+    /// Children die with the thread that started them, so it is kept to the end.
+    _spawner: Spawner,
+}
+
+/// How many concurrent jobs a sal actor runs side by side. The jobs of an osis actor run one after another.
+const SIDE_BY_SIDE: usize = 8;
+/// How long the actors may take to be ready.
+const READY: Duration = Duration::from_secs(30);
+
+impl Host {
+    /// Starts everything, and returns when every pool has an actor that can run a job.
+    pub(super) async fn open(settings: &Settings, shutdown: CancellationToken) -> anyhow::Result<Self> {
+        check(settings)?;
+        let hero = std::env::current_exe().context("cannot find this program's own file")?;
+        let spawner = Spawner::start().context("cannot start the thread that starts children")?;
+        let (managed, endpoint) = match endpoint(settings) {
+            Some(endpoint) => (None, endpoint),
+            None => {
+                let managed = Managed::start(&spawner, private(settings, hero.clone())).await?;
+                let endpoint = managed.endpoint().clone();
+                (Some(managed), endpoint)
+            }
+        };
+        let redis = match &managed {
+            Some(managed) => format!("private {}, {}", managed.program().file_name().unwrap_or_default().display(), endpoint.shown()),
+            None => endpoint.shown(),
+        };
+        let mut host = match Self::assemble(settings, endpoint, redis, spawner, shutdown).await {
+            Ok(host) => host,
+            Err(error) => {
+                if let Some(managed) = managed {
+                    managed.stop().await;
+                }
+                return Err(error);
+            }
+        };
+        host.managed = managed;
+        if let Err(error) = host.start_pools(settings, hero).await {
+            host.close().await;
+            return Err(error);
+        }
+        Ok(host)
+    }
+
+    async fn assemble(
+        settings: &Settings,
+        endpoint: Endpoint,
+        redis: String,
+        spawner: Spawner,
+        shutdown: CancellationToken,
+    ) -> anyhow::Result<Self> {
+        let server = ServerId::new();
+        let shown = endpoint.shown();
+        let (store, warnings) = Store::connect(store::Settings {
+            endpoint,
+            context: ContextId::default(),
+            server: server.clone(),
+            periods: periods(settings),
+            queue_limit: usize::try_from(settings.queue_length).unwrap_or(usize::MAX),
+        })
+        .await
+        .with_context(|| format!("cannot use the Redis at {shown}"))?;
+        for warning in warnings {
+            tracing::warn!(redis = shown, "{warning}");
+        }
+        let mut of_dispatch = dispatch::Settings::new(LogDirectory::new(&settings.log_dir));
+        of_dispatch.script_types = settings.script_types.iter().cloned().collect();
+        of_dispatch.longest_script = usize::try_from(settings.script_source).unwrap_or(usize::MAX);
+        let dispatcher = Dispatcher::new([store.clone()], of_dispatch);
+        let closing = CancellationToken::new();
+        let services = TaskTracker::new();
+        let loops = dispatcher.start_services(&closing);
+        services.spawn(async move { loops.wait().await });
+        let mut types: Vec<_> = settings.pools.iter().map(|pool| pool.script_type.clone()).collect();
+        types.sort_unstable();
+        types.dedup();
+        services.spawn(service::run(Subscriber::new(store, types), closing.clone()));
+        services.close();
+        Ok(Self {
+            dispatcher,
+            server,
+            pools: Vec::new(),
+            redis,
+            managed: None,
+            shutdown,
+            closing,
+            services,
+            grace: settings.grace,
+            _spawner: spawner,
+        })
+    }
+
+    async fn start_pools(&mut self, settings: &Settings, hero: PathBuf) -> anyhow::Result<()> {
+        let store = self.dispatcher.store(ContextId::default())?.clone();
+        let mask = Mask::new(&settings.mask)?;
+        for pool in &settings.pools {
+            let of_pool = pool_settings(settings, pool, &hero, &mask);
+            self.pools.push(Pool::start(store.clone(), self._spawner.clone(), of_pool, self.shutdown.clone()).await?);
+        }
+        let ready = async {
+            while self.pools.iter().any(|pool| pool.status.live() == 0) && !self.shutdown.is_cancelled() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        if tokio::time::timeout(READY, ready).await.is_err() {
+            bail!("the engines of a pool did not start within {} s; the log says why", READY.as_secs());
+        }
+        Ok(())
+    }
+
+    /// Ends the pools: running scripts get the grace period, and who still waits is answered.
+    pub(super) async fn drain(&self) {
+        self.shutdown.cancel();
+        let pools = async {
+            for pool in &self.pools {
+                pool.ended().await;
+            }
+        };
+        if tokio::time::timeout(self.grace + Duration::from_secs(10), pools).await.is_err() {
+            tracing::warn!("a pool did not end in time; its jobs come back when their leases are over");
+        }
+        self.dispatcher.close();
+    }
+
+    /// Ends everything in the order that loses nothing: the pools, the loops, and a private Redis last.
+    pub(super) async fn close(self) {
+        self.drain().await;
+        self.closing.cancel();
+        if tokio::time::timeout(Duration::from_secs(5), self.services.wait()).await.is_err() {
+            tracing::warn!("a loop did not end in time");
+        }
+        if let Some(managed) = self.managed {
+            managed.stop().await;
+        }
+    }
+}
+
+/// Refuses what this version would otherwise pass over in silence.
+fn check(settings: &Settings) -> anyhow::Result<()> {
+    for pool in &settings.pools {
+        if !pool.script_type.is_built_in() {
+            bail!("pool {}: there is no engine for this script type in this version; osis and sal have one", pool.script_type);
+        }
+        let dialects = [("worker_ids", &pool.worker_ids), ("circles", &pool.circles), ("conveyor_queues", &pool.conveyor_queues)];
+        if let Some((name, _)) = dialects.iter().find(|(_, names)| names.as_ref().is_some_and(|names| !names.is_empty())) {
+            bail!("pool {}: {name} needs a dialect that this version does not speak; leave it out", pool.script_type);
+        }
+        if !pool.capabilities.is_empty() {
+            tracing::warn!(pool = %pool.script_type, "capabilities have no effect in this version: no module needs one yet");
+        }
+    }
+    Ok(())
+}
+
+fn endpoint(settings: &Settings) -> Option<Endpoint> {
+    Some(Endpoint {
+        url: settings.redis.clone()?,
+        user: settings.redis_user.clone(),
+        password: settings.redis_password.as_ref().map(|password| password.reveal().to_owned()),
+        tls_ca: settings.redis_tls_ca.clone(),
+        tls_identity: settings.redis_tls_cert.clone().zip(settings.redis_tls_key.clone()),
+    })
+}
+
+fn private(settings: &Settings, hero: PathBuf) -> PrivateRedis {
+    let durability = match settings.durability {
+        Durability::Everysec => store::Durability::EverySecond,
+        Durability::Always => store::Durability::Always,
+    };
+    PrivateRedis { data: settings.data.clone(), durability, max_memory: settings.redis_max_memory, hero }
+}
+
+fn periods(settings: &Settings) -> Periods {
+    Periods {
+        lease: settings.lease,
+        keep_finished: settings.retention_finished,
+        keep_waited: settings.retention_waited,
+        keep_error: settings.retention_error,
+        keep_created: settings.retention_created,
+    }
+}
+
+fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std::path::Path, mask: &Mask) -> PoolSettings {
+    let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    let mut engine = EngineSettings::new(hero.to_owned());
+    engine.limits = Limits {
+        operations: (settings.script_operations > 0).then_some(settings.script_operations),
+        memory: settings.script_memory,
+        source: bytes(settings.script_source),
+        result: bytes(settings.script_result),
+        log: bytes(settings.script_log),
+        ..Limits::default()
+    };
+    // Zero is never.
+    engine.recycle_after_jobs = if settings.recycle_jobs == 0 { u64::MAX } else { settings.recycle_jobs };
+    engine.recycle_after = if settings.recycle_age.is_zero() { Duration::MAX } else { settings.recycle_age };
+    engine.recycle_above_bytes = if settings.recycle_memory == 0 { u64::MAX } else { settings.recycle_memory };
+    PoolSettings {
+        script_type: pool.script_type.clone(),
+        group: pool.group.clone(),
+        instances: match &pool.instances {
+            settings::Instances::Count(count) => Instances::Count(*count),
+            settings::Instances::Numbers(numbers) => Instances::Numbers(numbers.clone()),
+        },
+        capabilities: pool.capabilities.clone(),
+        engine,
+        side_by_side: if pool.script_type == ScriptType::sal() { SIDE_BY_SIDE } else { 1 },
+        timeout: Duration::from_secs(60),
+        mask: mask.clone(),
+        log_directory: LogDirectory::new(&settings.log_dir),
+        grace: settings.grace,
+    }
+}
+
+/// A token that SIGTERM and SIGINT cancel. A second signal ends the process at once.
+pub(super) fn shutdown_on_signal() -> anyhow::Result<CancellationToken> {
+    let token = CancellationToken::new();
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let shutdown = token.clone();
+    tokio::spawn(async move {
+        for round in 0..2 {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if round == 0 {
+                tracing::info!("draining; a second signal ends this process at once");
+                shutdown.cancel();
+            }
+        }
+        std::process::exit(1);
+    });
+    Ok(token)
+}
+
+/// The threads of a server. One processor is left to Redis, and engines bring threads of their own: on two processors, a second
+/// thread here costs a fifth of the throughput in wake-ups.
+pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    tokio::runtime::Builder::new_multi_thread().worker_threads(processors.saturating_sub(1).max(1)).enable_all().build()
+}

@@ -1,0 +1,116 @@
+use clap::Args;
+
+use crate::cli::output::{self, Style, Table, ago, cell};
+use crate::cli::session::Global;
+use crate::cli::spec::{moment, pair};
+use crate::dispatch::{JobFilter, JobPage};
+use crate::model::{ContextId, Job, Name, ScriptType, Status, Timestamp};
+
+/// The most jobs that one call gives.
+const PAGE: usize = 1000;
+
+/// Which jobs to list.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct List {
+    /// Only jobs with this status: created, scheduled, waiting_for_prerequisites, dispatched, started, finished or error
+    #[arg(long)]
+    status: Option<Status>,
+    /// Only jobs of this script type
+    #[arg(long = "type", value_name = "TYPE")]
+    script_type: Option<ScriptType>,
+    /// Only jobs that run for this caller
+    #[arg(long, value_name = "NAME")]
+    caller: Option<String>,
+    /// Only jobs for this group
+    #[arg(long, value_name = "GROUP")]
+    group: Option<Name>,
+    /// Only jobs with this name
+    #[arg(long)]
+    name: Option<String>,
+    /// Only jobs with this label
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = pair)]
+    labels: Vec<(String, String)>,
+    /// Only jobs created after this time (RFC 3339, or such as 1h ago)
+    #[arg(long, value_name = "TIME", value_parser = past)]
+    since: Option<Timestamp>,
+    /// Only jobs created before this time
+    #[arg(long, value_name = "TIME", value_parser = past)]
+    until: Option<Timestamp>,
+    /// The most jobs to list
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    limit: u32,
+    /// Go on where the last list ended
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+    /// The context they belong to
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    context: u32,
+}
+
+fn past(text: &str) -> Result<Timestamp, String> {
+    moment(text, Timestamp::minus)
+}
+
+impl List {
+    pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
+        let client = global.connect().await?;
+        let filter = JobFilter {
+            status: self.status,
+            script_type: self.script_type.clone(),
+            caller_id: self.caller.clone(),
+            group: self.group.clone(),
+            name: self.name.clone(),
+            labels: self.labels.iter().cloned().collect(),
+            created_after: self.since,
+            created_before: self.until,
+        };
+        let mut found = JobPage { jobs: Vec::new(), next_cursor: self.cursor.clone() };
+        let limit = self.limit as usize;
+        loop {
+            let wanted = (limit - found.jobs.len()).min(PAGE);
+            let page = client.list_jobs(ContextId(self.context), &filter, found.next_cursor.as_deref(), wanted).await?;
+            found.jobs.extend(page.jobs);
+            found.next_cursor = page.next_cursor;
+            if found.next_cursor.is_none() || found.jobs.len() >= limit {
+                break;
+            }
+        }
+        if global.json { output::json(&found) } else { print(&found) }
+    }
+}
+
+fn print(page: &JobPage) -> anyhow::Result<()> {
+    let style = Style::stdout();
+    let mut table = Table::new(style, &["ID", "STATUS", "TYPE", "ATTEMPT", "CREATED", "TOOK", "NAME OR SCRIPT"]);
+    for job in &page.jobs {
+        table.row([
+            job.job_id.to_string(),
+            style.status(job.status),
+            job.script_type.as_ref().map_or("-", ScriptType::as_str).to_owned(),
+            job.attempt.to_string(),
+            ago(job.created_at),
+            took(job),
+            job.name.as_deref().map_or_else(|| style.dim(&cell(gist(&job.script))), cell),
+        ]);
+    }
+    table.print()?;
+    if let Some(cursor) = &page.next_cursor {
+        eprintln!("{}", Style::stderr().dim(&format!("there are more: --cursor {cursor}")));
+    }
+    Ok(())
+}
+
+/// The first line of a script that is no comment.
+fn gist(script: &str) -> &str {
+    script.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("//")).unwrap_or("-")
+}
+
+/// How long the last attempt ran, or has run.
+fn took(job: &Job) -> String {
+    let Some(started) = job.started_at else { return "-".to_owned() };
+    let end = job.finished_at.unwrap_or_else(Timestamp::local);
+    match end.since(started).as_millis() {
+        millis @ 0..=999 => format!("{millis} ms"),
+        millis => format!("{}.{} s", millis / 1000, millis % 1000 / 100),
+    }
+}

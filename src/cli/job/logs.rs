@@ -1,0 +1,58 @@
+use clap::Args;
+
+use super::Named;
+use crate::cli::output::{self, Style, harmless};
+use crate::cli::session::Global;
+use crate::cli::watch::{PAGE, Watch};
+use crate::client::Client;
+use crate::model::LogLine;
+
+/// Whose log, and how.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Logs {
+    #[command(flatten)]
+    named: Named,
+    /// Go on with what it logs, until the job ends
+    #[arg(long, short)]
+    follow: bool,
+}
+
+impl Logs {
+    pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
+        let client = global.connect().await?;
+        if self.follow { self.follow(&client, global.json).await } else { self.print(&client, global.json).await }
+    }
+
+    async fn print(&self, client: &Client, json: bool) -> anyhow::Result<()> {
+        let mut cursor = None;
+        loop {
+            let page = client.get_logs(self.named.context(), &self.named.job_id, cursor.as_deref(), PAGE).await?;
+            for line in &page.lines {
+                show(json, line)?;
+            }
+            if page.lines.len() < PAGE {
+                return Ok(());
+            }
+            cursor = page.lines.last().map(|line| line.cursor.clone());
+        }
+    }
+
+    async fn follow(&self, client: &Client, json: bool) -> anyhow::Result<()> {
+        let (context, job_id) = (self.named.context(), &self.named.job_id);
+        let logs = Some(client.follow_logs(context, job_id, None).await?);
+        let watch = Watch { client, context, job_id, logs, limit: None, interrupt_stops: false, quiet: true };
+        match watch.finish(|line| show(json, line)).await? {
+            Err(error) if error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()) => Err(error.into()),
+            _ => Ok(()), // How the job ended is not what was asked.
+        }
+    }
+}
+
+fn show(json: bool, line: &LogLine) -> anyhow::Result<()> {
+    if json {
+        return output::line(&serde_json::to_string(line)?);
+    }
+    let style = Style::stdout();
+    let time = line.time.map(|time| style.dim(&format!("{time} "))).unwrap_or_default();
+    output::line(&format!("{time}{}{}", style.level(line.level), harmless(&line.text)))
+}

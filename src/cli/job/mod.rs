@@ -1,0 +1,111 @@
+//! `hero job …`: everything about single jobs.
+
+mod create;
+mod list;
+mod logs;
+mod show;
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::exit::Exit;
+use super::output::{self, Style};
+use super::run::print_value;
+use super::session::Global;
+use super::settings::parse_time;
+use super::watch::Watch;
+use crate::model::{ContextId, JobId, Status};
+
+/// What to do with a job.
+#[derive(Debug, Subcommand)]
+pub(super) enum Job {
+    /// Store a job and print its id
+    Create(Box<create::Create>),
+    /// Put a created job into its queue
+    Start(Named),
+    /// Wait for the end of a job and print its result
+    Wait(Wait),
+    /// Stop a job
+    Stop(Named),
+    /// Print the status of a job
+    Status(Named),
+    /// Print everything that is known of a job
+    Show(Named),
+    /// Print what a job logged
+    Logs(logs::Logs),
+    /// Find jobs
+    List(list::List),
+    /// Delete a job that does not run
+    Delete(Named),
+}
+
+/// Which job.
+#[derive(Debug, Args)]
+pub(super) struct Named {
+    /// The job's id
+    pub(super) job_id: JobId,
+    /// The context it belongs to
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    context: u32,
+}
+
+impl Named {
+    fn context(&self) -> ContextId {
+        ContextId(self.context)
+    }
+}
+
+/// Which job, and how long to wait for it.
+#[derive(Debug, Args)]
+pub(super) struct Wait {
+    #[command(flatten)]
+    named: Named,
+    /// The longest wait; then exit code 6 [default: to the end]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    wait: Option<Duration>,
+}
+
+impl Job {
+    pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        match self {
+            Self::Create(create) => create.main(global).await?,
+            Self::Start(named) => status(global, global.connect().await?.start_job(named.context(), &named.job_id).await?)?,
+            Self::Wait(wait) => return wait.main(global).await,
+            Self::Stop(named) => status(global, global.connect().await?.stop_job(named.context(), &named.job_id).await?)?,
+            Self::Status(named) => status(global, global.connect().await?.get_status(named.context(), &named.job_id).await?)?,
+            Self::Show(named) => show::main(global, named).await?,
+            Self::Logs(logs) => logs.main(global).await?,
+            Self::List(list) => list.main(global).await?,
+            Self::Delete(named) => {
+                global.connect().await?.delete_job(named.context(), &named.job_id).await?;
+                if global.json {
+                    output::json(&json!({ "deleted": named.job_id }))?;
+                } else {
+                    output::line("deleted")?;
+                }
+            }
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+impl Wait {
+    async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        let client = global.connect().await?;
+        let (context, job_id) = (self.named.context(), &self.named.job_id);
+        let watch = Watch { client: &client, context, job_id, logs: None, limit: self.wait, interrupt_stops: false, quiet: global.json };
+        let result = watch.finish(|_| Ok(())).await??;
+        if global.json {
+            output::json(&result)?
+        } else {
+            print_value(&result)?
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+fn status(global: &Global, status: Status) -> anyhow::Result<()> {
+    if global.json { output::json(&json!({ "status": status })) } else { output::line(&Style::stdout().status(status)) }
+}

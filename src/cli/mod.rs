@@ -1,0 +1,118 @@
+//! The command line: a file per subcommand.
+//!
+//! `serve` and `actor` are the program itself; every other command is a client of a server and sees only its wire.
+
+mod actor;
+mod bench;
+mod child;
+mod completions;
+mod demo;
+mod exit;
+mod gauges;
+mod host;
+mod job;
+mod logging;
+mod openrpc;
+mod output;
+mod progress;
+mod queue;
+mod ready;
+mod run;
+mod script_error;
+mod serve;
+mod session;
+pub mod settings;
+mod spawned;
+mod spec;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+
+pub use exit::Exit;
+
+/// Runs scripts as jobs: a server, its actors, and the commands to use them.
+#[derive(Debug, Parser)]
+#[command(name = "hero", version, max_term_width = 120)]
+#[command(
+    after_help = "Exit codes: 0 ok, 1 other error, 2 usage, 3 job failed, 4 job stopped, 5 job timed out, 6 wait ran out, 7 server unreachable, 8 denied.
+
+HERO_TOKEN is the bearer token, for a server that asks for one."
+)]
+struct Cli {
+    #[command(flatten)]
+    global: session::Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a server with its actors
+    Serve(serve::Serve),
+    /// Run actors for the jobs of another machine's server, or list live ones
+    Actor(actor::Actor),
+    /// Run a script as a job, show its log and print its result
+    Run(Box<run::Run>),
+    /// Create, start, follow, stop and find jobs
+    #[command(subcommand)]
+    Job(job::Job),
+    /// Look at work queues
+    #[command(subcommand)]
+    Queue(queue::Queue),
+    /// Print the description of the wire protocol (OpenRPC)
+    Openrpc,
+    /// Show the whole system at work, in a minute and without leaving anything behind
+    Demo,
+    /// Measure a server
+    Bench(bench::Bench),
+    /// Print completions for a shell
+    Completions(completions::Completions),
+}
+
+/// The whole program: reads the arguments, runs the command, gives the exit code.
+pub fn main() -> ExitCode {
+    // The children of this program come first: before a runtime, a thread or a log exists.
+    if let Some(code) = child::main() {
+        return code;
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print(); // Nobody is left to tell.
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8));
+        }
+    };
+    let json = cli.global.json;
+    let exit = dispatch(cli).unwrap_or_else(|error| exit::report(&error, json));
+    ExitCode::from(exit as u8)
+}
+
+fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
+    let global = cli.global;
+    match cli.command {
+        Command::Serve(serve) => serve.main(global.json),
+        Command::Actor(actor) => actor.main(&global),
+        Command::Run(run) => client(run.main(&global)),
+        Command::Job(job) => client(job.main(&global)),
+        Command::Queue(queue) => client(queue.main(&global)),
+        Command::Openrpc => openrpc::main(),
+        Command::Demo => client(interruptible(demo::main(global.json))),
+        Command::Bench(bench) => client(interruptible(bench.main(&global))),
+        Command::Completions(completions) => completions.main(&mut Cli::command()),
+    }
+}
+
+/// Runs a client command. One thread is enough for it, and quicker: no call hops between threads.
+fn client(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
+}
+
+/// Lets Ctrl-C end a command that has a server and a directory to clear away.
+async fn interruptible(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+    tokio::select! {
+        result = command => result,
+        signal = tokio::signal::ctrl_c() => signal.map_err(anyhow::Error::from).and_then(|()| anyhow::bail!("interrupted")),
+    }
+}

@@ -1,0 +1,77 @@
+use std::fmt::Write as _;
+
+use super::output::{Style, harmless};
+use crate::model::{ErrorKind, JobError};
+
+/// How a script went wrong, the way compilers say it: `file:line:column: message`, the line, and a caret.
+pub(super) fn render(style: Style, file: &str, script: &str, error: &JobError) -> String {
+    let mut text = String::new();
+    let place = match (error.line, error.column) {
+        (Some(line), Some(column)) => format!("{file}:{line}:{column}: "),
+        (Some(line), None) => format!("{file}:{line}: "),
+        _ => format!("{file}: "),
+    };
+    let kind = match error.limit {
+        Some(limit) => format!("{} ({})", error.kind.as_str(), limit.as_str()),
+        None => error.kind.as_str().to_owned(),
+    };
+    // The protocol's own words, which say to people no more than the kind does.
+    let message = match (error.kind, error.message.as_str()) {
+        (ErrorKind::Timeout, "timeout") => "it took longer than its timeout".into(),
+        (ErrorKind::Stopped, "stopped") => "before it ran".into(),
+        (ErrorKind::Stopped, "stopped_by_request") => "by request".into(),
+        (_, message) => harmless(message),
+    };
+    let _ = writeln!(text, "{}{} {message}", style.bold(&place), style.red(&format!("{kind}:")));
+    let source = error.line.and_then(|line| Some((line, script.lines().nth((line as usize).checked_sub(1)?)?)));
+    if let Some((number, source)) = source {
+        let number = number.to_string();
+        let (line, caret) = excerpt(source, error.column);
+        let margin = " ".repeat(number.len());
+        let _ = writeln!(text, "  {} {}", style.dim(&format!("{number} |")), line);
+        if let Some(caret) = caret {
+            let _ = writeln!(text, "  {} {}{}", style.dim(&format!("{margin} |")), " ".repeat(caret), style.red("^"));
+        }
+    }
+    for function in &error.stack {
+        let _ = writeln!(text, "  in {}", harmless(function));
+    }
+    text
+}
+
+/// The part of a line to show, and where the caret goes below it: long lines are cut around the column.
+fn excerpt(source: &str, column: Option<u32>) -> (String, Option<usize>) {
+    const WIDTH: usize = 100;
+    let shown: Vec<char> = source.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(); // One column each, tabs too.
+    let caret = column.map(|column| (column as usize).saturating_sub(1).min(shown.len()));
+    let from = caret.unwrap_or(0).saturating_sub(WIDTH / 2).min(shown.len().saturating_sub(WIDTH));
+    (shown.iter().skip(from).take(WIDTH).collect::<String>().trim_end().to_owned(), caret.map(|caret| caret - from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caret_points_at_the_column() {
+        let mut error = JobError::new(ErrorKind::Script, "Variable not found: y");
+        (error.line, error.column) = (Some(2), Some(9));
+        error.stack.push("total".to_owned());
+        let plain = Style::stdout(); // Not a terminal under test.
+        let text = render(plain, "a.rhai", "let x = 1;\n\tlet z = y;\n", &error);
+        insta::assert_snapshot!(text, @r"
+        a.rhai:2:9: script: Variable not found: y
+          2 |  let z = y;
+            |         ^
+          in total
+        ");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_column() {
+        let (line, caret) = excerpt(&format!("{}!{}", "a".repeat(5000), "b".repeat(5000)), Some(5001));
+        assert_eq!(line.chars().nth(caret.unwrap()), Some('!'));
+        assert!(line.len() <= 100);
+        assert_eq!(excerpt("short", Some(900)).1, Some(5));
+    }
+}

@@ -1,0 +1,149 @@
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::exit::Exit;
+use super::gauges::{self, Gauges};
+use super::host::{Host, runtime, shutdown_on_signal};
+use super::settings::{Flags, Resolved, Settings, resolve};
+use super::{logging, output, ready};
+use crate::actor::Pool;
+use crate::model::{ContextId, Timestamp};
+use crate::rpc::{self, Access, App, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving};
+use crate::service;
+
+/// How long connections may take to receive their last answers.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+/// A Redis that does not answer within this is not ready.
+const PING: Duration = Duration::from_secs(2);
+
+/// A server with its actors, and a private Redis unless `--redis` names one.
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    #[command(flatten)]
+    settings: Flags<true>,
+    /// Print the settings and where each came from, and end
+    #[arg(long)]
+    print_config: bool,
+}
+
+impl Serve {
+    pub(super) fn main(&self, json: bool) -> anyhow::Result<Exit> {
+        let resolved = resolve(&self.settings, &environment())?;
+        if self.print_config {
+            return print_config(&resolved, json);
+        }
+        runtime()?.block_on(run(resolved.settings))?;
+        Ok(Exit::Ok)
+    }
+}
+
+/// The variables of this process that are text. `std::env::vars` panics at others.
+pub(super) fn environment() -> BTreeMap<String, String> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+}
+
+/// Serves with `settings` until a signal ends it.
+async fn run(settings: Settings) -> anyhow::Result<()> {
+    logging::start(&settings)?;
+    // Handles of metrics are bound where they are made, so the recorder comes first.
+    let metrics = gauges::collect()?;
+    let shutdown = shutdown_on_signal()?;
+    let host = Host::open(&settings, shutdown.clone()).await?;
+    match serve(&settings, &host, metrics, shutdown).await {
+        Ok(serving) => {
+            output::line(&ready::line(serving.local_addr(), &host.redis, &settings.pools))?;
+            host.shutdown.cancelled().await;
+            host.drain().await;
+            // The last answers need Redis, so it ends after them.
+            serving.drained(LAST_ANSWERS).await;
+            host.close().await;
+            Ok(())
+        }
+        Err(error) => {
+            host.close().await;
+            Err(error)
+        }
+    }
+}
+
+async fn serve(settings: &Settings, host: &Host, metrics: PrometheusHandle, shutdown: CancellationToken) -> anyhow::Result<Serving> {
+    let store = host.dispatcher.store(ContextId::default())?.clone();
+    let pools: Vec<_> = host.pools.iter().map(|pool| (pool.settings.script_type.clone(), pool.status.clone())).collect();
+    tokio::spawn(service::run(Gauges::new(store.clone(), pools.clone(), metrics.clone()), shutdown.clone()));
+    let readiness = move || -> Pin<Box<dyn Future<Output = Readiness> + Send>> {
+        let (store, pools) = (store.clone(), pools.clone());
+        Box::pin(async move {
+            let mut reasons: Vec<String> = pools
+                .iter()
+                .filter(|(_, status)| status.live() == 0)
+                .map(|(script_type, _)| format!("no actor of the pool {script_type} has an engine"))
+                .collect();
+            // Well within the time that `/readyz` has to answer, so that it can name the reason.
+            match tokio::time::timeout(PING, store.ping()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => reasons.push(format!("Redis does not answer: {error}")),
+                Err(_) => reasons.push(format!("Redis does not answer within {} s", PING.as_secs())),
+            }
+            if reasons.is_empty() { Ok(()) } else { Err(reasons) }
+        })
+    };
+    let details = ServerDetails {
+        server_id: host.server.to_string(),
+        started_at: Timestamp::local(),
+        started: Instant::now(),
+        listen: Vec::new(),
+        contexts: host.dispatcher.contexts(),
+        pools: host.pools.iter().map(details).collect(),
+        limits: Limits::default(),
+    };
+    let app = App {
+        dispatcher: host.dispatcher.clone(),
+        probes: Probes { readiness: Arc::new(readiness), metrics: Arc::new(move || metrics.render()) },
+        details: Arc::new(details),
+    };
+    Ok(rpc::serve(server_settings(settings), app, shutdown).await?)
+}
+
+fn details(pool: &Pool) -> PoolDetails {
+    let settings = &pool.settings;
+    let actors = u32::try_from(pool.posts.len()).unwrap_or(u32::MAX);
+    PoolDetails { script_type: settings.script_type.clone(), group: settings.group.clone(), actors }
+}
+
+fn server_settings(settings: &Settings) -> ServerSettings {
+    let bytes = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+    let limits = Limits {
+        calls_per_second: if settings.calls_per_second == 0 { u32::MAX } else { settings.calls_per_second },
+        calls_per_connection: settings.calls_in_flight,
+        batch: settings.max_batch,
+        request_bytes: bytes(settings.max_request),
+        response_bytes: bytes(settings.max_response),
+        subscriptions_per_connection: settings.max_subscriptions,
+        connections: settings.max_connections,
+        ..Limits::default()
+    };
+    ServerSettings {
+        listen: settings.listen,
+        limits,
+        allowed_origins: settings.allowed_origins.clone(),
+        allowed_hosts: settings.allowed_hosts.clone(),
+        insecure: settings.insecure,
+        access: Access::Open,
+    }
+}
+
+/// Prints every setting and where it came from.
+pub(super) fn print_config(resolved: &Resolved, json: bool) -> anyhow::Result<Exit> {
+    if json {
+        output::json(&resolved.to_json())?
+    } else {
+        output::line(resolved.to_toml().trim_end())?
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,213 @@
+//! What `hero serve` and `hero actor` can be told: flag over environment over TOML file over default.
+//!
+//! [`SETTINGS`] lists every setting, [`Settings`] is what they come to, [`resolve`] goes from one to the other.
+
+mod defaults;
+mod pool;
+mod print;
+mod resolve;
+mod source;
+mod table;
+mod value;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::model::ScriptType;
+pub use pool::{Instances, PoolSettings};
+pub use resolve::{Invalid, Origin, Resolved, resolve};
+pub use source::Flags;
+pub use table::{Default, Kind, SETTINGS, Scope, Setting, markdown};
+pub use value::{parse_size, parse_time};
+
+/// Every setting, with its final value.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Settings {
+    /// Where to listen.
+    #[serde(deserialize_with = "value::parsed")]
+    pub listen: SocketAddr,
+    /// Where the private Redis, logs and secrets are kept; absolute.
+    pub data: PathBuf,
+    /// Whether to listen on any address although nobody has to log in.
+    #[serde(deserialize_with = "value::switch")]
+    pub insecure: bool,
+    /// Web origins besides loopback whose pages may call.
+    #[serde(deserialize_with = "value::list")]
+    pub allowed_origins: Vec<String>,
+    /// Host names besides loopback and the address itself by which this server may be called.
+    #[serde(deserialize_with = "value::list")]
+    pub allowed_hosts: Vec<String>,
+    /// The actors to host.
+    #[serde(deserialize_with = "pool::pools")]
+    pub pools: Vec<PoolSettings>,
+    /// Script types to accept although no actor here runs them.
+    #[serde(deserialize_with = "script_types")]
+    pub script_types: Vec<ScriptType>,
+    /// The operator's Redis; `None` starts a private one.
+    #[serde(deserialize_with = "value::maybe")]
+    pub redis: Option<String>,
+    /// The ACL user there.
+    #[serde(deserialize_with = "value::maybe")]
+    pub redis_user: Option<String>,
+    /// The password there, from the setting or from its file.
+    #[serde(deserialize_with = "value::maybe")]
+    pub redis_password: Option<Secret>,
+    /// The file that the password came from.
+    #[serde(deserialize_with = "value::maybe")]
+    pub redis_password_file: Option<PathBuf>,
+    /// The certificate authority of a `rediss://` server.
+    #[serde(deserialize_with = "value::maybe")]
+    pub redis_tls_ca: Option<PathBuf>,
+    /// The client certificate for it.
+    #[serde(deserialize_with = "value::maybe")]
+    pub redis_tls_cert: Option<PathBuf>,
+    /// The key of the client certificate.
+    #[serde(deserialize_with = "value::maybe")]
+    pub redis_tls_key: Option<PathBuf>,
+    /// How many bytes the private Redis may hold.
+    #[serde(deserialize_with = "value::size")]
+    pub redis_max_memory: u64,
+    /// When the private Redis syncs to disk.
+    pub durability: Durability,
+    /// How long a silent actor keeps its job.
+    #[serde(deserialize_with = "value::time")]
+    pub lease: Duration,
+    /// How long running scripts may go on at shutdown.
+    #[serde(deserialize_with = "value::time")]
+    pub grace: Duration,
+    /// How many jobs a queue holds.
+    #[serde(deserialize_with = "value::count")]
+    pub queue_length: u64,
+    /// How long a finished job is kept.
+    #[serde(deserialize_with = "value::time")]
+    pub retention_finished: Duration,
+    /// How long a finished job of `run_and_wait` is kept.
+    #[serde(deserialize_with = "value::time")]
+    pub retention_waited: Duration,
+    /// How long a job that ended badly is kept.
+    #[serde(deserialize_with = "value::time")]
+    pub retention_error: Duration,
+    /// When a job that nobody starts is stopped.
+    #[serde(deserialize_with = "value::time")]
+    pub retention_created: Duration,
+    /// The longest script, in bytes.
+    #[serde(deserialize_with = "value::size")]
+    pub script_source: u64,
+    /// The most bytes a script may hold at once.
+    #[serde(deserialize_with = "value::size")]
+    pub script_memory: u64,
+    /// The most operations of a script; 0 is no limit.
+    #[serde(deserialize_with = "value::count")]
+    pub script_operations: u64,
+    /// The most bytes a script may log.
+    #[serde(deserialize_with = "value::size")]
+    pub script_log: u64,
+    /// The largest result, in bytes.
+    #[serde(deserialize_with = "value::size")]
+    pub script_result: u64,
+    /// Replace an engine process after this many jobs; 0 never.
+    #[serde(deserialize_with = "value::count")]
+    pub recycle_jobs: u64,
+    /// Replace an engine process after this time; zero never.
+    #[serde(deserialize_with = "value::time")]
+    pub recycle_age: Duration,
+    /// Replace an engine process that holds this many bytes between jobs; 0 never.
+    #[serde(deserialize_with = "value::size")]
+    pub recycle_memory: u64,
+    /// Where the log files of jobs are; absolute.
+    pub log_dir: PathBuf,
+    /// Texts to replace in job logs.
+    #[serde(deserialize_with = "value::list")]
+    pub mask: Vec<String>,
+    /// How hero's own log is written.
+    pub log_format: LogFormat,
+    /// What hero's own log says, as directives of `tracing_subscriber::EnvFilter`.
+    pub log_level: String,
+    /// Connections at once.
+    #[serde(deserialize_with = "value::count")]
+    pub max_connections: u32,
+    /// Subscriptions of one connection.
+    #[serde(deserialize_with = "value::count")]
+    pub max_subscriptions: u32,
+    /// Calls in one batch.
+    #[serde(deserialize_with = "value::count")]
+    pub max_batch: u32,
+    /// The largest request, in bytes.
+    #[serde(deserialize_with = "value::size")]
+    pub max_request: u64,
+    /// The largest response, in bytes.
+    #[serde(deserialize_with = "value::size")]
+    pub max_response: u64,
+    /// Calls per second of one address; 0 does not limit them.
+    #[serde(deserialize_with = "value::count")]
+    pub calls_per_second: u32,
+    /// Calls at once of one connection.
+    #[serde(deserialize_with = "value::count")]
+    pub calls_in_flight: u32,
+}
+
+/// When the private Redis syncs its file to disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// Each second: a power cut may lose the last two.
+    Everysec,
+    /// At every write.
+    Always,
+}
+
+/// How hero's own log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Pretty,
+    /// One JSON object a line.
+    Json,
+}
+
+/// A text that is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text itself. Whoever asks takes care of it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl std::str::FromStr for Secret {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+fn script_types<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<ScriptType>, D::Error> {
+    value::list(from)?.iter().map(|name| name.parse().map_err(serde::de::Error::custom)).collect()
+}
+
+/// Says that a name is unknown, and which known one it resembles.
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    match nearest(name, known) {
+        Some(nearest) => format!("{what} {name} is unknown; did you mean {nearest}?"),
+        None => format!("{what} {name} is unknown"),
+    }
+}
+
+/// The known name that `name` resembles most, if it could be a slip of the finger.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let closest = known.map(|other| (strsim::osa_distance(name, other), other)).min_by_key(|(distance, _)| *distance)?;
+    (closest.0 <= (name.len() / 4).max(1)).then_some(closest.1)
+}

@@ -1,0 +1,184 @@
+use std::str::FromStr;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::model::{ContextId, Name, ScriptType};
+
+/// What a pool may be granted.
+const CAPABILITIES: [&str; 4] = ["fs", "process", "net", "redis"];
+/// More actors of one kind in one process are a slip of the finger.
+const MOST: u32 = 1024;
+
+/// The actors of one script type and group that a process hosts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PoolSettings {
+    /// The script type they run.
+    #[serde(rename = "type")]
+    pub script_type: ScriptType,
+    /// Their group.
+    #[serde(default = "default_group")]
+    pub group: Name,
+    /// How many there are, or which numbers they have.
+    #[serde(default)]
+    pub instances: Instances,
+    /// The contexts they serve.
+    #[serde(default = "default_contexts")]
+    pub contexts: Vec<ContextId>,
+    /// What their scripts may use besides the language.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities: Vec<String>,
+    /// The legacy work queues they take from, too; the script type's by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker_ids: Option<Vec<Name>>,
+    /// The rhailib circles they take from, too; the script type's by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub circles: Option<Vec<Name>>,
+    /// The conveyor queues they take from, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conveyor_queues: Option<Vec<Name>>,
+}
+
+/// How many actors a pool has, or which.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "instances are a number, or a list of numbers such as [3, 5]")]
+pub enum Instances {
+    /// So many; each takes the lowest number that is free.
+    Count(u32),
+    /// Exactly these numbers; one that is taken refuses to start.
+    Numbers(Vec<u32>),
+}
+
+impl Default for Instances {
+    fn default() -> Self {
+        Self::Count(1)
+    }
+}
+
+impl Instances {
+    /// How many actors that makes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Count(count) => *count as usize,
+            Self::Numbers(numbers) => numbers.len(),
+        }
+    }
+
+    /// Whether that is no actor at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn default_group() -> Name {
+    "default".parse().expect("default is a name")
+}
+
+fn default_contexts() -> Vec<ContextId> {
+    vec![ContextId(0)]
+}
+
+impl PoolSettings {
+    /// A pool of `count` actors in the group `default`.
+    pub fn new(script_type: ScriptType, count: u32) -> Self {
+        Self {
+            script_type,
+            group: default_group(),
+            instances: Instances::Count(count),
+            contexts: default_contexts(),
+            capabilities: Vec::new(),
+            worker_ids: None,
+            circles: None,
+            conveyor_queues: None,
+        }
+    }
+
+    /// What is wrong with this pool on its own.
+    fn fault(&self) -> Option<String> {
+        let (script_type, group) = (&self.script_type, &self.group);
+        let of = format!("pool {script_type}:{group}");
+        if self.instances.is_empty() {
+            return Some(format!("{of} has no instances; leave it out instead"));
+        }
+        if self.instances.len() > MOST as usize {
+            return Some(format!("{of} has more than {MOST} instances"));
+        }
+        if let Instances::Numbers(numbers) = &self.instances {
+            let mut seen = std::collections::BTreeSet::new();
+            if let Some(twice) = numbers.iter().find(|number| !seen.insert(**number)) {
+                return Some(format!("{of} names instance {twice} twice"));
+            }
+        }
+        if self.contexts != [ContextId(0)] {
+            return Some(format!("{of}: this version has context 0 only, so contexts = [0]"));
+        }
+        let unknown = self.capabilities.iter().find(|capability| !CAPABILITIES.contains(&capability.as_str()))?;
+        Some(format!("{of}: {unknown:?} is not a capability (one of {})", CAPABILITIES.join(", ")))
+    }
+}
+
+/// Reads `TYPE[:GROUP]=N`.
+impl FromStr for PoolSettings {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = |why: String| format!("{text:?} is not a pool such as osis=4 or sal:io=2: {why}");
+        let (kind, count) = text.split_once('=').ok_or_else(|| bad("the number is missing".to_owned()))?;
+        let count = count.trim().parse().map_err(|_| bad(format!("{count:?} is not a number of actors")))?;
+        let (script_type, group) = kind.trim().split_once(':').unwrap_or((kind.trim(), "default"));
+        let mut pool = Self::new(script_type.parse().map_err(|error| bad(format!("{error}")))?, count);
+        pool.group = group.parse().map_err(|error| bad(format!("{error}")))?;
+        Ok(pool)
+    }
+}
+
+/// Reads pools from tables, from texts, or from texts with commas between; `none` is no pool.
+pub(super) fn pools<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PoolSettings>, D::Error> {
+    let pools = match <figment::value::Value as Deserialize>::deserialize(from)? {
+        figment::value::Value::String(_, text) if matches!(text.trim(), "none" | "") => Vec::new(),
+        figment::value::Value::String(_, text) => {
+            text.split(',').map(|pool| pool.trim().parse()).collect::<Result<_, _>>().map_err(D::Error::custom)?
+        }
+        figment::value::Value::Array(_, tables) => tables.iter().map(table).collect::<Result<Vec<_>, _>>().map_err(D::Error::custom)?,
+        _ => return Err(D::Error::custom("pools are tables: [[pools]]")),
+    };
+    for (at, pool) in pools.iter().enumerate() {
+        if let Some(fault) = pool.fault() {
+            return Err(D::Error::custom(fault));
+        }
+        if pools[..at].iter().any(|other| other.script_type == pool.script_type && other.group == pool.group) {
+            return Err(D::Error::custom(format!("pool {}:{} is given twice; give one with all instances", pool.script_type, pool.group)));
+        }
+    }
+    Ok(pools)
+}
+
+fn table(value: &figment::value::Value) -> Result<PoolSettings, String> {
+    use figment::error::Kind;
+
+    if let Some(text) = value.as_str() {
+        return text.parse();
+    }
+    value.deserialize().map_err(|error| match &error.kind {
+        Kind::UnknownField(field, known) => super::unknown("the pool key", field, known.iter().copied()),
+        Kind::Message(message) if !error.path.is_empty() => format!("{}: {message}", error.path.join(".")),
+        kind if !error.path.is_empty() => format!("{}: {kind}", error.path.join(".")),
+        kind => kind.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pool_reads_from_one_word() {
+        let pool: PoolSettings = "sal:io=2".parse().unwrap();
+        assert_eq!((pool.script_type.as_str(), pool.group.as_str(), pool.instances), ("sal", "io", Instances::Count(2)));
+        assert_eq!("osis=4".parse::<PoolSettings>().unwrap().group.as_str(), "default");
+        for bad in ["", "osis", "osis=", "osis=-1", "osis=many", "a b=1", "osis:=1", ":io=1"] {
+            assert!(bad.parse::<PoolSettings>().is_err(), "{bad:?}");
+        }
+    }
+}

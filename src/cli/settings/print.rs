@@ -1,0 +1,101 @@
+use std::fmt::Write as _;
+
+use figment::value::Value;
+use serde_json::{Map, json};
+
+use super::resolve::{Origin, Resolved};
+use super::table::{Default, Kind};
+
+/// What stands for a value that nobody shall see.
+const MASKED: &str = "***";
+
+impl Resolved {
+    /// Every value and where it came from, as a TOML file that may be used as such.
+    pub fn to_toml(&self) -> String {
+        let (pools, rest): (Vec<&Origin>, Vec<&Origin>) = self.origins.iter().partition(|origin| origin.setting.kind == Kind::Pools);
+        let lines: Vec<(String, &str)> = rest.iter().map(|origin| (line(origin), origin.from.as_str())).collect();
+        let width = lines.iter().map(|(line, _)| line.chars().count()).filter(|width| *width <= 60).max().unwrap_or_default();
+        let mut text = String::new();
+        for (line, from) in lines {
+            writeln!(text, "{line:width$}  # {from}").expect("writing to a String cannot fail");
+        }
+        for origin in pools {
+            writeln!(text, "\n# pools: {}", origin.from).expect("writing to a String cannot fail");
+            self.pools_to_toml(&mut text);
+        }
+        text
+    }
+
+    fn pools_to_toml(&self, text: &mut String) {
+        if self.settings.pools.is_empty() {
+            text.push_str("pools = []\n");
+        }
+        for pool in &self.settings.pools {
+            text.push_str("[[pools]]\n");
+            let fields = serde_json::to_value(pool).unwrap_or_default();
+            for (name, value) in fields.as_object().into_iter().flatten() {
+                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
+            }
+        }
+    }
+
+    /// Every value and where it came from, for programs.
+    pub fn to_json(&self) -> serde_json::Value {
+        let entry = |origin: &Origin| {
+            let value = match origin.setting.kind {
+                Kind::Pools => serde_json::to_value(&self.settings.pools).unwrap_or_default(),
+                _ => shown(origin).map_or(json!(null), |value| serde_json::to_value(value).unwrap_or_default()),
+            };
+            (origin.setting.name.to_owned(), json!({ "value": value, "from": origin.from }))
+        };
+        self.origins.iter().map(entry).collect::<Map<_, _>>().into()
+    }
+}
+
+/// One setting as TOML; what is not set, or secret, is commented out.
+fn line(origin: &Origin) -> String {
+    let name = origin.setting.name;
+    let Some(value) = shown(origin) else { return format!("# {name} =") };
+    let toml = serde_json::to_string(&value).unwrap_or_default(); // A JSON text, number, switch or list is TOML as well.
+    let comment = if origin.setting.kind == Kind::Secret || name == "config" { "# " } else { "" };
+    format!("{comment}{name} = {toml}")
+}
+
+/// The value to show: numbers as numbers, secrets masked, nothing for what is not set.
+fn shown(origin: &Origin) -> Option<Value> {
+    let text = origin.value.as_str();
+    if text == Some("") {
+        return match (origin.setting.kind, origin.setting.default) {
+            (Kind::List(_), Default::None) => Some(Value::from(Vec::<String>::new())),
+            _ => None,
+        };
+    }
+    Some(match (origin.setting.kind, text) {
+        (Kind::Secret, _) => MASKED.into(),
+        (Kind::List(_), Some(text)) => text.split(',').map(str::trim).collect::<Vec<_>>().into(),
+        (Kind::Switch, Some(text)) if matches!(text, "true" | "false") => (text == "true").into(),
+        (Kind::One("N"), Some(text)) if text.parse::<u64>().is_ok() => text.parse::<u64>().unwrap_or_default().into(),
+        (_, Some(text)) if origin.setting.name == "redis" => without_password(text).into(),
+        _ => origin.value.clone(),
+    })
+}
+
+/// Hides the password in `redis://user:password@host`.
+fn without_password(url: &str) -> String {
+    let hidden = url.split_once("://").and_then(|(scheme, rest)| {
+        let (login, host) = rest.rsplit_once('@')?;
+        let (user, _) = login.split_once(':')?;
+        Some(format!("{scheme}://{user}:{MASKED}@{host}"))
+    });
+    hidden.unwrap_or_else(|| url.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_password_in_an_address_is_hidden() {
+        assert_eq!(super::without_password("redis://u:p@ss@h:1/0"), "redis://u:***@h:1/0");
+        assert_eq!(super::without_password("redis://:p@h"), "redis://:***@h");
+        assert_eq!(super::without_password("unix:///run/redis.sock"), "unix:///run/redis.sock");
+    }
+}

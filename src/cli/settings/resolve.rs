@@ -1,0 +1,169 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use figment::value::{Dict, Value};
+use figment::{Figment, error::Kind};
+
+use super::source::{self, DEFAULT, ENVIRONMENT, FLAG, Flags, Layer};
+use super::table::{Default, SETTINGS, Scope, Setting};
+use super::{Secret, Settings, defaults};
+
+/// Why the settings cannot be used, in words for whoever gave them.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Invalid(String);
+
+/// The final settings, and where each value came from.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// The final values.
+    pub settings: Settings,
+    /// Where each came from, in the order of the table.
+    pub origins: Vec<Origin>,
+}
+
+/// Where the value of one setting came from.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    /// The setting.
+    pub setting: &'static Setting,
+    /// Its value as given.
+    pub value: Value,
+    /// `flag --lease`, `environment HERO_LEASE`, `file hero.toml` or `default`.
+    pub from: String,
+}
+
+/// Brings flags, environment, file and defaults together and checks them.
+///
+/// Reads the configuration file and the password file; changes nothing.
+pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String, String>) -> Result<Resolved, Invalid> {
+    let scope = Flags::<SERVER>::SCOPE;
+    let (flags, environment) = (flags.layer(), source::environment(env).map_err(Invalid)?);
+    let config = [&flags, &environment].into_iter().find_map(|layer| layer.values.get("config")?.as_str().map(PathBuf::from));
+    let mut given = Figment::new();
+    if let Some(path) = &config {
+        given = given.merge(source::file(path).map_err(Invalid)?);
+    }
+    let given = given.merge(environment).merge(flags);
+    let all = with_defaults(given, env)?;
+    let mut settings: Settings = all.extract().map_err(|error| Invalid(explain(&all, error)))?;
+    let said = |name: &str| format!("{name} ({})", place(&all, name));
+    settings.data = absolute(&settings.data, &said("data"))?;
+    settings.log_dir = absolute(&settings.log_dir, &said("log_dir"))?;
+    check(&settings, scope, &said).map_err(Invalid)?;
+    if let Some(path) = &settings.redis_password_file {
+        let text = std::fs::read_to_string(path).map_err(|error| Invalid(format!("{}: {error}", said("redis_password_file"))))?;
+        settings.redis_password = Some(Secret(text.lines().next().unwrap_or_default().to_owned()));
+    }
+    let origins = SETTINGS.iter().filter(|setting| setting.is_for(scope)).filter_map(|setting| {
+        let value = all.find_value(setting.name).ok()?;
+        Some(Origin { setting, value, from: place(&all, setting.name) })
+    });
+    Ok(Resolved { origins: origins.collect(), settings })
+}
+
+/// Adds what nobody gave.
+fn with_defaults(given: Figment, env: &BTreeMap<String, String>) -> Result<Figment, Invalid> {
+    let text = |name: &str| given.find_value(name).ok().and_then(|value| value.into_string());
+    let mut values = Dict::new();
+    for setting in SETTINGS.iter().filter(|setting| !given.contains(setting.name)) {
+        let value =
+            match (setting.default, setting.name) {
+                (Default::Is(value), _) => value.to_owned(),
+                (Default::None, _) => String::new(),
+                (Default::Computed(_), "pools") => defaults::pools(),
+                (Default::Computed(_), "redis_max_memory") => defaults::redis_max_memory(),
+                (Default::Computed(_), "calls_per_second") => {
+                    defaults::calls_per_second(text("listen").as_deref().unwrap_or("127.0.0.1:8700")).to_owned()
+                }
+                (Default::Computed(_), "data") => path_text(&defaults::data(env).ok_or_else(|| {
+                    Invalid("there is no home directory to keep data in; say where with --data DIR or HERO_DATA".to_owned())
+                })?),
+                (Default::Computed(_), _) => continue, // Those that follow from other defaults.
+            };
+        values.insert(setting.name.to_owned(), value.into());
+    }
+    let all = given.join(Layer { place: DEFAULT.to_owned(), values });
+    let data = all.find_value("data").ok().and_then(|value| value.into_string()).unwrap_or_default();
+    let log_dir = Dict::from([("log_dir".to_owned(), Value::from(path_text(&PathBuf::from(data).join("logs"))))]);
+    Ok(all.join(Layer { place: DEFAULT.to_owned(), values: log_dir }))
+}
+
+fn path_text(path: &std::path::Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn absolute(path: &std::path::Path, said: &str) -> Result<PathBuf, Invalid> {
+    std::path::absolute(path).map_err(|error| Invalid(format!("{said}: {error}")))
+}
+
+/// Where the value of `name` came from, exactly.
+fn place(all: &Figment, name: &str) -> String {
+    let setting = Setting::named(name);
+    match all.find_metadata(name).map(|metadata| metadata.name.as_ref()) {
+        Some(FLAG) => format!("flag --{}", setting.and_then(Setting::flag).unwrap_or_default()),
+        Some(ENVIRONMENT) => format!("environment {}", setting.map(Setting::env).unwrap_or_default()),
+        Some(place) => place.to_owned(),
+        None => DEFAULT.to_owned(),
+    }
+}
+
+/// Says which value of which place is bad, and why.
+fn explain(all: &Figment, error: figment::Error) -> String {
+    let name = error.path.first().cloned().unwrap_or_default();
+    let why = match &error.kind {
+        Kind::Message(message) => message.clone(),
+        Kind::UnknownVariant(given, known) => format!("{given:?} is not one of {}", known.join(", ")),
+        kind => kind.to_string(),
+    };
+    format!("{name} ({}): {why}", place(all, &name))
+}
+
+/// What has to fit together.
+fn check(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Result<(), String> {
+    if scope == Scope::Both && settings.redis.is_none() {
+        return Err("actors without a server need to know where the jobs are: --redis URL or HERO_REDIS".to_owned());
+    }
+    if scope == Scope::Server && !settings.listen.ip().is_loopback() && !settings.insecure {
+        return Err(format!(
+            "{}: others can reach {}, and whoever reaches it may run scripts; listen on 127.0.0.1, or accept that with --insecure",
+            said("listen"),
+            settings.listen
+        ));
+    }
+    if let Some(url) = &settings.redis {
+        let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+        if !matches!(scheme, "redis" | "rediss" | "unix" | "redis+unix") {
+            return Err(format!("{}: a Redis address begins with redis://, rediss:// or unix://", said("redis")));
+        }
+        if settings.redis_tls_ca.is_some() && scheme != "rediss" {
+            return Err(format!("{}: only rediss:// addresses use TLS", said("redis_tls_ca")));
+        }
+    }
+    if settings.redis_tls_cert.is_some() != settings.redis_tls_key.is_some() {
+        return Err("redis_tls_cert and redis_tls_key go together".to_owned());
+    }
+    if settings.redis_password.is_some() && settings.redis_password_file.is_some() {
+        return Err(format!("{} and {}: give one of them", said("redis_password"), said("redis_password_file")));
+    }
+    if settings.lease < std::time::Duration::from_millis(200) {
+        return Err(format!("{}: a lease below 200ms is lost at the next hiccup", said("lease")));
+    }
+    for (name, value) in [
+        ("script_source", settings.script_source),
+        ("script_memory", settings.script_memory),
+        ("script_log", settings.script_log),
+        ("script_result", settings.script_result),
+        ("queue_length", settings.queue_length),
+        ("max_connections", settings.max_connections.into()),
+        ("max_batch", settings.max_batch.into()),
+        ("max_request", settings.max_request),
+        ("max_response", settings.max_response),
+        ("calls_in_flight", settings.calls_in_flight.into()),
+    ] {
+        if value == 0 {
+            return Err(format!("{}: 0 would let nothing through", said(name)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! Where values come from: flags, environment, file. Each is one layer for figment.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use figment::value::{Dict, Map, Value};
+use figment::{Metadata, Profile, Provider, providers::Format as _};
+
+use super::table::{Default, Kind, SETTINGS, Scope, Setting};
+use super::{nearest, unknown};
+
+/// Variables that are no settings but ours.
+const OTHER_VARIABLES: [&str; 2] = ["HERO_SERVER", "HERO_TOKEN"];
+
+/// Values from one place, under their names in the TOML file.
+#[derive(Debug, Clone)]
+pub(super) struct Layer {
+    pub(super) place: String,
+    pub(super) values: Dict,
+}
+
+impl Provider for Layer {
+    fn metadata(&self) -> Metadata {
+        Metadata::named(self.place.clone())
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
+        Ok(Map::from([(Profile::Default, self.values.clone())]))
+    }
+}
+
+/// What the layers are called in errors and by `--print-config`.
+pub(super) const FLAG: &str = "flag";
+pub(super) const ENVIRONMENT: &str = "environment";
+pub(super) const DEFAULT: &str = "default";
+
+/// The settings given as flags; with `SERVER` those of `hero serve`, else those of `hero actor`.
+#[derive(Debug, Clone, Default)]
+pub struct Flags<const SERVER: bool>(Dict);
+
+impl<const SERVER: bool> Flags<SERVER> {
+    /// The command whose flags these are.
+    pub const SCOPE: Scope = if SERVER { Scope::Server } else { Scope::Both };
+
+    pub(super) fn layer(&self) -> Layer {
+        Layer { place: FLAG.to_owned(), values: self.0.clone() }
+    }
+}
+
+impl<const SERVER: bool> clap::Args for Flags<SERVER> {
+    fn augment_args(command: Command) -> Command {
+        SETTINGS.iter().filter(|setting| setting.is_for(Self::SCOPE)).filter_map(arg).fold(command, Command::arg)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<const SERVER: bool> clap::FromArgMatches for Flags<SERVER> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut flags = Self(Dict::new());
+        flags.update_from_arg_matches(matches)?;
+        Ok(flags)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for setting in SETTINGS.iter().filter(|setting| setting.is_for(Self::SCOPE) && setting.flag().is_some()) {
+            if let Some(given) = matches.get_many::<String>(setting.name) {
+                let given: Vec<&str> = given.map(String::as_str).collect();
+                self.0.insert(setting.name.to_owned(), Value::from(given.join(",")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn arg(setting: &Setting) -> Option<Arg> {
+    let default = match setting.default {
+        Default::Is(value) => format!(" [default: {value}]"),
+        Default::Computed(words) => format!(" [default: {words}]"),
+        Default::None => String::new(),
+    };
+    let arg = Arg::new(setting.name).long(setting.flag()?).help(format!("{}{default} [env: {}]", setting.doc, setting.env()));
+    Some(match setting.kind {
+        Kind::One(value) => arg.value_name(value).action(ArgAction::Set),
+        Kind::List(value) => arg.value_name(value).action(ArgAction::Append),
+        Kind::Pools => arg.value_name("TYPE[:GROUP]=N").action(ArgAction::Append),
+        Kind::Switch => arg.value_name("BOOL").action(ArgAction::Set).num_args(0..=1).require_equals(true).default_missing_value("true"),
+        Kind::Secret => return None,
+    })
+}
+
+/// The settings among environment variables. Empty ones count as not set.
+///
+/// A variable that looks like a misspelt setting is an error; other `HERO_` variables are somebody else's
+/// (an orchestrator sets `HERO_SERVICE_HOST` for a service called hero).
+pub(super) fn environment(env: &BTreeMap<String, String>) -> Result<Layer, String> {
+    let known: BTreeMap<String, &Setting> = SETTINGS.iter().map(|setting| (setting.env(), setting)).collect();
+    let mut values = Dict::new();
+    for (name, value) in env.iter().filter(|(name, value)| name.starts_with("HERO_") && !value.is_empty()) {
+        let names = known.keys().map(String::as_str).chain(OTHER_VARIABLES);
+        match known.get(name) {
+            Some(setting) => drop(values.insert(setting.name.to_owned(), Value::from(value.as_str()))),
+            None if OTHER_VARIABLES.contains(&name.as_str()) => {}
+            None => {
+                let resembled = nearest(&name["HERO_".len()..], names.map(|name| &name["HERO_".len()..]));
+                if let Some(resembled) = resembled {
+                    return Err(format!("the environment variable {name} is no setting; did you mean HERO_{resembled}?"));
+                }
+            }
+        }
+    }
+    Ok(Layer { place: ENVIRONMENT.to_owned(), values })
+}
+
+/// The settings in a TOML file. A key that is no setting is an error.
+pub(super) fn file(path: &Path) -> Result<Layer, String> {
+    let place = format!("file {}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| format!("the configuration {place} cannot be read: {error}"))?;
+    let values =
+        figment::providers::Toml::from_str::<Dict>(&text).map_err(|error| format!("the configuration {place} is not TOML: {error}"))?;
+    for name in values.keys() {
+        if name == "config" {
+            return Err(format!("{place}: config cannot be set in a configuration file"));
+        }
+        if Setting::named(name).is_none() {
+            return Err(format!("{place}: {}", unknown("the setting", name, SETTINGS.iter().map(|setting| setting.name))));
+        }
+    }
+    Ok(Layer { place, values })
+}

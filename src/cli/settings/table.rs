@@ -1,0 +1,225 @@
+/// One setting: its name in the TOML file, what it takes, its default and what it is for.
+///
+/// `--help`, `--print-config`, the check for unknown names and the README are made from this.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// The key in the TOML file.
+    pub name: &'static str,
+    /// How it is given.
+    pub kind: Kind,
+    /// The default in words, or exactly as one would write it.
+    pub default: Default,
+    /// Whether `hero actor` has it too.
+    pub scope: Scope,
+    /// What it is for.
+    pub doc: &'static str,
+}
+
+/// How a setting is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `--name VALUE`.
+    One(&'static str),
+    /// `--name` or `--name=false`.
+    Switch,
+    /// `--name A,B`, or several times.
+    List(&'static str),
+    /// In the environment or a file only: other users can read the arguments of a process.
+    Secret,
+    /// `--pool TYPE[:GROUP]=N`, or tables in a file.
+    Pools,
+}
+
+/// What a setting is when nobody gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Default {
+    /// This, exactly as one would write it.
+    Is(&'static str),
+    /// Found out at start; this says how.
+    Computed(&'static str),
+    /// Nothing.
+    None,
+}
+
+/// Which command has a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// `hero serve`.
+    Server,
+    /// `hero serve` and `hero actor`.
+    Both,
+}
+
+use self::Default::{Computed, Is};
+use Kind::{List, One, Pools, Secret, Switch};
+use Scope::{Both, Server};
+
+const fn setting(name: &'static str, kind: Kind, default: Default, scope: Scope, doc: &'static str) -> Setting {
+    Setting { name, kind, default, scope, doc }
+}
+
+/// Every setting, in the order in which people are shown them.
+pub static SETTINGS: &[Setting] = &[
+    setting("config", One("FILE"), Default::None, Both, "A TOML file with settings; its keys are the names in this table"),
+    setting("listen", One("ADDR"), Is("127.0.0.1:8700"), Server, "Where to listen; port 0 takes a free one"),
+    setting(
+        "data",
+        One("DIR"),
+        Computed("$XDG_DATA_HOME/hero, else ~/.local/share/hero"),
+        Both,
+        "Where the private Redis, logs and secrets are kept",
+    ),
+    setting("insecure", Switch, Is("false"), Server, "Listen on addresses that others can reach although anybody may then run scripts"),
+    setting(
+        "allowed_origins",
+        List("ORIGIN"),
+        Default::None,
+        Server,
+        "Web origins besides loopback whose pages may call (https://example.org)",
+    ),
+    setting(
+        "allowed_hosts",
+        List("HOST"),
+        Default::None,
+        Server,
+        "Host names besides loopback and the address itself by which this server may be called",
+    ),
+    setting(
+        "pools",
+        Pools,
+        Computed("osis=<one per core>,sal=2"),
+        Both,
+        "Actors to host: how many of which type and group; `none` hosts none",
+    ),
+    setting("script_types", List("TYPE"), Default::None, Server, "Script types to accept although no actor here runs them"),
+    setting(
+        "redis",
+        One("URL"),
+        Default::None,
+        Both,
+        "Your Redis (redis://, rediss:// or unix://); without it a private redis-server is started",
+    ),
+    setting("redis_user", One("NAME"), Default::None, Both, "The ACL user at your Redis"),
+    setting("redis_password", Secret, Default::None, Both, "The password at your Redis"),
+    setting("redis_password_file", One("FILE"), Default::None, Both, "A file whose first line is that password"),
+    setting(
+        "redis_tls_ca",
+        One("FILE"),
+        Default::None,
+        Both,
+        "The certificate authority (PEM) of a rediss:// server; the public ones by default",
+    ),
+    setting("redis_tls_cert", One("FILE"), Default::None, Both, "The client certificate (PEM) for it"),
+    setting("redis_tls_key", One("FILE"), Default::None, Both, "The key (PEM) of the client certificate"),
+    setting(
+        "redis_max_memory",
+        One("SIZE"),
+        Computed("half of the memory"),
+        Server,
+        "How much the private Redis may hold; at 90% new jobs are refused",
+    ),
+    setting(
+        "durability",
+        One("HOW"),
+        Is("everysec"),
+        Server,
+        "When the private Redis syncs to disk: `everysec` (a power cut may lose two seconds) or `always`",
+    ),
+    setting("lease", One("TIME"), Is("30s"), Both, "How long a silent actor keeps its job; then another takes it"),
+    setting("grace", One("TIME"), Is("10s"), Both, "How long running scripts may go on at shutdown before they are handed back"),
+    setting("queue_length", One("N"), Is("100000"), Server, "How many jobs a queue holds; then new ones are refused"),
+    setting("retention_finished", One("TIME"), Is("24h"), Both, "How long a finished job is kept"),
+    setting("retention_waited", One("TIME"), Is("1h"), Both, "How long a finished job of run_and_wait is kept"),
+    setting("retention_error", One("TIME"), Is("7d"), Both, "How long a job that ended badly is kept"),
+    setting("retention_created", One("TIME"), Is("24h"), Both, "When a job that nobody starts is stopped"),
+    setting("script_source", One("SIZE"), Is("64KB"), Both, "The longest script"),
+    setting("script_memory", One("SIZE"), Is("64MB"), Both, "The most memory a script may hold at once"),
+    setting("script_operations", One("N"), Is("0"), Both, "The most operations a script may take; 0 leaves it to the timeout"),
+    setting("script_log", One("SIZE"), Is("1MB"), Both, "The most a script may log"),
+    setting("script_result", One("SIZE"), Is("1MB"), Both, "The largest result"),
+    setting("recycle_jobs", One("N"), Is("10000"), Both, "Replace an engine process after this many jobs; 0 never"),
+    setting("recycle_age", One("TIME"), Is("1h"), Both, "Replace an engine process after this time; 0 never"),
+    setting("recycle_memory", One("SIZE"), Is("192MB"), Both, "Replace an engine process that holds this much between jobs; 0 never"),
+    setting("log_dir", One("DIR"), Computed("DATA/logs"), Both, "Where the log files of jobs are"),
+    setting(
+        "mask",
+        List("PATTERN"),
+        Default::None,
+        Both,
+        "Texts to replace with *** in job logs, besides the values of env_vars (* matches anything but white space)",
+    ),
+    setting("log_format", One("FORMAT"), Is("pretty"), Both, "The log of hero itself, on stderr: `pretty` or `json`"),
+    setting(
+        "log_level",
+        One("LEVEL"),
+        Is("info"),
+        Both,
+        "What it says: error, warn, info, debug, trace, or directives such as hero=debug,warn",
+    ),
+    setting("max_connections", One("N"), Is("1000"), Server, "Connections at once"),
+    setting("max_subscriptions", One("N"), Is("100"), Server, "Subscriptions of one connection"),
+    setting("max_batch", One("N"), Is("100"), Server, "Calls in one batch"),
+    setting("max_request", One("SIZE"), Is("2MB"), Server, "The largest request"),
+    setting("max_response", One("SIZE"), Is("16MB"), Server, "The largest response"),
+    setting(
+        "calls_per_second",
+        One("N"),
+        Computed("0 on loopback without login, else 1000"),
+        Server,
+        "Calls per second of one address; 0 does not limit them",
+    ),
+    setting("calls_in_flight", One("N"), Is("1024"), Server, "Calls at once of one connection"),
+];
+
+impl Setting {
+    /// The setting called `name` in the TOML file.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        SETTINGS.iter().find(|setting| setting.name == name)
+    }
+
+    /// The command line flag, without its dashes.
+    pub fn flag(&self) -> Option<String> {
+        match self.kind {
+            Kind::Secret => None,
+            Kind::Pools => Some("pool".to_owned()),
+            Kind::One(_) | Kind::Switch | Kind::List(_) => Some(self.name.replace('_', "-")),
+        }
+    }
+
+    /// The environment variable.
+    pub fn env(&self) -> String {
+        match self.kind {
+            Kind::Pools => "HERO_POOL".to_owned(),
+            _ => format!("HERO_{}", self.name.to_uppercase()),
+        }
+    }
+
+    /// Whether the command with settings of `scope` has it.
+    pub fn is_for(&self, scope: Scope) -> bool {
+        scope == Scope::Server || self.scope == Scope::Both
+    }
+}
+
+/// The table as the README shows it.
+pub fn markdown() -> String {
+    use std::fmt::Write as _;
+
+    let mut text = String::from("| setting | flag | environment | default | |\n| --- | --- | --- | --- | --- |\n");
+    for setting in SETTINGS {
+        let flag = match (setting.flag(), setting.kind) {
+            (Some(flag), Kind::Switch) => format!("`--{flag}`"),
+            (Some(flag), Kind::One(value) | Kind::List(value)) => format!("`--{flag} {value}`"),
+            (Some(flag), _) => format!("`--{flag} TYPE[:GROUP]=N`"),
+            (None, _) => "–".to_owned(),
+        };
+        let default = match setting.default {
+            Is(value) => format!("`{value}`"),
+            Computed(words) => words.replace('<', "&lt;"),
+            Default::None => "–".to_owned(),
+        };
+        let also = if setting.scope == Both { "" } else { " *(server only)*" };
+        writeln!(text, "| `{}` | {flag} | `{}` | {default} | {}{also} |", setting.name, setting.env(), setting.doc)
+            .expect("writing to a String cannot fail");
+    }
+    text
+}

@@ -1,0 +1,210 @@
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+use clap::Args;
+use serde_json::{Map, Value};
+
+use super::exit::Usage;
+use super::settings::parse_time;
+use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp};
+
+/// No script of more bytes is sent anywhere; the server's own limit is lower.
+const MAX_SCRIPT: u64 = 16 << 20;
+
+/// Everything a job can be given besides its script.
+#[derive(Debug, Clone, Args)]
+pub(super) struct SpecArgs {
+    /// Which kind of actor runs it
+    #[arg(long = "type", value_name = "TYPE", default_value = "osis")]
+    script_type: ScriptType,
+    /// One entry of the script's `args`; JSON if it reads as such, else text
+    #[arg(long = "arg", value_name = "KEY=VALUE", value_parser = pair)]
+    arg: Vec<(String, String)>,
+    /// The script's `args` as a whole
+    #[arg(long, value_name = "JSON", value_parser = json)]
+    args: Option<Value>,
+    /// The context it belongs to
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) context: u32,
+    /// Who it runs for
+    #[arg(long, value_name = "NAME")]
+    caller: Option<String>,
+    /// Only actors of this group run it
+    #[arg(long, value_name = "GROUP")]
+    group: Option<Name>,
+    /// Only the actor with this number runs it
+    #[arg(long, value_name = "N")]
+    instance: Option<u32>,
+    /// 0 urgent, 1 normal, 2 low
+    #[arg(long, value_name = "N", value_parser = priority)]
+    priority: Option<Priority>,
+    /// The longest one attempt may take (90, 30s, 5m) [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    timeout: Option<Seconds>,
+    /// Extra attempts after an error or a timeout
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    retries: u32,
+    /// How long to wait before the second attempt; doubles each time [default: 1s]
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    retry_backoff: Option<Seconds>,
+    /// It may run beside other jobs of its actor
+    #[arg(long)]
+    concurrent: bool,
+    /// One entry of the script's `env`; the value is masked in logs
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = pair)]
+    env_vars: Vec<(String, String)>,
+    /// A job that must finish first
+    #[arg(long = "after", value_name = "JOB_ID")]
+    prerequisites: Vec<JobId>,
+    /// The job whose child it is
+    #[arg(long = "parent", value_name = "JOB_ID")]
+    parent_id: Option<JobId>,
+    /// The job that must end first, with all its descendants
+    #[arg(long = "predecessor", value_name = "JOB_ID")]
+    predecessor_id: Option<JobId>,
+    /// Not before this time (RFC 3339, or such as 30s from now)
+    #[arg(long, value_name = "TIME", value_parser = future)]
+    run_at: Option<Timestamp>,
+    /// Where to write its log file, below the server's log directory
+    #[arg(long, value_name = "PATH")]
+    log_path: Option<String>,
+    /// The same key with the same parameters gives the same job, for 24 hours
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    /// How long to keep the job after its end
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    retention: Option<Seconds>,
+    /// A name for people
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// A label to find it by
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = pair)]
+    labels: Vec<(String, String)>,
+    /// The worker of the dispatcher protocol
+    #[arg(long, value_name = "NAME")]
+    worker_id: Option<Name>,
+    /// A job that waits for this one
+    #[arg(long = "dependent", value_name = "JOB_ID")]
+    dependents: Vec<JobId>,
+    /// An identifier of your own, kept as it is
+    #[arg(long, value_name = "ID")]
+    client_rpc_id: Option<String>,
+    /// The id the job shall have
+    #[arg(long = "id", value_name = "JOB_ID")]
+    job_id: Option<JobId>,
+}
+
+impl SpecArgs {
+    /// The job these arguments and this script make.
+    pub(super) fn spec(&self, script: String) -> anyhow::Result<JobSpec> {
+        let this = self.clone();
+        Ok(JobSpec {
+            script,
+            script_type: this.script_type,
+            args: arguments(this.args, this.arg)?,
+            context_id: ContextId(this.context),
+            caller_id: this.caller,
+            group: this.group,
+            instance: this.instance,
+            priority: this.priority.unwrap_or_default(),
+            timeout: this.timeout,
+            retries: this.retries,
+            retry_backoff: this.retry_backoff,
+            concurrent: this.concurrent,
+            env_vars: this.env_vars.into_iter().collect(),
+            prerequisites: this.prerequisites,
+            parent_id: this.parent_id,
+            predecessor_id: this.predecessor_id,
+            run_at: this.run_at,
+            log_path: this.log_path,
+            idempotency_key: this.idempotency_key,
+            retention: this.retention,
+            name: this.name,
+            labels: this.labels.into_iter().collect::<BTreeMap<_, _>>(),
+            worker_id: this.worker_id,
+            dependents: this.dependents,
+            client_rpc_id: this.client_rpc_id,
+            job_id: this.job_id,
+        })
+    }
+}
+
+/// Puts `--args` and all `--arg` together.
+fn arguments(whole: Option<Value>, entries: Vec<(String, String)>) -> anyhow::Result<Option<Value>> {
+    if entries.is_empty() {
+        return Ok(whole);
+    }
+    let mut map = match whole {
+        None => Map::new(),
+        Some(Value::Object(map)) => map,
+        Some(_) => return Err(Usage("--arg adds to an object, but --args is something else; use one of them".to_owned()).into()),
+    };
+    map.extend(entries.into_iter().map(|(name, text)| (name, serde_json::from_str(&text).unwrap_or(Value::String(text)))));
+    Ok(Some(map.into()))
+}
+
+/// Reads a script from a file, or from stdin for `-`.
+pub(super) fn read_script(path: &Path) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        std::io::stdin().lock().take(MAX_SCRIPT + 1).read_to_end(&mut bytes).context("the script cannot be read from stdin")?;
+    } else {
+        let file = std::fs::File::open(path).with_context(|| format!("the script {} cannot be opened", path.display()))?;
+        file.take(MAX_SCRIPT + 1).read_to_end(&mut bytes).with_context(|| format!("the script {} cannot be read", path.display()))?;
+    }
+    anyhow::ensure!(bytes.len() as u64 <= MAX_SCRIPT, "the script {} has more than {} MB", path.display(), MAX_SCRIPT >> 20);
+    let text = String::from_utf8(bytes)
+        .map_err(|error| anyhow::anyhow!("the script {} is not UTF-8 text: {}", path.display(), error.utf8_error()))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    // A file that the shell can run; the line stays, so that errors name the right one.
+    Ok(text.strip_prefix("#!").map_or_else(|| text.to_owned(), |rest| format!("//{rest}")))
+}
+
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("a name, = and a value are expected".to_owned()),
+    }
+}
+
+pub(super) fn seconds(text: &str) -> Result<Seconds, String> {
+    parse_time(text).map(Seconds::from)
+}
+
+fn json(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))
+}
+
+fn priority(text: &str) -> Result<Priority, String> {
+    text.parse()
+        .map_err(|_| ())
+        .and_then(|number: u8| Priority::try_from(number).map_err(|_| ()))
+        .map_err(|()| "a priority is 0 (urgent), 1 (normal) or 2 (low)".to_owned())
+}
+
+fn future(text: &str) -> Result<Timestamp, String> {
+    moment(text, Timestamp::plus)
+}
+
+/// A point in time: RFC 3339, or a length of time from now in the direction of `from_now`.
+pub(super) fn moment(text: &str, from_now: fn(Timestamp, std::time::Duration) -> Timestamp) -> Result<Timestamp, String> {
+    text.parse().or_else(|error| {
+        parse_time(text).map(|length| from_now(Timestamp::local(), length)).map_err(|_| format!("{error}, or such as 30s, 5m, 24h"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_argument_is_json_if_it_reads_as_such() {
+        let given = [("n", "3"), ("list", "[1]"), ("name", "Ada"), ("zip", "\"0123\"")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+        let args = arguments(Some(json!({ "n": 1, "m": 2 })), given.into()).unwrap().unwrap();
+        assert_eq!(args, json!({ "n": 3, "m": 2, "list": [1], "name": "Ada", "zip": "0123" }));
+        assert!(arguments(Some(json!([1])), vec![("a".to_owned(), "b".to_owned())]).is_err());
+    }
+}

@@ -1,0 +1,107 @@
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+
+use super::progress::Progress;
+use crate::client::{Client, Error, Follow};
+use crate::model::{ContextId, JobId, JobResult, LogLine};
+
+/// Lines are asked for in pages of this many.
+pub(super) const PAGE: usize = 1000;
+/// The last lines of an ended job arrive within this time, or not at all.
+const DRAIN: Duration = Duration::from_secs(5);
+const DRAIN_POLL: Duration = Duration::from_millis(50);
+
+/// A job that is waited for, with its log if that was subscribed to.
+pub(super) struct Watch<'a> {
+    pub(super) client: &'a Client,
+    pub(super) context: ContextId,
+    pub(super) job_id: &'a JobId,
+    /// Its log, subscribed to before the job started, so that no line is missed.
+    pub(super) logs: Option<Follow<LogLine>>,
+    /// The longest wait; `None` waits to the end.
+    pub(super) limit: Option<Duration>,
+    /// Whether Ctrl-C stops the job; else it stops the waiting.
+    pub(super) interrupt_stops: bool,
+    /// Whether to show nothing while waiting.
+    pub(super) quiet: bool,
+}
+
+impl Watch<'_> {
+    /// Waits for the end of the job and gives every line of its log to `line`, the last one before this returns.
+    pub(super) async fn finish(mut self, mut line: impl FnMut(&LogLine) -> anyhow::Result<()>) -> anyhow::Result<Result<JobResult, Error>> {
+        let (client, context, job_id) = (self.client, self.context, self.job_id);
+        let mut progress = Progress::new(self.quiet);
+        let mut ticks = interval(Progress::EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let wait = client.wait_to_the_end(context, job_id, self.limit);
+        tokio::pin!(wait);
+        let mut interrupts = signal(SignalKind::interrupt())?;
+        let mut following = self.logs.is_some();
+        let result = loop {
+            tokio::select! {
+                biased;
+                item = next(&mut self.logs), if following => match item {
+                    Ok(Some(item)) => {
+                        progress.clear();
+                        line(&item)?;
+                    }
+                    Ok(None) | Err(Error::Rpc(_)) => following = false, // The rest is read at the end.
+                    Err(error) => break Err(error),
+                },
+                result = &mut wait => break result,
+                _ = interrupts.recv() => {
+                    if !self.interrupt_stops {
+                        anyhow::bail!("interrupted; job {job_id} goes on");
+                    }
+                    self.interrupt_stops = false; // The second Ctrl-C leaves at once.
+                    if let Err(error) = client.stop_job(context, job_id).await
+                        && error.rpc().is_none()
+                    {
+                        break Err(error);
+                    }
+                },
+                _ = ticks.tick(), if progress.is_on() => progress.show(&format!("waiting for job {job_id}")),
+            }
+        };
+        drop(progress);
+        let over = !matches!(&result, Err(error) if error.rpc().is_none() || error.has_code(crate::client::code::WAIT_RAN_OUT));
+        if let Some(logs) = self.logs.as_ref().filter(|_| over) {
+            drain(client, context, job_id, logs.cursor().map(str::to_owned), &mut line).await?;
+        }
+        Ok(result)
+    }
+}
+
+async fn next(logs: &mut Option<Follow<LogLine>>) -> Result<Option<LogLine>, Error> {
+    match logs {
+        Some(logs) => logs.next().await,
+        None => Ok(None),
+    }
+}
+
+/// Reads the log of an ended job from `cursor` to its end.
+async fn drain(
+    client: &Client,
+    context: ContextId,
+    job_id: &JobId,
+    mut cursor: Option<String>,
+    line: &mut impl FnMut(&LogLine) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let deadline = Instant::now() + DRAIN;
+    loop {
+        let page = client.get_logs(context, job_id, cursor.as_deref(), PAGE).await?;
+        for item in &page.lines {
+            line(item)?;
+        }
+        let moved = page.lines.last().map(|item| item.cursor.clone()).or(page.next_cursor);
+        if page.lines.len() < PAGE && (page.ended || Instant::now() > deadline) {
+            return Ok(());
+        }
+        if page.lines.is_empty() {
+            sleep(DRAIN_POLL).await;
+        }
+        cursor = moved.or(cursor);
+    }
+}

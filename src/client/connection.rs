@@ -1,0 +1,144 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, header};
+use jsonrpsee::client_transport::ws::WsHandshakeError;
+use jsonrpsee::core::JsonRawValue;
+use jsonrpsee::core::client::{ClientT, Error as WireError, Subscription, SubscriptionClientT};
+use jsonrpsee::core::traits::ToRpcParams;
+use jsonrpsee::ws_client::{PingConfig, WsClient, WsClientBuilder};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::error::{Error, RpcError};
+
+/// The answer to any call that does not wait for a job comes within this time.
+const ANSWER: Duration = Duration::from_secs(30);
+/// No call may take longer, whatever it asks for: an hour of waiting and some slack.
+const LONGEST: Duration = Duration::from_secs(3700);
+const CONNECT: Duration = Duration::from_secs(10);
+/// More than a server sends by default, so that its limit is the one that counts.
+const MAX_MESSAGE: u32 = 64 << 20;
+/// Calls in flight on one connection.
+const MAX_CALLS: usize = 4096;
+/// Items of one subscription that wait for their reader; beyond that [`super::Follow`] resumes by cursor.
+const SUBSCRIPTION_BUFFER: usize = 8192;
+
+/// One connection to a server.
+#[derive(Clone)]
+pub struct Client {
+    wire: Arc<WsClient>,
+}
+
+/// Parameters as they go onto the wire.
+struct Params(Box<JsonRawValue>);
+
+impl ToRpcParams for Params {
+    fn to_rpc_params(self) -> Result<Option<Box<JsonRawValue>>, serde_json::Error> {
+        Ok(Some(self.0))
+    }
+}
+
+impl Client {
+    /// Connects to `url` (`ws://host:port`), with a bearer token if there is one.
+    ///
+    /// Dropping the last clone closes the connection and ends its subscriptions.
+    pub async fn connect(url: &str, token: Option<&str>) -> Result<Self, Error> {
+        let bad = |reason: &str| Error::Address { url: url.to_owned(), reason: reason.to_owned() };
+        match url.split_once("://") {
+            Some(("ws", rest)) if !rest.is_empty() => {}
+            Some(("wss", _)) => return Err(bad("this program was built without TLS; connect to a ws:// address or through a local proxy")),
+            Some((scheme, _)) => return Err(bad(&format!("{scheme}:// is not a WebSocket address"))),
+            None => return Err(bad("the scheme is missing")),
+        }
+        let mut headers = HeaderMap::new();
+        if let Some(token) = token {
+            let mut value =
+                HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| bad("the token contains characters that no token has"))?;
+            value.set_sensitive(true);
+            headers.insert(header::AUTHORIZATION, value);
+        }
+        let wire = WsClientBuilder::new()
+            .max_request_size(MAX_MESSAGE)
+            .max_response_size(MAX_MESSAGE)
+            .request_timeout(LONGEST)
+            .connection_timeout(CONNECT)
+            .max_concurrent_requests(MAX_CALLS)
+            .max_buffer_capacity_per_subscription(SUBSCRIPTION_BUFFER)
+            .enable_ws_ping(PingConfig::new())
+            .set_headers(headers)
+            .build(url)
+            .await
+            .map_err(|error| not_connected(url, error))?;
+        Ok(Self { wire: Arc::new(wire) })
+    }
+
+    /// Calls `method`; `params` is serialised to an object (or an array) of parameters.
+    ///
+    /// Dropping the future forgets the answer; the call may still be executed.
+    pub async fn call<R: DeserializeOwned>(&self, method: &str, params: impl Serialize) -> Result<R, Error> {
+        self.call_within(ANSWER, method, params).await
+    }
+
+    /// As [`Client::call`], for a call that the server itself answers only after a while.
+    pub async fn call_within<R: DeserializeOwned>(&self, limit: Duration, method: &str, params: impl Serialize) -> Result<R, Error> {
+        let params = raw(method, params)?;
+        match tokio::time::timeout(limit.min(LONGEST), self.wire.request(method, params)).await {
+            Ok(answer) => answer.map_err(|error| self.failed(method, limit, error)),
+            Err(_) => Err(Error::Timeout { method: method.to_owned(), after: limit }),
+        }
+    }
+
+    /// The time to wait for a call that lets the server wait for `wait`.
+    pub(super) fn waiting(wait: Duration) -> Duration {
+        wait.saturating_add(ANSWER)
+    }
+
+    /// Opens the subscription `subscribe_{topic}`. [`super::Follow`] is the reader that survives gaps.
+    pub(super) async fn subscribe<T: DeserializeOwned>(&self, topic: &str, params: impl Serialize) -> Result<Subscription<T>, Error> {
+        let (open, close) = (format!("subscribe_{topic}"), format!("unsubscribe_{topic}"));
+        let params = raw(&open, params)?;
+        match tokio::time::timeout(ANSWER, self.wire.subscribe(&open, params, &close)).await {
+            Ok(answer) => answer.map_err(|error| self.failed(&open, ANSWER, error)),
+            Err(_) => Err(Error::Timeout { method: open, after: ANSWER }),
+        }
+    }
+
+    /// Whether the connection still stands, as far as this side knows.
+    pub fn is_connected(&self) -> bool {
+        self.wire.is_connected()
+    }
+
+    fn failed(&self, method: &str, limit: Duration, error: WireError) -> Error {
+        match error {
+            WireError::Call(object) => RpcError {
+                code: object.code(),
+                message: object.message().to_owned(),
+                data: object.data().and_then(|data| serde_json::from_str(data.get()).ok()),
+            }
+            .into(),
+            WireError::ParseError(source) => Error::Shape { method: method.to_owned(), source },
+            WireError::RequestTimeout => Error::Timeout { method: method.to_owned(), after: limit },
+            WireError::RestartNeeded(cause) => Error::Closed(cause.to_string()),
+            other => Error::Closed(other.to_string()),
+        }
+    }
+}
+
+fn raw(method: &str, params: impl Serialize) -> Result<Params, Error> {
+    let text = serde_json::to_string(&params).and_then(JsonRawValue::from_string);
+    text.map(Params).map_err(|source| Error::Shape { method: method.to_owned(), source })
+}
+
+fn not_connected(url: &str, error: WireError) -> Error {
+    let url = url.to_owned();
+    let WireError::Transport(cause) = error else {
+        return Error::Unreachable { url, reason: error.to_string() };
+    };
+    match cause.downcast_ref::<WsHandshakeError>() {
+        Some(WsHandshakeError::Rejected { status_code }) => Error::Refused { url, status: *status_code },
+        Some(WsHandshakeError::Url(reason)) => Error::Address { url, reason: reason.to_string() },
+        Some(WsHandshakeError::Io(error)) => Error::Unreachable { url, reason: error.to_string() },
+        _ => Error::Unreachable { url, reason: cause.to_string() },
+    }
+}

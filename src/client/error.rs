@@ -1,0 +1,121 @@
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::model::{JobError, JobId, Status};
+
+/// The error codes of the wire that a client tells apart.
+pub mod code {
+    /// The parameters cannot be meant.
+    pub const BAD_PARAMS: i32 = -32602;
+    /// The job does not exist.
+    pub const JOB_NOT_FOUND: i32 = 1001;
+    /// The caller may not do this.
+    pub const DENIED: i32 = 1004;
+    /// The caller has to log in first.
+    pub const NOT_AUTHENTICATED: i32 = 1005;
+    /// The job ended badly.
+    pub const JOB_FAILED: i32 = 1101;
+    /// The wait ran out, the job goes on.
+    pub const WAIT_RAN_OUT: i32 = 1102;
+    /// The job was stopped.
+    pub const JOB_STOPPED: i32 = 1103;
+}
+
+/// Why a call has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The address cannot be used.
+    #[error("{url:?} is not an address of a server: {reason} (such as ws://127.0.0.1:8700)")]
+    Address {
+        /// The address as given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Nobody answers there.
+    #[error("no server answers at {url}: {reason}")]
+    Unreachable {
+        /// The address that was tried.
+        url: String,
+        /// What the attempt came to.
+        reason: String,
+    },
+    /// The server does not let us in.
+    #[error("the server at {url} refused the connection with HTTP status {status}")]
+    Refused {
+        /// The address that was tried.
+        url: String,
+        /// The HTTP status of the refusal.
+        status: u16,
+    },
+    /// The server answered with an error.
+    #[error(transparent)]
+    Rpc(#[from] RpcError),
+    /// The connection ended before the answer came. Whether the call was executed is unknown.
+    #[error("the connection to the server was lost: {0}")]
+    Closed(String),
+    /// The answer did not come in time. Whether the call was executed is unknown.
+    #[error("{method} was not answered within {} s", after.as_secs())]
+    Timeout {
+        /// The method called.
+        method: String,
+        /// How long the answer was waited for.
+        after: std::time::Duration,
+    },
+    /// The answer is not what the method promises: the server has another version.
+    #[error("{method}: the answer is not understood: {source}")]
+    Shape {
+        /// The method called.
+        method: String,
+        /// What does not fit.
+        source: serde_json::Error,
+    },
+}
+
+impl Error {
+    /// The error object of the server, if it sent one.
+    pub fn rpc(&self) -> Option<&RpcError> {
+        match self {
+            Self::Rpc(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Whether the server answered with this code.
+    pub fn has_code(&self, code: i32) -> bool {
+        self.rpc().is_some_and(|error| error.code == code)
+    }
+}
+
+/// A JSON-RPC error object.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct RpcError {
+    /// One of [`code`], or JSON-RPC's own.
+    pub code: i32,
+    /// What happened and what to do, for people.
+    pub message: String,
+    /// What happened, for programs.
+    pub data: Option<Value>,
+}
+
+impl RpcError {
+    /// How the job failed, when this says that it did (codes 1101 and 1103).
+    pub fn job_failure(&self) -> Option<JobFailure> {
+        JobFailure::deserialize(self.data.as_ref()?).ok()
+    }
+}
+
+/// The `data` of an error that says how a job ended.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct JobFailure {
+    /// The job.
+    pub job_id: JobId,
+    /// The status it has.
+    pub status: Status,
+    /// How and where it went wrong.
+    pub error: JobError,
+    /// The attempt that failed.
+    #[serde(default)]
+    pub attempt: u32,
+}

@@ -1,0 +1,144 @@
+use jsonrpsee::core::client::{Subscription, SubscriptionCloseReason};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::connection::Client;
+use super::error::Error;
+use crate::dispatch::JobFilter;
+use crate::model::{ContextId, JobEvent, JobId, LogLine};
+
+/// An item that says where to go on after it.
+pub trait Followable: DeserializeOwned {
+    /// The topic it comes from: `subscribe_{TOPIC}`.
+    const TOPIC: &'static str;
+
+    /// Where to go on after this item.
+    fn cursor(&self) -> &str;
+}
+
+impl Followable for LogLine {
+    const TOPIC: &'static str = "logs";
+
+    fn cursor(&self) -> &str {
+        &self.cursor
+    }
+}
+
+/// A change of a job, from `subscribe_job`.
+impl Followable for JobEvent {
+    const TOPIC: &'static str = "job";
+
+    fn cursor(&self) -> &str {
+        &self.cursor
+    }
+}
+
+/// What a subscription sends.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Notice<T> {
+    Item(T),
+    /// Items were lost, and `cursor` is where the server can go on.
+    Lagged {
+        #[serde(rename = "lagged")]
+        _lagged: bool,
+        cursor: String,
+    },
+    /// Nothing will follow.
+    Ended {
+        #[serde(rename = "ended")]
+        _ended: bool,
+    },
+}
+
+#[derive(Clone, Serialize)]
+struct Params {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job_id: Option<JobId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filter: Option<JobFilter>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
+    context_id: ContextId,
+}
+
+/// A subscription that goes on by itself after a gap, so that its reader misses nothing.
+pub struct Follow<T> {
+    client: Client,
+    topic: &'static str,
+    params: Params,
+    items: Subscription<Notice<T>>,
+    /// Items were missed: open the subscription again before reading on.
+    gap: bool,
+    /// It was opened again, and no item has come since.
+    resumed: bool,
+}
+
+impl<T: Followable> Follow<T> {
+    async fn open(client: &Client, topic: &'static str, params: Params) -> Result<Self, Error> {
+        let items = client.subscribe(topic, &params).await?;
+        Ok(Self { client: client.clone(), topic, params, items, gap: false, resumed: false })
+    }
+
+    /// The next item. `None` when the server says that there will be none any more.
+    ///
+    /// A server may also just fall silent after the last item: whoever follows a job looks for its end elsewhere too.
+    /// Dropping the future loses no item.
+    pub async fn next(&mut self) -> Result<Option<T>, Error> {
+        loop {
+            if self.gap {
+                self.items = self.client.subscribe(self.topic, &self.params).await?;
+                (self.gap, self.resumed) = (false, true);
+            }
+            match self.items.next().await {
+                Some(Ok(Notice::Item(item))) => {
+                    self.resumed = false;
+                    self.params.cursor = Some(item.cursor().to_owned());
+                    return Ok(Some(item));
+                }
+                Some(Ok(Notice::Lagged { cursor, .. })) => self.lagged(cursor),
+                Some(Ok(Notice::Ended { .. })) => return Ok(None),
+                Some(Err(source)) => return Err(Error::Shape { method: format!("subscribe_{}", self.topic), source }),
+                None if matches!(self.items.close_reason(), Some(SubscriptionCloseReason::Lagged)) => self.gap = true,
+                None if self.client.is_connected() => return Ok(None),
+                None => return Err(Error::Closed("the subscription ended with it".to_owned())),
+            }
+        }
+    }
+
+    /// What was lost is usually still there after the last item. If not, the server says where it can go on; and where
+    /// that was tried already, the rest is lost for good and this subscription goes on after it.
+    fn lagged(&mut self, cursor: String) {
+        if self.params.cursor.is_some() && !self.resumed {
+            self.gap = true;
+        } else if self.params.cursor.as_ref() != Some(&cursor) {
+            self.params.cursor = Some(cursor);
+            self.gap = true;
+        }
+    }
+
+    /// Where the last item that was read ends.
+    pub fn cursor(&self) -> Option<&str> {
+        self.params.cursor.as_deref()
+    }
+}
+
+impl Client {
+    /// Follows what a job logs, from its first line or from `cursor` on.
+    pub async fn follow_logs(&self, context_id: ContextId, job_id: &JobId, cursor: Option<&str>) -> Result<Follow<LogLine>, Error> {
+        let params = Params { job_id: Some(job_id.clone()), filter: None, cursor: cursor.map(str::to_owned), context_id };
+        Follow::open(self, LogLine::TOPIC, params).await
+    }
+
+    /// Follows the changes of a job; the first item is its present state.
+    pub async fn follow_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Follow<JobEvent>, Error> {
+        let params = Params { job_id: Some(job_id.clone()), filter: None, cursor: None, context_id };
+        Follow::open(self, JobEvent::TOPIC, params).await
+    }
+
+    /// Follows the changes of all jobs that `filter` lets through, from now or from `cursor` on.
+    pub async fn follow_events(&self, context_id: ContextId, filter: JobFilter, cursor: Option<&str>) -> Result<Follow<JobEvent>, Error> {
+        let params = Params { job_id: None, filter: Some(filter), cursor: cursor.map(str::to_owned), context_id };
+        Follow::open(self, "events", params).await
+    }
+}

@@ -1,0 +1,147 @@
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::connection::Client;
+use super::error::{Error, code};
+use crate::dispatch::{JobFilter, JobPage, LogPage};
+use crate::model::{Actor, ContextId, Job, JobId, JobResult, JobSpec, QueueInfo, Status};
+
+/// The longest wait that one call may ask for.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+
+/// Between two waits for the same job.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The parameters of every method that names a job.
+#[derive(Serialize)]
+struct Named<'a> {
+    job_id: &'a JobId,
+    context_id: ContextId,
+}
+
+#[derive(Serialize)]
+struct Waited<'a> {
+    job_id: &'a JobId,
+    wait_timeout: f64,
+    context_id: ContextId,
+}
+
+#[derive(Serialize)]
+struct Run<'a> {
+    #[serde(flatten)]
+    spec: &'a JobSpec,
+    wait_timeout: f64,
+}
+
+#[derive(Serialize)]
+struct Logs<'a> {
+    job_id: &'a JobId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<&'a str>,
+    limit: usize,
+    context_id: ContextId,
+}
+
+#[derive(Serialize)]
+struct List<'a> {
+    filter: &'a JobFilter,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<&'a str>,
+    limit: usize,
+    context_id: ContextId,
+}
+
+/// The methods, with the types they take and give. What each does is in `openrpc.json`.
+impl Client {
+    /// Stores a job and gives its id.
+    pub async fn create_job(&self, spec: &JobSpec) -> Result<JobId, Error> {
+        self.call("create_job", spec).await
+    }
+
+    /// Puts a created job into its queue.
+    pub async fn start_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Status, Error> {
+        self.call("start_job", Named { job_id, context_id }).await
+    }
+
+    /// Creates and starts a job and waits for its end, at most `wait`.
+    pub async fn run_and_wait(&self, spec: &JobSpec, wait: Duration) -> Result<JobResult, Error> {
+        let wait = wait.min(LONGEST_WAIT);
+        self.call_within(Self::waiting(wait), "run_and_wait", Run { spec, wait_timeout: wait.as_secs_f64() }).await
+    }
+
+    /// Waits for the end of a job, at most `wait` and at most an hour.
+    pub async fn wait_job(&self, context_id: ContextId, job_id: &JobId, wait: Duration) -> Result<JobResult, Error> {
+        let wait = wait.min(LONGEST_WAIT);
+        self.call_within(Self::waiting(wait), "wait_job", Waited { job_id, wait_timeout: wait.as_secs_f64(), context_id }).await
+    }
+
+    /// Waits for the end of a job as long as it takes, or at most `limit`.
+    pub async fn wait_to_the_end(&self, context_id: ContextId, job_id: &JobId, limit: Option<Duration>) -> Result<JobResult, Error> {
+        let begun = tokio::time::Instant::now();
+        loop {
+            let left = limit.map_or(LONGEST_WAIT, |limit| limit.saturating_sub(begun.elapsed()));
+            match self.wait_job(context_id, job_id, left).await {
+                // A server that is leaving may answer before the time.
+                Err(error) if error.has_code(code::WAIT_RAN_OUT) && left >= LONGEST_WAIT => tokio::time::sleep(PAUSE).await,
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Stops a job that has not ended.
+    pub async fn stop_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Status, Error> {
+        self.call("stop_job", Named { job_id, context_id }).await
+    }
+
+    /// Where a job is in its life.
+    pub async fn get_status(&self, context_id: ContextId, job_id: &JobId) -> Result<Status, Error> {
+        self.call("get_status", Named { job_id, context_id }).await
+    }
+
+    /// Everything that is known of a job.
+    pub async fn get_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Job, Error> {
+        self.call("get_job", Named { job_id, context_id }).await
+    }
+
+    /// The result of a job that has ended.
+    pub async fn get_result(&self, context_id: ContextId, job_id: &JobId) -> Result<JobResult, Error> {
+        self.call("get_result", Named { job_id, context_id }).await
+    }
+
+    /// A page of what a job logged, from `cursor` on.
+    pub async fn get_logs(&self, context_id: ContextId, job_id: &JobId, cursor: Option<&str>, limit: usize) -> Result<LogPage, Error> {
+        self.call("get_logs", Logs { job_id, cursor, limit, context_id }).await
+    }
+
+    /// A page of the jobs that `filter` lets through, newest first.
+    pub async fn list_jobs(&self, context_id: ContextId, filter: &JobFilter, cursor: Option<&str>, limit: usize) -> Result<JobPage, Error> {
+        self.call("list_jobs", List { filter, cursor, limit, context_id }).await
+    }
+
+    /// Deletes a job that does not run.
+    pub async fn delete_job(&self, context_id: ContextId, job_id: &JobId) -> Result<(), Error> {
+        self.call::<bool>("delete_job", Named { job_id, context_id }).await.map(drop)
+    }
+
+    /// The live actors.
+    pub async fn list_actors(&self, context_id: ContextId) -> Result<Vec<Actor>, Error> {
+        self.call("list_actors", json!({ "context_id": context_id })).await
+    }
+
+    /// The work queues and what waits in them.
+    pub async fn list_queues(&self, context_id: ContextId) -> Result<Vec<QueueInfo>, Error> {
+        self.call("list_queues", json!({ "context_id": context_id })).await
+    }
+
+    /// What the server says of itself.
+    pub async fn server_info(&self) -> Result<Value, Error> {
+        self.call("server_info", json!({})).await
+    }
+
+    /// Whether the server answers.
+    pub async fn ping(&self) -> Result<(), Error> {
+        self.call::<String>("ping", json!({})).await.map(drop)
+    }
+}

@@ -1,0 +1,12 @@
+//! Calls a server over the wire that everybody uses: JSON-RPC 2.0 on a WebSocket.
+//!
+//! One [`Client`] is one connection. Any number of calls and subscriptions share it, so clone it freely.
+
+mod connection;
+mod error;
+mod follow;
+mod jobs;
+
+pub use connection::Client;
+pub use error::{Error, JobFailure, RpcError, code};
+pub use follow::{Follow, Followable};
