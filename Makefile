@@ -1,0 +1,54 @@
+# `make` says what there is. Every path is quoted: a space in one does no harm.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench bench-peers setup clean
+
+CARGO ?= cargo
+
+help: ## Show what can be made
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' "$(firstword $(MAKEFILE_LIST))"
+
+demo: setup ## Build, start the whole system on a free port, run the examples, stop it again
+	@$(CARGO) build --quiet --locked
+	@$(CARGO) run --quiet --locked -- demo
+
+test: setup ## Run every test
+	@$(CARGO) test --locked
+	@echo "make test: every test passed"
+
+check: ## Run what a commit has to pass: format, lints, documentation, licences
+	$(CARGO) fmt --check
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
+	@if command -v cargo-deny > /dev/null; then \
+	  $(CARGO) deny check licenses bans sources; \
+	  $(CARGO) deny check advisories || { test "$${OFFLINE:-}" && echo "advisories were not checked: no network"; }; \
+	else \
+	  echo "licences were not checked: 'cargo install --locked cargo-deny' installs what does"; \
+	fi
+	@echo "make check: all well"
+
+bench: setup ## Measure a server of its own, in release mode (BENCH="--jobs 20000 --json" passes options)
+	@$(CARGO) run --quiet --locked --release -- bench $(BENCH)
+
+bench-peers: setup ## Measure hero beside BullMQ and Dramatiq in one session (needs node, npm, python3 and the network)
+	@$(CARGO) build --quiet --locked --release
+	@HERO="$$(realpath "$${CARGO_TARGET_DIR:-target}")/release/hero" ./benches/peers/run.sh $(BENCH)
+
+setup: ## Install redis-server where it is missing
+	@if command -v redis-server > /dev/null || command -v valkey-server > /dev/null; then exit 0; fi; \
+	install="apt-get update && apt-get install -y redis-server"; \
+	if ! command -v apt-get > /dev/null; then \
+	  echo "redis-server is missing: install redis (or valkey) 6.2 or newer with your system's packages, then try again"; exit 1; \
+	elif [ "$$(id -u)" -ne 0 ]; then \
+	  echo "redis-server is missing; this installs it:"; echo "  sudo sh -c '$$install'"; exit 1; \
+	fi; \
+	echo "installing redis-server …"; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	{ apt-get update && apt-get install -y redis-server; } > "$${TMPDIR:-/tmp}/hero-setup.log" 2>&1 \
+	  || { tail "$${TMPDIR:-/tmp}/hero-setup.log"; echo "that failed; try: $$install"; exit 1; }
+
+clean: ## Remove what was built
+	$(CARGO) clean
+	rm -rf benches/peers/node_modules benches/peers/venv

@@ -1,0 +1,197 @@
+"""Measures hero beside BullMQ and Dramatiq: one session, one redis-server, alternating rounds, medians.
+
+run.py --hero PATH [--rounds 3] [--jobs 20000] [--json FILE]
+"""
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+# What hero gives its private redis-server, too.
+REDIS = ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec", "--maxmemory-policy", "noeviction",
+         "--hash-max-listpack-value", "4096", "--bind", "127.0.0.1"]
+START = 60
+DRAINED = 300
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Redis:
+    """A redis-server of our own, and the two words of its protocol that are needed here."""
+
+    def __init__(self, directory):
+        program = shutil.which("redis-server") or shutil.which("valkey-server") or sys.exit("redis-server is missing: make setup")
+        self.port = free_port()
+        self.process = subprocess.Popen([program, "--port", str(self.port), "--dir", directory, *REDIS], stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + START
+        while True:
+            try:
+                self.socket = socket.create_connection(("127.0.0.1", self.port), timeout=START)
+                break
+            except OSError:
+                if time.monotonic() > deadline:
+                    sys.exit("redis-server does not start")
+                time.sleep(0.05)
+        self.lines = self.socket.makefile("rb")
+
+    def ask(self, *words):
+        self.socket.sendall((" ".join(words) + "\r\n").encode())
+        reply = self.lines.readline().decode().strip()
+        if reply.startswith("-"):
+            raise RuntimeError(reply)
+        return int(reply[1:]) if reply.startswith(":") else reply[1:]
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(START)
+
+
+def answer(command, **environment):
+    inherited = {name: value for name, value in os.environ.items() if name != "HERO_SERVER"}
+    done = subprocess.run(command, cwd=HERE, env={**inherited, **environment}, stdout=subprocess.PIPE, text=True, check=True, timeout=1800)
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+@contextlib.contextmanager
+def running(commands, **environment):
+    log = subprocess.DEVNULL
+    workers = [subprocess.Popen(command, cwd=HERE, env={**os.environ, **environment}, stdout=log, stderr=log, start_new_session=True) for command in commands]
+    try:
+        yield
+    finally:
+        for worker in workers:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(worker.pid, signal.SIGKILL)
+            worker.wait()
+
+
+def drained(depth, jobs):
+    """Jobs per second from the first drop of a full queue until it is empty."""
+    deadline, begun = time.monotonic() + DRAINED, None
+    while time.monotonic() < deadline:
+        left = depth()
+        if begun is None and left < jobs:
+            begun, first = time.monotonic(), left
+        if left == 0:
+            return first / max(time.monotonic() - begun, 1e-9)
+        time.sleep(0.01)
+    raise RuntimeError(f"{left} jobs are left after {DRAINED} s")
+
+
+class Hero:
+    def __init__(self, program, redis, private):
+        self.program, self.redis, self.private = program, redis, private
+        self.name = "hero, private Redis" if private else "hero"
+
+    def run(self, jobs):
+        there = [] if self.private else ["--redis", f"redis://127.0.0.1:{self.redis.port}"]
+        report = answer([self.program, "bench", "--json", "--rest", "0", "--jobs", str(jobs), *there])
+        row = {"submit_per_s": report["drain"]["submit_per_s"], "drain_per_s": report["drain"]["drain_per_s"]}
+        for waiting in report["waiting"]:
+            row.update(waits(waiting["callers"], waiting))
+        return row
+
+
+class BullMq:
+    def __init__(self, redis, processes, concurrency):
+        self.redis, self.workers = redis, [["node", "bullmq.js", str(redis.port), "worker", str(concurrency)]] * processes
+        self.name = f"BullMQ, {processes} × {concurrency}"
+
+    def run(self, jobs):
+        client = lambda *words: answer(["node", "bullmq.js", str(self.redis.port), *map(str, words)])
+        row = {}
+        with running(self.workers):
+            for callers, count in [(1, jobs // 10), (64, jobs), (256, jobs)]:
+                row.update(waits(callers, client("wait", count, callers)))
+        self.redis.ask("FLUSHALL")
+        row["submit_per_s"] = client("submit", jobs)["per_s"]
+        with running(self.workers):
+            row["drain_per_s"] = drained(lambda: self.redis.ask("LLEN", "bull:bench:wait") + self.redis.ask("LLEN", "bull:bench:active"), jobs)
+        return row
+
+
+class Dramatiq:
+    name = "Dramatiq, 2 × 8"
+
+    def __init__(self, redis):
+        self.redis = redis
+        self.environment = {"HERO_BENCH_PORT": str(redis.port), "dramatiq_queue_prefetch": "64"}
+
+    def run(self, jobs):
+        bin = HERE / "venv" / "bin"
+        workers = [[str(bin / "dramatiq"), "dramatiq_app", "-p", "2", "-t", "8"]]
+        client = lambda *words: answer([str(bin / "python"), "dramatiq_client.py", *map(str, words)], **self.environment)
+        row = {}
+        with running(workers, **self.environment):
+            for callers, count in [(1, jobs // 20), (64, jobs // 2), (256, jobs // 2)]:
+                row.update(waits(callers, client("wait", count, callers)))
+        self.redis.ask("FLUSHALL")
+        row["submit_per_s"] = client("submit", jobs)["per_s"]
+        with running(workers, **self.environment):
+            row["drain_per_s"] = drained(lambda: self.redis.ask("HLEN", "dramatiq:default.msgs"), jobs)
+        return row
+
+
+def waits(callers, measured):
+    return {f"wait_{callers}_{figure}": measured[figure] for figure in ("per_s", "p50_ms", "p99_ms")}
+
+
+COLUMNS = {"wait_1_per_s": "1 caller /s", "wait_1_p50_ms": "p50 ms", "wait_1_p99_ms": "p99 ms", "wait_64_per_s": "64 callers /s",
+           "wait_64_p99_ms": "p99 ms", "wait_256_per_s": "256 callers /s", "submit_per_s": "submit /s", "drain_per_s": "drain /s"}
+
+
+def table(rows):
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--hero", required=True)
+    arguments.add_argument("--rounds", type=int, default=3)
+    arguments.add_argument("--jobs", type=int, default=20_000)
+    arguments.add_argument("--json", type=Path)
+    given = arguments.parse_args()
+    rounds = {}
+    with tempfile.TemporaryDirectory(prefix="hero-peers-") as directory:
+        redis = Redis(directory)
+        try:
+            contenders = [Hero(given.hero, redis, False), Hero(given.hero, redis, True), BullMq(redis, 1, 100), BullMq(redis, 2, 50), Dramatiq(redis)]
+            for number in range(given.rounds):
+                for contender in contenders[number % len(contenders):] + contenders[:number % len(contenders)]:
+                    redis.ask("FLUSHALL")
+                    print(f"round {number + 1} of {given.rounds}: {contender.name}", file=sys.stderr, flush=True)
+                    rounds.setdefault(contender.name, []).append(contender.run(given.jobs))
+        finally:
+            redis.stop()
+    medians = {name: {key: statistics.median(row[key] for row in rows) for key in rows[0]} for name, rows in rounds.items()}
+    show = lambda figure: f"{figure:.0f}" if figure >= 100 else f"{figure:.2f}"
+    table([["median of " + str(given.rounds), *COLUMNS.values()], *([name, *(show(row[key]) for key in COLUMNS)] for name, row in medians.items())])
+    print()
+    hero = medians["hero"]
+    ratios = {name: {key: row[key] / hero[key] if key.endswith("_ms") else hero[key] / row[key] for key in COLUMNS} for name, row in medians.items() if not name.startswith("hero")}
+    table([["hero is better by", *COLUMNS.values()], *([name, *(f"{row[key]:.2f}×" for key in COLUMNS)] for name, row in ratios.items())])
+    document = {"jobs": given.jobs, "redis": REDIS, "rounds": rounds, "medians": medians, "ratios": ratios}
+    if given.json:
+        given.json.write_text(json.dumps(document, indent=2) + "\n")
+    else:
+        print("\n" + json.dumps(document))
+
+
+if __name__ == "__main__":
+    main()
