@@ -1,1 +1,15 @@
-//! Everything that is tested from outside, in one binary.
+//! Everything that is tested from outside, in one binary: each test has a redis-server of its own.
+#![expect(clippy::unwrap_used, reason = "what fails in a test shall panic")]
+#![expect(unreachable_pub, reason = "a test binary has no outside")]
+
+mod actor;
+mod chaos;
+mod cli;
+mod engine;
+mod floors;
+mod outside;
+mod rpc;
+mod rpc_wire;
+mod serve;
+mod store;
+mod support;

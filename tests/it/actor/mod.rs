@@ -1,0 +1,3 @@
+//! Pools that run real scripts.
+
+mod pool;

@@ -1,0 +1,67 @@
+//! Everything is killed again and again, at random moments under load, and nothing that was acknowledged gets lost.
+
+mod load;
+mod record;
+mod town;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom as _;
+use rand::{Rng as _, SeedableRng as _};
+
+use crate::support::{Kin, until};
+use load::{Jobs, submit};
+use town::{Town, Victim};
+
+/// Each kind of process is killed so often.
+const KILLS: usize = 10;
+/// At least so many jobs are acknowledged.
+const JOBS: usize = 2000;
+/// So many clients submit them.
+const CLIENTS: usize = 8;
+
+/// The seed, which the variable repeats.
+fn seed() -> u64 {
+    let seed = std::env::var("HERO_CHAOS_SEED").ok().map_or_else(rand::random, |seed| seed.parse().expect("HERO_CHAOS_SEED is a number"));
+    println!("HERO_CHAOS_SEED={seed}");
+    seed
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_acknowledged_job_ends_once_whatever_is_killed() {
+    let mut random = StdRng::seed_from_u64(seed());
+    let mut town = Town::build().await;
+    let (jobs, enough) = (Arc::new(Jobs::default()), Arc::new(AtomicBool::new(false)));
+    let clients: Vec<_> =
+        (0..CLIENTS).map(|client| tokio::spawn(submit(client, random.random(), town.addresses(), jobs.clone(), enough.clone()))).collect();
+
+    let mut victims: Vec<Victim> = Victim::ALL.into_iter().flat_map(|victim| std::iter::repeat_n(victim, KILLS)).collect();
+    victims.shuffle(&mut random);
+    let every = JOBS / victims.len();
+    let next = AtomicUsize::new(0);
+    for victim in victims {
+        // Spread over the whole load, and somewhere between two jobs.
+        next.fetch_add(random.random_range(1..2 * every), Ordering::Relaxed);
+        until("more jobs", || async { (jobs.acknowledged() >= next.load(Ordering::Relaxed)).then_some(()) }).await;
+        for _ in 0..random.random_range(0..200) {
+            tokio::task::yield_now().await;
+        }
+        town.kill(victim, &mut random).await;
+        next.fetch_max(jobs.acknowledged(), Ordering::Relaxed);
+    }
+    until("enough jobs", || async { (jobs.acknowledged() >= JOBS).then_some(()) }).await;
+    enough.store(true, Ordering::Relaxed);
+    for client in clients {
+        client.await.unwrap();
+    }
+
+    let kills = town.kills();
+    assert!(Victim::ALL.iter().all(|victim| kills[victim] >= KILLS), "{kills:?}");
+    record::check(&town, &jobs).await;
+    println!("{} jobs, kills: {kills:?}", jobs.acknowledged());
+    let kin = town.kin();
+    town.close().await;
+    Kin::all_gone(&kin).await;
+}

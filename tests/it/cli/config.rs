@@ -1,0 +1,131 @@
+//! Where settings come from, and what is refused.
+
+use serde_json::{Value, json};
+
+use super::Hero;
+
+/// The value of a setting and where it came from.
+fn setting(hero: &Hero, arguments: &[&str], name: &str) -> (Value, String) {
+    let ended = hero.run(&[&["--json", "serve", "--print-config"], arguments].concat());
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    let all: Value = serde_json::from_str(&ended.out).unwrap();
+    (all[name]["value"].clone(), all[name]["from"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn a_flag_wins_over_the_environment_over_the_file_over_the_default() {
+    let hero = Hero::new();
+    let from = |value: &str, place: &str| (json!(value), place.to_owned());
+    assert_eq!(setting(&hero, &[], "lease"), from("30s", "default"));
+    let file = hero.file("hero.toml", "lease = \"20s\"\nqueue_length = 7\n");
+    let place = format!("file {file}");
+    assert_eq!(setting(&hero, &["--config", &file], "lease"), from("20s", &place));
+    let hero = hero.env("HERO_CONFIG", &file).env("HERO_LEASE", "10s");
+    assert_eq!(setting(&hero, &[], "lease"), from("10s", "environment HERO_LEASE"));
+    assert_eq!(setting(&hero, &["--lease", "5s"], "lease"), from("5s", "flag --lease"));
+    assert_eq!(setting(&hero, &[], "queue_length"), (json!(7), place));
+}
+
+#[test]
+fn pools_come_from_any_source_as_a_whole() {
+    let hero = Hero::new();
+    let file = hero.file("hero.toml", "[[pools]]\ntype = \"sal\"\ngroup = \"io\"\ninstances = [3, 5]\ncapabilities = [\"fs\"]\n");
+    let (pools, _) = setting(&hero, &["--config", &file], "pools");
+    assert_eq!(pools, json!([{ "type": "sal", "group": "io", "instances": [3, 5], "contexts": [0], "capabilities": ["fs"] }]));
+    let (pools, place) = setting(&hero, &["--config", &file, "--pool", "osis=2", "--pool", "sal:net=1"], "pools");
+    let kinds: Vec<&Value> = pools.as_array().unwrap().iter().map(|pool| &pool["type"]).collect();
+    assert_eq!((kinds, place.as_str()), (vec![&json!("osis"), &json!("sal")], "flag --pool"));
+    let hero = hero.env("HERO_POOL", "none");
+    assert_eq!(setting(&hero, &[], "pools"), (json!([]), "environment HERO_POOL".to_owned()));
+}
+
+#[test]
+fn the_printed_settings_are_a_file_that_gives_the_same_settings() {
+    let hero = Hero::new();
+    let arguments = ["serve", "--print-config", "--lease", "5s", "--pool", "sal:io=2", "--mask", "a,b", "--redis", "redis://localhost"];
+    let printed = hero.run(&arguments);
+    assert_eq!(printed.code, 0, "{}", printed.err);
+    let file = hero.file("hero.toml", &printed.out);
+    let again = hero.run(&["serve", "--print-config", "--config", &file]);
+    assert_eq!(again.code, 0, "{}", again.err);
+    let values = |text: &str| text.lines().filter_map(|line| line.split('#').next()).map(|line| line.trim().to_owned()).collect::<Vec<_>>();
+    assert_eq!(values(&printed.out), values(&again.out));
+}
+
+#[test]
+fn a_password_is_never_printed() {
+    let hero = Hero::new().env("HERO_REDIS_PASSWORD", "hunter2").env("HERO_REDIS", "redis://me:hunter3@localhost");
+    for arguments in [&["serve", "--print-config"][..], &["--json", "serve", "--print-config"], &["actor", "--print-config"]] {
+        let ended = hero.run(arguments);
+        assert_eq!(ended.code, 0, "{}", ended.err);
+        assert!(!ended.out.contains("hunter") && ended.out.contains("***"), "{}", ended.out);
+    }
+}
+
+#[test]
+fn a_bad_value_is_refused_and_its_source_named() {
+    let hero = Hero::new();
+    let file = hero.file("hero.toml", "grace = \"never\"\n");
+    for (arguments, said) in [
+        (&["--lease", "soon"][..], "lease (flag --lease): \"soon\" is not a length of time"),
+        (&["--config", &file], "hero.toml): \"never\" is not a length of time"),
+        (&["--listen", "8700"], "listen (flag --listen)"),
+        (&["--durability", "maybe"], "\"maybe\" is not one of everysec, always"),
+        (&["--script-memory", "64XB"], "\"64XB\" is not a size"),
+        (&["--queue-length=-3"], "\"-3\" is not a whole number"),
+        (&["--queue-length", "many"], "\"many\" is not a whole number"),
+        (&["--queue-length", "0"], "0 would let nothing through"),
+        (&["--pool", "osis"], "the number is missing"),
+        (&["--pool", "osis=1", "--pool", "osis=2"], "pool osis:default is given twice"),
+        (&["--pool", "osis=0"], "has no instances"),
+        (&["--listen", "0.0.0.0:8700"], "--insecure"),
+        (&["--redis", "http://localhost"], "begins with redis://"),
+        (&["--config", "missing.toml"], "missing.toml cannot be read"),
+    ] {
+        let ended = hero.run(&[&["serve", "--print-config"], arguments].concat());
+        assert_eq!(ended.code, 2, "{arguments:?}: {}", ended.out);
+        assert!(ended.err.contains(said), "{arguments:?} said {}", ended.err);
+    }
+    assert_eq!(hero.run(&["serve", "--print-config", "--listen", "0.0.0.0:8700", "--insecure"]).code, 0);
+}
+
+#[test]
+fn an_unknown_setting_is_refused_and_the_nearest_named() {
+    let hero = Hero::new();
+    for (toml, said) in [
+        ("leese = 3", "the setting leese is unknown; did you mean lease?"),
+        ("xyzzy = 1", "the setting xyzzy is unknown"),
+        ("[[pools]]\ntype = \"osis\"\ninstance = 3", "the pool key instance is unknown; did you mean instances?"),
+        ("[[pools]]\ntype = \"osis\"\ninstances = \"three\"", "instances are a number"),
+        ("[[pools]]\ntype = \"osis\"\ncapabilities = [\"root\"]", "\"root\" is not a capability"),
+        ("[[pools]]\ntype = \"osis\"\ncontexts = [7]", "context 0 only"),
+        ("config = \"x\"", "cannot be set in a configuration file"),
+        ("lease = [", "is not TOML"),
+    ] {
+        let file = hero.file("hero.toml", toml);
+        let ended = hero.run(&["serve", "--print-config", "--config", &file]);
+        assert_eq!(ended.code, 2, "{toml}: {}", ended.out);
+        assert!(ended.err.contains(said), "{toml} said {}", ended.err);
+    }
+    for (name, said) in [("HERO_LISEN", "did you mean HERO_LISTEN?"), ("HERO_POOLS", "did you mean HERO_POOL?")] {
+        let ended = Hero::new().env(name, "x").run(&["serve", "--print-config"]);
+        assert_eq!(ended.code, 2, "{}", ended.out);
+        assert!(ended.err.contains(name) && ended.err.contains(said), "{}", ended.err);
+    }
+}
+
+#[test]
+fn variables_of_others_are_left_alone() {
+    let hero = Hero::new().env("HERO_SERVICE_HOST", "10.0.0.1").env("HERO_PORT", "tcp://10.0.0.1:8700").env("HERO_LEASE", "");
+    assert_eq!(setting(&hero, &[], "lease"), (json!("30s"), "default".to_owned()));
+}
+
+#[test]
+fn data_goes_where_the_desktop_says() {
+    let hero = Hero::new();
+    let home = hero.home().join(".local/share/hero");
+    assert_eq!(setting(&hero, &[], "data").0, json!(home));
+    assert_eq!(setting(&hero, &[], "log_dir").0, json!(home.join("logs")));
+    assert_eq!(setting(&hero, &["--data", "/srv/hero"], "log_dir").0, json!("/srv/hero/logs"));
+    assert_eq!(setting(&hero.env("XDG_DATA_HOME", "/x"), &[], "data").0, json!("/x/hero"));
+}

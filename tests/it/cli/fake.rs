@@ -1,0 +1,183 @@
+//! The client commands against a server of a few lines, whose answers the test chooses.
+
+use std::net::SocketAddr;
+
+use hero::client::{Client, Error, code};
+use hero::model::{ContextId, JobId};
+use jsonrpsee::server::{RpcModule, Server, ServerHandle, SubscriptionMessage};
+use jsonrpsee::types::{ErrorObjectOwned, Params};
+use serde_json::{Value, json};
+
+use super::{Ended, Hero};
+
+const ID: &str = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70";
+/// A job whose first lines are gone.
+const LOST: &str = "00000000-8f5b-4c7e-9d0a-2b3c4d5e6f70";
+const SCRIPT: &str = "let a = 1;\nlet b = c;\n";
+
+/// A server whose jobs all end as `wait_job` says.
+struct Fake {
+    address: SocketAddr,
+    _handle: ServerHandle,
+}
+
+fn line(number: u32) -> Value {
+    json!({ "cursor": number.to_string(), "level": "info", "text": format!("line {number}") })
+}
+
+fn error(code: i32, message: &str, data: Value) -> ErrorObjectOwned {
+    ErrorObjectOwned::owned(code, message.to_owned(), Some(data))
+}
+
+fn failed(code: i32, kind: &str) -> Result<Value, ErrorObjectOwned> {
+    let cause = json!({ "kind": kind, "message": "Variable not found: c", "line": 2, "column": 9 });
+    Err(error(code, "the job failed", json!({ "job_id": ID, "status": "error", "error": cause, "attempt": 1 })))
+}
+
+impl Fake {
+    async fn start(wait: Result<Value, ErrorObjectOwned>) -> Self {
+        let mut module = RpcModule::new(wait);
+        module.register_method("create_job", |_, _, _| ID).unwrap();
+        module.register_method("start_job", |_, _, _| "dispatched").unwrap();
+        module.register_method("wait_job", |_, wait, _| wait.clone()).unwrap();
+        module
+            .register_method("get_logs", |params: Params<'_>, _, _| {
+                let read: u32 = params.parse::<Value>().unwrap()["cursor"].as_str().map_or(0, |cursor| cursor.parse().unwrap());
+                json!({ "lines": (read + 1..=3).map(line).collect::<Vec<_>>(), "next_cursor": null, "ended": true })
+            })
+            .unwrap();
+        // Gives one line after the cursor, then says that the rest was lost; from line 2 on it says that this was all.
+        module
+            .register_subscription("subscribe_logs", "logs", "unsubscribe_logs", async |params, pending, _, _| {
+                let params = params.parse::<Value>()?;
+                let read: u32 = params["cursor"].as_str().map_or(Ok(0), str::parse)?;
+                let sink = pending.accept().await?;
+                let lagged = |cursor: &str| json!({ "lagged": true, "cursor": cursor });
+                let items = match (params["job_id"] == LOST, read) {
+                    (true, 0..7) => vec![lagged("7")],
+                    (true, 7) => vec![lagged("7"), line(8), json!({ "ended": true })],
+                    (false, 0..2) => vec![line(read + 1), lagged("99")],
+                    _ => vec![json!({ "ended": true })],
+                };
+                for item in items {
+                    sink.send(SubscriptionMessage::new("logs", sink.subscription_id(), &item)?).await?;
+                }
+                sink.closed().await;
+                Ok(())
+            })
+            .unwrap();
+        let server = Server::builder().build("127.0.0.1:0").await.unwrap();
+        let address = server.local_addr().unwrap();
+        Self { address, _handle: server.start(module) }
+    }
+
+    fn url(&self) -> String {
+        format!("ws://{}", self.address)
+    }
+
+    /// Runs the program against this server.
+    fn hero(&self, arguments: &[&str]) -> Ended {
+        let hero = Hero::new().env("HERO_SERVER", &self.url());
+        hero.file("a.rhai", SCRIPT);
+        tokio::task::block_in_place(|| hero.run(arguments))
+    }
+}
+
+fn finished(value: &Value) -> Result<Value, ErrorObjectOwned> {
+    let output = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    Ok(json!({ "job_id": ID, "status": "finished", "output": output, "value": value, "attempt": 1 }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn run_shows_every_log_line_once_and_prints_the_value() {
+    let fake = Fake::start(finished(&json!({ "n": 42 }))).await;
+    let ended = fake.hero(&["run", "a.rhai"]);
+    assert_eq!((ended.code, ended.out.as_str(), ended.err.as_str()), (0, "{\"n\":42}\n", "line 1\nline 2\nline 3\n"));
+    let text = Fake::start(finished(&json!("hello"))).await.hero(&["run", "a.rhai"]);
+    assert_eq!(text.out, "hello\n");
+    let nothing = Fake::start(finished(&Value::Null)).await.hero(&["run", "a.rhai"]);
+    assert_eq!(nothing.out, "");
+    let document = fake.hero(&["--json", "run", "a.rhai"]);
+    assert_eq!(serde_json::from_str::<Value>(&document.out).unwrap()["value"], json!({ "n": 42 }));
+    assert!(document.err.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{}", document.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_script_is_shown_with_its_line_and_a_caret() {
+    let ended = Fake::start(failed(code::JOB_FAILED, "script")).await.hero(&["run", "a.rhai"]);
+    assert_eq!((ended.code, ended.out.as_str()), (3, ""));
+    insta::assert_snapshot!(ended.err, @r"
+    line 1
+    line 2
+    line 3
+    a.rhai:2:9: script: Variable not found: c
+      2 | let b = c;
+        |         ^
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_exit_code_says_how_the_job_ended() {
+    let denied = Err(error(code::DENIED, "denied", Value::Null));
+    let waited = Err(error(code::WAIT_RAN_OUT, "still dispatched", json!({ "job_id": ID, "status": "dispatched" })));
+    for (answer, exit) in [
+        (finished(&json!(1)), 0),
+        (Err(error(1009, "store unavailable", Value::Null)), 1),
+        (failed(code::JOB_FAILED, "script"), 3),
+        (failed(code::JOB_FAILED, "limit"), 3),
+        (failed(code::JOB_STOPPED, "stopped"), 4),
+        (failed(code::JOB_FAILED, "timeout"), 5),
+        (waited, 6),
+        (denied, 8),
+    ] {
+        let fake = Fake::start(answer).await;
+        for arguments in [&["run", "a.rhai", "--wait", "1"][..], &["job", "wait", ID, "--wait", "1"]] {
+            let ended = fake.hero(arguments);
+            assert_eq!(ended.code, exit, "{arguments:?}: {}", ended.err);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_runs_out_says_how_to_go_on() {
+    let waited = Err(error(code::WAIT_RAN_OUT, "still dispatched", json!({ "job_id": ID, "status": "dispatched" })));
+    let ended = Fake::start(waited).await.hero(&["job", "wait", ID, "--wait", "1"]);
+    assert!(ended.err.contains(&format!("hero job wait {ID}")), "{}", ended.err);
+}
+
+#[tokio::test]
+async fn a_follower_goes_on_where_it_was_after_a_gap() {
+    let fake = Fake::start(Ok(Value::Null)).await;
+    let client = Client::connect(&fake.url(), None).await.unwrap();
+    let id: JobId = ID.parse().unwrap();
+    let mut logs = client.follow_logs(ContextId(0), &id, None).await.unwrap();
+    for expected in ["line 1", "line 2"] {
+        assert_eq!(logs.next().await.unwrap().unwrap().text, expected);
+    }
+    assert_eq!(logs.cursor(), Some("2"));
+    assert!(logs.next().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_follower_takes_what_is_left_where_the_rest_is_lost_for_good() {
+    let fake = Fake::start(Ok(Value::Null)).await;
+    let client = Client::connect(&fake.url(), None).await.unwrap();
+    let mut logs = client.follow_logs(ContextId(0), &LOST.parse().unwrap(), Some("1")).await.unwrap();
+    assert_eq!(logs.next().await.unwrap().unwrap().text, "line 8");
+    assert!(logs.next().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn an_error_of_the_client_says_which_kind_it_is() {
+    let fake = Fake::start(Ok(json!("no result"))).await;
+    let client = Client::connect(&fake.url(), None).await.unwrap();
+    let id: JobId = ID.parse().unwrap();
+    let wait = std::time::Duration::from_secs(1);
+    assert!(matches!(client.wait_job(ContextId(0), &id, wait).await, Err(Error::Shape { .. })));
+    assert!(client.ping().await.unwrap_err().has_code(-32601));
+    assert!(matches!(Client::connect("ws://127.0.0.1:1", None).await, Err(Error::Unreachable { .. })));
+    assert!(matches!(Client::connect("wss://127.0.0.1:1", None).await, Err(Error::Address { .. })));
+    assert!(matches!(Client::connect(&fake.url(), Some("a\nb")).await, Err(Error::Address { .. })));
+    drop(fake);
+    assert!(matches!(client.ping().await, Err(Error::Closed(_))));
+}

@@ -1,0 +1,36 @@
+//! What `--help` says, kept as snapshots.
+
+use super::Hero;
+
+fn help(arguments: &[&str]) -> String {
+    let ended = Hero::new().run(&[arguments, &["--help"]].concat());
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    ended.out
+}
+
+#[test]
+fn every_command_explains_itself() {
+    insta::assert_snapshot!("hero", help(&[]));
+    for command in ["serve", "actor", "run", "job", "queue", "bench", "completions"] {
+        insta::assert_snapshot!(command, help(&[command]));
+    }
+    for command in ["create", "wait", "logs", "list"] {
+        insta::assert_snapshot!(format!("job_{command}"), help(&["job", command]));
+    }
+}
+
+#[test]
+fn what_hero_runs_itself_as_is_hidden() {
+    let help = help(&[]);
+    assert!(!help.contains("engine") && !help.contains("exec "), "{help}");
+}
+
+#[test]
+fn every_setting_is_in_the_help_of_serve() {
+    let help = help(&["serve"]);
+    for setting in hero::cli::settings::SETTINGS {
+        if let Some(flag) = setting.flag() {
+            assert!(help.contains(&format!("--{flag}")) && help.contains(&setting.env()), "{}", setting.name);
+        }
+    }
+}

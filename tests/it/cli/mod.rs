@@ -1,0 +1,127 @@
+//! The program itself: arguments, settings, exit codes.
+
+mod config;
+mod examples;
+mod fake;
+mod help;
+mod live;
+mod readme;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The program with a clean environment, in an empty directory of its own.
+struct Hero {
+    home: tempfile::TempDir,
+    env: Vec<(String, String)>,
+}
+
+/// How a run of the program ended.
+struct Ended {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Hero {
+    fn new() -> Self {
+        Self { home: tempfile::tempdir().unwrap(), env: Vec::new() }
+    }
+
+    fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// Writes a file into the directory and gives its path.
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.home().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hero"));
+        command.args(arguments).env_clear().env("HOME", self.home()).current_dir(self.home());
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ended {
+        self.command(arguments).output().unwrap().into()
+    }
+}
+
+impl From<Output> for Ended {
+    fn from(Output { status, stdout, stderr }: Output) -> Self {
+        Self { code: status.code().unwrap_or(-1), out: String::from_utf8(stdout).unwrap(), err: String::from_utf8(stderr).unwrap() }
+    }
+}
+
+#[test]
+fn arguments_that_cannot_be_meant_end_with_2() {
+    let hero = Hero::new();
+    let script = hero.file("a.rhai", "1");
+    for arguments in [
+        &["nonsense"][..],
+        &[],
+        &["job", "status"],
+        &["job", "status", "not-a-uuid"],
+        &["job", "list", "--status", "odd"],
+        &["run", "a.rhai", "--priority", "3"],
+        &["run", "a.rhai", "--timeout", "-1"],
+        &["run", "a.rhai", "--arg", "novalue"],
+        &["run", "a.rhai", "--args", "{"],
+        &["run", &script, "--server", "http://127.0.0.1:1"],
+        &["run", &script, "--server", "nowhere"],
+        &["serve", "--lease", "soon"],
+        &["actor"],
+    ] {
+        let ended = hero.run(arguments);
+        assert_eq!(ended.code, 2, "{arguments:?}: {}{}", ended.out, ended.err);
+        assert!(!ended.err.is_empty(), "{arguments:?} says nothing");
+    }
+}
+
+#[test]
+fn a_server_that_does_not_answer_ends_with_7_and_says_what_to_do() {
+    let hero = Hero::new().env("HERO_SERVER", "ws://127.0.0.1:1");
+    let script = hero.file("a.rhai", "1");
+    for arguments in [&["queue", "list"][..], &["actor", "list"], &["run", &script], &["job", "list"]] {
+        let ended = hero.run(arguments);
+        assert_eq!(ended.code, 7, "{arguments:?}: {}", ended.err);
+        assert!(ended.err.contains("ws://127.0.0.1:1") && ended.err.contains("hero serve"), "{}", ended.err);
+    }
+}
+
+#[test]
+fn with_json_an_error_is_a_document_on_stdout() {
+    let ended = Hero::new().run(&["--json", "--server", "ws://127.0.0.1:1", "queue", "list"]);
+    let document: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((ended.code, &document["exit_code"]), (7, &serde_json::json!(7)));
+    assert!(document["error"]["message"].as_str().unwrap().contains("no server answers"));
+    assert_eq!(ended.err, "");
+}
+
+#[test]
+fn a_script_that_cannot_be_read_is_named() {
+    let hero = Hero::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let ended = hero.run(&["job", "create", "missing.rhai", "--server", &format!("ws://{}", listener.local_addr().unwrap())]);
+    assert_eq!(ended.code, 1);
+    assert!(ended.err.contains("missing.rhai"), "{}", ended.err);
+}
+
+#[test]
+fn completions_know_the_subcommands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let ended = Hero::new().run(&["completions", shell]);
+        assert_eq!(ended.code, 0);
+        assert!(ended.out.contains("completions") && ended.out.contains("openrpc"), "{shell}");
+        assert!(!ended.out.contains("engine_main"), "{shell}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Engines: what scripts get, what contains them, and what happens when nothing else does.
+#![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
+
+mod attacks;
+mod child;
+mod confinement;
+mod scripts;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hero::engine::{Child, EngineJob, EngineSettings, Host, LogRecord, Outcome};
+use hero::model::{ContextId, ErrorKind, JobError, JobId, Limit};
+use hero::process::Spawner;
+use tokio_util::sync::CancellationToken;
+
+/// An engine of its own for a test, and what its scripts logged.
+struct Bench {
+    spawner: Spawner,
+    child: Child,
+    stop: CancellationToken,
+    log: Log,
+}
+
+#[derive(Default)]
+struct Log(Vec<LogRecord>);
+
+impl Host for Log {
+    fn log(&mut self, records: Vec<LogRecord>) {
+        self.0.extend(records);
+    }
+}
+
+impl Log {
+    fn texts(&self) -> Vec<&str> {
+        self.0.iter().map(|record| record.text.as_str()).collect()
+    }
+}
+
+impl Bench {
+    async fn start() -> Self {
+        Self::with(settings()).await
+    }
+
+    async fn with(settings: EngineSettings) -> Self {
+        let spawner = Spawner::start().unwrap();
+        let child = Child::start(&spawner, &settings).await.unwrap();
+        Self { spawner, child, stop: CancellationToken::new(), log: Log::default() }
+    }
+
+    async fn run(&mut self, script: &str) -> Outcome {
+        self.run_job(&job(script)).await
+    }
+
+    async fn run_job(&mut self, job: &EngineJob) -> Outcome {
+        let outcome = self.child.run(job, &mut self.log, &self.stop).await;
+        outcome.unwrap_or_else(|died| panic!("{}: {died}", job.script))
+    }
+
+    /// The text a script returns.
+    async fn text(&mut self, script: &str) -> String {
+        self.run(script).await.result.unwrap_or_else(|error| panic!("{script}: {error:?}")).text
+    }
+
+    /// The error a script ends with.
+    async fn error(&mut self, script: &str) -> JobError {
+        self.run(script).await.result.expect_err(script)
+    }
+
+    /// Expects that a script hits a limit and that the engine goes on.
+    async fn hits(&mut self, limit: Limit, script: &str) -> JobError {
+        let error = self.error(script).await;
+        assert_eq!((error.kind, error.limit), (ErrorKind::Limit, Some(limit)), "{script}: {error:?}");
+        assert_eq!(self.text("40 + 2").await, "42");
+        error
+    }
+}
+
+fn hero() -> PathBuf {
+    env!("CARGO_BIN_EXE_hero").into()
+}
+
+fn settings() -> EngineSettings {
+    EngineSettings::new(hero())
+}
+
+fn job(script: &str) -> EngineJob {
+    EngineJob {
+        job_id: JobId::random(),
+        caller_id: "alice".into(),
+        context_id: ContextId(7),
+        script: script.into(),
+        args: None,
+        env: [("LANG".to_owned(), "de".to_owned())].into(),
+        timeout: Duration::from_secs(30),
+    }
+}
+
+/// Whether a process exists, be it a zombie.
+fn exists(pid: u32) -> bool {
+    std::path::Path::new(&format!("/proc/{pid}")).exists()
+}
+
+/// Waits until `done`, a generous time at most.
+async fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let mut tick = tokio::time::interval(Duration::from_millis(5));
+    for _ in 0..4000 {
+        if done() {
+            return;
+        }
+        tick.tick().await;
+    }
+    panic!("never: {what}");
+}

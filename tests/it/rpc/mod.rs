@@ -1,0 +1,44 @@
+//! What the wire promises, asked of a real server by raw frames.
+
+mod errors;
+mod faults;
+mod http;
+mod jobs;
+mod life;
+mod list;
+mod logs;
+mod openrpc;
+mod subscriptions;
+mod waits;
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, House, Server, until};
+
+/// An id that no job has.
+const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
+
+/// A house with so many osis actors, its server, and a connection to it.
+async fn open(actors: u32) -> (House, Server, Client) {
+    let house = if actors == 0 { House::empty().await } else { House::open(actors).await };
+    let server = Server::of(&house).await;
+    let client = server.connect().await;
+    (house, server, client)
+}
+
+/// Creates a job: its id.
+async fn create(client: &Client, spec: Value) -> Value {
+    client.ok("create_job", spec).await
+}
+
+/// Creates and starts a job: its id.
+async fn start(client: &Client, spec: Value) -> Value {
+    let id = create(client, spec).await;
+    client.ok("start_job", json!([id])).await;
+    id
+}
+
+/// Waits until a job has a status.
+async fn is(client: &Client, id: &Value, status: &str) {
+    until(&format!("{id} is {status}"), || async { (client.ok("get_status", json!([id])).await == status).then_some(()) }).await;
+}

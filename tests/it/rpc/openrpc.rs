@@ -1,0 +1,202 @@
+//! `openrpc.json` is true: its examples can be replayed, and its schemas fit what a server answers.
+
+use std::collections::BTreeSet;
+
+use jsonschema::Validator;
+
+use super::*;
+
+struct Document(Value);
+
+impl Document {
+    fn committed() -> Self {
+        Self(serde_json::from_str(include_str!("../../../openrpc.json")).unwrap())
+    }
+
+    fn methods(&self) -> impl Iterator<Item = &Value> {
+        self.0["methods"].as_array().unwrap().iter()
+    }
+
+    fn method(&self, name: &str) -> &Value {
+        self.methods().find(|method| method["name"] == name).unwrap()
+    }
+
+    fn validator(&self, schema: &Value) -> Validator {
+        let mut root = schema.clone();
+        root["components"] = self.0["components"].clone();
+        jsonschema::options().with_draft(jsonschema::Draft::Draft7).build(&root).unwrap()
+    }
+
+    /// That `value` is what `schema` says.
+    fn check(&self, what: &str, schema: &Value, value: &Value) {
+        let errors: Vec<String> =
+            self.validator(schema).iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(errors.is_empty(), "{what} gave {value}: {errors:?}");
+    }
+}
+
+/// Makes an example true: brings the job it names into the state it speaks of.
+async fn prepare(client: &Client, method: &str) {
+    const ID: &str = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70";
+    // That of the example before.
+    let _ = client.call("delete_job", json!([ID])).await;
+    // No actor takes jobs of sal here, so they stay queued.
+    let script_type = if ["start_job", "stop_job"].contains(&method) { "sal" } else { "osis" };
+    create(client, json!({"script": "print(\"hello\"); 40 + 2", "job_id": ID, "script_type": script_type})).await;
+    match method {
+        // An example that creates a job lets it have an id of its own.
+        "start_job" | "delete_job" | "create_job" | "run_and_wait" => {}
+        "stop_job" => assert_eq!(client.ok("start_job", json!([ID])).await, "dispatched"),
+        _ => {
+            client.ok("start_job", json!([ID])).await;
+            client.ok("wait_job", json!([ID])).await;
+        }
+    }
+}
+
+/// Texts and numbers that the example and the answer must agree in.
+fn agree(method: &str, expected: &Value, answer: &Value) {
+    match method {
+        "create_job" => assert!(answer.is_string()),
+        "start_job" | "get_status" | "stop_job" | "delete_job" | "ping" => assert_eq!(answer, expected, "{method}"),
+        "run_and_wait" | "wait_job" | "get_result" => {
+            for field in ["status", "output", "value", "attempt"] {
+                assert_eq!(answer[field], expected[field], "{method}: {field}");
+            }
+            assert!(answer["usage"]["operations"].is_u64() && answer["started_at"].is_string() && answer["finished_at"].is_string());
+        }
+        "get_job" => assert_eq!((&answer["job_id"], &answer["status"]), (&expected["job_id"], &expected["status"])),
+        "get_logs" => assert_eq!((&answer["lines"][0]["text"], &answer["ended"]), (&expected["lines"][0]["text"], &expected["ended"])),
+        "list_jobs" => assert_eq!(answer["jobs"][0]["status"], expected["jobs"][0]["status"]),
+        "list_actors" => assert_eq!(answer[0]["script_type"], expected[0]["script_type"]),
+        "list_queues" => assert_eq!((&answer[0]["name"], &answer[0]["depth"]), (&expected[0]["name"], &expected[0]["depth"])),
+        "server_info" => assert_eq!((&answer["name"], &answer["version"]), (&expected["name"], &expected["version"])),
+        _ => panic!("no example of {method} is known here"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_example_can_be_replayed_by_name_and_by_position() {
+    let (_house, _server, client) = open(1).await;
+    let document = Document::committed();
+    for method in document.methods() {
+        let name = method["name"].as_str().unwrap();
+        let examples = method["examples"].as_array().unwrap();
+        assert!(!examples.is_empty(), "{name} has no example");
+        for example in examples {
+            let given = example["params"].as_array().unwrap();
+            let value = |param: &Value| given.iter().find(|given| given["name"] == param["name"]).map(|given| given["value"].clone());
+            let params = method["params"].as_array().unwrap();
+            let by_name: Value = params.iter().filter_map(|param| Some((param["name"].as_str()?.to_owned(), value(param)?))).collect();
+            let by_position: Value = params.iter().map(|param| value(param).unwrap_or_default()).collect();
+            for params in [by_name, by_position] {
+                prepare(&client, name).await;
+                let Some(subscription) = method.get("x-subscription") else {
+                    let answer = client.ok(name, params).await;
+                    document.check(name, &method["result"]["schema"], &answer);
+                    agree(name, &example["result"]["value"], &answer);
+                    continue;
+                };
+                let mut items = client.subscribe(name, params).await.unwrap();
+                if name == "subscribe_events" {
+                    client.ok("run_and_wait", json!(["1"])).await;
+                }
+                let item = items.next().await;
+                let schema = &subscription["notification"]["params"][1]["schema"];
+                document.check(name, schema, &item);
+                let expected = &subscription["notification"]["examples"][0]["result"];
+                for field in ["status", "text", "level"] {
+                    assert_eq!(item.get(field), expected.get(field), "{name}: {field}");
+                }
+                client.ok(subscription["unsubscribe"].as_str().unwrap(), json!([items.id])).await;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_are_those_that_the_document_lists() {
+    let (_house, _server, client) = open(0).await;
+    let document = Document::committed();
+    for method in document.methods() {
+        let name = method["name"].as_str().unwrap();
+        let takes_job = method["params"][0]["name"] == "job_id";
+        let errors = method["errors"].as_array().unwrap().iter().map(|error| match error.get("$ref").and_then(Value::as_str) {
+            Some(target) => &document.0["components"]["errors"][target.rsplit('/').next().unwrap()],
+            None => error,
+        });
+        let codes: BTreeSet<i64> = errors.map(|error| error["code"].as_i64().unwrap()).collect();
+        let ask = async |params: Value| match method.get("x-subscription") {
+            Some(_) => client.subscribe(name, params).await.map(drop),
+            None => client.call(name, params).await.map(drop),
+        };
+        let fault = ask(json!({"nonsense": 1})).await.unwrap_err();
+        assert_eq!(fault.code, -32602, "{name}: {fault:?}");
+        assert!(codes.contains(&-32602) && fault.message.contains("`nonsense`"), "{name}: {fault:?}");
+        if takes_job {
+            let fault = ask(json!([NOBODY])).await.unwrap_err();
+            assert_eq!((fault.code, &fault.data), (1001, &json!({"job_id": NOBODY})), "{name}");
+            assert!(codes.contains(&1001), "{name}");
+        }
+        if method["params"].as_array().unwrap().iter().any(|param| param["name"] == "context_id") {
+            let first = if takes_job { json!({"job_id": NOBODY, "context_id": 7}) } else { json!({"context_id": 7}) };
+            let params = if method["params"][0]["name"] == "script" { json!({"script": "1", "context_id": 7}) } else { first };
+            let fault = ask(params).await.unwrap_err();
+            assert_eq!(fault.code, 1011, "{name}: {fault:?}");
+            assert!(codes.contains(&1011) && fault.message.contains("context 7"), "{name}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn discovery_gives_the_bytes_of_the_committed_file() {
+    let (_house, server, client) = open(0).await;
+    let committed = include_str!("../../../openrpc.json");
+    assert_eq!(server.get("/openrpc.json").await, (200, committed.to_owned()));
+    let (status, answer) = server.post(r#"{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}"#).await;
+    assert!(status == 200 && answer.contains(committed.trim_end()), "{answer}");
+    assert_eq!(client.ok("rpc.discover", Value::Null).await, Document::committed().0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_job_looks_like_in_every_state_fits_its_schema() {
+    let (house, _server, client) = open(1).await;
+    let document = Document::committed();
+    let spec = json!({
+        "script": "print(args.n); if args.n == 1 { throw \"no\" } args.n",
+        "args": {"n": 2}, "group": "default", "instance": 1, "priority": 0, "timeout": 1.5, "retries": 1, "retry_backoff": 0.01,
+        "env_vars": {"A": "secret"}, "log_path": "a.log", "idempotency_key": "k", "retention": 60, "name": "n", "labels": {"a": "b"},
+        "worker_id": "w", "client_rpc_id": "c",
+    });
+    let schema = &document.method("get_job")["result"]["schema"];
+    let finished = client.ok("run_and_wait", spec.clone()).await["job_id"].clone();
+    let job = client.ok("get_job", json!([finished])).await;
+    document.check("get_job", schema, &job);
+    assert_eq!((&job["args"], &job["env_vars"], &job["timeout"]), (&json!({"n": 2}), &json!({"A": "***"}), &json!(1.5)));
+    assert_eq!(
+        (&job["output"], &job["name"], &job["labels"], &job["client_rpc_id"]),
+        (&json!("2"), &json!("n"), &json!({"a": "b"}), &json!("c"))
+    );
+    assert_eq!(
+        (&job["actor"], &job["priority"], &job["retries"], &job["worker_id"]),
+        (&json!("osis:default:1"), &json!(0), &json!(1), &json!("w"))
+    );
+    let failed = start(&client, json!({"script": "fn f() { throw \"no\" } f()"})).await;
+    is(&client, &failed, "error").await;
+    let scheduled = start(&client, json!({"script": "1", "run_at": "2999-01-01T00:00:00+01:00"})).await;
+    let created = create(&client, json!(["1"])).await;
+    let running = start(&client, json!(["loop {}"])).await;
+    is(&client, &running, "started").await;
+    let queued = start(&client, json!(["1"])).await;
+    for (id, status) in
+        [(&failed, "error"), (&scheduled, "scheduled"), (&created, "created"), (&running, "started"), (&queued, "dispatched")]
+    {
+        let job = client.ok("get_job", json!([id])).await;
+        assert_eq!(job["status"], status);
+        document.check("get_job", schema, &job);
+    }
+    document.check("list_jobs", &document.method("list_jobs")["result"]["schema"], &client.ok("list_jobs", json!({})).await);
+    document.check("list_queues", &document.method("list_queues")["result"]["schema"], &client.ok("list_queues", json!([])).await);
+    client.ok("stop_job", json!([running])).await;
+    house.close().await;
+}

@@ -1,0 +1,96 @@
+use super::*;
+use hero::rpc::ServeError;
+
+const UPGRADE: &str =
+    "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==";
+
+/// The status of an upgrade and of a POST with these headers; what the POST called shows in its body.
+async fn statuses(server: &Server, headers: &str) -> (u16, u16) {
+    let upgrade = async {
+        let mut tcp = server.tcp().await;
+        tcp.write_all(format!("GET / HTTP/1.1\r\n{headers}\r\n{UPGRADE}\r\n\r\n").as_bytes()).await.unwrap();
+        let mut answer = [0; 12];
+        tcp.read_exact(&mut answer).await.unwrap();
+        String::from_utf8_lossy(&answer[9..]).parse().unwrap()
+    };
+    let head = format!("POST / HTTP/1.1\r\n{headers}\r\ncontent-type: application/json");
+    let (post, body) = server.http(&head, call(1, "get_data", json!([])).as_bytes()).await;
+    assert_eq!(body.contains("hello"), post == 200, "{headers}: {body}");
+    (upgrade.await, post)
+}
+
+#[tokio::test]
+async fn strange_origins_are_refused_before_anything_happens() {
+    let server = Server::with(|settings| settings.allowed_origins = vec!["https://app.example".into()]).await;
+    for origin in ["", "\r\norigin: http://localhost:3000", "\r\norigin: http://127.0.0.1", "\r\norigin: https://app.example"] {
+        assert_eq!(statuses(&server, &format!("host: localhost{origin}")).await, (101, 200), "{origin}");
+    }
+    for origin in ["null", "https://evil.example", "http://localhost.evil.example", "https://app.example:8443"] {
+        assert_eq!(statuses(&server, &format!("host: localhost\r\norigin: {origin}")).await, (403, 403), "{origin}");
+        assert_eq!(server.http(&format!("GET /metrics HTTP/1.1\r\nhost: localhost\r\norigin: {origin}"), b"").await.0, 403);
+    }
+}
+
+#[tokio::test]
+async fn strange_hosts_are_refused_before_anything_happens() {
+    let server = Server::with(|settings| settings.allowed_hosts = vec!["hero.example".into()]).await;
+    for host in ["localhost", "localhost:8700", "127.0.0.1", "[::1]:8700", "hero.example:8700"] {
+        assert_eq!(statuses(&server, &format!("host: {host}")).await, (101, 200), "{host}");
+    }
+    for host in ["evil.example", "evil.example:8700", "192.0.2.1", "localhost.evil.example"] {
+        assert_eq!(statuses(&server, &format!("host: {host}")).await, (403, 403), "{host}");
+        assert_eq!(server.http(&format!("GET /openrpc.json HTTP/1.1\r\nhost: {host}"), b"").await.0, 403);
+    }
+}
+
+#[tokio::test]
+async fn an_allowed_page_gets_the_headers_that_browsers_want() {
+    let server = Server::start().await;
+    let preflight = "OPTIONS / HTTP/1.1\r\nhost: localhost\r\norigin: http://localhost:3000\r\naccess-control-request-method: POST\r\n\
+                     connection: close\r\n\r\n";
+    let answer = server.raw(preflight.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
+    assert!(answer.contains("access-control-allow-origin: http://localhost:3000"), "{answer}");
+}
+
+#[tokio::test]
+async fn plain_routes_answer() {
+    let server = Server::start().await;
+    assert_eq!(server.get("/healthz").await, (200, "ok\n".into()));
+    assert_eq!(server.get("/readyz").await, (503, "no actor of type v\nRedis is away\n".into()));
+    assert_eq!(server.get("/metrics").await, (200, "hero_up 1\n".into()));
+    assert_eq!(server.get("/").await.0, 405);
+    assert_eq!(server.get("/nothing").await.0, 404);
+    assert_eq!(server.http("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain", b"{}").await.0, 415);
+}
+
+#[tokio::test]
+async fn a_failed_handshake_is_no_success() {
+    let server = Server::start().await;
+    let request = "GET / HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\nconnection: upgrade, close\r\n\r\n";
+    let answer = server.raw(request.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_public_address_is_refused_unless_it_is_meant() {
+    let probes = || Probes { readiness: Arc::new(|| Box::pin(async { Ok(()) })), metrics: Arc::new(String::new) };
+    let public = |insecure| ServerSettings { listen: ([0, 0, 0, 0], 0).into(), insecure, ..ServerSettings::default() };
+    let shutdown = CancellationToken::new();
+    let refused = serve_table(public(false), &table(), Bench::default(), probes(), shutdown.clone()).await;
+    let error = refused.expect_err("refused");
+    assert!(matches!(error, ServeError::Exposed(_)) && error.to_string().contains("--insecure"), "{error}");
+    let serving = serve_table(public(true), &table(), Bench::default(), probes(), shutdown.clone()).await.unwrap();
+    assert!(serving.local_addr().port() > 0);
+    shutdown.cancel();
+}
+
+#[tokio::test]
+async fn with_login_on_the_nameless_are_told_to_log_in() {
+    let server = Server::with(|settings| settings.access = hero::rpc::Access::Login).await;
+    let mut socket = server.websocket().await;
+    assert_eq!(ask(&mut socket, call(1, "get_data", json!([]))).await["error"]["code"], 1005);
+    assert!(ask(&mut socket, call(1, "rpc.discover", json!([]))).await["result"].is_object());
+    let batch = ask(&mut socket, format!("[{}]", call(1, "get_data", json!([])))).await;
+    assert_eq!(batch[0]["error"]["code"], 1005);
+}

@@ -1,0 +1,192 @@
+//! Every way to a Redis of the operator's own, and what is said when it is barred.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use super::run;
+use crate::support::{Process, Redis};
+
+/// `hero serve` on this Redis; the password comes in the environment, where others cannot read it.
+fn on(data: &Path, url: &str, more: &[&OsStr], password: Option<&str>) -> Process {
+    let mut arguments: Vec<&OsStr> =
+        ["serve", "--listen", "127.0.0.1:0", "--pool", "osis=1", "--redis", url, "--data"].into_iter().map(OsStr::new).collect();
+    arguments.push(data.as_os_str());
+    arguments.extend(more);
+    Process::start_with(&arguments, |command| {
+        if let Some(password) = password {
+            command.env("HERO_REDIS_PASSWORD", password);
+        }
+    })
+}
+
+/// That a job runs from end to end.
+async fn works(server: Process) {
+    let server = server.until_ready().await;
+    assert_eq!(run(&server.client().await, "40 + 2").await.unwrap().output, "42");
+    server.stop().await;
+}
+
+/// That it ends and says all these words, and never the password.
+async fn refused(mut server: Process, words: &[&str]) {
+    let (code, log) = server.failure().await;
+    assert_eq!(code, Some(1), "{log}");
+    assert!(words.iter().all(|word| log.contains(word)), "{words:?}: {log}");
+    assert!(!log.contains("hunter") && server.out().is_empty(), "{log}");
+}
+
+/// A port that nobody had a moment ago.
+fn port() -> String {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_unix_socket() {
+    let (redis, data) = (Redis::start().await, tempfile::tempdir().unwrap());
+    works(on(data.path(), &redis.url(), &[], None)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_tcp_with_a_password() {
+    let (port, data) = (port(), tempfile::tempdir().unwrap());
+    let redis = Redis::with(&["--port", &port]).await;
+    let _: () = redis.run(&["CONFIG", "SET", "requirepass", "hunter22"]).await;
+    let url = format!("redis://127.0.0.1:{port}");
+    works(on(data.path(), &url, &[], Some("hunter22"))).await;
+    works(on(data.path(), &format!("redis://:hunter22@127.0.0.1:{port}"), &[], None)).await;
+    let file = data.path().join("password");
+    std::fs::write(&file, "hunter22\n").unwrap();
+    works(on(data.path(), &url, &["--redis-password-file".as_ref(), file.as_ref()], None)).await;
+    refused(on(data.path(), &url, &[], Some("hunter33")), &[&url, "WRONGPASS"]).await;
+    refused(on(data.path(), &format!("redis://:hunter33@127.0.0.1:{port}"), &[], None), &[&url, "WRONGPASS"]).await;
+    refused(on(data.path(), &url, &[], None), &[&url, "NOAUTH"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_tcp_as_an_acl_user() {
+    let (port, data) = (port(), tempfile::tempdir().unwrap());
+    let redis = Redis::with(&["--port", &port]).await;
+    let user = |name, rules: &'static [&'static str]| {
+        let words: Vec<&str> = ["ACL", "SETUSER", name, "on", ">hunter22", "~*", "&*"].iter().chain(rules).copied().collect();
+        async { redis.run::<()>(&{ words }).await }
+    };
+    user("alice", &["+@all", "-@admin", "-@dangerous", "+info", "+keys"]).await;
+    user("bob", &["+ping"]).await;
+    user("carol", &["+@all", "-evalsha"]).await;
+    let url = format!("redis://127.0.0.1:{port}");
+    let as_user = |name: &'static str| on(data.path(), &url, &["--redis-user".as_ref(), name.as_ref()], Some("hunter22"));
+    works(as_user("alice")).await;
+    refused(as_user("bob"), &[&url, "no permissions"]).await;
+    refused(as_user("carol"), &["no permissions", "evalsha"]).await;
+    refused(as_user("dave"), &[&url, "WRONGPASS"]).await;
+}
+
+/// A certificate authority and what it signed.
+struct Authority {
+    directory: tempfile::TempDir,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
+        // A certificate named as its issuer would pass for one that signed itself.
+        params.distinguished_name.push(DnType::CommonName, "an authority");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        std::fs::write(directory.path().join("ca.pem"), authority.pem()).unwrap();
+        for name in ["server", "client"] {
+            let key = KeyPair::generate().unwrap();
+            let certificate =
+                CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
+            std::fs::write(directory.path().join(format!("{name}.pem")), certificate.pem()).unwrap();
+            std::fs::write(directory.path().join(format!("{name}.key")), key.serialize_pem()).unwrap();
+        }
+        Self { directory }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// A Redis with a certificate of this authority.
+    async fn redis(&self, port: &str, clients: &str) -> Redis {
+        let file = |name: &str| self.file(name).to_str().unwrap().to_owned();
+        let (cert, key, ca) = (file("server.pem"), file("server.key"), file("ca.pem"));
+        let arguments = [
+            "--tls-port",
+            port,
+            "--tls-cert-file",
+            &cert,
+            "--tls-key-file",
+            &key,
+            "--tls-ca-cert-file",
+            &ca,
+            "--tls-auth-clients",
+            clients,
+        ];
+        Redis::with(&arguments).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_tls_with_an_authority_of_ones_own() {
+    let (port, data, ours, theirs) = (port(), tempfile::tempdir().unwrap(), Authority::new(), Authority::new());
+    let redis = ours.redis(&port, "no").await;
+    let _: () = redis.run(&["CONFIG", "SET", "requirepass", "hunter22"]).await;
+    let (url, ca) = (format!("rediss://127.0.0.1:{port}"), OsStr::new("--redis-tls-ca"));
+    works(on(data.path(), &url, &[ca, ours.file("ca.pem").as_ref()], Some("hunter22"))).await;
+    works(on(data.path(), &format!("rediss://localhost:{port}"), &[ca, ours.file("ca.pem").as_ref()], Some("hunter22"))).await;
+    refused(on(data.path(), &url, &[ca, theirs.file("ca.pem").as_ref()], Some("hunter22")), &[&url, "certificate"]).await;
+    refused(on(data.path(), &url, &[], Some("hunter22")), &[&url, "certificate"]).await;
+    refused(on(data.path(), &url, &[ca, data.path().join("missing.pem").as_ref()], Some("hunter22")), &["missing.pem"]).await;
+    refused(on(data.path(), &url, &[ca, ours.file("ca.pem").as_ref()], Some("hunter33")), &[&url, "WRONGPASS"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_tls_with_a_certificate_of_the_client() {
+    let (port, data, ours, theirs) = (port(), tempfile::tempdir().unwrap(), Authority::new(), Authority::new());
+    let _redis = ours.redis(&port, "yes").await;
+    let url = format!("rediss://127.0.0.1:{port}");
+    let ca = ours.file("ca.pem");
+    let with = |by: &Authority| {
+        let (cert, key) = (by.file("client.pem"), by.file("client.key"));
+        let more: [&OsStr; 6] =
+            ["--redis-tls-ca".as_ref(), ca.as_ref(), "--redis-tls-cert".as_ref(), cert.as_ref(), "--redis-tls-key".as_ref(), key.as_ref()];
+        on(data.path(), &url, &more, None)
+    };
+    works(with(&ours)).await;
+    refused(with(&theirs), &[&url, "cannot use the Redis"]).await;
+    refused(on(data.path(), &url, &["--redis-tls-ca".as_ref(), ca.as_ref()], None), &[&url, "cannot use the Redis"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_redis_is_refused_and_never_waited_for() {
+    let data = tempfile::tempdir().unwrap();
+    let listener = async |answer: &'static [u8]| {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("redis://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let mut kept = Vec::new();
+            while let Ok((mut socket, _)) = listener.accept().await {
+                let _ = socket.read(&mut [0; 1024]).await;
+                let _ = socket.write_all(answer).await;
+                if answer.is_empty() {
+                    kept.push(socket); // Says nothing and never hangs up.
+                }
+            }
+        });
+        url
+    };
+    let web = listener(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").await;
+    refused(on(data.path(), &web, &[], None), &[&web, "cannot use the Redis"]).await;
+    let silent = listener(b"").await;
+    refused(on(data.path(), &silent, &[], None), &[&silent, "cannot use the Redis"]).await;
+    let nobody = format!("redis://127.0.0.1:{}", port());
+    refused(on(data.path(), &nobody, &[], None), &[&nobody, "refused"]).await;
+    let missing = format!("unix://{}", data.path().join("missing.sock").display());
+    refused(on(data.path(), &missing, &[], None), &[&missing, "No such file"]).await;
+}

@@ -1,0 +1,132 @@
+use hero::client::Client;
+use hero::model::{ErrorKind, JobId, JobSpec, Status};
+
+use super::{CONTEXT, STORE_UNAVAILABLE, changes, end, is, run, spec, start};
+use crate::support::{Kin, PATIENCE, Process, Redis, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kill_9_of_a_server_leaves_no_orphan_and_loses_no_job() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let arguments = ["--pool", "osis=2,sal=1", "--lease", "1s", "--durability", "always"];
+    let mut server = Process::serve(&data, &arguments).await;
+    let client = server.client().await;
+    let done = run(&client, "1 + 1").await.unwrap().job_id;
+    let running = start(&client, spec("sleep(0.3); 5")).await;
+    is(&client, &running, Status::Started).await;
+    let kin = server.children();
+    assert_eq!((kin.len(), server.engines().len(), server.redis().is_some()), (4, 3, true), "{kin:?}");
+    server.kill().await;
+    Kin::all_gone(&kin).await;
+
+    let again = Process::serve(&data, &arguments).await;
+    let client = again.client().await;
+    assert_eq!(client.get_result(CONTEXT, &done).await.unwrap().output, "2");
+    let result = client.wait_job(CONTEXT, &running, PATIENCE).await.unwrap();
+    assert_eq!((result.output.as_str(), result.attempt), ("5", 2));
+    assert_eq!(client.get_job(CONTEXT, &running).await.unwrap().crashes, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_private_redis_that_dies_is_started_again_and_jobs_go_on() {
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--durability", "always"]).await;
+    let client = server.client().await;
+    let before = run(&client, "1").await.unwrap().job_id;
+    let running = start(&client, spec("sleep(0.5); 2")).await;
+    is(&client, &running, Status::Started).await;
+    let redis = server.redis().unwrap();
+    redis.kill();
+    assert_eq!(end(&client, &running).await.output, "2");
+    let fresh = until("another Redis", || async { server.redis().filter(|fresh| *fresh != redis) }).await;
+    assert!(fresh.lives() && !redis.lives());
+    assert_eq!(end(&client, &before).await.output, "1");
+    assert_eq!(run(&client, "3").await.unwrap().output, "3");
+    assert_eq!(server.get("/readyz").await.0, 200);
+    server.stop().await;
+    Kin::all_gone(&[fresh]).await;
+}
+
+/// Kills the engine under each of the first attempts of a job.
+async fn kill_attempts(server: &Process, client: &Client, id: &JobId, attempts: u32) {
+    for attempt in 1..=attempts {
+        until("the attempt", || async {
+            client.get_job(CONTEXT, id).await.ok().filter(|job| job.attempt == attempt && job.status == Status::Started)
+        })
+        .await;
+        server.engines().iter().for_each(Kin::kill);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_dies_costs_its_job_one_attempt_and_the_third_ends_it() {
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1"]).await;
+    let client = server.client().await;
+    let id = start(&client, spec("sleep(0.5); 1")).await;
+    kill_attempts(&server, &client, &id, 2).await;
+    let result = client.wait_job(CONTEXT, &id, PATIENCE).await.unwrap();
+    assert_eq!((result.attempt, client.get_job(CONTEXT, &id).await.unwrap().crashes), (3, 2));
+
+    let id = start(&client, spec("sleep(60)")).await;
+    kill_attempts(&server, &client, &id, 3).await;
+    let failure = client.wait_job(CONTEXT, &id, PATIENCE).await.unwrap_err().rpc().unwrap().job_failure().unwrap();
+    assert_eq!((failure.error.kind, failure.attempt), (ErrorKind::Crashed, 3));
+    assert_eq!(run(&client, "1").await.unwrap().attempt, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_redis_is_gone_calls_say_so_and_then_everything_resumes() {
+    let mut redis = Redis::with(&["--appendonly", "yes", "--appendfsync", "always", "--save", ""]).await;
+    let (url, home) = (redis.url(), tempfile::tempdir().unwrap());
+    let server = Process::serve(home.path(), &["--pool", "osis=1", "--redis", &url]).await;
+    let client = server.client().await;
+    let before = run(&client, "1").await.unwrap().job_id;
+    let running = start(&client, spec("sleep(0.5); 2")).await;
+    is(&client, &running, Status::Started).await;
+    redis.kill();
+    // Each of these has waited for its deadline by then.
+    let new = spec("3");
+    let (created, status) = tokio::join!(client.create_job(&new), client.get_status(CONTEXT, &before));
+    assert!(created.as_ref().unwrap_err().has_code(STORE_UNAVAILABLE), "{created:?}");
+    assert!(status.as_ref().unwrap_err().has_code(STORE_UNAVAILABLE), "{status:?}");
+    assert_eq!((server.get("/healthz").await.0, server.get("/readyz").await.0), (200, 503));
+    redis.restart().await;
+    assert_eq!(end(&client, &running).await.output, "2");
+    assert_eq!(end(&client, &before).await.output, "1");
+    assert_eq!(run(&client, "3").await.unwrap().output, "3");
+    assert_eq!(server.get("/readyz").await.0, 200);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_dies_while_it_has_nothing_to_do_costs_nobody_an_attempt() {
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1"]).await;
+    let client = server.client().await;
+    for _ in 0..5 {
+        let engines = server.engines();
+        engines.iter().for_each(Kin::kill);
+        Kin::all_gone(&engines).await;
+        let result = run(&client, "1").await.unwrap();
+        assert_eq!(result.attempt, 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pools_of_one_server_do_not_give_back_each_others_jobs() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let server = Process::serve(&data, &["--pool", "osis=1,sal=1", "--durability", "always"]).await;
+    let client = server.client().await;
+    let of_sal = start(&client, JobSpec { script_type: "sal".parse().unwrap(), ..spec("sleep(3); 1") }).await;
+    let of_osis = start(&client, spec("sleep(3); 2")).await;
+    is(&client, &of_sal, Status::Started).await;
+    is(&client, &of_osis, Status::Started).await;
+    // Each pool finds that a turn failed, and looks at what it holds.
+    server.redis().unwrap().kill();
+    for id in [of_sal, of_osis] {
+        end(&client, &id).await;
+        assert_eq!(changes(&data, &id).await, ["created", "dispatched", "started", "finished"]);
+    }
+}

@@ -1,0 +1,117 @@
+use std::time::Duration;
+
+use hero::client::code;
+use hero::model::Status;
+
+use super::{CONTEXT, is, is_still_running, run, sharing, spec, start, words};
+use crate::support::{Kin, PATIENCE, Process, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_sigterm_scripts_get_their_grace_and_the_rest_is_handed_back() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let mut server = Process::serve(&data, &["--pool", "osis=2", "--grace", "4s"]).await;
+    let client = server.client().await;
+    let done = run(&client, "1 + 1").await.unwrap().job_id;
+    let short = start(&client, spec("sleep(1); \"kept\"")).await;
+    let endless = start(&client, spec("loop { sleep(0.01) }")).await;
+    let waiting = client.create_job(&spec("3")).await.unwrap();
+    is(&client, &short, Status::Started).await;
+    is(&client, &endless, Status::Started).await;
+    let kin = server.children();
+    let ends = async {
+        // Asked behind the waits on the same connection, so the server has those when the signal comes.
+        client.get_status(CONTEXT, &short).await.unwrap();
+        server.terminate();
+    };
+    let (kept, cut, ()) = tokio::join!(client.wait_job(CONTEXT, &short, PATIENCE), client.wait_job(CONTEXT, &endless, PATIENCE), ends);
+    assert_eq!(kept.unwrap().output, "kept");
+    assert!(is_still_running(&cut), "{cut:?}");
+    let (code, log) = server.failure().await;
+    assert_eq!(code, Some(0), "{log}");
+    Kin::all_gone(&kin).await;
+
+    let look = Process::serve(&data, &["--pool", "none"]).await;
+    let client = look.client().await;
+    let job = client.get_job(CONTEXT, &endless).await.unwrap();
+    assert_eq!((job.status, job.attempt, job.crashes), (Status::Dispatched, 0, 0));
+    assert_eq!(client.get_result(CONTEXT, &done).await.unwrap().output, "2");
+    assert_eq!(client.get_result(CONTEXT, &short).await.unwrap().output, "kept");
+    assert_eq!(client.get_status(CONTEXT, &waiting).await.unwrap(), Status::Created);
+    look.stop().await;
+
+    let again = Process::serve(&data, &["--pool", "osis=1"]).await;
+    let client = again.client().await;
+    assert_eq!(is(&client, &endless, Status::Started).await.attempt, 1);
+    assert_eq!(client.stop_job(CONTEXT, &endless).await.unwrap(), Status::Error);
+    client.start_job(CONTEXT, &waiting).await.unwrap();
+    assert_eq!(client.wait_job(CONTEXT, &waiting, PATIENCE).await.unwrap().output, "3");
+    again.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_drains_takes_no_new_connections() {
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--grace", "60s"]).await;
+    let client = server.client().await;
+    let id = start(&client, spec("loop { sleep(0.01) }")).await;
+    is(&client, &id, Status::Started).await;
+    let (url, wait) = (server.url(), client.wait_job(CONTEXT, &id, PATIENCE));
+    let stop = async {
+        client.ping().await.unwrap();
+        server.terminate();
+        until("a refusal", || async { hero::client::Client::connect(&url, None).await.is_err().then_some(()) }).await;
+        server.terminate();
+    };
+    let (wait, ()) = tokio::join!(wait, stop);
+    assert!(wait.is_err(), "{wait:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_signal_ends_a_server_at_once() {
+    let home = tempfile::tempdir().unwrap();
+    let mut server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--grace", "1h"]).await;
+    let client = server.client().await;
+    let id = start(&client, spec("loop { sleep(0.01) }")).await;
+    is(&client, &id, Status::Started).await;
+    let kin = server.children();
+    server.terminate();
+    until("the word that it drains", || async { server.log().contains("draining").then_some(()) }).await;
+    server.terminate();
+    assert_eq!(server.ended().await.code(), Some(1));
+    Kin::all_gone(&kin).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn actors_of_another_process_run_the_jobs_of_a_server_and_drain() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let server = Process::serve(&data, &["--pool", "none"]).await;
+    let shared = sharing(&data);
+    let logs = home.path().join("actor");
+    let actor = words(&["actor", "--pool", "osis=2", "--grace", "4s", "--data", logs.to_str().unwrap()], &shared);
+    let mut actors = Process::start(&actor).until_ready().await;
+    assert!(actors.out()[0].contains("actors ready"), "{:?}", actors.out());
+    let client = server.client().await;
+    assert_eq!(run(&client, "40 + 2").await.unwrap().output, "42");
+    let pids: Vec<_> = client.list_actors(CONTEXT).await.unwrap().into_iter().map(|actor| actor.presence.pid).collect();
+    assert_eq!(pids, [Some(actors.pid()), Some(actors.pid())]);
+
+    let short = start(&client, spec("sleep(1); 7")).await;
+    let endless = start(&client, spec("loop { sleep(0.01) }")).await;
+    is(&client, &short, Status::Started).await;
+    is(&client, &endless, Status::Started).await;
+    let kin = actors.children();
+    assert_eq!(kin.len(), 2);
+    actors.terminate();
+    assert_eq!(client.wait_job(CONTEXT, &short, PATIENCE).await.unwrap().output, "7");
+    let (code, log) = actors.failure().await;
+    assert_eq!(code, Some(0), "{log}");
+    Kin::all_gone(&kin).await;
+    let job = client.get_job(CONTEXT, &endless).await.unwrap();
+    assert_eq!((job.status, job.attempt, job.crashes), (Status::Dispatched, 0, 0));
+    assert!(client.list_actors(CONTEXT).await.unwrap().is_empty());
+    // Nobody is left to run it, and whoever waits is told so.
+    let waited = client.wait_job(CONTEXT, &endless, Duration::from_millis(10)).await.unwrap_err();
+    assert!(waited.has_code(code::WAIT_RAN_OUT) && waited.rpc().unwrap().data.as_ref().unwrap()["explanation"].is_string(), "{waited}");
+}

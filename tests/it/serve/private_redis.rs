@@ -1,0 +1,91 @@
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use super::{CONTEXT, run, start};
+use crate::support::{Kin, PATIENCE, Process};
+
+/// Serves from a directory, is killed, and serves again.
+async fn serves_twice(data: &Path) {
+    let arguments = ["--pool", "osis=1", "--durability", "always"];
+    let mut server = Process::serve(data, &arguments).await;
+    let id = run(&server.client().await, "40 + 2").await.unwrap().job_id;
+    let kin = server.children();
+    server.kill().await;
+    let again = Process::serve(data, &arguments).await;
+    assert_eq!(again.client().await.get_result(CONTEXT, &id).await.unwrap().output, "42");
+    again.stop().await;
+    Kin::all_gone(&kin).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_data_path_may_hold_spaces_and_signs() {
+    let home = tempfile::tempdir().unwrap();
+    serves_twice(&home.path().join("with a space/ü 100% #1? \"q\" 'x' \\n")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_data_path_too_long_for_a_socket_has_it_elsewhere() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("d".repeat(100)).join("e".repeat(100));
+    serves_twice(&data).await;
+    let server = Process::serve(&data, &["--pool", "osis=1"]).await;
+    let line = server.out().remove(0);
+    let socket = line.split("unix://").nth(1).and_then(|rest| rest.split(',').next()).unwrap().to_owned();
+    assert!(socket.len() < 100 && Path::new(&socket).exists(), "{line}");
+    let directory = Path::new(&socket).parent().unwrap();
+    assert_eq!(std::fs::metadata(directory).unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(std::fs::read_link(data.join("redis.sock")).unwrap(), Path::new(&socket));
+    server.stop().await;
+    assert!(!directory.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_password_is_in_a_file_for_the_owner_and_nowhere_else() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let server = Process::serve(&data, &["--pool", "osis=1,sal=1", "--log-level", "trace"]).await;
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&data), mode(&data.join("redis.secret")), mode(&data.join("redis.sock"))), (0o700, 0o600, 0o700));
+    let secret = std::fs::read_to_string(data.join("redis.secret")).unwrap();
+    let secret = secret.trim();
+    assert!(secret.len() >= 32);
+    run(&server.client().await, "40 + 2").await.unwrap();
+    let kin = server.children();
+    assert_eq!(kin.len(), 3);
+    for one in kin {
+        assert!(!one.command().contains(secret) && !one.environment().contains(secret), "{one:?}");
+    }
+    assert!(server.engines().iter().all(|engine| !engine.environment().contains("PATH=")));
+    let said = [server.out().join("\n"), server.stop().await].concat();
+    assert!(!said.contains(secret));
+    let log = std::fs::read_to_string(data.join("redis.log")).unwrap();
+    assert!(!log.contains(secret));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_without_the_password_is_not_let_in() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let server = Process::serve(&data, &["--pool", "none"]).await;
+    let client = redis::Client::open(format!("unix://{}", data.join("redis.sock").display())).unwrap();
+    let refused = match client.get_multiplexed_async_connection().await {
+        Ok(mut connection) => redis::cmd("KEYS").arg("*").query_async::<Vec<String>>(&mut connection).await.unwrap_err(),
+        Err(error) => error,
+    };
+    assert!(refused.to_string().contains("NOAUTH"), "{refused}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_data_directory_in_use_is_refused_with_its_holder() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let server = Process::serve(&data, &["--pool", "osis=1"]).await;
+    let (code, log) = Process::serving(&data, &["--pool", "osis=1"]).failure().await;
+    assert_eq!(code, Some(1));
+    assert!(log.contains(&format!("process {}", server.pid())) && log.contains("--redis unix://"), "{log}");
+    let client = server.client().await;
+    let id = start(&client, super::spec("1")).await;
+    assert_eq!(client.wait_job(CONTEXT, &id, PATIENCE).await.unwrap().output, "1");
+    server.stop().await;
+}

@@ -1,0 +1,75 @@
+//! `keys.lua` is the twin of `keys.rs`.
+
+use hero::keys::Keys;
+use hero::model::{ContextId, JobId, Name, Priority, Queue, ScriptType, ServerId, Target};
+
+use crate::support::Redis;
+
+const LUA: &str = include_str!("../../../src/keys.lua");
+
+#[tokio::test]
+async fn the_scripts_build_the_keys_that_the_store_builds() {
+    let redis = Redis::start().await;
+    let (id, server) = (JobId::random(), ServerId::new());
+    let (sal, io): (ScriptType, Name) = ("sal".parse().unwrap(), "io".parse().unwrap());
+    let digest = "0123abcd";
+    for keys in [Keys::standalone(ContextId(0)), Keys::standalone(ContextId(3)), Keys::clustered(ContextId(7))] {
+        let mut expected = vec![
+            ("job_prefix .. ARGV[3]".to_owned(), keys.job(&id)),
+            ("reply_prefix .. ARGV[3]".to_owned(), keys.reply(&id)),
+            ("log_key(ARGV[3])".to_owned(), keys.log(&id)),
+            ("stats_key('sal')".to_owned(), keys.stats(&sal)),
+            ("control_key('sal')".to_owned(), keys.control(&sal)),
+            ("control_instance_key('sal:io:3')".to_owned(), keys.control_instance(&sal, &io, 3)),
+            (format!("idempotency_key('{digest}')"), keys.idempotency(digest)),
+            ("bell('sal')".to_owned(), keys.bell(&sal)),
+            ("inbox(ARGV[4])".to_owned(), format!("{}{server}", Keys::inbox_prefix())),
+            ("scheduled_key".to_owned(), keys.scheduled()),
+            ("leases_key".to_owned(), keys.leases()),
+            ("unwritten_key".to_owned(), keys.unwritten()),
+            ("queues_key".to_owned(), keys.queues()),
+            ("events_key".to_owned(), keys.events()),
+        ];
+        let targets = [
+            (Target::Type, "nil, nil"),
+            (Target::Type, "'', ''"),
+            (Target::Type, "false, false"),
+            (Target::Group(io.clone()), "'io', ''"),
+            (Target::Group(io.clone()), "'io', false"),
+            (Target::Instance(io.clone(), 3), "'io', '3'"),
+            (Target::Instance("default".parse().unwrap(), 3), "false, '3'"),
+            (Target::Instance("default".parse().unwrap(), 3), "'', '3'"),
+        ];
+        for (target, words) in targets {
+            for (priority, word) in
+                [(Priority::Urgent, "'0'"), (Priority::Normal, "'1'"), (Priority::Normal, "false"), (Priority::Low, "'2'")]
+            {
+                let queue = Queue { script_type: sal.clone(), target: target.clone(), priority };
+                expected.push((format!("work_key('sal', {words}, {word})"), keys.work(&queue)));
+            }
+        }
+        for (expression, key) in &expected {
+            let script = format!("{LUA}\nreturn {expression}");
+            let context = keys.context().to_string();
+            let built: String = redis.run(&["EVAL", &script, "0", keys.prefix(), &context, id.as_str(), server.as_str()]).await;
+            assert_eq!(built, *key, "{expression}");
+        }
+    }
+    // An actor's name that is none has no key.
+    let script = format!("{LUA}\nreturn control_instance_key('sal') == nil");
+    let none: bool = redis.run(&["EVAL", &script, "0", "", "0"]).await;
+    assert!(none);
+}
+
+#[test]
+fn every_key_of_the_scripts_is_compared() {
+    let test = include_str!("keys.rs");
+    for line in LUA.lines().filter_map(|line| line.strip_prefix("local ")) {
+        let name = line.trim_start_matches("function ").split(['(', ' ', ',']).next().unwrap();
+        // The legacy stop queue has no twin in Rust: only stop.lua writes it.
+        if !matches!(name, "prefix" | "legacy_stop_key") {
+            let called = [format!("{name}("), format!("\"{name}\""), format!("{name} ..")];
+            assert!(called.iter().any(|call| test.contains(call)), "{name} is not compared");
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! The scripts, asked one by one.
+
+mod keys;
+mod state;

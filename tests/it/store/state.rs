@@ -1,0 +1,242 @@
+//! The table of `Status::on`, put to the real scripts.
+
+use std::time::Duration;
+
+use hero::model::{Event, JobError, JobId, JobSpec, Next, Output, OutputFormat, Status};
+use hero::store::{Created, Ended, NewJob, Outcome, Slot, Started, Stopping, Store, Turn};
+
+use crate::support::Redis;
+
+fn job() -> NewJob {
+    NewJob { id: JobId::random(), spec: JobSpec { script: "40 + 2".into(), ..JobSpec::default() }, start: false, waited: false }
+}
+
+async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {
+    let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
+    let slots = [Slot { actor: "osis:default:1".into(), room }];
+    store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap()
+}
+
+fn ended(id: &JobId, attempt: u32, outcome: Outcome) -> Ended {
+    Ended { job: id.clone(), attempt, started_at: hero::model::Timestamp::local(), logged: false, usage: None, outcome }
+}
+
+fn finished() -> Outcome {
+    Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json })
+}
+
+fn failed() -> Outcome {
+    Outcome::Failed { error: JobError::new(hero::model::ErrorKind::Script, "no"), retry_in: Duration::from_secs(5) }
+}
+
+/// Brings a new job to a status by the shortest way.
+async fn at(store: &Store, status: Status) -> JobId {
+    let new = job();
+    let id = new.id.clone();
+    match status {
+        Status::Created => assert_eq!(store.create(new).await.unwrap(), Created::Created(status)),
+        Status::Scheduled => {
+            let mut new = NewJob { start: true, ..new };
+            new.spec.run_at = Some(store.clock().now().plus(Duration::from_secs(3600)));
+            assert_eq!(store.create(new).await.unwrap(), Created::Created(status));
+        }
+        _ => {
+            assert_eq!(store.create(NewJob { start: true, ..new }).await.unwrap(), Created::Created(Status::Dispatched));
+            if status != Status::Dispatched {
+                assert_eq!(turn(store, &[], 1).await.taken[0].job, id);
+            }
+            match status {
+                Status::Finished => drop(turn(store, &[ended(&id, 1, finished())], 0).await),
+                Status::Error => drop(turn(store, &[ended(&id, 1, failed())], 0).await),
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(now(store, &id).await, status);
+    id
+}
+
+async fn now(store: &Store, id: &JobId) -> Status {
+    store.job(id).await.unwrap().unwrap().status
+}
+
+#[tokio::test]
+async fn the_scripts_keep_to_the_table() {
+    let redis = Redis::start().await;
+    for from in Status::ALL.into_iter().filter(|status| *status != Status::WaitingForPrerequisites) {
+        for event in [
+            Event::Started { next: Next::Ready },
+            Event::Claimed,
+            Event::Succeeded,
+            Event::Failed { retry: false },
+            Event::Released,
+            Event::LeaseLost { last: false },
+            Event::Stopped,
+            Event::Due { next: Next::Ready },
+        ] {
+            let _: () = redis.run(&["FLUSHALL"]).await;
+            let store = redis.store().await;
+            let id = at(&store, from).await;
+            let attempt = store.job(&id).await.unwrap().unwrap().attempt;
+            if from != Status::Started {
+                // So that nothing but the status stands in the way of a late result.
+                let _: i64 = redis
+                    .run(&["HSET", &format!("hero:job:{id}"), "lease", store.server().as_str(), "attempt", &attempt.to_string()])
+                    .await;
+            }
+            match event {
+                Event::Started { .. } => drop(store.start(&id).await.unwrap()),
+                Event::Claimed => {
+                    let _: () = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
+                    turn(&store, &[], 1).await;
+                }
+                Event::Succeeded => drop(turn(&store, &[ended(&id, attempt, finished())], 0).await),
+                Event::Failed { .. } => drop(turn(&store, &[ended(&id, attempt, failed())], 0).await),
+                Event::Released => drop(turn(&store, &[ended(&id, attempt, Outcome::Released)], 0).await),
+                Event::LeaseLost { .. } => {
+                    store.clock().advance(Duration::from_secs(31));
+                    store.reap(128).await.unwrap();
+                }
+                Event::Stopped => drop(store.stop(&id).await.unwrap()),
+                Event::Due { .. } => {
+                    store.clock().advance(Duration::from_secs(3601));
+                    store.promote(128).await.unwrap();
+                }
+                other => panic!("{other:?} has no script yet"),
+            }
+            // A running script ends a moment after it was asked to.
+            let expected = match (from, event) {
+                (Status::Started, Event::Stopped) => Status::Started,
+                _ => from.on(event).unwrap_or(from),
+            };
+            assert_eq!(now(&store, &id).await, expected, "{from} {event:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_result_is_taken_only_from_the_attempt_that_holds_the_lease() {
+    let redis = Redis::start().await;
+    let (alice, bob) = (redis.store().await, redis.store().await);
+    let id = at(&alice, Status::Started).await;
+    assert_eq!(turn(&bob, &[ended(&id, 1, finished())], 0).await.statuses, [None]);
+    assert_eq!(turn(&alice, &[ended(&id, 2, finished())], 0).await.statuses, [None]);
+    assert_eq!(turn(&alice, &[ended(&id, 1, finished())], 0).await.statuses, [Some(Status::Finished)]);
+    assert_eq!(turn(&alice, &[ended(&id, 1, failed())], 0).await.statuses, [None]);
+}
+
+#[tokio::test]
+async fn a_lease_is_renewed_only_by_its_holder() {
+    let redis = Redis::start().await;
+    let (alice, mallory) = (redis.store().await, redis.store().await);
+    let id = at(&alice, Status::Started).await;
+    assert_eq!(mallory.renew(&[(id.clone(), 1)]).await.unwrap(), std::slice::from_ref(&id));
+    assert!(alice.renew(&[(id.clone(), 1)]).await.unwrap().is_empty());
+    let (osis, group) = ("osis".parse().unwrap(), "default".parse().unwrap());
+    assert_eq!(alice.held(&osis, &group).await.unwrap(), [(id, 1)]);
+    assert!(mallory.held(&osis, &group).await.unwrap().is_empty());
+    // Another pool of the same server has nothing to do with it.
+    assert!(alice.held(&"sal".parse().unwrap(), &group).await.unwrap().is_empty());
+    assert!(alice.held(&osis, &"io".parse().unwrap()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_third_lost_lease_ends_a_job_as_crashed() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let id = at(&store, Status::Dispatched).await;
+    for crash in 1..=3 {
+        assert_eq!(turn(&store, &[], 1).await.taken[0].attempt, crash);
+        store.clock().advance(Duration::from_secs(31));
+        assert_eq!(store.reap(128).await.unwrap(), 1);
+    }
+    let job = store.job(&id).await.unwrap().unwrap();
+    assert_eq!((job.status, job.crashes, job.error.unwrap().kind), (Status::Error, 3, hero::model::ErrorKind::Crashed));
+}
+
+#[tokio::test]
+async fn a_failed_job_with_retries_left_waits_for_its_next_attempt() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let mut new = NewJob { start: true, ..job() };
+    (new.spec.retries, new.spec.script) = (1, "x".into());
+    let id = new.id.clone();
+    store.create(new).await.unwrap();
+    turn(&store, &[], 1).await;
+    assert_eq!(turn(&store, &[ended(&id, 1, failed())], 1).await.statuses, [Some(Status::Scheduled)]);
+    store.promote(128).await.unwrap();
+    assert_eq!(now(&store, &id).await, Status::Scheduled);
+    store.clock().advance(Duration::from_secs(6));
+    store.promote(128).await.unwrap();
+    assert_eq!(turn(&store, &[], 1).await.taken[0].attempt, 2);
+    assert_eq!(turn(&store, &[ended(&id, 2, failed())], 1).await.statuses, [Some(Status::Error)]);
+}
+
+#[tokio::test]
+async fn an_idempotency_key_gives_the_same_job_again_and_refuses_another() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let keyed = |script: &str| {
+        let mut new = job();
+        new.spec.idempotency_key = Some("k".into());
+        new.spec.script = script.into();
+        new
+    };
+    let first = keyed("1");
+    let id = first.id.clone();
+    assert_eq!(store.create(first).await.unwrap(), Created::Created(Status::Created));
+    assert_eq!(store.create(keyed("1")).await.unwrap(), Created::Same(id.clone(), Status::Created));
+    assert_eq!(store.create(keyed("2")).await.unwrap(), Created::Reused(id));
+}
+
+#[tokio::test]
+async fn priority_comes_before_place_and_place_before_age() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let mut order = Vec::new();
+    for (group, priority) in [(None, 2), (None, 1), (Some("io"), 1), (None, 0), (Some("io"), 0)] {
+        let mut new = NewJob { start: true, ..job() };
+        new.spec.group = group.map(|group: &str| group.parse().unwrap());
+        new.spec.priority = priority.try_into().unwrap();
+        order.push(new.id.clone());
+        store.create(new).await.unwrap();
+    }
+    let queues: Vec<(String, usize)> =
+        [":group:io:prio:0", ":prio:0", ":group:io", "", ":prio:2"].map(|suffix| (format!("hero:q:work:type:osis{suffix}"), 0)).into();
+    let (script_type, slots) = ("osis".parse().unwrap(), [Slot { actor: "osis:io:1".into(), room: 5 }]);
+    let turned = store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
+    let taken: Vec<_> = turned.taken.into_iter().map(|job| job.job).collect();
+    assert_eq!(taken, [4, 3, 2, 1, 0].map(|at: usize| order[at].clone()));
+}
+
+#[tokio::test]
+async fn a_full_queue_takes_no_more() {
+    let redis = Redis::start().await;
+    let settings = hero::store::Settings {
+        endpoint: redis.endpoint(),
+        context: hero::model::ContextId(0),
+        server: hero::model::ServerId::new(),
+        periods: hero::store::Periods::default(),
+        queue_limit: 1,
+    };
+    let store = Store::connect(settings).await.unwrap().0;
+    at(&store, Status::Dispatched).await;
+    assert_eq!(store.create(NewJob { start: true, ..job() }).await.unwrap(), Created::Full(1));
+    let waiting = at(&store, Status::Created).await;
+    assert_eq!(store.start(&waiting).await.unwrap(), Started::Full(1));
+    assert_eq!(now(&store, &waiting).await, Status::Created);
+}
+
+#[tokio::test]
+async fn a_job_that_nobody_starts_is_given_up_after_a_day() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let id = at(&store, Status::Created).await;
+    store.clock().advance(Duration::from_secs(24 * 3600 - 10));
+    store.promote(128).await.unwrap();
+    assert_eq!(now(&store, &id).await, Status::Created);
+    store.clock().advance(Duration::from_secs(20));
+    store.promote(128).await.unwrap();
+    assert_eq!(now(&store, &id).await, Status::Error);
+    assert_eq!(store.stop(&id).await.unwrap(), Stopping::Ended(Status::Error));
+}

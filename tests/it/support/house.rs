@@ -1,0 +1,75 @@
+use hero::actor::{Pool, PoolSettings};
+use hero::dispatch::{Dispatcher, Error, Settings};
+use hero::log_file::LogDirectory;
+use hero::model::{ContextId, JobId, JobResult, JobSpec, Status};
+use hero::process::Spawner;
+use hero::store::{Periods, Store, Subscriber};
+use tokio_util::sync::CancellationToken;
+
+use super::{PATIENCE, Redis, pool_settings, until};
+
+pub const CONTEXT: ContextId = ContextId(0);
+
+/// A dispatcher and a pool on one Redis, without a server.
+pub struct House {
+    pub redis: Redis,
+    pub store: Store,
+    pub dispatcher: Dispatcher,
+    pub pool: Option<Pool>,
+    pub shutdown: CancellationToken,
+}
+
+impl House {
+    /// With so many osis actors of the group `default`.
+    pub async fn open(actors: u32) -> Self {
+        let mut house = Self::empty().await;
+        let settings = pool_settings(house.redis.directory(), actors);
+        house.hire(settings).await;
+        house
+    }
+
+    /// Without actors.
+    pub async fn empty() -> Self {
+        Self::on(Redis::start().await).await
+    }
+
+    /// Without actors, on this Redis.
+    pub async fn on(redis: Redis) -> Self {
+        let store = redis.store_with(Periods::default()).await;
+        let dispatcher = Dispatcher::new([store.clone()], Settings::new(LogDirectory::new(redis.directory().join("logs"))));
+        let shutdown = CancellationToken::new();
+        drop(dispatcher.start_services(&shutdown));
+        let script_types = vec!["osis".parse().unwrap(), "sal".parse().unwrap()];
+        tokio::spawn(hero::service::run(Subscriber::new(store.clone(), script_types), shutdown.clone()));
+        Self { redis, store, dispatcher, pool: None, shutdown }
+    }
+
+    pub async fn hire(&mut self, settings: PoolSettings) {
+        self.pool = Some(Pool::start(self.store.clone(), Spawner::start().unwrap(), settings, self.shutdown.clone()).await.unwrap());
+    }
+
+    pub async fn run(&self, script: &str) -> Result<JobResult, Error> {
+        self.dispatcher.run_and_wait(spec(script), PATIENCE).await
+    }
+
+    pub async fn start(&self, spec: JobSpec) -> JobId {
+        let id = self.dispatcher.create(spec).await.unwrap();
+        self.dispatcher.start(CONTEXT, &id).await.unwrap();
+        id
+    }
+
+    pub async fn is(&self, id: &JobId, status: Status) {
+        until(&format!("{id} is {status}"), || async { (self.dispatcher.status(CONTEXT, id).await.ok()? == status).then_some(()) }).await;
+    }
+
+    pub async fn close(self) {
+        self.shutdown.cancel();
+        if let Some(pool) = &self.pool {
+            tokio::time::timeout(PATIENCE, pool.ended()).await.unwrap();
+        }
+    }
+}
+
+pub fn spec(script: &str) -> JobSpec {
+    JobSpec { script: script.into(), ..JobSpec::default() }
+}

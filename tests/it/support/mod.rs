@@ -1,0 +1,33 @@
+//! What tests stand on: a redis-server each, stores and pools on it.
+
+mod house;
+mod pool;
+mod process;
+mod redis;
+mod server;
+
+pub use house::{CONTEXT, House, spec};
+pub use pool::{hero, pool_settings};
+pub use process::{Kin, Process};
+pub use redis::Redis;
+pub use server::{Client, Fault, Items, Server, get};
+
+use std::future::Future;
+use std::time::Duration;
+
+/// No test waits longer for anything.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Asks again and again until the answer is there.
+pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut ask: impl FnMut() -> F) -> T {
+    let asking = async {
+        loop {
+            if let Some(answer) = ask().await {
+                return answer;
+            }
+            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, asking).await.unwrap_or_else(|_| panic!("never came: {what}"))
+}

@@ -1,0 +1,27 @@
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hero::actor::{Instances, Mask, PoolSettings};
+use hero::engine::EngineSettings;
+use hero::log_file::LogDirectory;
+
+/// The program under test.
+pub fn hero() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_hero"))
+}
+
+/// A pool of osis actors whose log files are below `directory`.
+pub fn pool_settings(directory: &Path, actors: u32) -> PoolSettings {
+    PoolSettings {
+        script_type: "osis".parse().unwrap(),
+        group: "default".parse().unwrap(),
+        instances: Instances::Count(actors),
+        capabilities: Vec::new(),
+        engine: EngineSettings::new(hero()),
+        timeout: Duration::from_secs(60),
+        side_by_side: 1,
+        mask: Mask::default(),
+        log_directory: LogDirectory::new(directory.join("logs")),
+        grace: Duration::from_secs(5),
+    }
+}

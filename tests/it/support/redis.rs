@@ -1,0 +1,106 @@
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use hero::model::{ContextId, ServerId};
+use hero::store::{Endpoint, Periods, Settings, Store};
+use redis::FromRedisValue;
+
+/// A redis-server of one test, on a unix socket, ended with it.
+pub struct Redis {
+    process: Child,
+    directory: tempfile::TempDir,
+    arguments: Vec<String>,
+}
+
+impl Redis {
+    /// A server that keeps nothing.
+    pub async fn start() -> Self {
+        Self::with(&["--save", "", "--appendonly", "no"]).await
+    }
+
+    /// A server with these arguments.
+    pub async fn with(arguments: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+        let process = launch(&directory, &arguments);
+        let server = Self { process, directory, arguments };
+        server.is_up().await;
+        server
+    }
+
+    async fn is_up(&self) {
+        super::until("redis-server", || async {
+            let client = redis::Client::open(self.url()).ok()?;
+            let mut connection = client.get_multiplexed_async_connection().await.ok()?;
+            redis::cmd("PING").query_async::<String>(&mut connection).await.ok()
+        })
+        .await;
+    }
+
+    /// Ends it at once, as the kernel would.
+    pub fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Starts it again after [`Redis::kill`].
+    pub async fn restart(&mut self) {
+        self.process = launch(&self.directory, &self.arguments);
+        self.is_up().await;
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.directory.path().join("redis.sock")
+    }
+
+    pub fn directory(&self) -> &std::path::Path {
+        self.directory.path()
+    }
+
+    pub fn url(&self) -> String {
+        format!("unix://{}", self.socket().display())
+    }
+
+    pub fn endpoint(&self) -> Endpoint {
+        Endpoint { url: self.url(), ..Endpoint::default() }
+    }
+
+    /// A store as another server would have it.
+    pub async fn store(&self) -> Store {
+        self.store_with(Periods::default()).await
+    }
+
+    pub async fn store_with(&self, periods: Periods) -> Store {
+        let settings =
+            Settings { endpoint: self.endpoint(), context: ContextId(0), server: ServerId::new(), periods, queue_limit: 100_000 };
+        Store::connect(settings).await.unwrap().0
+    }
+
+    /// One command, as redis-cli would send it.
+    pub async fn run<T: FromRedisValue>(&self, words: &[&str]) -> T {
+        let client = redis::Client::open(self.url()).unwrap();
+        let config = redis::AsyncConnectionConfig::new().set_response_timeout(Some(super::PATIENCE));
+        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await.unwrap();
+        let mut command = redis::cmd(words[0]);
+        command.arg(&words[1..]);
+        command.query_async(&mut connection).await.unwrap_or_else(|error| panic!("{words:?}: {error}"))
+    }
+}
+
+fn launch(directory: &tempfile::TempDir, arguments: &[String]) -> Child {
+    Command::new("redis-server")
+        .args(["--port", "0", "--unixsocket", "redis.sock", "--databases", "1024", "--dir", "."])
+        .args(arguments)
+        .current_dir(directory.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("redis-server is installed (make setup)")
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,234 @@
+//! A real server in this process, and clients that send it raw frames.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Instant;
+
+use futures_util::stream::SplitStream;
+use futures_util::{SinkExt, StreamExt};
+use hero::dispatch::Dispatcher;
+use hero::model::{ServerId, Timestamp};
+use hero::rpc::{App, Limits, Probes, ServerDetails, ServerSettings, serve};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::{mpsc, oneshot};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::{House, PATIENCE};
+
+/// The wire in front of a dispatcher, as `hero serve` has it.
+pub struct Server {
+    address: SocketAddr,
+    /// Ends the server with this.
+    _shutdown: DropGuard,
+}
+
+impl Server {
+    /// A server for the jobs of a house.
+    pub async fn of(house: &House) -> Self {
+        Self::over(&house.dispatcher).await
+    }
+
+    /// A server over any dispatcher.
+    pub async fn over(dispatcher: &Dispatcher) -> Self {
+        let details = ServerDetails {
+            server_id: ServerId::new().to_string(),
+            started_at: Timestamp::local(),
+            started: Instant::now(),
+            listen: Vec::new(),
+            contexts: dispatcher.contexts(),
+            pools: Vec::new(),
+            limits: Limits::default(),
+        };
+        let probes = Probes { readiness: Arc::new(|| Box::pin(async { Ok(()) })), metrics: Arc::new(String::new) };
+        let app = App { dispatcher: dispatcher.clone(), probes, details: Arc::new(details) };
+        let settings = ServerSettings { listen: ([127, 0, 0, 1], 0).into(), ..ServerSettings::default() };
+        let shutdown = CancellationToken::new();
+        let serving = serve(settings, app, shutdown.clone()).await.unwrap();
+        Self { address: serving.local_addr(), _shutdown: shutdown.drop_guard() }
+    }
+
+    /// A new WebSocket connection.
+    pub async fn connect(&self) -> Client {
+        Client::connect(&format!("ws://{}/", self.address)).await
+    }
+
+    /// Posts a body to `/`: status and answer.
+    pub async fn post(&self, body: &str) -> (u16, String) {
+        let head = format!("POST / HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: {}", body.len());
+        http(&self.address.to_string(), &head, body).await
+    }
+
+    pub async fn get(&self, path: &str) -> (u16, String) {
+        get(&self.address.to_string(), path).await
+    }
+}
+
+/// What a server gives for a path: status and body.
+pub async fn get(address: &str, path: &str) -> (u16, String) {
+    http(address, &format!("GET {path} HTTP/1.1"), "").await
+}
+
+async fn http(address: &str, head: &str, body: &str) -> (u16, String) {
+    let mut tcp = TcpStream::connect(address).await.unwrap();
+    tcp.write_all(format!("{head}\r\nhost: localhost\r\nconnection: close\r\n\r\n{body}").as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    tokio::time::timeout(PATIENCE, tcp.read_to_string(&mut answer)).await.expect("an answer").unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no HTTP: {answer}"));
+    (head[9..12].parse().unwrap(), body.to_owned())
+}
+
+/// An error object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    pub code: i64,
+    pub message: String,
+    pub data: Value,
+}
+
+/// A WebSocket connection for any number of calls at a time. Dropping it closes the connection.
+#[derive(Clone)]
+pub struct Client {
+    outgoing: mpsc::UnboundedSender<Message>,
+    state: Arc<Mutex<State>>,
+    next: Arc<AtomicU64>,
+}
+
+#[derive(Default)]
+struct State {
+    calls: HashMap<u64, oneshot::Sender<(Value, Option<Items>)>>,
+    subscriptions: HashMap<String, mpsc::UnboundedSender<Value>>,
+}
+
+/// What a subscription sends: each `params` of its notifications.
+#[derive(Debug)]
+pub struct Items {
+    pub id: String,
+    receiver: mpsc::UnboundedReceiver<Value>,
+}
+
+impl Client {
+    pub async fn connect(url: &str) -> Self {
+        let (socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
+        let (mut sink, stream) = socket.split();
+        let (outgoing, mut queue) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Some(message) = queue.recv().await {
+                if sink.send(message).await.is_err() {
+                    return;
+                }
+            }
+            let _ = sink.close().await;
+        });
+        let state = Arc::new(Mutex::new(State::default()));
+        tokio::spawn(read(stream, state.clone()));
+        Self { outgoing, state, next: Arc::default() }
+    }
+
+    /// Calls a method. `params` by name or by position; null leaves them out.
+    pub async fn call(&self, method: &str, params: Value) -> Result<Value, Fault> {
+        self.ask(method, params).await.map(|(result, _)| result)
+    }
+
+    /// A call that must succeed.
+    pub async fn ok(&self, method: &str, params: Value) -> Value {
+        self.call(method, params.clone()).await.unwrap_or_else(|fault| panic!("{method} {params}: {fault:?}"))
+    }
+
+    /// A call that must fail.
+    pub async fn fault(&self, method: &str, params: Value) -> Fault {
+        match self.call(method, params.clone()).await {
+            Err(fault) => fault,
+            Ok(result) => panic!("{method} {params}: {result}"),
+        }
+    }
+
+    pub async fn subscribe(&self, method: &str, params: Value) -> Result<Items, Fault> {
+        self.ask(method, params).await.map(|(_, items)| items.expect("a subscription"))
+    }
+
+    /// Sends any text. Answers to it find nobody.
+    pub fn send(&self, text: impl Into<String>) {
+        self.outgoing.send(Message::text(text.into())).unwrap();
+    }
+
+    async fn ask(&self, method: &str, params: Value) -> Result<(Value, Option<Items>), Fault> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (caller, answer) = oneshot::channel();
+        locked(&self.state).calls.insert(id, caller);
+        let mut request = json!({"jsonrpc": "2.0", "id": id, "method": method});
+        if !params.is_null() {
+            request["params"] = params;
+        }
+        self.send(request.to_string());
+        let answer = tokio::time::timeout(PATIENCE, answer).await.unwrap_or_else(|_| panic!("{method} is not answered"));
+        let (mut answer, items) = answer.unwrap_or_else(|_| panic!("the connection closed under {method}"));
+        if let Some(error) = answer.get("error") {
+            let (code, message) = (error["code"].as_i64().unwrap(), error["message"].as_str().unwrap().to_owned());
+            return Err(Fault { code, message, data: error.get("data").cloned().unwrap_or_default() });
+        }
+        Ok((answer["result"].take(), items))
+    }
+}
+
+async fn read(mut stream: SplitStream<WebSocketStream<MaybeTlsStream<TcpStream>>>, state: Arc<Mutex<State>>) {
+    while let Some(Ok(message)) = stream.next().await {
+        let Message::Text(text) = message else { continue };
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        let mut state = locked(&state);
+        if let Some(method) = answer.get("method") {
+            let id = answer["params"]["subscription"].as_str().unwrap_or_else(|| panic!("{method} without a subscription"));
+            // What was under way when the test let go of its items finds nobody.
+            let _ = state.subscriptions.get(id).map(|items| items.send(answer["params"].clone()));
+            continue;
+        }
+        let Some(caller) = answer["id"].as_u64().and_then(|id| state.calls.remove(&id)) else { continue };
+        // Every result that is text may be the id of a subscription; items can follow at once.
+        let items = answer["result"].as_str().map(|id| {
+            let (sender, receiver) = mpsc::unbounded_channel();
+            state.subscriptions.insert(id.to_owned(), sender);
+            Items { id: id.to_owned(), receiver }
+        });
+        let _ = caller.send((answer, items));
+    }
+    *locked(&state) = State::default();
+}
+
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap()
+}
+
+impl Items {
+    /// The next item, or the error that ended the subscription.
+    pub async fn next(&mut self) -> Value {
+        let params = tokio::time::timeout(PATIENCE, self.receiver.recv()).await.expect("an item in time");
+        let mut params = params.expect("an item before the connection closed");
+        match params.get("error") {
+            Some(error) => json!({"error": error}),
+            None => params["result"].take(),
+        }
+    }
+
+    /// Every item up to the end marker, without it.
+    pub async fn rest(&mut self) -> Vec<Value> {
+        let mut items = Vec::new();
+        loop {
+            let item = self.next().await;
+            if item == json!({"ended": true}) {
+                return items;
+            }
+            assert!(item.get("error").is_none(), "{item}");
+            items.push(item);
+        }
+    }
+
+    /// What is here already.
+    pub fn waiting(&mut self) -> Vec<Value> {
+        std::iter::from_fn(|| self.receiver.try_recv().ok()).map(|mut params| params["result"].take()).collect()
+    }
+}
