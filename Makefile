@@ -14,7 +14,8 @@ demo: setup ## Build, start the whole system on a free port, run the examples, s
 	@$(CARGO) run --quiet --locked -- demo
 
 test: setup ## Run every test
-	@$(CARGO) test --locked
+	@$(CARGO) test --locked --doc
+	@$(CARGO) test --locked --lib --tests
 	@echo "make test: every test passed"
 
 check: ## Run what a commit has to pass: format, lints, documentation, licences
