@@ -37,30 +37,30 @@ local function create(id, new, start, actor, due, script_type, queue, idempotenc
   end
   local key = job_prefix .. id
   if new == '' and redis.call('EXISTS', key) == 1 then return { 'exists', try('HGET', key, 'status') or '' } end
+  local status, attempt = 'created', 0
   if start ~= 'start' then
-    redis.call('HSET', key, 'id', id, 'status', 'created', 'created_at', now_text, 'updated_at', now_text, unpack(ARGV, first, last))
+    redis.call('HSET', key, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, unpack(ARGV, first, last))
     redis.call('ZADD', scheduled_key, given_up, id)
   elseif due ~= '' and tonumber(due) > now then
-    redis.call('HSET', key, 'id', id, 'status', 'scheduled', 'created_at', now_text, 'updated_at', now_text, unpack(ARGV, first, last))
+    status = 'scheduled'
+    redis.call('HSET', key, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, unpack(ARGV, first, last))
     redis.call('ZADD', scheduled_key, due, id)
   elseif actor ~= '' and nobody_waits[script_type] then
+    status, attempt = 'started', 1
     -- The lease first: a started job without one would be found by nobody.
     redis.call('ZADD', leases_key, lease_until, id)
-    redis.call('HSET', key, 'id', id, 'status', 'started', 'created_at', now_text, 'updated_at', now_text, 'started_at', now_text, 'attempt', 1,
+    redis.call('HSET', key, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, 'started_at', now_text, 'attempt', attempt,
       'lease', server, 'actor', actor, unpack(ARGV, first, last))
     event(id, 'dispatched', 0)
-    event(id, 'started', 1)
-    count(script_type, 'created')
     count(script_type, 'dispatched')
     count(script_type, 'started')
-    created[#created + 1] = id
-    return { 'created', 'started' }
   else
+    status = 'dispatched'
     nobody_waits[script_type] = false
     local length = length_of(queue)
     if length >= limit then return { 'full', length } end
     lengths[queue] = length + 1
-    redis.call('HSET', key, 'id', id, 'status', 'dispatched', 'created_at', now_text, 'updated_at', now_text, unpack(ARGV, first, last))
+    redis.call('HSET', key, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, unpack(ARGV, first, last))
     local ids = pushed[queue]
     if not ids then
       ids = { script_type = script_type }
@@ -69,13 +69,12 @@ local function create(id, new, start, actor, due, script_type, queue, idempotenc
     ids[#ids + 1] = id
     count(script_type, 'dispatched')
   end
-  count(script_type, 'created')
   if idempotency ~= '' then
     redis.call('HSET', idempotency_key(idempotency), 'job', id, 'digest', digest)
     redis.call('EXPIRE', idempotency_key(idempotency), IDEMPOTENCY_SECONDS)
   end
-  local status = start ~= 'start' and 'created' or (due ~= '' and tonumber(due) > now) and 'scheduled' or 'dispatched'
-  event(id, status, 0)
+  count(script_type, 'created')
+  event(id, status, attempt)
   created[#created + 1] = id
   return { 'created', status }
 end
