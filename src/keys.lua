@@ -27,6 +27,19 @@ local leases_key = prefix .. 'hero:q:leases'
 
 local unwritten_key = prefix .. 'hero:q:unwritten'
 
+local watched_key = prefix .. 'hero:q:watched'
+
+local release_key = prefix .. 'hero:q:release'
+
+local function rel_key(id, what) return prefix .. 'hero:rel:' .. id .. ':' .. what end
+
+local calm_key = prefix .. 'hero:meta:calm'
+
+local foreign_key = prefix .. 'hero:meta:foreign'
+
+-- The index of the hour of a time, which is RFC 3339 in UTC.
+local function index_key(time) return prefix .. 'hero:index:' .. (string.gsub(string.sub(time, 1, 13), '[-T]', '')) end
+
 local queues_key = prefix .. 'hero:meta:queues'
 
 local events_key = prefix .. 'hero:events'

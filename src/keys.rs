@@ -10,8 +10,13 @@
 //! | `hero:q:scheduled` | zset by ms | create, start, turn | an entry until it is due |
 //! | `hero:q:leases` | zset by ms | create, turn, renew | an entry until the job leaves its actor |
 //! | `hero:q:unwritten` | zset by ms | turn: ids whose hash is not there yet | an entry 5 s |
+//! | `hero:q:watched` | zset by ms | whoever enqueues a job | an entry until an actor of ours takes the job, or it has ended |
+//! | `hero:q:release` | list | every end of a job with relations | an entry until its relatives are released |
+//! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | create, start: who waits for the job | until released |
+//! | `hero:rel:{id}:active` | set | release, start: its children that may run | a member until that child is closed |
 //! | `hero:meta:actor:inst:{t}:{g}:{i}` | string | the actor | 15 s |
 //! | `hero:meta:actors` · `hero:meta:queues` | set | actors · whoever pushes | swept by the pruner |
+//! | `hero:meta:calm` · `hero:meta:foreign` | set · zset by ms | the pruner, reap | types that only our actors take · last signs of others |
 //! | `hero:meta:queue:stats:{t}` | hash | every transition | for ever, one per script type |
 //! | `hero:events` | stream | every transition | about 200,000 entries |
 //! | `hero:log:{id}` | stream | the actor | as long as its job |
@@ -132,6 +137,46 @@ impl Keys {
     /// Ids that came before their hash, by the time to look again; the member also names the queue.
     pub fn unwritten(&self) -> String {
         self.key(format_args!("q:unwritten"))
+    }
+
+    /// Jobs in queues and jobs of foreign actors, by the time to look at them again.
+    pub fn watched(&self) -> String {
+        self.key(format_args!("q:watched"))
+    }
+
+    /// Jobs that ended and whose relatives are still to be released.
+    pub fn release(&self) -> String {
+        self.key(format_args!("q:release"))
+    }
+
+    /// The jobs that wait until a job has finished.
+    pub fn dependents(&self, id: &JobId) -> String {
+        self.key(format_args!("rel:{id}:dependents"))
+    }
+
+    /// The children of a job that wait until its script has returned.
+    pub fn children(&self, id: &JobId) -> String {
+        self.key(format_args!("rel:{id}:children"))
+    }
+
+    /// The children of a job that may run and are not closed.
+    pub fn active(&self, id: &JobId) -> String {
+        self.key(format_args!("rel:{id}:active"))
+    }
+
+    /// The heirs of a job: they wait until it and all its descendants have ended.
+    pub fn heirs(&self, id: &JobId) -> String {
+        self.key(format_args!("rel:{id}:onComplete"))
+    }
+
+    /// The script types that no foreign actor takes.
+    pub fn calm(&self) -> String {
+        self.key(format_args!("meta:calm"))
+    }
+
+    /// Script types, by the time of the last sign that a foreign actor takes them.
+    pub fn foreign(&self) -> String {
+        self.key(format_args!("meta:foreign"))
     }
 
     /// What a live actor says of itself.

@@ -28,6 +28,15 @@ async fn the_scripts_build_the_keys_that_the_store_builds() {
             ("leases_key".to_owned(), keys.leases()),
             ("unwritten_key".to_owned(), keys.unwritten()),
             ("queues_key".to_owned(), keys.queues()),
+            ("watched_key".to_owned(), keys.watched()),
+            ("release_key".to_owned(), keys.release()),
+            ("rel_key(ARGV[3], 'dependents')".to_owned(), keys.dependents(&id)),
+            ("rel_key(ARGV[3], 'children')".to_owned(), keys.children(&id)),
+            ("rel_key(ARGV[3], 'active')".to_owned(), keys.active(&id)),
+            ("rel_key(ARGV[3], 'onComplete')".to_owned(), keys.heirs(&id)),
+            ("calm_key".to_owned(), keys.calm()),
+            ("foreign_key".to_owned(), keys.foreign()),
+            ("index_key('2026-11-21T03:54:01.5Z')".to_owned(), keys.index("2026-11-21T03:54:01.5Z".parse().unwrap())),
             ("events_key".to_owned(), keys.events()),
         ];
         let targets = [
