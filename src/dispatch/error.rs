@@ -33,6 +33,22 @@ pub enum Error {
         /// What was wanted, as a past participle.
         action: &'static str,
     },
+    /// A prerequisite of the job is in error.
+    #[error("job {job_id} cannot run again while its prerequisite {prerequisite} is in error; retry that one first")]
+    Blocked {
+        /// The job.
+        job_id: JobId,
+        /// The prerequisite.
+        prerequisite: JobId,
+    },
+    /// One of several jobs that were to be created together was refused, so none was.
+    #[error("jobs[{index}]: {error}")]
+    Entry {
+        /// Which one, from 0.
+        index: usize,
+        /// Why.
+        error: Box<Error>,
+    },
     /// A job with this id exists already.
     #[error("job {job_id} exists already ({status})")]
     Exists {
@@ -124,6 +140,11 @@ impl Error {
     /// A store that takes no more.
     pub(super) fn out_of_memory() -> Self {
         Self::Full { what: "the memory of Redis is nearly full".into(), retry_after: RETRY_AFTER }
+    }
+
+    /// The queue of a job that takes no more.
+    pub(super) fn queue_of_job_full(id: &JobId, length: u64) -> Self {
+        Self::Full { what: format!("the queue of job {id} holds {length} jobs"), retry_after: RETRY_AFTER }
     }
 
     /// A queue that takes no more.

@@ -2,6 +2,7 @@
 //!
 //! [`Dispatcher`] is the library's front door; the loops beside it keep jobs moving, whichever server made them.
 
+mod create;
 mod error;
 mod explain;
 mod follow;
@@ -9,6 +10,7 @@ mod logs;
 mod promoter;
 mod pruner;
 mod reaper;
+mod releaser;
 mod spec;
 mod sweeper;
 mod timekeeper;
@@ -28,12 +30,13 @@ pub use logs::LogPage;
 pub use promoter::Promoter;
 pub use pruner::Pruner;
 pub use reaper::Reaper;
+pub use releaser::Releaser;
 pub use sweeper::Sweeper;
 pub use timekeeper::Timekeeper;
 
 use crate::log_file::LogDirectory;
-use crate::model::{Actor, ContextId, Job, JobId, JobResult, JobSpec, QueueInfo, ScriptType, Seconds, Status};
-use crate::store::{Created, Deleted, Look, NewJob, Settled, Started, Stopping, Store};
+use crate::model::{Actor, ContextId, Job, JobId, JobResult, QueueInfo, ScriptType, Seconds, Status};
+use crate::store::{Deleted, Look, Retried, Settled, Started, Stopping, Store};
 use pruner::Pressure;
 
 /// What a dispatcher needs to know beside its stores.
@@ -100,32 +103,24 @@ impl Dispatcher {
         self.0.stores.values()
     }
 
-    /// Stores a job; [`Dispatcher::start`] starts it. The same idempotency key gives the same job.
-    pub async fn create(&self, spec: JobSpec) -> Result<JobId, Error> {
-        let job = self.check(spec, false).await?;
-        self.store_job(job).await.map(|(id, _)| id)
-    }
-
-    async fn store_job(&self, job: NewJob) -> Result<(JobId, Status), Error> {
-        let (store, id, script_type) = (self.store(job.spec.context_id)?, job.id.clone(), job.spec.script_type.clone());
-        match store.create(job).await.map_err(|error| Error::store(error, Some(&id)))? {
-            Created::Created(status) => Ok((id, status)),
-            Created::Same(id, status) => Ok((id, status)),
-            Created::Exists(status) => Err(Error::Exists { job_id: id, status }),
-            Created::Reused(id) => Err(Error::IdempotencyReused(id)),
-            Created::Full(length) => Err(Error::queue_full(&script_type, length)),
-        }
-    }
-
     /// Starts a created job.
     pub async fn start(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
         match self.store(context)?.start(id).await.map_err(|error| Error::store(error, Some(id)))? {
             Started::Started(status) => Ok(status),
             Started::Illegal(status) => Err(Error::State { job_id: id.clone(), status, action: "started" }),
             Started::Missing => Err(Error::NotFound(id.clone())),
-            Started::Full(length) => {
-                Err(Error::Full { what: format!("the queue of job {id} holds {length} jobs"), retry_after: error::RETRY_AFTER })
-            }
+            Started::Full(length) => Err(Error::queue_of_job_full(id, length)),
+        }
+    }
+
+    /// Runs a job again that has ended. Its attempts count on; its retries begin anew.
+    pub async fn retry(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
+        match self.store(context)?.retry(id).await.map_err(|error| Error::store(error, Some(id)))? {
+            Retried::Started(status) => Ok(status),
+            Retried::Illegal(status) => Err(Error::State { job_id: id.clone(), status, action: "run again; only jobs that have ended can" }),
+            Retried::Missing => Err(Error::NotFound(id.clone())),
+            Retried::Full(length) => Err(Error::queue_of_job_full(id, length)),
+            Retried::Blocked(prerequisite) => Err(Error::Blocked { job_id: id.clone(), prerequisite }),
         }
     }
 
@@ -219,6 +214,7 @@ impl Dispatcher {
             let run = |service| tasks.spawn(service);
             run(boxed(Promoter::new(store.clone()), shutdown));
             run(boxed(Reaper::new(store.clone()), shutdown));
+            run(boxed(Releaser::new(store.clone()), shutdown));
             run(boxed(Sweeper::new(store.clone()), shutdown));
             run(boxed(Timekeeper::new(store.clone()), shutdown));
             run(boxed(Pruner::new(store.clone(), self.0.pressure.clone()), shutdown));

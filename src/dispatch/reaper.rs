@@ -3,15 +3,17 @@ use std::time::Duration;
 use crate::service::Service;
 use crate::store::{Error, Store};
 
-/// Takes jobs back from servers that died.
+/// Takes jobs back from servers that died, and looks after those that lie in queues or run with foreign actors.
 pub struct Reaper {
     store: Store,
     /// Whether Redis was away. Its servers then need a moment to renew what they still run.
     was_away: bool,
 }
 
-/// So many leases are looked at by one script call.
+/// So many jobs are looked at by one script call.
 const BATCH: usize = 128;
+/// Many jobs may lie in queues: looking after them shall not keep Redis busy.
+const BUSY: Duration = Duration::from_millis(20);
 
 impl Reaper {
     /// A reaper for one context.
@@ -32,6 +34,6 @@ impl Service for Reaper {
         }
         let looked = self.store.reap(BATCH).await.inspect_err(|_| self.was_away = true)?;
         // Servers that share a Redis shall not all come at once.
-        Ok(if looked >= BATCH { Duration::ZERO } else { Duration::from_millis(rand::random_range(750..1250)) })
+        Ok(if looked >= BATCH { BUSY } else { Duration::from_millis(rand::random_range(250..450)) })
     }
 }

@@ -1,3 +1,4 @@
+use super::create::distinct;
 use super::{Dispatcher, Error};
 use crate::model::{JobId, JobSpec, ScriptType};
 use crate::store::NewJob;
@@ -6,6 +7,8 @@ use crate::store::NewJob;
 const LONGEST_TEXT: usize = 1024;
 /// No job has more labels or environment variables.
 const MOST_ENTRIES: usize = 256;
+/// No job waits for, or keeps waiting, more others than this.
+const MOST_RELATIVES: usize = 1000;
 
 impl Dispatcher {
     /// Checks what a job is to be, and fills in the defaults.
@@ -16,7 +19,7 @@ impl Dispatcher {
             return Err(Error::out_of_memory());
         }
         check_texts(&spec)?;
-        check_relations(&spec)?;
+        check_relations(&mut spec)?;
         if spec.script_type.is_built_in() && spec.script.len() > settings.longest_script {
             return Err(Error::TooLarge { what: "script", size: spec.script.len(), limit: settings.longest_script });
         }
@@ -85,16 +88,13 @@ fn check_texts(spec: &JobSpec) -> Result<(), Error> {
     Ok(())
 }
 
-/// Relations are part of the wire already, so that positions will not move; they are refused rather than ignored.
-fn check_relations(spec: &JobSpec) -> Result<(), Error> {
-    let relations = [
-        ("prerequisites", !spec.prerequisites.is_empty()),
-        ("dependents", !spec.dependents.is_empty()),
-        ("parent_id", spec.parent_id.is_some()),
-        ("predecessor_id", spec.predecessor_id.is_some()),
-    ];
-    match relations.iter().find(|(_, given)| *given) {
-        Some((param, _)) => Err(Error::invalid(param, "relations between jobs are not available in this version; leave it out")),
-        None => Ok(()),
+/// Every relation costs the script that links it a few microseconds.
+fn check_relations(spec: &mut JobSpec) -> Result<(), Error> {
+    for (param, ids) in [("prerequisites", &mut spec.prerequisites), ("dependents", &mut spec.dependents)] {
+        distinct(ids);
+        if ids.len() > MOST_RELATIVES {
+            return Err(Error::invalid(param, format!("names {} jobs, the limit is {MOST_RELATIVES}", ids.len())));
+        }
     }
+    Ok(())
 }

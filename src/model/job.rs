@@ -125,6 +125,20 @@ pub struct Job {
     /// The names of its environment variables; the values are shown as `***`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
+    /// Jobs that must finish first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prerequisites: Vec<JobId>,
+    /// Jobs that were named as waiting for this one when it was created.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dependents: Vec<JobId>,
+    /// The job whose child it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "JobId")]
+    pub parent_id: Option<JobId>,
+    /// The job that must end first, with all its descendants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "JobId")]
+    pub predecessor_id: Option<JobId>,
     /// Not before this time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Timestamp")]

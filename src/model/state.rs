@@ -80,7 +80,10 @@ pub enum Event {
     /// A client wants it stopped.
     Stopped,
     /// A client wants it run again.
-    Retried,
+    Retried {
+        /// What its relations allow.
+        next: Next,
+    },
 }
 
 /// An event that the present status does not allow.
@@ -103,8 +106,9 @@ impl Status {
         use Status::{Created, Dispatched, Error, Finished, Scheduled, Started, WaitingForPrerequisites};
         Ok(match (self, event) {
             (Created, Event::Started { next }) | (Scheduled, Event::Due { next }) => next.status(),
-            (WaitingForPrerequisites, Event::PrerequisitesMet) | (Error | Finished, Event::Retried) => Dispatched,
-            (WaitingForPrerequisites, Event::PrerequisiteFailed) => Error,
+            (Error | Finished, Event::Retried { next }) => next.status(),
+            (WaitingForPrerequisites, Event::PrerequisitesMet) => Dispatched,
+            (Created | Scheduled | WaitingForPrerequisites, Event::PrerequisiteFailed) => Error,
             (Dispatched, Event::Claimed) => Started,
             (Started, Event::Succeeded) => Finished,
             (Started, Event::Failed { retry: true }) => Scheduled,
@@ -170,7 +174,8 @@ mod tests {
             for event in [Event::Claimed, Event::Stopped, Event::Succeeded, Event::Released, Event::PrerequisitesMet] {
                 assert_eq!(from.on(event), Err(Illegal { from, event }));
             }
-            assert_eq!(from.on(Event::Retried), Ok(Status::Dispatched));
+            assert_eq!(from.on(Event::Retried { next: Next::Ready }), Ok(Status::Dispatched));
+            assert_eq!(from.on(Event::Retried { next: Next::Blocked }), Ok(Status::WaitingForPrerequisites));
         }
     }
 

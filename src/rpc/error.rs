@@ -187,58 +187,26 @@ pub enum Error {
 impl Error {
     /// The kind of error: the one place where errors get their codes.
     pub fn code(&self) -> Code {
-        use dispatch::Error as D;
         match self {
-            Self::Params(_) | Self::Dispatch(D::Invalid { .. }) => Code::InvalidParams,
+            Self::Params(_) => Code::InvalidParams,
             Self::Request(_) => Code::InvalidRequest,
             Self::NoMethod(_) => Code::MethodNotFound,
             Self::Denied(_) => Code::PermissionDenied,
             Self::NotAuthenticated => Code::NotAuthenticated,
             Self::Busy { .. } | Self::Slow => Code::RateLimited,
-            Self::Deadline(_) | Self::Dispatch(D::Store { .. }) => Code::StoreUnavailable,
+            Self::Deadline(_) => Code::StoreUnavailable,
             Self::Internal => Code::Internal,
-            Self::Dispatch(D::NoContext(_)) => Code::NotFound,
-            Self::Dispatch(D::NotFound(_)) => Code::JobNotFound,
-            Self::Dispatch(D::State { .. } | D::Exists { .. }) => Code::State,
-            Self::Dispatch(D::UnknownScriptType { .. }) => Code::UnknownScriptType,
-            Self::Dispatch(D::Full { .. }) => Code::QueueFull,
-            Self::Dispatch(D::TooLarge { .. }) => Code::TooLarge,
-            Self::Dispatch(D::IdempotencyReused(_)) => Code::IdempotencyReused,
-            Self::Dispatch(D::Failed { error, .. }) if error.kind == ErrorKind::Stopped => Code::JobStopped,
-            Self::Dispatch(D::Failed { .. }) => Code::JobFailed,
-            Self::Dispatch(D::StillRunning { .. }) => Code::WaitRanOut,
+            Self::Dispatch(error) => code_of(error),
         }
     }
 
     /// What a program can read besides the code.
     fn data(&self) -> Option<Value> {
-        use dispatch::Error as D;
-        let Self::Dispatch(error) = self else {
-            return match self {
-                Self::Busy { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),
-                Self::Deadline(_) => Some(json!({"outcome": "unknown"})),
-                _ => None,
-            };
-        };
-        match error {
-            D::Invalid { .. } | D::NoContext(_) | D::UnknownScriptType { .. } => None,
-            D::NotFound(job_id) | D::IdempotencyReused(job_id) => Some(json!({"job_id": job_id})),
-            D::State { job_id, status, .. } | D::Exists { job_id, status } => Some(json!({"job_id": job_id, "status": status})),
-            D::Full { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),
-            D::TooLarge { limit, .. } => Some(json!({"limit": limit})),
-            D::Failed { job_id, error, attempt } => {
-                Some(json!({"job_id": job_id, "status": Status::Error, "error": error, "attempt": attempt}))
-            }
-            D::StillRunning { job_id, status, explanation } => {
-                Some(json!({"job_id": job_id, "status": status, "explanation": explanation}))
-            }
-            D::Store { job_id, not_done, .. } => {
-                let outcome = if *not_done { "not_done" } else { "unknown" };
-                Some(match job_id {
-                    Some(job_id) => json!({"outcome": outcome, "job_id": job_id}),
-                    None => json!({"outcome": outcome}),
-                })
-            }
+        match self {
+            Self::Busy { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),
+            Self::Deadline(_) => Some(json!({"outcome": "unknown"})),
+            Self::Dispatch(error) => data_of(error),
+            _ => None,
         }
     }
 
@@ -264,6 +232,53 @@ impl Error {
             tracing::warn!(error = %source, job_id = job_id.as_ref().map(tracing::field::display), "the store did not do its part");
         }
         ErrorObject::owned(self.code().number(), self.message(), self.data())
+    }
+}
+
+fn code_of(error: &dispatch::Error) -> Code {
+    use dispatch::Error as D;
+    match error {
+        D::Entry { error, .. } => code_of(error),
+        D::Invalid { .. } => Code::InvalidParams,
+        D::Store { .. } => Code::StoreUnavailable,
+        D::NoContext(_) => Code::NotFound,
+        D::NotFound(_) => Code::JobNotFound,
+        D::State { .. } | D::Exists { .. } | D::Blocked { .. } => Code::State,
+        D::UnknownScriptType { .. } => Code::UnknownScriptType,
+        D::Full { .. } => Code::QueueFull,
+        D::TooLarge { .. } => Code::TooLarge,
+        D::IdempotencyReused(_) => Code::IdempotencyReused,
+        D::Failed { error, .. } if error.kind == ErrorKind::Stopped => Code::JobStopped,
+        D::Failed { .. } => Code::JobFailed,
+        D::StillRunning { .. } => Code::WaitRanOut,
+    }
+}
+
+fn data_of(error: &dispatch::Error) -> Option<Value> {
+    use dispatch::Error as D;
+    match error {
+        D::Entry { index, error } => {
+            let mut data = data_of(error).unwrap_or_else(|| json!({}));
+            data["index"] = json!(index);
+            Some(data)
+        }
+        D::Invalid { .. } | D::NoContext(_) | D::UnknownScriptType { .. } => None,
+        D::NotFound(job_id) | D::IdempotencyReused(job_id) => Some(json!({"job_id": job_id})),
+        D::State { job_id, status, .. } | D::Exists { job_id, status } => Some(json!({"job_id": job_id, "status": status})),
+        D::Blocked { job_id, prerequisite } => Some(json!({"job_id": job_id, "status": Status::Error, "prerequisite": prerequisite})),
+        D::Full { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),
+        D::TooLarge { limit, .. } => Some(json!({"limit": limit})),
+        D::Failed { job_id, error, attempt } => {
+            Some(json!({"job_id": job_id, "status": Status::Error, "error": error, "attempt": attempt}))
+        }
+        D::StillRunning { job_id, status, explanation } => Some(json!({"job_id": job_id, "status": status, "explanation": explanation})),
+        D::Store { job_id, not_done, .. } => {
+            let outcome = if *not_done { "not_done" } else { "unknown" };
+            Some(match job_id {
+                Some(job_id) => json!({"outcome": outcome, "job_id": job_id}),
+                None => json!({"outcome": outcome}),
+            })
+        }
     }
 }
 

@@ -114,6 +114,7 @@ pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
     // A job that was started when it was created went into its queue then.
     let started_at_once = !matches!(status, Status::Created | Status::Scheduled | Status::WaitingForPrerequisites);
     let names = |text: Text| text.0.and_then(|text| serde_json::from_str::<BTreeMap<String, String>>(&text).ok()).unwrap_or_default();
+    let ids = |text: Text| text.0.and_then(|text| serde_json::from_str::<Vec<JobId>>(&text).ok()).unwrap_or_default();
     let (message, kind, line, column) = (take("error"), take("error_kind"), take("error_line"), take("error_column"));
     Job {
         job_id: id.clone(),
@@ -136,6 +137,10 @@ pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
         run_at: take("run_at").parse(),
         log_path: take("log_path").0,
         client_rpc_id: take("client_rpc_id").0,
+        prerequisites: ids(take("prerequisites")),
+        dependents: ids(take("dependents")),
+        parent_id: take("parent_id").parse(),
+        predecessor_id: take("predecessor_id").parse(),
         attempt: take("attempt").parse().unwrap_or(0),
         crashes: take("crashes").parse().unwrap_or(0),
         actor: take("actor").0,
@@ -186,6 +191,8 @@ pub(super) fn fields(spec: &JobSpec) -> Vec<(&'static str, String)> {
     optional("run_at", spec.run_at.map(|time| time.to_string()));
     optional("run_at_ms", spec.run_at.map(|time| time.as_millis().to_string()));
     optional("name", spec.name.clone());
+    optional("parent_id", spec.parent_id.as_ref().map(ToString::to_string));
+    optional("predecessor_id", spec.predecessor_id.as_ref().map(ToString::to_string));
     optional("client_rpc_id", spec.client_rpc_id.clone());
     optional("idempotency_key", spec.idempotency_key.clone());
     fields

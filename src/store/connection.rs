@@ -126,7 +126,13 @@ async fn first_sent<T>(call: impl Future<Output = T>, sent: impl Fn()) -> T {
 ///
 /// Every call makes every function anew, so what is not used would cost each of them a microsecond.
 fn with_what_it_uses(code: &str) -> String {
-    let shared = format!("{}\n{}", include_str!("../keys.lua"), include_str!("scripts/shared.lua"));
+    let shared = [
+        include_str!("../keys.lua"),
+        include_str!("scripts/shared.lua"),
+        include_str!("scripts/relations.lua"),
+        include_str!("scripts/foreign.lua"),
+    ];
+    let shared = shared.join("\n");
     let mut code = code.to_owned();
     for part in shared.split("\n\n").collect::<Vec<_>>().into_iter().rev() {
         let mentioned = names(part).any(|name| mentions(&code, name));

@@ -37,7 +37,7 @@ pub use peek::Peek;
 pub use plain::Plain;
 pub use presence::{Held, PRESENCE, Post};
 pub use query::{Counters, JobFilter, JobPage, StoreInfo};
-pub use scripts::{Claimed, Created, Deleted, Ended, NewJob, Outcome, Promoted, Slot, Started, Stopping, Turn, Turned};
+pub use scripts::{Claimed, Created, Deleted, Ended, NewJob, Outcome, Promoted, Retried, Slot, Started, Stopping, Turn, Turned};
 pub use subscriber::Subscriber;
 
 use crate::keys::Keys;
@@ -92,6 +92,8 @@ struct Inner {
     bells: Bells,
     openings: Openings,
     changes: Changes,
+    /// Told when a job ended in this process whose relatives are to be released.
+    releases: tokio::sync::Notify,
     create: Batch<NewJob, Created>,
     start: Batch<crate::model::JobId, Started>,
 }
@@ -142,6 +144,7 @@ impl Store {
             inbox: Arc::default(),
             bells: Bells::default(),
             openings: Openings::default(),
+            releases: tokio::sync::Notify::new(),
         });
         let store = Self(inner);
         store.set_clock().await?;

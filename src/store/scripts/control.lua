@@ -16,9 +16,8 @@ for at = 9, #ARGV do
     elseif status == 'finished' or status == 'error' then
       try('LREM', queue, 0, id)
     elseif status == 'created' or status == 'scheduled' or status == 'waiting_for_prerequisites' or status == 'dispatched' then
-      redis.call('ZREM', scheduled_key, id)
-      if job[4] then try('LREM', work_key(job[4], job[5], job[6], job[7]), 1, id) end
-      fail(id, job[2] or 0, 'stopped', 'stopped', { unpack(job, 8, 14) })
+      withdraw(id, job[4], job[5], job[6], job[7])
+      fail(id, job[2] or 0, 'stopped', 'stopped', of_end(job, 8))
       try('LREM', queue, 0, id)
     end
   end

@@ -1,16 +1,20 @@
 -- Creates jobs, and starts those that are to be started: into their queue, or with an actor of this server that has room.
 -- ARGV  9 queue length limit   10 index key   11 when a job that is not started is given up, ms   12 lease expiry, ms
---       13 number of pools with room, each: script type · number of its queues · queue …   then number of jobs, each:
+--       13 'all' (all jobs or none) or ''   14 number of pools with room, each: script type · number of its queues · queue …
+--       then number of jobs, each:
 --       id · 'new' (nobody else can have it) or '' · 'start' or '' · actor that has room, or '' · due time, ms, or '' · script type · work queue · digest of caller and idempotency key, or ''
---       · digest of the parameters · number of fields and values · field · value …
+--       · digest of the parameters · number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
+--       · number of fields and values · field · value …
 -- Gives for each job {'created', status} · {'exists', status} (id taken) · {'same', id, status} (idempotency key seen)
--- · {'reused', id} (idempotency key seen with other parameters) · {'full', length}.
-local limit, index, given_up, lease_until, at = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12], 13
+-- · {'reused', id} (idempotency key seen with other parameters) · {'full', length} · {'no', relation, id} (there is no such job)
+-- · {'late', id, status} (that dependent has begun) · {'cycle', id} (it would wait for itself, through this job) · {'tangled'} (too many relations to follow)
+-- · {'none'} (another one of all is refused).
+local limit, index, given_up, lease_until, all, at = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12], ARGV[13] == 'all', 14
 local answers, created = {}, {}
 
 -- Whether nobody waits for the actors of a type who would be overtaken.
 local nobody_waits = {}
-for _ = 1, tonumber(ARGV[13]) do
+for _ = 1, tonumber(ARGV[14]) do
   local script_type, queues = ARGV[at + 1], tonumber(ARGV[at + 2])
   nobody_waits[script_type] = nobody_waits[script_type] ~= false and redis.call('EXISTS', unpack(ARGV, at + 3, at + 2 + queues)) == 0
   at = at + 2 + queues
@@ -26,68 +30,156 @@ local function length_of(queue)
   return lengths[queue]
 end
 
-local function create(id, new, start, actor, due, script_type, queue, idempotency, digest, first, last)
+-- Jobs of this call that are not stored yet, when all are or none is.
+local given = {}
+
+-- The relations of the job whose arguments stand behind a place, or nil.
+local function relations_at(place)
+  local number = tonumber(ARGV[place + 10])
+  if number == 0 then return nil, place + 11 end
+  local of = { prerequisite = {}, dependent = {} }
+  for at = place + 11, place + 9 + 2 * number, 2 do
+    local kind, id = ARGV[at], ARGV[at + 1]
+    if of[kind] then of[kind][#of[kind] + 1] = id else of[kind] = id end
+  end
+  return of, place + 11 + 2 * number
+end
+
+-- Why a job cannot be stored, or nil and the status it gets first.
+local function check(place, of)
+  local id, start, actor, due, script_type, idempotency = ARGV[place + 1], ARGV[place + 3], ARGV[place + 4], ARGV[place + 5], ARGV[place + 6], ARGV[place + 8]
   if idempotency ~= '' then
     local known = redis.call('HMGET', idempotency_key(idempotency), 'job', 'digest')
     local status = known[1] and try('HGET', job_prefix .. known[1], 'status')
     if status then
-      if known[2] ~= digest then return { 'reused', known[1] } end
+      if known[2] ~= ARGV[place + 9] then return { 'reused', known[1] } end
       return { 'same', known[1], status }
     end
   end
   local key = job_prefix .. id
-  if new == '' and redis.call('EXISTS', key) == 1 then return { 'exists', try('HGET', key, 'status') or '' } end
-  local status, attempt = 'created', 0
-  if start ~= 'start' then
-    redis.call('HSET', key, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, unpack(ARGV, first, last))
-    redis.call('ZADD', scheduled_key, given_up, id)
-  elseif due ~= '' and tonumber(due) > now then
-    status = 'scheduled'
-    redis.call('HSET', key, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, unpack(ARGV, first, last))
-    redis.call('ZADD', scheduled_key, due, id)
-  elseif actor ~= '' and nobody_waits[script_type] then
-    status, attempt = 'started', 1
+  if ARGV[place + 2] == '' and redis.call('EXISTS', key) == 1 then return { 'exists', try('HGET', key, 'status') or '' } end
+  local refused = of and refuse(id, of, given)
+  if refused then return refused end
+  if start ~= 'start' then return nil, 'created' end
+  if due ~= '' and tonumber(due) > now then return nil, 'scheduled' end
+  if actor ~= '' and nobody_waits[script_type] then return nil, 'started' end
+  nobody_waits[script_type] = false
+  local length = length_of(ARGV[place + 7])
+  if length >= limit then return { 'full', length } end
+  lengths[ARGV[place + 7]] = length + 1
+  return nil, 'dispatched'
+end
+
+local function hset(id, status, ...)
+  redis.call('HSET', job_prefix .. id, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, ...)
+end
+
+-- Stores a job that has relations.
+local function store_related(place, of, first, last)
+  local id, start, due, script_type, queue = ARGV[place + 1], ARGV[place + 3] == 'start', tonumber(ARGV[place + 5]), ARGV[place + 6], ARGV[place + 7]
+  hset(id, 'created', unpack(ARGV, first, last))
+  local open, failed = relate(id, of)
+  if start and of.parent then open = open + link_parent(id, of.parent) end
+  redis.call('HSET', job_prefix .. id, 'open', open, 'linked', '1')
+  if failed then
+    give_up(id, prerequisite_text(failed))
+    return 'error'
+  elseif start then
+    return begin(id, 0, script_type, queue, due, open)
+  end
+  redis.call('ZADD', scheduled_key, given_up, id)
+  event(id, 'created', 0)
+  return 'created'
+end
+
+local function store(place, status, of, first, last)
+  local id, start, script_type, queue, idempotency = ARGV[place + 1], ARGV[place + 3], ARGV[place + 6], ARGV[place + 7], ARGV[place + 8]
+  local attempt = 0
+  if of then
+    status = store_related(place, of, first, last)
+  elseif status == 'started' then
+    attempt = 1
     -- The lease first: a started job without one would be found by nobody.
     redis.call('ZADD', leases_key, lease_until, id)
-    redis.call('HSET', key, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, 'started_at', now_text, 'attempt', attempt,
-      'lease', server, 'actor', actor, unpack(ARGV, first, last))
+    hset(id, status, 'started_at', now_text, 'attempt', attempt, 'lease', server, 'actor', ARGV[place + 4], unpack(ARGV, first, last))
     event(id, 'dispatched', 0)
     count(script_type, 'dispatched')
     count(script_type, 'started')
   else
-    status = 'dispatched'
-    nobody_waits[script_type] = false
-    local length = length_of(queue)
-    if length >= limit then return { 'full', length } end
-    lengths[queue] = length + 1
-    redis.call('HSET', key, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, unpack(ARGV, first, last))
-    local ids = pushed[queue]
-    if not ids then
-      ids = { script_type = script_type }
-      pushed[queue] = ids
+    hset(id, status, unpack(ARGV, first, last))
+    if status == 'dispatched' then
+      local ids = pushed[queue]
+      if not ids then
+        ids = { script_type = script_type }
+        pushed[queue] = ids
+      end
+      ids[#ids + 1] = id
+      count(script_type, 'dispatched')
+    else
+      redis.call('ZADD', scheduled_key, status == 'created' and given_up or ARGV[place + 5], id)
     end
-    ids[#ids + 1] = id
-    count(script_type, 'dispatched')
   end
   if idempotency ~= '' then
-    redis.call('HSET', idempotency_key(idempotency), 'job', id, 'digest', digest)
+    redis.call('HSET', idempotency_key(idempotency), 'job', id, 'digest', ARGV[place + 9])
     redis.call('EXPIRE', idempotency_key(idempotency), IDEMPOTENCY_SECONDS)
   end
   count(script_type, 'created')
-  event(id, status, attempt)
+  if not of then event(id, status, attempt) end
   created[#created + 1] = id
   return { 'created', status }
 end
 
-for job = 1, jobs do
-  local fields = tonumber(ARGV[at + 10])
-  answers[job] = create(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], ARGV[at + 8], ARGV[at + 9],
-    at + 11, at + 10 + fields)
-  at = at + 10 + fields
+-- Checks all jobs before one is stored: only their relations among themselves need that.
+local function store_all()
+  local plan, refused = {}, false
+  for job = 1, jobs do
+    local of, fields = relations_at(at)
+    plan[job] = { at, of, fields }
+    given[ARGV[at + 1]] = of or { prerequisite = {}, dependent = {} }
+    at = fields + tonumber(ARGV[fields])
+  end
+  for job, place in ipairs(plan) do
+    answers[job], place[4] = check(place[1], place[2])
+    refused = refused or answers[job] and answers[job][1] ~= 'same'
+  end
+  local found = not refused and find_cycle(given)
+  if found then
+    refused = true
+    for job, place in ipairs(plan) do
+      if found == true or ARGV[place[1] + 1] == found then answers[job] = found == true and { 'tangled' } or { 'cycle', found } end
+    end
+    answers[1] = answers[1] or { 'cycle', found }
+  end
+  for job, place in ipairs(plan) do
+    if refused then
+      answers[job] = answers[job] or { 'none' }
+    else
+      answers[job] = answers[job] or store(place[1], place[4], place[2], place[3] + 1, place[3] + tonumber(ARGV[place[3]]))
+    end
+  end
 end
+
+if all then
+  store_all()
+else
+  for job = 1, jobs do
+    local of, fields = relations_at(at)
+    local last, answer, status = fields + tonumber(ARGV[fields]), nil, nil
+    answer, status = check(at, of)
+    if not answer and of and (of.parent or #of.dependent > 0) then
+      local found = find_cycle({ [ARGV[at + 1]] = of })
+      answer = found and (found == true and { 'tangled' } or { 'cycle', found }) or nil
+    end
+    answers[job] = answer or store(at, status, of, fields + 1, last)
+    at = last
+  end
+end
+
 for queue, ids in pairs(pushed) do
   if try('LPUSH', queue, unpack(ids)) == #ids then woken(queue, ids.script_type) end
+  watch_all(ids, ids.script_type)
 end
 if #created > 0 then try('RPUSH', index, unpack(created)) end
 flush()
+tell_own()
 return answers

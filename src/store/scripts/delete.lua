@@ -1,14 +1,15 @@
--- Deletes a job that does not run, with everything of its own.
+-- Deletes a job that does not run, with everything of its own. Those that wait for it are let go as if it had ended in error.
 -- ARGV  9 id
 -- Gives {'deleted'} · {'illegal', status} · {'missing'}.
 local id = ARGV[9]
 local key = job_prefix .. id
-local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin')
+local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel')
 if not job or not (job[1] or job[6]) and redis.call('EXISTS', key) == 0 then return { 'missing' } end
 if job[1] == 'started' then return { 'illegal', job[1] } end
-redis.call('ZREM', scheduled_key, id)
-if job[2] then try('LREM', work_key(job[2], job[3], job[4], job[5]), 1, id) end
+withdraw(id, job[2], job[3], job[4], job[5])
 redis.call('DEL', key, reply_prefix .. id, log_key(id))
+-- The relatives of one that has ended are released already, or are about to be.
+if job[8] and not is_final(job[1]) then release(id, 'error', job[8]) end
 notify(job[7], id)
 flush()
 return { 'deleted' }

@@ -27,6 +27,7 @@ impl Store {
         let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
         match answer.first().and_then(|text| text.0.as_deref()) {
             Some("deleted") => {
+                self.0.releases.notify_one();
                 self.inbox().deliver(job, &Look::Missing);
                 Ok(Deleted::Deleted)
             }

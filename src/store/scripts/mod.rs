@@ -1,6 +1,6 @@
 //! One transition is one `.lua` and its only caller beside it.
 //!
-//! `keys.lua` and `shared.lua` stand before each script; ARGV 1 to 8 are the same for all of them.
+//! What a script uses of `keys.lua`, `shared.lua`, `relations.lua` and `foreign.lua` stands before it; ARGV 1 to 8 are the same for all.
 
 mod control;
 mod create;
@@ -13,7 +13,9 @@ mod present;
 mod promote;
 mod prune;
 mod reap;
+mod release;
 mod renew;
+mod retry;
 mod start;
 mod stop;
 mod turn;
@@ -23,6 +25,7 @@ pub(super) use create::create_batch;
 pub use create::{Created, NewJob};
 pub use delete::Deleted;
 pub use promote::Promoted;
+pub use retry::Retried;
 pub use start::Started;
 pub(super) use start::start_batch;
 pub use stop::Stopping;

@@ -13,17 +13,13 @@ end
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', scheduled_key, '-inf', now, 'LIMIT', 0, limit)) do
   handled = handled + 1
   redis.call('ZREM', scheduled_key, id)
-  local job = try('HMGET', job_prefix .. id, 'status', 'script_type', 'group', 'instance', 'priority', 'attempt', unpack(END_FIELDS))
+  local job = try('HMGET', job_prefix .. id, 'status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'open', unpack(END_FIELDS))
   if job and job[1] == 'scheduled' then
     local script_type = job[2] or 'osis'
-    redis.call('HSET', job_prefix .. id, 'status', 'dispatched', 'queued_at', now_text, 'updated_at', now_text)
-    if enqueue(work_key(script_type, job[3], job[4], job[5]), script_type, id) == 'dispatched' then
-      event(id, 'dispatched', job[6] or 0)
-      count(script_type, 'dispatched')
-      has_work(script_type)
-    end
+    local queue = work_key(script_type, job[3], job[4], job[5])
+    if begin(id, job[6] or 0, script_type, queue, nil, tonumber(job[7]) or 0) == 'dispatched' then has_work(script_type) end
   elseif job and job[1] == 'created' then
-    fail(id, 0, 'stopped', 'stopped', { unpack(job, 7, 13) })
+    fail(id, 0, 'stopped', 'stopped', of_end(job, 8))
   end
 end
 

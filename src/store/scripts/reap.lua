@@ -1,23 +1,100 @@
--- Takes jobs from servers that let their lease run out.
--- ARGV  9 at most so many
--- Gives {number of leases looked at, script types that have work again …}.
+-- Takes jobs from servers that let their lease run out, and looks after jobs that lie in queues or run with foreign actors.
+-- ARGV  9 at most so many of each
+-- Gives {number of entries looked at, script types that have work again …}.
 local looked, types, seen = 0, {}, {}
+
+local function has_work(script_type)
+  if not seen[script_type] then
+    seen[script_type] = true
+    types[#types + 1] = script_type
+  end
+end
+
+-- Counts the death of whoever ran a job, and has it run again or end.
+local function lost(id, attempt, crashes, stop_requested, script_type, group, instance, priority, of)
+  count(script_type, 'lease_lost')
+  if stop_requested then
+    fail(id, attempt, 'stopped', 'stopped_by_request', of)
+  elseif not crashed(id, attempt, crashes, script_type, of) then
+    requeue(id, attempt, 'crashed', script_type, group, instance, priority)
+    has_work(script_type)
+  end
+end
+
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', leases_key, '-inf', now, 'LIMIT', 0, ARGV[9])) do
   looked = looked + 1
   redis.call('ZREM', leases_key, id)
   local job = try('HMGET', job_prefix .. id, 'status', 'attempt', 'crashes', 'stop_requested_at', 'script_type', 'group', 'instance', 'priority', unpack(END_FIELDS))
   if job and job[1] == 'started' then
-    local attempt, script_type, of = tonumber(job[2]) or 0, job[5] or 'osis', { unpack(job, 9, 15) }
-    count(script_type, 'lease_lost')
-    if job[4] then
-      fail(id, attempt, 'stopped', 'stopped_by_request', of)
-    elseif not crashed(id, attempt, job[3], script_type, of) then
-      requeue(id, attempt, 'crashed', script_type, job[6], job[7], job[8])
-      if not seen[script_type] then
-        seen[script_type] = true
-        types[#types + 1] = script_type
-      end
-    end
+    lost(id, tonumber(job[2]) or 0, job[3], job[4], job[5] or 'osis', job[6], job[7], job[8], of_end(job, 9))
+  elseif job and is_final(job[1]) then
+    -- Somebody wrote the end past its actor.
+    settle(id, job[1])
+  end
+end
+
+-- A job that is in no queue any more and was not started: so long a foreign actor may take between its pop and its first write, ms.
+local MISSING = 30000
+-- Looked for only so far from where jobs are taken: what is further back is not due, and queues may be long.
+local FAR = 1000
+
+local function again_in(id, pause) redis.call('ZADD', watched_key, now + pause, id) end
+
+local function look_at_queued(id, key, job)
+  local script_type = job[5] or 'osis'
+  local queue = work_key(script_type, job[6], job[7], job[8])
+  local length = try('LLEN', queue) or 0
+  local pause = look_again_at(script_type) - now
+  if length > FAR or length > 0 and try('LPOS', queue, id, 'RANK', -1) then
+    if job[11] then redis.call('HDEL', key, 'missing_at') end
+    -- A round through a long queue takes longer, so that looking never costs much.
+    return again_in(id, math.max(pause, math.floor(length / 2)))
+  end
+  local since = tonumber(job[11])
+  if not since then
+    redis.call('HSET', key, 'missing_at', string.format('%.0f', now))
+    return again_in(id, RESTLESS)
+  elseif now - since < MISSING then
+    return again_in(id, RESTLESS)
+  end
+  redis.call('HDEL', key, 'missing_at')
+  count(script_type, 'pushed_again')
+  if enqueue(queue, script_type, id, true) == 'dispatched' then has_work(script_type) end
+end
+
+local function look_at_started(id, key, job)
+  if job[9] and job[9] ~= '' then
+    -- One of ours has it.
+    redis.call('ZREM', watched_key, id)
+    return
+  end
+  local script_type, attempt, since = job[5] or 'osis', tonumber(job[2]) or 0, tonumber(job[10])
+  if not since then
+    attempt = attempt + 1
+    redis.call('ZADD', foreign_key, now, script_type)
+    redis.call('SREM', calm_key, script_type)
+    redis.call('HSET', key, 'seen_at', string.format('%.0f', now), 'attempt', attempt, 'started_at', now_text, 'updated_at', now_text)
+    redis.call('HDEL', key, 'missing_at')
+    event(id, 'started', attempt)
+    count(script_type, 'started')
+  elseif now >= since + ((tonumber(job[12]) or 60) + 30) * 1000 then
+    redis.call('HDEL', key, 'seen_at')
+    redis.call('ZREM', watched_key, id)
+    return lost(id, attempt, job[3], job[4], script_type, job[6], job[7], job[8], of_end(job, 13))
+  end
+  again_in(id, RESTLESS)
+end
+
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', watched_key, '-inf', now, 'LIMIT', 0, ARGV[9])) do
+  looked = looked + 1
+  local key = job_prefix .. id
+  local job = try('HMGET', key, 'status', 'attempt', 'crashes', 'stop_requested_at', 'script_type', 'group', 'instance', 'priority', 'lease', 'seen_at',
+    'missing_at', 'timeout', unpack(END_FIELDS))
+  local status = job and (job[1] or redis.call('EXISTS', key) == 1 and 'dispatched')
+  if status == 'dispatched' then look_at_queued(id, key, job)
+  elseif status == 'started' then look_at_started(id, key, job)
+  elseif is_final(status) then settle(id, status)
+  else redis.call('ZREM', watched_key, id)
   end
 end
 flush()

@@ -8,7 +8,8 @@ use crate::store::{Error, Store};
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("reap.lua")));
 
 impl Store {
-    /// Returns jobs whose lease has run out to their queue, at most `limit`, and says how many leases it looked at.
+    /// Returns jobs whose lease has run out to their queue, and looks after jobs in queues and with foreign actors, at most `limit` of
+    /// each. Says how many it looked at.
     ///
     /// So a job may run twice: [`Store::turn`] refuses the late result.
     pub async fn reap(&self, limit: usize) -> Result<usize, Error> {

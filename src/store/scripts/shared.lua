@@ -49,6 +49,22 @@ local function push(queue, script_type, id, again)
   return length ~= nil
 end
 
+-- Has a job that is in a queue looked at again: soon where foreign actors may take it.
+local calm, CALM, RESTLESS = {}, 5000, 500
+
+local function look_again_at(script_type)
+  if calm[script_type] == nil then calm[script_type] = try('SISMEMBER', calm_key, script_type) == 1 end
+  return now + (calm[script_type] and CALM or RESTLESS)
+end
+
+local function watch(id, script_type) redis.call('ZADD', watched_key, look_again_at(script_type), id) end
+
+local function watch_all(ids, script_type)
+  local time, entries = look_again_at(script_type), {}
+  for at, id in ipairs(ids) do entries[2 * at - 1], entries[2 * at] = time, id end
+  redis.call('ZADD', watched_key, unpack(entries))
+end
+
 -- Servers with waiters for jobs that ended in this call, and the jobs this server waits for itself.
 local notices, own = {}, {}
 
@@ -76,23 +92,42 @@ local function flush()
   end
 end
 
--- The fields that end() needs, in its order.
-local END_FIELDS = { 'origin', 'reply', 'reply_to', 'retention', 'idempotency_key', 'script_type', 'reply_to_queue' }
+-- The fields that the end of a job needs, in its order.
+local END_FIELDS = { 'origin', 'reply', 'reply_to', 'retention', 'idempotency_key', 'script_type', 'reply_to_queue', 'rel' }
 
--- Ends a job: `text` is its output or its error. The caller has written the other fields of the end; the reply comes last.
-local function end_job(id, status, attempt, text, kind, logged, of)
-  local origin, reply, reply_to, retention, idempotency = of[1], of[2], of[3] or of[7], tonumber(of[4]), of[5]
+-- Those fields, in an answer where they stand from a place on.
+local function of_end(answer, from) return { unpack(answer, from, from + #END_FIELDS - 1) } end
+
+-- Seconds to keep a job that has ended.
+local function seconds_kept(status, of)
+  local retention = tonumber(of[4])
   -- Outsiders may have written anything; what EXPIRE would refuse is nothing.
   if retention and not (retention >= 0 and retention <= 3155760000) then retention = nil end
-  local kept = status ~= 'finished' and 7 or reply == 'none' and 8 or 6
+  local kept = status ~= 'finished' and 7 or of[2] == 'none' and 8 or 6
   local seconds = math.max(math.ceil(retention or tonumber(ARGV[kept])), 1)
-  if idempotency then seconds = math.max(seconds, IDEMPOTENCY_SECONDS) end
+  return of[5] and math.max(seconds, IDEMPOTENCY_SECONDS) or seconds
+end
+
+-- Has the relatives of a job released that has ended. `rel` is its parent, or '-'.
+local releases = 0
+
+local function release(id, status, rel)
+  redis.call('LPUSH', release_key, id .. ' ' .. status .. ' ' .. rel)
+  releases = releases + 1
+end
+
+-- Ends a job: `text` is its output or its error. The caller has written the other fields of the end; the reply comes last.
+-- `replied`: the actor was a foreign one, and has pushed its reply itself.
+local function end_job(id, status, attempt, text, kind, logged, of, replied)
+  local origin, reply, reply_to = of[1], of[2], of[3] or of[7]
+  local seconds, reply_list = seconds_kept(status, of), reply_prefix .. id
   redis.call('EXPIRE', job_prefix .. id, seconds)
   if logged then redis.call('EXPIRE', log_key(id), seconds) end
-  if reply ~= 'none' then
-    local key = reply_prefix .. id
-    try('LPUSH', key, text)
-    try('EXPIRE', key, REPLY_SECONDS)
+  if replied then
+    try(reply == 'none' and 'DEL' or 'EXPIRE', reply_list, reply ~= 'none' and REPLY_SECONDS or nil)
+  elseif reply ~= 'none' then
+    try('LPUSH', reply_list, text)
+    try('EXPIRE', reply_list, REPLY_SECONDS)
   end
   if reply_to and reply_to ~= '' then
     local message = { job_id = id, status = status }
@@ -102,6 +137,7 @@ local function end_job(id, status, attempt, text, kind, logged, of)
   event(id, status, attempt, kind)
   notify(origin, id)
   if of[6] then count(of[6], status) end
+  if of[8] then release(id, status, of[8]) end
 end
 
 -- Ends a job that did not get an output.
@@ -128,7 +164,10 @@ end
 
 -- Puts a job into its queue; where the key is no list, the promoter tries again in a while.
 local function enqueue(queue, script_type, id, again)
-  if push(queue, script_type, id, again) then return 'dispatched' end
+  if push(queue, script_type, id, again) then
+    watch(id, script_type)
+    return 'dispatched'
+  end
   redis.call('HSET', job_prefix .. id, 'status', 'scheduled')
   redis.call('ZADD', scheduled_key, now + 5000, id)
   return 'scheduled'
@@ -139,4 +178,32 @@ local function requeue(id, attempt, kind, script_type, group, instance, priority
   redis.call('HSET', job_prefix .. id, 'status', 'dispatched', 'lease', '', 'attempt', attempt, 'queued_at', now_text, 'updated_at', now_text)
   local status = enqueue(work_key(script_type, group, instance, priority), script_type, id, true)
   event(id, status, attempt, kind)
+end
+
+-- Puts a job on its way: to its time (ms) if that is to come, behind those it waits for, or into its queue. Gives its status then.
+local function begin(id, attempt, script_type, queue, due, open)
+  local key, status = job_prefix .. id, 'waiting_for_prerequisites'
+  if due and due > now then
+    status = 'scheduled'
+    redis.call('HSET', key, 'status', status, 'updated_at', now_text)
+    redis.call('ZADD', scheduled_key, due, id)
+  else
+    redis.call('ZREM', scheduled_key, id)
+    if open > 0 then
+      redis.call('HSET', key, 'status', status, 'updated_at', now_text)
+    else
+      redis.call('HSET', key, 'status', 'dispatched', 'queued_at', now_text, 'updated_at', now_text)
+      status = enqueue(queue, script_type, id)
+      if status == 'dispatched' then count(script_type, status) end
+    end
+  end
+  event(id, status, attempt)
+  return status
+end
+
+-- Takes a job that does not run out of everything that would bring it to an actor.
+local function withdraw(id, script_type, group, instance, priority)
+  redis.call('ZREM', scheduled_key, id)
+  redis.call('ZREM', watched_key, id)
+  if script_type then try('LREM', work_key(script_type, group, instance, priority), 1, id) end
 end

@@ -10,9 +10,8 @@ local status, attempt, script_type = job[1] or 'dispatched', job[2] or 0, job[6]
 if status == 'finished' or status == 'error' then return { 'ended', status } end
 
 if status ~= 'started' then
-  redis.call('ZREM', scheduled_key, id)
-  try('LREM', work_key(script_type, job[7], job[8], job[9]), 1, id)
-  fail(id, attempt, 'stopped', 'stopped', { unpack(job, 11, 17) })
+  withdraw(id, script_type, job[7], job[8], job[9])
+  fail(id, attempt, 'stopped', 'stopped', of_end(job, 11))
   flush()
   return { 'stopped', script_type }
 end

@@ -30,6 +30,7 @@ impl Store {
         let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
         match text(0) {
             Some("stopped") => {
+                self.0.releases.notify_one();
                 self.settle_by_reading(job.clone());
                 Ok(Stopping::Stopped)
             }

@@ -9,7 +9,7 @@
 -- Gives {per attempt: status now, or 'lost' when somebody else holds the job},
 --       {per taken job: {slot, '1' if only that slot may run it or '', id, attempt, script · args · env_vars · timeout · caller_id ·
 --         log_path · retry_backoff · failures · queued_at · created_at · concurrent}}, {ids ended here because a stop was pending},
---       1 if queues hold more that was not looked at, else 0.
+--       1 if queues hold more that was not looked at else 0, number of ended jobs whose relatives are to be released.
 local lease_until, own_type, ends, at = ARGV[9], ARGV[10], tonumber(ARGV[11]), 11
 local function take() at = at + 1; return ARGV[at] end
 
@@ -21,10 +21,10 @@ local function complete(id, attempt, logged, usage)
   if outcome == 'finished' then message = take()
   elseif outcome == 'error' then kind, message, line, column, stack, limit, wait = first, take(), take(), take(), take(), take(), take() end
 
-  local job = try('HMGET', key, 'status', 'attempt', 'lease', 'failures', 'origin', 'reply', 'reply_to', 'retention', 'idempotency_key', 'script_type', 'reply_to_queue')
+  local job = try('HMGET', key, 'status', 'attempt', 'lease', 'failures', unpack(END_FIELDS))
   if not job or job[1] ~= 'started' or job[2] ~= attempt or job[3] ~= server then return 'lost' end
   leases_over[#leases_over + 1] = id
-  local script_type, of = job[10] or own_type, { unpack(job, 5, 11) }
+  local script_type, of = job[10] or own_type, of_end(job, 5)
 
   if outcome == 'finished' then
     redis.call('HSET', key, 'status', 'finished', 'lease', '', 'output', first, 'output_format', message, 'usage', usage, 'finished_at', now_text,
@@ -135,6 +135,7 @@ local function claim(id, queue, slot, owned)
     if not abandoned(id, job[4], job[10]) then return end
     redis.call('ZREM', leases_key, id)
     count(script_type, 'lease_lost')
+    redis.call('HDEL', key, 'seen_at')
     if crashed(id, attempt, job[3], script_type, redis.call('HMGET', key, unpack(END_FIELDS))) then return end
   end
   if pending[id] or job[5] then
@@ -143,6 +144,8 @@ local function claim(id, queue, slot, owned)
     try('LREM', control_key(own_type), 0, id)
     return
   end
+  -- What lies in a queue is watched, unless an outsider put it there.
+  if redis.call('ZREM', watched_key, id) == 0 and status ~= 'started' and not admit(id) then return end
   attempt = attempt + 1
   -- The lease first: a started job without one would be found by nobody.
   redis.call('ZADD', leases_key, lease_until, id)
@@ -178,4 +181,4 @@ if not_empty > 0 then
   end
 end
 flush()
-return { statuses, taken, stopped, left_to_look_at == 0 and 1 or 0 }
+return { statuses, taken, stopped, left_to_look_at == 0 and 1 or 0, releases }

@@ -141,13 +141,16 @@ impl Store {
         for (queue, slot) in turn.queues {
             call.arg(queue).arg(*slot);
         }
-        let (statuses, taken, stopped, more): (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8) = store.turns.script(&SCRIPT, &call).await?;
+        let (statuses, taken, stopped, more, releases): (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32) = store.turns.script(&SCRIPT, &call).await?;
         let statuses: Vec<Option<Status>> = statuses.iter().map(|word| word.parse().ok()).collect();
         for (end, status) in turn.ends.iter().zip(&statuses) {
             self.settle(end, *status, now);
         }
         for job in stopped.iter().filter_map(|id| id.parse().ok()) {
             self.settle_by_reading(job);
+        }
+        if releases > 0 {
+            store.releases.notify_one();
         }
         let taken = taken.into_iter().filter_map(|values| claimed(values, now)).collect();
         Ok(Turned { statuses, taken, more: more == 1 })

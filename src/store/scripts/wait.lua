@@ -6,6 +6,12 @@ local RESULT_FIELDS = { 'output', 'output_format', 'attempt', 'started_at', 'fin
 local job = try('HMGET', key, 'status', 'origin', 'id', 'reply', unpack(RESULT_FIELDS))
 if not job or not (job[1] or job[3]) and redis.call('EXISTS', key) == 0 then return {} end
 local status, origin = job[1] or 'dispatched', job[2] or ''
+if is_final(status) and redis.call('ZSCORE', watched_key, ARGV[9]) then
+  -- A foreign actor ended it, and nobody has noticed yet.
+  status = settle(ARGV[9], status)
+  flush()
+  tell_own()
+end
 if ARGV[10] == '' and status ~= 'finished' and status ~= 'error' and not string.find(' ' .. origin .. ' ', ' ' .. server .. ' ', 1, true) and #origin < 1024 then
   redis.call('HSET', key, 'origin', origin == '' and server or origin .. ' ' .. server)
 end

@@ -1,4 +1,5 @@
 //! The scripts, asked one by one.
 
 mod keys;
+mod relations;
 mod state;

@@ -31,7 +31,7 @@ fn failed() -> Outcome {
 
 /// Brings a new job to a status by the shortest way.
 async fn at(store: &Store, status: Status) -> JobId {
-    let new = job();
+    let mut new = job();
     let id = new.id.clone();
     match status {
         Status::Created => assert_eq!(store.create(new).await.unwrap(), Created::Created(status)),
@@ -39,6 +39,13 @@ async fn at(store: &Store, status: Status) -> JobId {
             let mut new = NewJob { start: true, ..new };
             new.spec.run_at = Some(store.clock().now().plus(Duration::from_secs(3600)));
             assert_eq!(store.create(new).await.unwrap(), Created::Created(status));
+        }
+        Status::WaitingForPrerequisites => {
+            let other = NewJob { start: true, ..job() };
+            new.spec.prerequisites = vec![other.id.clone()];
+            store.create(other).await.unwrap();
+            turn(store, &[], 1).await;
+            assert_eq!(store.create(NewJob { start: true, ..new }).await.unwrap(), Created::Created(status));
         }
         _ => {
             assert_eq!(store.create(NewJob { start: true, ..new }).await.unwrap(), Created::Created(Status::Dispatched));
@@ -56,6 +63,24 @@ async fn at(store: &Store, status: Status) -> JobId {
     id
 }
 
+/// A running job that another one waits for, whatever that one's status is.
+async fn prerequisite(redis: &Redis, store: &Store, id: &JobId) -> JobId {
+    let waits_for: Vec<String> = store.job(id).await.unwrap().unwrap().prerequisites.iter().map(ToString::to_string).collect();
+    if let [other] = &waits_for[..] {
+        return other.parse().unwrap();
+    }
+    let other = NewJob { start: true, ..job() };
+    let other_id = other.id.clone();
+    store.create(NewJob { spec: JobSpec { priority: hero::model::Priority::Urgent, ..other.spec }, ..other }).await.unwrap();
+    let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis:prio:0".to_owned(), 0)]);
+    let slots = [Slot { actor: "osis:default:1".into(), room: 1 }];
+    store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
+    let _: i64 = redis.run(&["RPUSH", &format!("hero:rel:{other_id}:dependents"), id.as_str()]).await;
+    let _: i64 = redis.run(&["HSET", &format!("hero:job:{other_id}"), "rel", "-"]).await;
+    let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "open", "1"]).await;
+    other_id
+}
+
 async fn now(store: &Store, id: &JobId) -> Status {
     store.job(id).await.unwrap().unwrap().status
 }
@@ -63,7 +88,7 @@ async fn now(store: &Store, id: &JobId) -> Status {
 #[tokio::test]
 async fn the_scripts_keep_to_the_table() {
     let redis = Redis::start().await;
-    for from in Status::ALL.into_iter().filter(|status| *status != Status::WaitingForPrerequisites) {
+    for from in Status::ALL {
         for event in [
             Event::Started { next: Next::Ready },
             Event::Claimed,
@@ -73,6 +98,9 @@ async fn the_scripts_keep_to_the_table() {
             Event::LeaseLost { last: false },
             Event::Stopped,
             Event::Due { next: Next::Ready },
+            Event::PrerequisitesMet,
+            Event::PrerequisiteFailed,
+            Event::Retried { next: Next::Ready },
         ] {
             let _: () = redis.run(&["FLUSHALL"]).await;
             let store = redis.store().await;
@@ -102,7 +130,14 @@ async fn the_scripts_keep_to_the_table() {
                     store.clock().advance(Duration::from_secs(3601));
                     store.promote(128).await.unwrap();
                 }
-                other => panic!("{other:?} has no script yet"),
+                Event::Retried { .. } => drop(store.retry(&id).await.unwrap()),
+                Event::PrerequisitesMet | Event::PrerequisiteFailed => {
+                    // What it waits for; one that does not wait any more is not moved by its end.
+                    let other = prerequisite(&redis, &store, &id).await;
+                    let outcome = if event == Event::PrerequisitesMet { finished() } else { failed() };
+                    turn(&store, &[ended(&other, 1, outcome)], 0).await;
+                    store.release(128).await.unwrap();
+                }
             }
             // A running script ends a moment after it was asked to.
             let expected = match (from, event) {

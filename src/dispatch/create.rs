@@ -1,0 +1,102 @@
+use std::collections::{HashMap, HashSet};
+
+use super::{Dispatcher, Error};
+use crate::model::{JobId, JobSpec, ScriptType, Status};
+use crate::store::{Created, NewJob};
+
+/// At most so many jobs are created together, because Redis does nothing else meanwhile: it takes about 20 ms.
+const MOST_JOBS: usize = 1000;
+
+impl Dispatcher {
+    /// Stores a job; [`Dispatcher::start`] starts it. The same idempotency key gives the same job.
+    pub async fn create(&self, spec: JobSpec) -> Result<JobId, Error> {
+        let job = self.check(spec, false).await?;
+        self.store_job(job).await.map(|(id, _)| id)
+    }
+
+    /// Stores all of these jobs, or none if one of them is refused. Those that have a `job_id` may be named by others.
+    ///
+    /// All are of one context. It is one step in Redis, so no other client ever sees a part of them.
+    pub async fn create_many(&self, specs: Vec<JobSpec>) -> Result<Vec<JobId>, Error> {
+        let Some(context) = specs.first().map(|spec| spec.context_id) else { return Ok(Vec::new()) };
+        if specs.len() > MOST_JOBS {
+            return Err(Error::invalid("jobs", format!("has {} entries; at most {MOST_JOBS} jobs can be created together", specs.len())));
+        }
+        let entry = |index| move |error| Error::Entry { index, error: Box::new(error) };
+        let mut jobs = Vec::with_capacity(specs.len());
+        for (index, spec) in specs.into_iter().enumerate() {
+            if spec.context_id != context {
+                let error = Error::invalid("context_id", format!("differs from that of the first entry, {context}; jobs of one call share it"));
+                return Err(entry(index)(error));
+            }
+            jobs.push(self.check(spec, false).await.map_err(entry(index))?);
+        }
+        join(&mut jobs).map_err(|(index, error)| entry(index)(error))?;
+        let answers = self.store(context)?.create_all_or_none(&jobs).await.map_err(|error| Error::store(error, None))?;
+        // The entry that was refused says why none was stored; `None` only says that another one was.
+        if let Some(index) = answers.iter().position(|answer| !answer.is_stored() && *answer != Created::None) {
+            let (job, answer) = (&jobs[index], answers[index].clone());
+            return Err(entry(index)(outcome(job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone()))));
+        }
+        let ids = jobs.into_iter().zip(answers).map(|(job, answer)| outcome(job.id, &job.spec.script_type, answer).map(|(id, _)| id));
+        ids.collect()
+    }
+
+    pub(super) async fn store_job(&self, job: NewJob) -> Result<(JobId, Status), Error> {
+        let (store, id, script_type) = (self.store(job.spec.context_id)?, job.id.clone(), job.spec.script_type.clone());
+        let created = store.create(job).await.map_err(|error| Error::store(error, Some(&id)))?;
+        outcome(id, &script_type, created)
+    }
+}
+
+/// Has jobs that are stored together name each other in one direction only: a dependent gets a prerequisite.
+fn join(jobs: &mut [NewJob]) -> Result<(), (usize, Error)> {
+    let mut places: HashMap<JobId, usize> = HashMap::new();
+    for (index, job) in jobs.iter().enumerate() {
+        if places.insert(job.id.clone(), index).is_some() {
+            return Err((index, Error::invalid("job_id", format!("{} is the id of an earlier entry", job.id))));
+        }
+    }
+    for index in 0..jobs.len() {
+        let (id, spec) = (jobs[index].id.clone(), jobs[index].spec.clone());
+        let named = spec.prerequisites.iter().chain(&spec.dependents).chain(&spec.parent_id).chain(&spec.predecessor_id);
+        if let Some(other) = named.into_iter().find(|other| places.get(*other).is_some_and(|at| jobs[*at].spec.idempotency_key.is_some())) {
+            // It may turn out to be an older job with another id.
+            let error = Error::invalid("idempotency_key", format!("is not possible for {other}, because jobs[{index}] names it; its job_id does the same"));
+            return Err((places[other], error));
+        }
+        let (here, elsewhere): (Vec<JobId>, Vec<JobId>) =
+            spec.dependents.into_iter().partition(|other| *other != id && places.contains_key(other));
+        jobs[index].spec.dependents = elsewhere;
+        for other in here {
+            let prerequisites = &mut jobs[places[&other]].spec.prerequisites;
+            if !prerequisites.contains(&id) {
+                prerequisites.push(id.clone());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Names no job twice.
+pub(super) fn distinct(ids: &mut Vec<JobId>) {
+    let mut seen = HashSet::new();
+    ids.retain(|id| seen.insert(id.clone()));
+}
+
+/// What became of a job, for who wanted it.
+fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<(JobId, Status), Error> {
+    match created {
+        Created::Created(status) => Ok((id, status)),
+        Created::Same(id, status) => Ok((id, status)),
+        Created::Exists(status) => Err(Error::Exists { job_id: id, status }),
+        Created::Reused(id) => Err(Error::IdempotencyReused(id)),
+        Created::Full(length) => Err(Error::queue_full(script_type, length)),
+        Created::NoRelative(param, other) => Err(Error::invalid(param, format!("job {other} does not exist"))),
+        Created::Late(other, status) => Err(Error::invalid("dependents", format!("job {other} is {status}, so it cannot wait any more"))),
+        Created::Cycle(other) if other == id => Err(Error::invalid("prerequisites", format!("job {id} would wait for itself"))),
+        Created::Cycle(other) => Err(Error::invalid("prerequisites", format!("job {id} and job {other} would wait for each other"))),
+        Created::Tangled => Err(Error::invalid("prerequisites", "has too many relations behind it to tell whether the job would wait for itself")),
+        Created::None => Err(Error::invalid("jobs", "another entry was refused")),
+    }
+}

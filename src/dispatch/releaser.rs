@@ -1,0 +1,34 @@
+use std::time::Duration;
+
+use crate::service::Service;
+use crate::store::{Error, Store};
+
+/// Releases the relatives of jobs that have ended: dependents, children, heirs, parents.
+pub struct Releaser {
+    store: Store,
+}
+
+/// So many relatives are released by one script call, which holds Redis for about a millisecond then.
+const BATCH: usize = 128;
+/// Jobs that end in this process are noticed at once; those that end elsewhere, and whose process died, within this.
+const PAUSE: Duration = Duration::from_millis(200);
+
+impl Releaser {
+    /// A releaser for one context.
+    pub fn new(store: Store) -> Self {
+        Self { store }
+    }
+}
+
+impl Service for Releaser {
+    type Error = Error;
+
+    const NAME: &'static str = "releaser";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        if !self.store.release(BATCH).await? {
+            self.store.ended_with_relatives(PAUSE).await;
+        }
+        Ok(Duration::ZERO)
+    }
+}

@@ -1,0 +1,31 @@
+-- What follows from what foreign actors do, who only write the hash; stands behind relations.lua.
+
+-- Takes note of an end that a foreign actor wrote: its retries apply, and everything happens that follows an end. Gives the status then.
+local function settle(id, status)
+  local key = job_prefix .. id
+  redis.call('ZREM', watched_key, id)
+  local job = redis.call('HMGET', key, 'attempt', 'failures', 'retries', 'retry_backoff', 'error', 'output', 'stop_requested_at', 'seen_at', 'finished_at',
+    'script_type', unpack(END_FIELDS))
+  local attempt, of = tonumber(job[1]) or 0, of_end(job, 11)
+  -- It was so quick that nobody saw it run.
+  if not job[8] then attempt = attempt + 1 end
+  redis.call('HDEL', key, 'seen_at', 'missing_at')
+  if status == 'finished' then
+    redis.call('HSET', key, 'attempt', attempt, 'lease', '', 'finished_at', job[9] or now_text, 'updated_at', now_text)
+    end_job(id, status, attempt, job[6] or '', nil, true, of, true)
+    return status
+  end
+  local text, failures = job[5] or '', (tonumber(job[2]) or 0) + 1
+  local kind = text == 'timeout' and 'timeout' or (text == 'stopped' or text == 'stopped_by_request') and 'stopped' or 'script'
+  if kind ~= 'stopped' and not job[7] and failures <= (tonumber(job[3]) or 0) then
+    local pause = math.min((tonumber(job[4]) or 1) * 2 ^ math.min(failures - 1, 20), 300)
+    redis.call('HSET', key, 'status', 'scheduled', 'attempt', attempt, 'lease', '', 'failures', failures, 'error_kind', kind, 'updated_at', now_text)
+    redis.call('ZADD', scheduled_key, now + math.floor(pause * 1000), id)
+    event(id, 'scheduled', attempt, kind)
+    count(job[10] or 'osis', 'retried')
+    return 'scheduled'
+  end
+  redis.call('HSET', key, 'attempt', attempt, 'lease', '', 'failures', failures, 'error_kind', kind, 'finished_at', job[9] or now_text, 'updated_at', now_text)
+  end_job(id, 'error', attempt, text, kind, true, of, true)
+  return 'error'
+end

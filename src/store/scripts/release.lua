@@ -1,0 +1,78 @@
+-- Releases the relatives of jobs that have ended: dependents and children, then heirs and the parent once all descendants have ended.
+-- ARGV  9 at most so many relatives
+-- Gives {1 if there is more to do else 0, script types that have work …}.
+local left, types, seen = tonumber(ARGV[9]), {}, {}
+
+local function has_work(script_type)
+  if script_type and not seen[script_type] then
+    seen[script_type] = true
+    types[#types + 1] = script_type
+  end
+end
+
+-- The next relatives of a list, as many as this call has left. The second value says whether there may be more.
+local function next_of(list)
+  if left <= 0 then return {}, redis.call('EXISTS', list) == 1 end
+  local ids = try('LPOP', list, left) or {}
+  left = left - #ids
+  return ids, left <= 0 and redis.call('EXISTS', list) == 1
+end
+
+local function is_waiting(id)
+  local status = try('HGET', job_prefix .. id, 'status')
+  return status == 'waiting_for_prerequisites' or status == 'scheduled' or status == 'created'
+end
+
+-- The parent of a job that has closed, and of its heirs, may close in turn.
+local function leave(id, parent)
+  if try('SREM', rel_key(parent, 'active'), id) ~= 1 or not closed(parent) then return end
+  local of = try('HMGET', job_prefix .. parent, 'status', 'rel') or {}
+  release(parent, of[1] or 'error', of[2] or '-')
+end
+
+-- Works on one job. True: it is done with.
+local function work(id, status, parent)
+  local ids, more = next_of(rel_key(id, 'dependents'))
+  for _, other in ipairs(ids) do
+    if status == 'finished' then has_work(unblock(other)) else give_up(other, prerequisite_text(id)) end
+  end
+  if more then return false end
+  ids, more = next_of(rel_key(id, 'children'))
+  for _, child in ipairs(ids) do
+    if not is_waiting(child) then -- It was stopped or deleted meanwhile.
+    elseif status == 'finished' then
+      redis.call('SADD', rel_key(id, 'active'), child)
+      has_work(unblock(child))
+    else
+      give_up(child, 'parent ' .. id .. ' ended in error')
+    end
+  end
+  if more then return false end
+  local key = job_prefix .. id
+  local now_is = try('HGET', key, 'status')
+  if now_is and not is_final(now_is) then return true end -- It was retried; its next end comes here again.
+  if redis.call('EXISTS', rel_key(id, 'active')) == 1 then
+    -- Kept until its children have ended.
+    redis.call('PERSIST', key)
+    return true
+  end
+  ids, more = next_of(rel_key(id, 'onComplete'))
+  for _, heir in ipairs(ids) do has_work(unblock(heir)) end
+  if more then return false end
+  if redis.call('TTL', key) == -1 then redis.call('EXPIRE', key, seconds_kept(now_is, redis.call('HMGET', key, unpack(END_FIELDS)))) end
+  if parent ~= '-' then leave(id, parent) end
+  return true
+end
+
+while left > 0 do
+  local entry = redis.call('LINDEX', release_key, -1)
+  if not entry then break end
+  local id, status, parent = string.match(entry, '^(%S+) (%S+) (%S+)$')
+  left = left - 1
+  if id and not work(id, status, parent) then break end
+  -- New entries came at the other end.
+  redis.call('RPOP', release_key)
+end
+flush()
+tell_own()
+return { redis.call('EXISTS', release_key), unpack(types) }

@@ -1,0 +1,42 @@
+-- Runs a job again that has ended.
+-- ARGV  9 id   10 queue length limit
+-- Gives {'started', status, script type} · {'illegal', status} · {'missing'} · {'full', length} · {'blocked', id of a prerequisite in error}.
+local id, limit = ARGV[9], tonumber(ARGV[10])
+local key = job_prefix .. id
+local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'prerequisites', 'parent_id', 'id')
+if not job or not (job[1] or job[9]) and redis.call('EXISTS', key) == 0 then return { 'missing' } end
+if not is_final(job[1]) then return { 'illegal', job[1] or 'dispatched' } end
+if redis.call('ZSCORE', watched_key, id) then
+  -- A foreign actor has just ended it, and its own retries come first.
+  local status = settle(id, job[1])
+  if not is_final(status) then
+    flush()
+    tell_own()
+    return { 'illegal', status }
+  end
+end
+local script_type = job[2] or 'osis'
+local queue = work_key(script_type, job[3], job[4], job[5])
+local length = try('LLEN', queue) or limit
+if length >= limit then return { 'full', length } end
+local others = listed(job[7])
+for _, other in ipairs(others) do
+  if try('HGET', job_prefix .. other, 'status') == 'error' then return { 'blocked', other } end
+end
+-- A prerequisite that is gone had finished once.
+local there = {}
+for _, other in ipairs(others) do
+  if redis.call('EXISTS', job_prefix .. other) == 1 then there[#there + 1] = other end
+end
+redis.call('HDEL', key, 'output', 'output_format', 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit', 'finished_at', 'usage',
+  'stop_requested_at', 'failures', 'crashes', 'progress', 'lease', 'seen_at', 'missing_at', 'started_at')
+redis.call('PERSIST', key)
+redis.call('PERSIST', log_key(id))
+redis.call('DEL', reply_prefix .. id)
+local open = link_prerequisites(id, there)
+if job[8] then open = open + link_parent(id, job[8]) end
+redis.call('HSET', key, 'open', open)
+local status = begin(id, tonumber(job[6]) or 0, script_type, queue, nil, open)
+flush()
+tell_own()
+return { 'started', status, script_type }

@@ -1,0 +1,92 @@
+//! Relations, put to the scripts.
+
+use hero::model::{JobId, JobSpec, Output, OutputFormat, Status};
+use hero::store::{Created, Ended, NewJob, Outcome, Slot, Store, Turn};
+
+use crate::support::Redis;
+
+fn job(spec: JobSpec) -> NewJob {
+    NewJob { id: JobId::random(), spec: JobSpec { script: "40 + 2".into(), ..spec }, start: true, waited: false }
+}
+
+async fn create(store: &Store, spec: JobSpec) -> (JobId, Status) {
+    let job = job(spec);
+    let id = job.id.clone();
+    match store.create(job).await.unwrap() {
+        Created::Created(status) => (id, status),
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn turn(store: &Store, ends: &[Ended], room: usize) -> Vec<JobId> {
+    let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
+    let slots = [Slot { actor: "osis:default:1".into(), room }];
+    let turned = store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap();
+    turned.taken.into_iter().map(|claimed| claimed.job).collect()
+}
+
+fn ended(id: &JobId) -> Ended {
+    let outcome = Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json });
+    Ended { job: id.clone(), attempt: 1, started_at: hero::model::Timestamp::local(), logged: false, usage: None, outcome }
+}
+
+async fn release(store: &Store) {
+    while store.release(128).await.unwrap() {}
+}
+
+async fn now(store: &Store, id: &JobId) -> Status {
+    store.job(id).await.unwrap().unwrap().status
+}
+
+#[tokio::test]
+async fn a_family_runs_in_order_and_leaves_nothing_behind() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let (parent, status) = create(&store, JobSpec::default()).await;
+    assert_eq!(status, Status::Dispatched);
+    let (child, status) = create(&store, JobSpec { parent_id: Some(parent.clone()), ..JobSpec::default() }).await;
+    assert_eq!(status, Status::WaitingForPrerequisites);
+    let (grandchild, _) = create(&store, JobSpec { parent_id: Some(child.clone()), ..JobSpec::default() }).await;
+    let (heir, _) = create(&store, JobSpec { predecessor_id: Some(parent.clone()), ..JobSpec::default() }).await;
+    let (dependent, _) = create(&store, JobSpec { prerequisites: vec![heir.clone(), parent.clone()], ..JobSpec::default() }).await;
+    for id in [&parent, &child, &grandchild, &heir, &dependent] {
+        assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(id));
+        turn(&store, &[ended(id)], 0).await;
+        release(&store).await;
+        assert_eq!(now(&store, id).await, Status::Finished);
+    }
+    let left: Vec<String> = redis.run(&["KEYS", "hero:rel:*"]).await;
+    assert!(left.is_empty(), "{left:?}");
+    let left: Vec<String> = redis.run(&["ZRANGE", "hero:q:watched", "0", "-1"]).await;
+    assert!(left.is_empty(), "{left:?}");
+    for id in [&parent, &child, &grandchild, &heir, &dependent] {
+        let ttl: i64 = redis.run(&["TTL", &format!("hero:job:{id}")]).await;
+        assert!(ttl > 0, "{ttl}");
+    }
+}
+
+#[tokio::test]
+async fn who_waits_for_himself_is_refused() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let unstarted = |spec| NewJob { start: false, ..job(spec) };
+    let existing = unstarted(JobSpec::default());
+    let id = existing.id.clone();
+    assert_eq!(store.create(existing).await.unwrap(), Created::Created(Status::Created));
+    let middle = unstarted(JobSpec { prerequisites: vec![id.clone()], ..JobSpec::default() });
+    let between = middle.id.clone();
+    assert_eq!(store.create(middle).await.unwrap(), Created::Created(Status::Created));
+    let bad = unstarted(JobSpec { prerequisites: vec![between], dependents: vec![id.clone()], ..JobSpec::default() });
+    assert!(matches!(store.create(bad).await.unwrap(), Created::Cycle(_)));
+    // An heir of its own parent would wait for its own end.
+    let bad = unstarted(JobSpec { parent_id: Some(id.clone()), predecessor_id: Some(id.clone()), ..JobSpec::default() });
+    assert!(matches!(store.create(bad).await.unwrap(), Created::Cycle(_)));
+    let (one, two) = (JobId::random(), JobId::random());
+    let entry = |id: &JobId, other: &JobId| NewJob {
+        id: id.clone(),
+        ..unstarted(JobSpec { job_id: Some(id.clone()), prerequisites: vec![other.clone()], ..JobSpec::default() })
+    };
+    let answers = store.create_all_or_none(&[entry(&one, &two), entry(&two, &one)]).await.unwrap();
+    assert!(answers.iter().any(|answer| matches!(answer, Created::Cycle(_))), "{answers:?}");
+    assert!(store.job(&one).await.unwrap().is_none());
+}
