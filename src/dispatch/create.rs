@@ -26,7 +26,8 @@ impl Dispatcher {
         let mut jobs = Vec::with_capacity(specs.len());
         for (index, spec) in specs.into_iter().enumerate() {
             if spec.context_id != context {
-                let error = Error::invalid("context_id", format!("differs from that of the first entry, {context}; jobs of one call share it"));
+                let error =
+                    Error::invalid("context_id", format!("differs from that of the first entry, {context}; jobs of one call share it"));
                 return Err(entry(index)(error));
             }
             jobs.push(self.check(spec, false).await.map_err(entry(index))?);
@@ -36,7 +37,9 @@ impl Dispatcher {
         // The entry that was refused says why none was stored; `None` only says that another one was.
         if let Some(index) = answers.iter().position(|answer| !answer.is_stored() && *answer != Created::None) {
             let (job, answer) = (&jobs[index], answers[index].clone());
-            return Err(entry(index)(outcome(job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone()))));
+            return Err(entry(index)(
+                outcome(job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone())),
+            ));
         }
         let ids = jobs.into_iter().zip(answers).map(|(job, answer)| outcome(job.id, &job.spec.script_type, answer).map(|(id, _)| id));
         ids.collect()
@@ -62,7 +65,10 @@ fn join(jobs: &mut [NewJob]) -> Result<(), (usize, Error)> {
         let named = spec.prerequisites.iter().chain(&spec.dependents).chain(&spec.parent_id).chain(&spec.predecessor_id);
         if let Some(other) = named.into_iter().find(|other| places.get(*other).is_some_and(|at| jobs[*at].spec.idempotency_key.is_some())) {
             // It may turn out to be an older job with another id.
-            let error = Error::invalid("idempotency_key", format!("is not possible for {other}, because jobs[{index}] names it; its job_id does the same"));
+            let error = Error::invalid(
+                "idempotency_key",
+                format!("is not possible for {other}, because jobs[{index}] names it; its job_id does the same"),
+            );
             return Err((places[other], error));
         }
         let (here, elsewhere): (Vec<JobId>, Vec<JobId>) =
@@ -96,7 +102,9 @@ fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<(Job
         Created::Late(other, status) => Err(Error::invalid("dependents", format!("job {other} is {status}, so it cannot wait any more"))),
         Created::Cycle(other) if other == id => Err(Error::invalid("prerequisites", format!("job {id} would wait for itself"))),
         Created::Cycle(other) => Err(Error::invalid("prerequisites", format!("job {id} and job {other} would wait for each other"))),
-        Created::Tangled => Err(Error::invalid("prerequisites", "has too many relations behind it to tell whether the job would wait for itself")),
+        Created::Tangled => {
+            Err(Error::invalid("prerequisites", "has too many relations behind it to tell whether the job would wait for itself"))
+        }
         Created::None => Err(Error::invalid("jobs", "another entry was refused")),
     }
 }

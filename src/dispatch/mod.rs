@@ -117,7 +117,9 @@ impl Dispatcher {
     pub async fn retry(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
         match self.store(context)?.retry(id).await.map_err(|error| Error::store(error, Some(id)))? {
             Retried::Started(status) => Ok(status),
-            Retried::Illegal(status) => Err(Error::State { job_id: id.clone(), status, action: "run again; only jobs that have ended can" }),
+            Retried::Illegal(status) => {
+                Err(Error::State { job_id: id.clone(), status, action: "run again; only jobs that have ended can" })
+            }
             Retried::Missing => Err(Error::NotFound(id.clone())),
             Retried::Full(length) => Err(Error::queue_of_job_full(id, length)),
             Retried::Blocked(prerequisite) => Err(Error::Blocked { job_id: id.clone(), prerequisite }),

@@ -58,7 +58,14 @@ impl Dispatcher {
     ) -> Result<JobResult, Error> {
         let look = tokio::select! {
             biased;
-            look = waiter.reply() => look,
+            look = waiter.reply() => match look {
+                // A sweep may have looked for the job while it was being stored, which takes long when Redis was away.
+                Look::Missing => {
+                    let rest = deadline.saturating_duration_since(tokio::time::Instant::now());
+                    return Box::pin(self.wait(context, id, rest)).await;
+                }
+                look => look,
+            },
             // The last look, in case that the job ended just now.
             () = tokio::time::sleep_until(deadline) => self.look(context, id).await?,
             () = self.0.closing.cancelled() => self.look(context, id).await?,

@@ -141,7 +141,8 @@ impl Store {
         for (queue, slot) in turn.queues {
             call.arg(queue).arg(*slot);
         }
-        let (statuses, taken, stopped, more, releases): (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32) = store.turns.script(&SCRIPT, &call).await?;
+        let (statuses, taken, stopped, more, releases): (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32) =
+            store.turns.script(&SCRIPT, &call).await?;
         let statuses: Vec<Option<Status>> = statuses.iter().map(|word| word.parse().ok()).collect();
         for (end, status) in turn.ends.iter().zip(&statuses) {
             self.settle(end, *status, now);

@@ -162,3 +162,19 @@ async fn a_server_that_ends_tells_those_who_wait() {
     let fault = caller.await.unwrap();
     assert!(fault.code == 1102 && fault.data["explanation"].as_str().unwrap().contains("this server ends"), "{fault:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sweep_before_the_job_is_stored_does_not_end_the_wait() {
+    let (house, _server, _client) = open(1).await;
+    // The script that stores the job waits, as it does while Redis comes back.
+    let _: () = house.redis.run(&["CLIENT", "PAUSE", "60000", "WRITE"]).await;
+    let (dispatcher, store) = (house.dispatcher.clone(), house.store.clone());
+    let id = hero::model::JobId::random();
+    let mut spec = crate::support::spec("40 + 2");
+    spec.job_id = Some(id.clone());
+    let caller = tokio::spawn(async move { dispatcher.run_and_wait(spec, crate::support::PATIENCE).await });
+    until("a waiter", || async { store.inbox().awaits(&id).then_some(()) }).await;
+    store.inbox().deliver(&id, &hero::store::Look::Missing);
+    let _: () = house.redis.run(&["CLIENT", "UNPAUSE"]).await;
+    assert_eq!(caller.await.unwrap().unwrap().output, "42");
+}
