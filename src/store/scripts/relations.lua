@@ -88,8 +88,10 @@ end
 -- A node is the start or the close of a job. A start waits for the starts of prerequisites and parent, and for the close of the predecessor;
 -- a close waits for the job's own start, and for the closes of its children.
 local function find_cycle(new)
-  local before, children, left, state, visit = {}, {}, 4000, {}, nil
+  local before, children, left, state, visit, comes_back = {}, {}, 4000, {}, nil, false
   local function add(to, id, other)
+    -- A job that exists leads back to a new one only if that one names it as dependent or parent.
+    comes_back = comes_back or not new[id]
     to[id] = to[id] or {}
     table.insert(to[id], other)
   end
@@ -104,7 +106,7 @@ local function find_cycle(new)
     end
   end
   local function relations_of(id)
-    local job = try('HMGET', job_prefix .. id, 'status', 'prerequisites', 'parent_id', 'predecessor_id') or {}
+    local job = comes_back and try('HMGET', job_prefix .. id, 'status', 'prerequisites', 'parent_id', 'predecessor_id') or {}
     -- What has begun waits for nothing any more.
     if not (job[1] == 'created' or job[1] == 'scheduled' or job[1] == 'waiting_for_prerequisites') then return { prerequisite = {} } end
     return { prerequisite = listed(job[2]), parent = job[3], predecessor = job[4] }
@@ -113,12 +115,12 @@ local function find_cycle(new)
     local node, found = kind .. id, nil
     if state[node] == 'open' then return id end
     if state[node] then return nil end
-    left = left - 1
+    left = left - ((new[id] or not comes_back) and 0 or 1)
     if left < 0 then return true end
     state[node] = 'open'
     if kind == 'close ' then
-      found = visit('start ', id) or visit_all(kind, children[id]) or visit_all(kind, try('LRANGE', rel_key(id, 'children'), 0, -1))
-        or visit_all(kind, try('SMEMBERS', rel_key(id, 'active')))
+      found = visit('start ', id) or visit_all(kind, children[id]) or comes_back
+        and (visit_all(kind, try('LRANGE', rel_key(id, 'children'), 0, -1)) or visit_all(kind, try('SMEMBERS', rel_key(id, 'active'))))
     else
       local of = new[id] or relations_of(id)
       found = visit_all(kind, of.prerequisite) or visit_all(kind, before[id]) or of.parent and visit(kind, of.parent)
