@@ -42,6 +42,12 @@ local function index_key(time) return prefix .. 'hero:index:' .. (string.gsub(st
 
 local queues_key = prefix .. 'hero:meta:queues'
 
+local schedules_key = prefix .. 'hero:meta:schedules'
+
+local function schedule_key(id) return prefix .. 'hero:schedule:' .. id end
+
+local function schedule_waiting_key(id) return prefix .. 'hero:schedule:' .. id .. ':waiting' end
+
 local events_key = prefix .. 'hero:events'
 
 local function control_instance_key(actor)

@@ -18,6 +18,9 @@
 //! | `hero:meta:actors` · `hero:meta:queues` | set | actors · whoever pushes | swept by the pruner |
 //! | `hero:meta:calm` · `hero:meta:foreign` | set · zset by ms | the pruner, reap | types that only our actors take · last signs of others |
 //! | `hero:meta:queue:stats:{t}` | hash | every transition | for ever, one per script type |
+//! | `hero:meta:schedules` | zset by ms | schedule, create, pass, unschedule | an entry as long as its schedule |
+//! | `hero:schedule:{id}` | hash | schedule, create, pass | until it is deleted, or a week after its last slot |
+//! | `hero:schedule:{id}:waiting` | list | create: jobs of a schedule that queues them | with its schedule |
 //! | `hero:events` | stream | every transition | about 200,000 entries |
 //! | `hero:log:{id}` | stream | the actor | as long as its job |
 //! | `hero:index:{yyyymmddhh}` | list | create | trimmed by the pruner |
@@ -27,7 +30,7 @@
 //! Standalone, context N is database N and keys have no prefix; in Redis Cluster every key of context N begins with the
 //! hash tag `{ctx:N}:`. Channels always name their context, because pub/sub ignores databases.
 
-use crate::model::{ContextId, JobId, Name, Priority, Queue, ScriptType, Target, Timestamp};
+use crate::model::{ContextId, JobId, Name, Priority, Queue, ScheduleId, ScriptType, Target, Timestamp};
 
 /// The keys of one context.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -210,6 +213,21 @@ impl Keys {
     /// Counters of a script type.
     pub fn stats(&self, script_type: &ScriptType) -> String {
         self.key(format_args!("meta:queue:stats:{script_type}"))
+    }
+
+    /// Every schedule, by its next slot.
+    pub fn schedules(&self) -> String {
+        self.key(format_args!("meta:schedules"))
+    }
+
+    /// The hash of a schedule.
+    pub fn schedule(&self, id: &ScheduleId) -> String {
+        self.key(format_args!("schedule:{id}"))
+    }
+
+    /// The jobs of a schedule that may wait for one another.
+    pub fn schedule_waiting(&self, id: &ScheduleId) -> String {
+        self.key(format_args!("schedule:{id}:waiting"))
     }
 
     /// Every state change.

@@ -22,6 +22,10 @@ pub(super) fn collect() -> anyhow::Result<PrometheusHandle> {
     let buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0];
     let handle = PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &buckets)?.install_recorder()?;
     describe_counter!("hero_jobs_total", "Jobs by script type and what became of them, over all servers of this Redis.");
+    describe_counter!(
+        "hero_schedule_slots_total",
+        "Runs of schedules that this process fired, skipped because of the run before, or left out as missed."
+    );
     describe_counter!("hero_jobs_evicted_total", "Finished jobs deleted early because the memory of Redis was short.");
     describe_counter!("hero_leases_lost_total", "Running jobs taken from actors that fell silent, over all servers of this Redis.");
     describe_counter!("hero_engine_deaths_total", "Engines that died under a job.");
@@ -57,6 +61,9 @@ impl Gauges {
     pub(super) fn new(store: Store, pools: Vec<(ScriptType, Arc<PoolStatus>)>, handle: PrometheusHandle) -> Self {
         // Counters are shown from the start, not from their first event.
         counter!("hero_jobs_evicted_total").increment(0);
+        for what in ["fired", "skipped", "missed"] {
+            counter!("hero_schedule_slots_total", "what" => what).increment(0);
+        }
         for (script_type, _) in &pools {
             counter!("hero_engine_deaths_total", "script_type" => script_type.to_string()).increment(0);
         }

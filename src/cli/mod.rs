@@ -18,6 +18,7 @@ mod progress;
 mod queue;
 mod ready;
 mod run;
+mod schedule;
 mod script_error;
 mod serve;
 mod session;
@@ -58,6 +59,9 @@ enum Command {
     /// Create, start, follow, stop and find jobs
     #[command(subcommand)]
     Job(job::Job),
+    /// Have jobs run again and again
+    #[command(subcommand)]
+    Schedule(schedule::Schedule),
     /// Look at work queues
     #[command(subcommand)]
     Queue(queue::Queue),
@@ -96,6 +100,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Actor(actor) => actor.main(&global),
         Command::Run(run) => client(run.main(&global)),
         Command::Job(job) => client(job.main(&global)),
+        Command::Schedule(schedule) => client(schedule.main(&global)),
         Command::Queue(queue) => client(queue.main(&global)),
         Command::Openrpc => openrpc::main(),
         Command::Demo => client(interruptible(demo::main(global.json))),

@@ -184,7 +184,7 @@ fn priority(text: &str) -> Result<Priority, String> {
         .map_err(|()| "a priority is 0 (urgent), 1 (normal) or 2 (low)".to_owned())
 }
 
-fn future(text: &str) -> Result<Timestamp, String> {
+pub(super) fn future(text: &str) -> Result<Timestamp, String> {
     moment(text, Timestamp::plus)
 }
 

@@ -6,6 +6,7 @@ mod connection;
 mod error;
 mod follow;
 mod jobs;
+mod schedules;
 
 pub use connection::Client;
 pub use error::{Error, JobFailure, RpcError, code};

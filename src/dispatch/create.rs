@@ -105,6 +105,7 @@ fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<(Job
         Created::Tangled => {
             Err(Error::invalid("prerequisites", "has too many relations behind it to tell whether the job would wait for itself"))
         }
+        Created::NotFired(_) => unreachable!("only the scheduler stores jobs that have a slot"),
         Created::None => Err(Error::invalid("jobs", "another entry was refused")),
     }
 }

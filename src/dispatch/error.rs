@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::model::{ContextId, JobError, JobId, ScriptType, Status};
+use crate::model::{ContextId, JobError, JobId, ScheduleId, ScriptType, Status};
 use crate::store;
 
 /// When to try again what was refused because something is full.
@@ -23,6 +23,12 @@ pub enum Error {
     /// There is no such job (any more).
     #[error("job {0} does not exist")]
     NotFound(JobId),
+    /// There is no such schedule (any more).
+    #[error("schedule {0} does not exist; list_schedules gives those that do")]
+    NoSchedule(ScheduleId),
+    /// A schedule with this id exists already.
+    #[error("schedule {0} exists already; leave schedule_id out for a new one, or delete that one first")]
+    ScheduleExists(ScheduleId),
     /// The job's status does not allow this.
     #[error("job {job_id} is {status}, so it cannot be {action}")]
     State {

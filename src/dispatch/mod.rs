@@ -11,9 +11,12 @@ mod promoter;
 mod pruner;
 mod reaper;
 mod releaser;
+mod schedule;
+mod scheduler;
 mod spec;
 mod sweeper;
 mod timekeeper;
+mod timetable;
 mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +34,8 @@ pub use promoter::Promoter;
 pub use pruner::Pruner;
 pub use reaper::Reaper;
 pub use releaser::Releaser;
+pub use schedule::SchedulePage;
+pub use scheduler::Scheduler;
 pub use sweeper::Sweeper;
 pub use timekeeper::Timekeeper;
 
@@ -215,6 +220,7 @@ impl Dispatcher {
         for store in self.stores() {
             let run = |service| tasks.spawn(service);
             run(boxed(Promoter::new(store.clone()), shutdown));
+            run(boxed(Scheduler::new(store.clone()).minding(self.0.pressure.clone()), shutdown));
             run(boxed(Reaper::new(store.clone()), shutdown));
             run(boxed(Releaser::new(store.clone()), shutdown));
             run(boxed(Sweeper::new(store.clone()), shutdown));

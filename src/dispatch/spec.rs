@@ -4,7 +4,7 @@ use crate::model::{JobId, JobSpec, ScriptType};
 use crate::store::NewJob;
 
 /// No text field but the script is longer.
-const LONGEST_TEXT: usize = 1024;
+pub(super) const LONGEST_TEXT: usize = 1024;
 /// No job has more labels or environment variables.
 const MOST_ENTRIES: usize = 256;
 /// No job waits for, or keeps waiting, more others than this.
@@ -39,7 +39,7 @@ impl Dispatcher {
             spec.group.get_or_insert_with(|| "default".parse().expect("default is a name"));
         }
         let id = spec.job_id.clone().unwrap_or_else(JobId::random);
-        Ok(NewJob { id, spec, start: run, waited: run })
+        Ok(NewJob { id, spec, start: run, waited: run, slot: None })
     }
 
     /// A type is known if it is built in, configured, or has a live actor somewhere.

@@ -39,7 +39,7 @@ pub enum Code {
     StoreUnavailable,
     /// The idempotency key stands for a job with other parameters.
     IdempotencyReused,
-    /// There is no such context.
+    /// There is no such context or schedule.
     NotFound,
     /// The job ended badly.
     JobFailed,
@@ -107,7 +107,7 @@ impl Code {
             Self::InvalidParams => "a parameter is missing, unknown or wrong",
             Self::Internal => "internal error",
             Self::JobNotFound => "the job does not exist",
-            Self::State => "the status of the job does not allow this",
+            Self::State => "the status of the job does not allow this, or the id is taken",
             Self::UnknownScriptType => "the script type is not built in, not configured and has no live actor",
             Self::PermissionDenied => "permission denied",
             Self::NotAuthenticated => "not authenticated",
@@ -116,7 +116,7 @@ impl Code {
             Self::TooLarge => "something is larger than allowed",
             Self::StoreUnavailable => "the store is unavailable",
             Self::IdempotencyReused => "the idempotency key was used with other parameters",
-            Self::NotFound => "the context is not configured",
+            Self::NotFound => "there is no such context or schedule",
             Self::JobFailed => "the job failed",
             Self::WaitRanOut => "the wait ran out, the job goes on",
             Self::JobStopped => "the job was stopped",
@@ -241,9 +241,9 @@ fn code_of(error: &dispatch::Error) -> Code {
         D::Entry { error, .. } => code_of(error),
         D::Invalid { .. } => Code::InvalidParams,
         D::Store { .. } => Code::StoreUnavailable,
-        D::NoContext(_) => Code::NotFound,
+        D::NoContext(_) | D::NoSchedule(_) => Code::NotFound,
         D::NotFound(_) => Code::JobNotFound,
-        D::State { .. } | D::Exists { .. } | D::Blocked { .. } => Code::State,
+        D::State { .. } | D::Exists { .. } | D::Blocked { .. } | D::ScheduleExists(_) => Code::State,
         D::UnknownScriptType { .. } => Code::UnknownScriptType,
         D::Full { .. } => Code::QueueFull,
         D::TooLarge { .. } => Code::TooLarge,
@@ -263,6 +263,7 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
             Some(data)
         }
         D::Invalid { .. } | D::NoContext(_) | D::UnknownScriptType { .. } => None,
+        D::NoSchedule(schedule_id) | D::ScheduleExists(schedule_id) => Some(json!({"schedule_id": schedule_id})),
         D::NotFound(job_id) | D::IdempotencyReused(job_id) => Some(json!({"job_id": job_id})),
         D::State { job_id, status, .. } | D::Exists { job_id, status } => Some(json!({"job_id": job_id, "status": status})),
         D::Blocked { job_id, prerequisite } => Some(json!({"job_id": job_id, "status": Status::Error, "prerequisite": prerequisite})),

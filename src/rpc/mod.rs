@@ -31,7 +31,7 @@ pub use method::{Example, Items, Method, Subscription};
 pub use server::{ServeError, ServerSettings, Serving, serve, serve_table};
 pub use table::{Kind, Table};
 
-use methods::{actor, event, job, log, queue, result, server as this};
+use methods::{actor, event, job, log, queue, result, schedule, server as this};
 
 /// Every method and subscription, in document order.
 pub fn table() -> Table {
@@ -47,6 +47,9 @@ pub fn table() -> Table {
         .method::<log::GetLogs>()
         .method::<job::ListJobs>()
         .method::<job::DeleteJob>()
+        .method::<schedule::CreateSchedule>()
+        .method::<schedule::ListSchedules>()
+        .method::<schedule::DeleteSchedule>()
         .method::<actor::ListActors>()
         .method::<queue::ListQueues>()
         .method::<this::ServerInfo>()

@@ -18,6 +18,7 @@ mod peek;
 mod plain;
 mod presence;
 mod query;
+mod schedules;
 mod scripts;
 mod subscriber;
 
@@ -37,7 +38,11 @@ pub use peek::Peek;
 pub use plain::Plain;
 pub use presence::{Held, PRESENCE, Post};
 pub use query::{Counters, JobFilter, JobPage, StoreInfo};
-pub use scripts::{Claimed, Created, Deleted, Ended, NewJob, Outcome, Promoted, Retried, Slot, Started, Stopping, Turn, Turned};
+pub use schedules::StoredSchedule;
+pub use scripts::{
+    Claimed, Created, Deleted, Ended, Firing, NewJob, NotFired, Outcome, Promoted, Retried, Scheduling, Slot, Started, Stopping, Turn,
+    Turned,
+};
 pub use subscriber::Subscriber;
 
 use crate::keys::Keys;

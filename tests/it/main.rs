@@ -10,6 +10,7 @@ mod floors;
 mod outside;
 mod rpc;
 mod rpc_wire;
+mod schedules;
 mod serve;
 mod store;
 mod support;

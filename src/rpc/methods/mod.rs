@@ -9,6 +9,7 @@ mod page;
 pub mod queue;
 pub mod result;
 mod sample;
+pub mod schedule;
 pub mod server;
 mod wait;
 
@@ -19,6 +20,7 @@ pub use wait::{LONGEST_WAIT, Wait};
 /// The groups of methods in the document.
 mod tag {
     pub(super) const JOBS: &str = "jobs";
+    pub(super) const SCHEDULES: &str = "schedules";
     pub(super) const OPERATION: &str = "operation";
     pub(super) const SUBSCRIPTIONS: &str = "subscriptions";
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::model::{ContextId, Job, JobEvent, JobId, JobResult, LogLevel, LogLine, Priority, ScriptType, Status, Timestamp, Usage};
+use crate::model::{
+    ContextId, Job, JobEvent, JobId, JobResult, JobSpec, LogLevel, LogLine, Priority, Schedule, ScheduleId, ScheduleSpec, ScriptType,
+    Status, Timestamp, Usage,
+};
 
 pub(super) fn job_id() -> JobId {
     "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70".parse().expect("a UUID")
@@ -68,6 +71,28 @@ pub(super) fn job() -> Job {
         error: None,
         usage: Some(Usage { operations: 3, peak_memory: 2048, run_ms: 1 }),
     }
+}
+
+pub(super) fn schedule_id() -> ScheduleId {
+    "9b2e6f0a-3c1d-4e5f-8a7b-6c5d4e3f2a10".parse().expect("a UUID")
+}
+
+pub(super) fn schedule_spec() -> ScheduleSpec {
+    ScheduleSpec {
+        job: JobSpec { script: "40 + 2".into(), ..JobSpec::default() },
+        cron: Some("0 9 * * MON-FRI".into()),
+        time_zone: Some("Europe/Berlin".into()),
+        name: Some("answer".into()),
+        ..ScheduleSpec::default()
+    }
+}
+
+pub(super) fn schedule() -> Schedule {
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    let mut schedule = schedule_spec().shown(schedule_id(), time(0));
+    // The next five of these mornings, from a Saturday on.
+    schedule.next_runs = [2, 3, 4, 5, 6].map(|day| time(day * DAY - 2 * 60 * 60 * 1000)).to_vec();
+    schedule
 }
 
 pub(super) fn event() -> JobEvent {

@@ -5,12 +5,13 @@
 --       id · 'new' (nobody else can have it) or '' · 'start' or '' · actor that has room, or '' · due time, ms, or '' · script type · work queue · digest of caller and idempotency key, or ''
 --       · digest of the parameters · number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
 --       · number of fields and values · field · value …
+--       and last the slots that jobs are for, as in slot.lua
 -- Gives for each job {'created', status} · {'exists', status} (id taken) · {'same', id, status} (idempotency key seen)
 -- · {'reused', id} (idempotency key seen with other parameters) · {'full', length} · {'no', relation, id} (there is no such job)
 -- · {'late', id, status} (that dependent has begun) · {'cycle', id} (it would wait for itself, through this job) · {'tangled'} (too many relations to follow)
--- · {'none'} (another one of all is refused).
+-- · {'none'} (another one of all is refused) · {'fired'} (another server was first with the slot) · {'skipped'} (the slot is left out).
 local limit, index, given_up, lease_until, all, at = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12], ARGV[13] == 'all', 14
-local answers, created = {}, {}
+local answers, created, slots = {}, {}, slots_in(ARGV[#ARGV])
 
 -- Whether nobody waits for the actors of a type who would be overtaken.
 local nobody_waits = {}
@@ -164,13 +165,15 @@ if all then
 else
   for job = 1, jobs do
     local of, fields = relations_at(at)
-    local last, answer, status = fields + tonumber(ARGV[fields]), nil, nil
-    answer, status = check(at, of)
+    local last, slot, answer, status = fields + tonumber(ARGV[fields]), slots[job], nil, nil
+    if slot then answer = refuse_slot(slot) end
+    if not answer then answer, status = check(at, of) end
     if not answer and of and (of.parent or #of.dependent > 0) then
       local found = find_cycle({ [ARGV[at + 1]] = of })
       answer = found and (found == true and { 'tangled' } or { 'cycle', found }) or nil
     end
     answers[job] = answer or store(at, status, of, fields + 1, last)
+    if slot then note_slot(slot, ARGV[at + 1], answers[job]) end
     at = last
   end
 end

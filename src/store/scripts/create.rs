@@ -8,7 +8,7 @@ use crate::store::batch::Batch;
 use crate::store::codec::{Text, fields, json};
 use crate::store::connection::{Script, digest};
 use crate::store::openings::Reservation;
-use crate::store::{Claimed, Error, Inner, Store};
+use crate::store::{Claimed, Error, Firing, Inner, Store};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("create.lua")));
 
@@ -23,6 +23,8 @@ pub struct NewJob {
     pub start: bool,
     /// Whether this server waits for it, so that nobody needs a reply list.
     pub waited: bool,
+    /// The slot of a schedule that it is for. It is stored only if nobody else has fired that slot.
+    pub slot: Option<Firing>,
 }
 
 /// What became of a job that was to be stored.
@@ -38,6 +40,8 @@ pub enum Created {
     Reused(JobId),
     /// The queue is full.
     Full(u64),
+    /// Its slot was not fired.
+    NotFired(NotFired),
     /// There is no such job as one that it names in this parameter.
     NoRelative(&'static str, JobId),
     /// A dependent that it names has begun.
@@ -55,6 +59,15 @@ impl Created {
     pub fn is_stored(&self) -> bool {
         matches!(self, Self::Created(_) | Self::Same(..))
     }
+}
+
+/// Why the slot of a schedule was not fired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotFired {
+    /// Another server was first, or the schedule is gone.
+    Done,
+    /// The job of the slot before has not ended; the schedule moved on.
+    Skipped,
 }
 
 impl NewJob {
@@ -97,7 +110,8 @@ impl NewJob {
     /// Whether an actor with room may start it in the script that stores it: nobody else can know it, and any actor will do.
     fn may_start_at_once(&self) -> bool {
         let spec = &self.spec;
-        let plain = spec.job_id.is_none() && spec.idempotency_key.is_none() && spec.run_at.is_none() && self.relations().next().is_none();
+        let plain = self.slot.is_none() && spec.job_id.is_none() && spec.idempotency_key.is_none() && spec.run_at.is_none();
+        let plain = plain && self.relations().next().is_none();
         self.start && plain && spec.group.is_none() && spec.instance.is_none() && spec.priority == Priority::Normal
     }
 
@@ -212,6 +226,7 @@ impl Inner {
                 call.arg(field).arg(value);
             }
         }
+        call.arg(jobs.iter().enumerate().filter_map(|(at, job)| Some(job.slot.as_ref()?.argument(at + 1))).collect::<String>());
         call
     }
 }
@@ -235,6 +250,8 @@ fn created(answer: Vec<Text>) -> Result<Created, Error> {
         (Some("tangled"), _) => Ok(Created::Tangled),
         (Some("none"), _) => Ok(Created::None),
         (Some("full"), _) => Ok(Created::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(0))),
+        (Some("fired"), _) => Ok(Created::NotFired(NotFired::Done)),
+        (Some("skipped"), _) => Ok(Created::NotFired(NotFired::Skipped)),
         _ => Err(unexpected("create", &answer)),
     }
 }
@@ -246,7 +263,7 @@ mod tests {
     #[test]
     fn an_instance_without_a_group_is_one_of_the_default_group() {
         let spec = JobSpec { instance: Some(2), priority: Priority::Urgent, ..JobSpec::default() };
-        let job = NewJob { id: JobId::random(), spec, start: true, waited: false };
+        let job = NewJob { id: JobId::random(), spec, start: true, waited: false, slot: None };
         assert_eq!(job.queue().target, Target::Instance("default".parse().unwrap(), 2));
     }
 }

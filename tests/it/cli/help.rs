@@ -11,11 +11,14 @@ fn help(arguments: &[&str]) -> String {
 #[test]
 fn every_command_explains_itself() {
     insta::assert_snapshot!("hero", help(&[]));
-    for command in ["serve", "actor", "run", "job", "queue", "bench", "completions"] {
+    for command in ["serve", "actor", "run", "job", "schedule", "queue", "bench", "completions"] {
         insta::assert_snapshot!(command, help(&[command]));
     }
     for command in ["create", "wait", "logs", "list"] {
         insta::assert_snapshot!(format!("job_{command}"), help(&["job", command]));
+    }
+    for command in ["create", "list"] {
+        insta::assert_snapshot!(format!("schedule_{command}"), help(&["schedule", command]));
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod job;
 mod run;
+mod schedule;
 mod whole;
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};

@@ -38,6 +38,14 @@ impl Document {
 /// Makes an example true: brings the job it names into the state it speaks of.
 async fn prepare(client: &Client, method: &str) {
     const ID: &str = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70";
+    const SCHEDULE: &str = "9b2e6f0a-3c1d-4e5f-8a7b-6c5d4e3f2a10";
+    if ["list_schedules", "delete_schedule"].contains(&method) {
+        for schedule in client.ok("list_schedules", json!([])).await["schedules"].as_array().unwrap() {
+            client.ok("delete_schedule", json!([schedule["schedule_id"]])).await;
+        }
+        let spec = json!({"job": {"script": "1"}, "cron": "0 9 * * MON-FRI", "time_zone": "Europe/Berlin", "schedule_id": SCHEDULE});
+        client.ok("create_schedule", spec).await;
+    }
     // That of the example before.
     let _ = client.call("delete_job", json!([ID])).await;
     // No actor takes jobs of sal here, so they stay queued.
@@ -68,6 +76,15 @@ fn agree(method: &str, expected: &Value, answer: &Value) {
         "get_job" => assert_eq!((&answer["job_id"], &answer["status"]), (&expected["job_id"], &expected["status"])),
         "get_logs" => assert_eq!((&answer["lines"][0]["text"], &answer["ended"]), (&expected["lines"][0]["text"], &expected["ended"])),
         "list_jobs" => assert_eq!(answer["jobs"][0]["status"], expected["jobs"][0]["status"]),
+        "delete_schedule" => assert_eq!(answer, expected),
+        "create_schedule" | "list_schedules" => {
+            let of = |page: &Value| if method == "create_schedule" { page.clone() } else { page["schedules"][0].clone() };
+            let (answer, expected) = (of(answer), of(expected));
+            for field in ["cron", "every", "time_zone", "overlap", "missed", "missed_limit", "runs"] {
+                assert_eq!(answer[field], expected[field], "{method}: {field}");
+            }
+            assert_eq!(answer["next_runs"].as_array().unwrap().len(), 5);
+        }
         "list_actors" => assert_eq!(answer[0]["script_type"], expected[0]["script_type"]),
         "list_queues" => assert_eq!((&answer[0]["name"], &answer[0]["depth"]), (&expected[0]["name"], &expected[0]["depth"])),
         "server_info" => assert_eq!((&answer["name"], &answer["version"]), (&expected["name"], &expected["version"])),
@@ -140,7 +157,11 @@ async fn errors_are_those_that_the_document_lists() {
         }
         if method["params"].as_array().unwrap().iter().any(|param| param["name"] == "context_id") {
             let first = if takes_job { json!({"job_id": NOBODY, "context_id": 7}) } else { json!({"context_id": 7}) };
-            let params = if method["params"][0]["name"] == "script" { json!({"script": "1", "context_id": 7}) } else { first };
+            let params = match method["params"][0]["name"].as_str() {
+                Some("script") => json!({"script": "1", "context_id": 7}),
+                Some("schedule_id") => json!({"schedule_id": NOBODY, "context_id": 7}),
+                _ => first,
+            };
             let fault = ask(params).await.unwrap_err();
             assert_eq!(fault.code, 1011, "{name}: {fault:?}");
             assert!(codes.contains(&1011) && fault.message.contains("context 7"), "{name}");

@@ -37,6 +37,9 @@ async fn the_scripts_build_the_keys_that_the_store_builds() {
             ("calm_key".to_owned(), keys.calm()),
             ("foreign_key".to_owned(), keys.foreign()),
             ("index_key('2026-11-21T03:54:01.5Z')".to_owned(), keys.index("2026-11-21T03:54:01.5Z".parse().unwrap())),
+            ("schedules_key".to_owned(), keys.schedules()),
+            ("schedule_key(ARGV[3])".to_owned(), keys.schedule(&id.as_str().parse().unwrap())),
+            ("schedule_waiting_key(ARGV[3])".to_owned(), keys.schedule_waiting(&id.as_str().parse().unwrap())),
             ("events_key".to_owned(), keys.events()),
         ];
         let targets = [

@@ -6,7 +6,7 @@ use hero::store::{Created, Ended, NewJob, Outcome, Slot, Store, Turn};
 use crate::support::Redis;
 
 fn job(spec: JobSpec) -> NewJob {
-    NewJob { id: JobId::random(), spec: JobSpec { script: "40 + 2".into(), ..spec }, start: true, waited: false }
+    NewJob { id: JobId::random(), spec: JobSpec { script: "40 + 2".into(), ..spec }, start: true, waited: false, slot: None }
 }
 
 async fn create(store: &Store, spec: JobSpec) -> (JobId, Status) {

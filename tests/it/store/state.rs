@@ -8,7 +8,7 @@ use hero::store::{Created, Ended, NewJob, Outcome, Slot, Started, Stopping, Stor
 use crate::support::Redis;
 
 fn job() -> NewJob {
-    NewJob { id: JobId::random(), spec: JobSpec { script: "40 + 2".into(), ..JobSpec::default() }, start: false, waited: false }
+    NewJob { id: JobId::random(), spec: JobSpec { script: "40 + 2".into(), ..JobSpec::default() }, start: false, waited: false, slot: None }
 }
 
 async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {

@@ -1,0 +1,73 @@
+use clap::Args;
+
+use crate::cli::output::{self, Style, Table, ago, cell};
+use crate::cli::session::Global;
+use crate::dispatch::SchedulePage;
+use crate::model::{ContextId, JobId, Schedule};
+
+/// The most schedules that one call gives.
+const PAGE: usize = 1000;
+
+/// Which schedules.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct List {
+    /// The most schedules to list
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    limit: u32,
+    /// Go on where the last list ended
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+    /// The context they belong to
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    context: u32,
+}
+
+impl List {
+    pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
+        let client = global.connect().await?;
+        let limit = self.limit as usize;
+        let mut found = SchedulePage { schedules: Vec::new(), next_cursor: self.cursor.clone() };
+        loop {
+            let wanted = (limit - found.schedules.len()).min(PAGE);
+            let page = client.list_schedules(ContextId(self.context), found.next_cursor.as_deref(), wanted).await?;
+            found.schedules.extend(page.schedules);
+            found.next_cursor = page.next_cursor;
+            if found.next_cursor.is_none() || found.schedules.len() >= limit {
+                break;
+            }
+        }
+        if global.json { output::json(&found) } else { print(&found) }
+    }
+}
+
+fn print(page: &SchedulePage) -> anyhow::Result<()> {
+    let style = Style::stdout();
+    let mut table = Table::new(style, &["ID", "WHEN", "NEXT RUN", "LAST RUN", "LAST JOB", "RUNS", "SKIPPED", "MISSED", "NAME"]);
+    for schedule in &page.schedules {
+        table.row([
+            schedule.schedule_id.to_string(),
+            cell(&when(schedule)),
+            schedule.next_runs.first().map_or_else(|| style.dim("ended"), ToString::to_string),
+            ago(schedule.last_run),
+            schedule.last_job.as_ref().map_or("-", JobId::as_str).to_owned(),
+            schedule.runs.to_string(),
+            schedule.skipped_runs.to_string(),
+            schedule.missed_runs.to_string(),
+            schedule.name.as_deref().map_or_else(|| style.dim("-"), cell),
+        ]);
+    }
+    table.print()?;
+    if let Some(cursor) = &page.next_cursor {
+        eprintln!("{}", Style::stderr().dim(&format!("there are more: --cursor {cursor}")));
+    }
+    Ok(())
+}
+
+/// The rule, as it was given.
+fn when(schedule: &Schedule) -> String {
+    match (&schedule.cron, schedule.every) {
+        (Some(cron), _) => format!("{cron} {}", schedule.time_zone),
+        (None, Some(every)) => format!("every {every} s"),
+        (None, None) => "-".to_owned(),
+    }
+}

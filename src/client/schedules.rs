@@ -1,0 +1,33 @@
+use serde::Serialize;
+use serde_json::json;
+
+use super::connection::Client;
+use super::error::Error;
+use crate::dispatch::SchedulePage;
+use crate::model::{ContextId, Schedule, ScheduleId, ScheduleSpec};
+
+#[derive(Serialize)]
+struct List<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<&'a str>,
+    limit: usize,
+    context_id: ContextId,
+}
+
+/// The methods for schedules.
+impl Client {
+    /// Stores a schedule and gives it with its next runs.
+    pub async fn create_schedule(&self, spec: &ScheduleSpec) -> Result<Schedule, Error> {
+        self.call("create_schedule", spec).await
+    }
+
+    /// A page of schedules, in the order of their next runs.
+    pub async fn list_schedules(&self, context_id: ContextId, cursor: Option<&str>, limit: usize) -> Result<SchedulePage, Error> {
+        self.call("list_schedules", List { cursor, limit, context_id }).await
+    }
+
+    /// Deletes a schedule.
+    pub async fn delete_schedule(&self, context_id: ContextId, schedule_id: &ScheduleId) -> Result<(), Error> {
+        self.call::<bool>("delete_schedule", json!({ "schedule_id": schedule_id, "context_id": context_id })).await.map(drop)
+    }
+}

@@ -1,0 +1,106 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::timetable::Timetable;
+use super::{Dispatcher, Error};
+use crate::model::{ContextId, JobSpec, Schedule, ScheduleId, ScheduleSpec};
+use crate::store::{Scheduling, StoredSchedule};
+
+/// A page of schedules, in the order of their next runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SchedulePage {
+    /// The schedules.
+    pub schedules: Vec<Schedule>,
+    /// Where the next page begins; absent on the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub next_cursor: Option<String>,
+}
+
+/// So many of the next runs are shown.
+const SHOWN: usize = 5;
+
+impl Dispatcher {
+    /// Stores a schedule, which makes jobs from then on, in the context of its job. What a job lacks gets its default now.
+    pub async fn create_schedule(&self, mut spec: ScheduleSpec) -> Result<Schedule, Error> {
+        let store = self.store(spec.job.context_id)?;
+        if let Some(field) = of_single_jobs(&spec.job) {
+            return Err(Error::invalid("job", format!("has {field}, which is for single jobs; leave it out")));
+        }
+        spec.job = self.check(spec.job, false).await?.spec;
+        check_name(&spec)?;
+        let created_at = store.clock().now();
+        let table = Timetable::new(&spec, created_at)?;
+        let Some(first) = table.after(created_at) else {
+            let param = if spec.cron.is_some() { "cron" } else { "every" };
+            let why = if spec.end_at.is_some() { " before end_at" } else { ": there is no such date" };
+            return Err(Error::invalid(param, format!("gives no run{why}")));
+        };
+        let id = spec.schedule_id.take().unwrap_or_else(ScheduleId::random);
+        match store.schedule(&id, &spec, created_at, first).await.map_err(|error| Error::store(error, None))? {
+            Scheduling::Created => {
+                let mut shown = spec.shown(id, created_at);
+                shown.next_runs = table.slots_after(created_at).take(SHOWN).collect();
+                Ok(shown)
+            }
+            Scheduling::Exists => Err(Error::ScheduleExists(id)),
+            Scheduling::Full(most) => {
+                let what = format!("context {} has {most} schedules and takes no more; delete_schedule makes room", store.context());
+                Err(Error::Full { what, retry_after: super::error::RETRY_AFTER })
+            }
+        }
+    }
+
+    /// A page of schedules, in the order of their next runs. One that runs meanwhile may be on two pages; none is left out.
+    pub async fn list_schedules(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<SchedulePage, Error> {
+        let page = self.store(context)?.schedules(cursor, limit).await.map_err(|error| Error::store(error, None))?;
+        let (schedules, next_cursor) = page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))?;
+        Ok(SchedulePage { schedules: schedules.into_iter().filter_map(shown).collect(), next_cursor })
+    }
+
+    /// Deletes a schedule. Jobs that it has made stay.
+    pub async fn delete_schedule(&self, context: ContextId, id: &ScheduleId) -> Result<(), Error> {
+        match self.store(context)?.unschedule(id).await.map_err(|error| Error::store(error, None))? {
+            true => Ok(()),
+            false => Err(Error::NoSchedule(id.clone())),
+        }
+    }
+}
+
+/// A schedule as it is shown; none for one that another version wrote.
+fn shown(stored: StoredSchedule) -> Option<Schedule> {
+    let spec = stored.spec?;
+    let table = Timetable::new(&spec, stored.created_at).ok()?;
+    let mut shown = spec.shown(stored.id, stored.created_at);
+    if !stored.ended {
+        shown.next_runs = std::iter::once(stored.slot).chain(table.slots_after(stored.slot)).take(SHOWN).collect();
+    }
+    shown.last_run = stored.last_slot;
+    shown.last_job = stored.last_job;
+    shown.runs = stored.runs;
+    shown.skipped_runs = stored.skipped;
+    shown.missed_runs = stored.missed;
+    Some(shown)
+}
+
+/// The field of a job that only one job can have.
+fn of_single_jobs(job: &JobSpec) -> Option<&'static str> {
+    let fields = [
+        ("job_id", job.job_id.is_some()),
+        ("idempotency_key", job.idempotency_key.is_some()),
+        ("run_at", job.run_at.is_some()),
+        ("prerequisites", !job.prerequisites.is_empty()),
+        ("dependents", !job.dependents.is_empty()),
+        ("parent_id", job.parent_id.is_some()),
+        ("predecessor_id", job.predecessor_id.is_some()),
+    ];
+    fields.iter().find(|(_, given)| *given).map(|(field, _)| *field)
+}
+
+fn check_name(spec: &ScheduleSpec) -> Result<(), Error> {
+    const LONGEST: usize = super::spec::LONGEST_TEXT;
+    match &spec.name {
+        Some(name) if name.len() > LONGEST => Err(Error::invalid("name", format!("is longer than {LONGEST} bytes"))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,160 @@
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+
+use super::pruner::Pressure;
+use super::timetable::Timetable;
+use crate::model::{JobId, JobSpec, Overlap, ScheduleId, Timestamp};
+use crate::service::Service;
+use crate::store::{Created, Error, Firing, Look, NewJob, NotFired, Store, StoredSchedule};
+
+/// Makes the jobs of schedules when they are due.
+///
+/// Any number of servers do so for one context. A slot is fired in the script that stores its job, so it has one job whoever is
+/// first and whoever dies meanwhile.
+pub struct Scheduler {
+    store: Store,
+    pressure: Arc<Pressure>,
+    /// So many due schedules are left out this time, because they could not be served the last time.
+    stuck: usize,
+    /// Schedules that could not be read, so that each is logged once.
+    unreadable: HashSet<ScheduleId>,
+}
+
+/// So many schedules are served in one round,
+const BATCH: usize = 64;
+/// so many of them at a time.
+const AT_ONCE: usize = 32;
+/// Slots are met to within this.
+const PAUSE: Duration = Duration::from_millis(100);
+/// What could not be served is tried again after this.
+const RETRY: Duration = Duration::from_secs(1);
+/// So many unreadable schedules are remembered.
+const REMEMBERED: usize = 1000;
+
+impl Scheduler {
+    /// A scheduler for one context.
+    pub fn new(store: Store) -> Self {
+        Self { store, pressure: Arc::default(), stuck: 0, unreadable: HashSet::new() }
+    }
+
+    /// The same, that makes no jobs while Redis is nearly full.
+    pub(super) fn minding(self, pressure: Arc<Pressure>) -> Self {
+        Self { pressure, ..self }
+    }
+
+    /// Serves a schedule whose slot has come. False: its slot stays due.
+    async fn serve(&self, due: &StoredSchedule, table: Option<&Timetable>) -> Result<bool, Error> {
+        if due.lost || due.ended {
+            return self.store.clear_schedule(&due.id).await.map(|_| true);
+        }
+        let (Some(spec), Some(table)) = (&due.spec, table) else { return Ok(false) };
+        let plan = table.plan(due.slot, due.tried_at, self.store.clock().now());
+        let (mut expected, mut passed, mut last_job) = (due.slot, plan.passed, due.last_job.clone());
+        let firing = Firing { schedule: due.id.clone(), expected, slot: expected, next: plan.next, passed, overlap: spec.overlap };
+        if plan.slots.is_empty() {
+            if self.store.pass(&firing).await? {
+                count("missed", passed);
+            }
+            return Ok(true);
+        }
+        let following = plan.slots.iter().skip(1).copied().map(Some).chain([plan.next]);
+        for (slot, next) in plan.slots.iter().copied().zip(following) {
+            let firing = Firing { expected, slot, next, passed, ..firing.clone() };
+            let job = self.job(&spec.job, firing, last_job.as_ref()).await?;
+            let id = job.id.clone();
+            match self.store.create(job).await? {
+                Created::Created(_) => {
+                    count("fired", 1);
+                    last_job = Some(id);
+                }
+                Created::NotFired(NotFired::Skipped) => count("skipped", 1),
+                // Another server is at it.
+                Created::NotFired(NotFired::Done) => return Ok(true),
+                // There is no room, or the job before has gone at this moment.
+                _ => return Ok(false),
+            }
+            count("missed", passed);
+            (expected, passed) = (next.unwrap_or(slot), 0);
+        }
+        Ok(true)
+    }
+
+    /// The job of a slot.
+    async fn job(&self, spec: &JobSpec, firing: Firing, last_job: Option<&JobId>) -> Result<NewJob, Error> {
+        let mut spec = spec.clone();
+        spec.labels.entry("schedule".to_owned()).or_insert_with(|| firing.schedule.to_string());
+        spec.labels.entry("slot".to_owned()).or_insert_with(|| firing.slot.to_string());
+        if let (Overlap::Queue, Some(last)) = (firing.overlap, last_job)
+            && self.store.look(last).await? != Look::Missing
+        {
+            spec.predecessor_id = Some(last.clone());
+        }
+        Ok(NewJob { id: JobId::random(), spec, start: true, waited: false, slot: Some(firing) })
+    }
+
+    /// When a schedule that is due runs; none for one that another version wrote.
+    fn timetable(&mut self, due: &StoredSchedule) -> Option<Timetable> {
+        let table = due.spec.as_ref().and_then(|spec| Timetable::new(spec, due.created_at).ok());
+        if table.is_none() && !due.lost && !due.ended {
+            if self.unreadable.len() >= REMEMBERED {
+                self.unreadable.clear();
+            }
+            if self.unreadable.insert(due.id.clone()) {
+                tracing::warn!(schedule = %due.id, "a schedule cannot be read and is not run; did a newer version write it?");
+            }
+        }
+        table
+    }
+}
+
+impl Service for Scheduler {
+    type Error = Error;
+
+    const NAME: &'static str = "scheduler";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        if !self.pressure.admits_jobs() {
+            return Ok(PAUSE);
+        }
+        let (due, next) = self.store.due_schedules(self.stuck, BATCH).await?;
+        let due: Vec<(StoredSchedule, Option<Timetable>)> =
+            due.into_iter().map(|due| (self.timetable(&due), due)).map(|(table, due)| (due, table)).collect();
+        let serving: Vec<_> = due.iter().map(|(due, table)| self.serve(due, table.as_ref())).collect();
+        let mut served = futures_util::stream::iter(serving).buffer_unordered(AT_ONCE);
+        let (mut stuck, mut failure) = (0, None);
+        while let Some(served) = served.next().await {
+            match served {
+                Ok(true) => {}
+                Ok(false) => stuck += 1,
+                Err(error) => failure = Some(error),
+            }
+        }
+        drop(served);
+        let full = due.len() >= BATCH;
+        stuck += std::mem::take(&mut self.stuck);
+        match failure {
+            Some(error) => Err(error),
+            None if full => {
+                // Those that are stuck stand before others that may not be.
+                self.stuck = stuck;
+                Ok(Duration::ZERO)
+            }
+            None if stuck > 0 => Ok(RETRY),
+            None => Ok(pause(next, self.store.clock().now())),
+        }
+    }
+}
+
+/// A nearer slot may be added meanwhile, so far ones are looked at again soon.
+fn pause(next: Option<Timestamp>, now: Timestamp) -> Duration {
+    next.map_or(PAUSE, |next| next.since(now).clamp(Duration::from_millis(1), PAUSE))
+}
+
+fn count(what: &'static str, by: u64) {
+    if by > 0 {
+        metrics::counter!("hero_schedule_slots_total", "what" => what).increment(by);
+    }
+}

@@ -1,0 +1,177 @@
+//! When a schedule runs: no clock, no store.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use croner::Cron;
+
+use super::Error;
+use crate::model::{Missed, ScheduleSpec, Timestamp};
+
+/// The slots of a schedule.
+#[derive(Debug, Clone)]
+pub(super) struct Timetable {
+    rule: Rule,
+    /// No slot is before this,
+    start: Timestamp,
+    /// and none after this.
+    end: Option<Timestamp>,
+    missed: Missed,
+    /// How many missed slots are made up for at a time.
+    limit: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Rule {
+    Cron(Box<Cron>, Tz),
+    /// The first slot and the milliseconds between two. Counted from the first, so that they do not drift.
+    Every(i64, i64),
+}
+
+/// What a schedule does about slots that have come.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Plan {
+    /// How many are left out, as far as they were counted.
+    pub(super) passed: u64,
+    /// Those to fire, in their order.
+    pub(super) slots: Vec<Timestamp>,
+    /// The one after all these.
+    pub(super) next: Option<Timestamp>,
+}
+
+/// A slot that nobody has fired for so long is missed.
+const LATE: Duration = Duration::from_secs(30);
+/// So many slots are planned at a time, unless they were missed.
+const AT_ONCE: usize = 128;
+/// So many slots that are left out are counted at a time.
+const COUNTED: usize = 1000;
+/// The shortest time from one slot to the next.
+const SHORTEST: Duration = Duration::from_secs(1);
+/// The longest pattern.
+const LONGEST: usize = 256;
+/// The most missed slots that can be made up for at a time.
+const MOST_MISSED: u16 = 1000;
+
+impl Timetable {
+    /// The slots of a schedule that is created at this time.
+    pub(super) fn new(spec: &ScheduleSpec, created_at: Timestamp) -> Result<Self, Error> {
+        let start = spec.start_at.unwrap_or(created_at);
+        let rule = match (&spec.cron, spec.every) {
+            (Some(pattern), None) => {
+                let zone = spec.time_zone.as_deref().map_or(Ok(Tz::UTC), zone)?;
+                Rule::Cron(Box::new(cron(pattern)?), zone)
+            }
+            (None, Some(every)) => {
+                if spec.time_zone.is_some() {
+                    return Err(Error::invalid("time_zone", "is for cron; every counts seconds, which are the same everywhere"));
+                }
+                if every.duration() < SHORTEST {
+                    return Err(Error::invalid("every", format!("is {every} s; a schedule runs once a second at most")));
+                }
+                let period = i64::try_from(every.duration().as_millis()).unwrap_or(i64::MAX);
+                // Without a start of its own the first run comes one period after the creation.
+                Rule::Every(spec.start_at.map_or(created_at.as_millis().saturating_add(period), Timestamp::as_millis), period)
+            }
+            (Some(_), Some(_)) => return Err(Error::invalid("every", "and cron are both given; a schedule has one of them")),
+            (None, None) => {
+                let message = "is missing, and so is every; a schedule has one of them, such as \"0 9 * * MON-FRI\" or 300";
+                return Err(Error::invalid("cron", message));
+            }
+        };
+        let limit = spec.missed_limit.unwrap_or(ScheduleSpec::MISSED_LIMIT);
+        if !(1..=MOST_MISSED).contains(&limit) {
+            return Err(Error::invalid("missed_limit", format!("is {limit}; it is from 1 to {MOST_MISSED}")));
+        }
+        Ok(Self { rule, start, end: spec.end_at, missed: spec.missed, limit: limit.into() })
+    }
+
+    /// The first slot after a time.
+    pub(super) fn after(&self, time: Timestamp) -> Option<Timestamp> {
+        let time = if time < self.start { self.start.minus(Duration::from_millis(1)) } else { time };
+        let slot = match &self.rule {
+            Rule::Cron(cron, zone) => from(cron.find_next_occurrence(&to(time, *zone)?, false).ok()?),
+            Rule::Every(first, period) => {
+                let passed = (time.as_millis() - first).div_euclid(*period) + 1;
+                let millis = first.saturating_add(period.saturating_mul(passed.max(0)));
+                // There are no times after the year 9999.
+                Some(Timestamp::from_millis(millis)).filter(|slot| slot.as_millis() == millis)?
+            }
+        };
+        (slot > time && self.end.is_none_or(|end| slot <= end)).then_some(slot)
+    }
+
+    /// The slots after a time, one after the other.
+    pub(super) fn slots_after(&self, time: Timestamp) -> impl Iterator<Item = Timestamp> {
+        std::iter::successors(self.after(time), |slot| self.after(*slot))
+    }
+
+    /// The last slot at or before a time.
+    fn at_or_before(&self, time: Timestamp) -> Option<Timestamp> {
+        let time = self.end.map_or(time, |end| time.min(end));
+        let slot = match &self.rule {
+            Rule::Cron(cron, zone) => from(cron.find_previous_occurrence(&to(time, *zone)?, true).ok()?),
+            Rule::Every(first, period) => {
+                let passed = (time.as_millis() - first).div_euclid(*period);
+                Timestamp::from_millis(if passed < 0 { return None } else { first + period * passed })
+            }
+        };
+        (slot <= time && slot >= self.start).then_some(slot)
+    }
+
+    /// What to do about the slots from the expected one up to now. `tried_at`: when a server was there, but had no room.
+    pub(super) fn plan(&self, expected: Timestamp, tried_at: Option<Timestamp>, now: Timestamp) -> Plan {
+        let before = expected.minus(Duration::from_millis(1));
+        let noticed = tried_at.map_or(expected, |tried_at| tried_at.max(expected));
+        if now.since(noticed) <= LATE {
+            let slots: Vec<Timestamp> = self.slots_after(before).take_while(|slot| *slot <= now).take(AT_ONCE).collect();
+            let next = self.after(slots.last().copied().unwrap_or(now));
+            return Plan { passed: 0, slots, next };
+        }
+        let keep = if self.missed == Missed::All { self.limit } else { 1 };
+        let newest = std::iter::successors(self.at_or_before(now), |slot| self.at_or_before(slot.minus(Duration::from_millis(1))));
+        let mut slots: Vec<Timestamp> = newest.take_while(|slot| *slot >= expected).take(keep).collect();
+        slots.reverse();
+        let first = slots.first().copied().unwrap_or(now);
+        let mut passed = self.slots_after(before).take_while(|slot| *slot < first).take(COUNTED).count() as u64;
+        if self.missed == Missed::Skip && slots.last().is_some_and(|slot| now.since(*slot) > LATE) {
+            passed += slots.drain(..).count() as u64;
+        }
+        Plan { passed, next: self.after(now), slots }
+    }
+}
+
+fn cron(pattern: &str) -> Result<Cron, Error> {
+    let refuse = |reason: String| {
+        let example = "such as \"0 9 * * MON-FRI\" (minute, hour, day of the month, month, weekday), or \"*/10 * * * * *\" with seconds";
+        Error::invalid("cron", format!("{reason}; {example}"))
+    };
+    if pattern.len() > LONGEST {
+        return Err(refuse(format!("is longer than {LONGEST} bytes")));
+    }
+    pattern.parse().map_err(|error: croner::errors::CronError| {
+        refuse(format!("{pattern:?} is no cron pattern: {}", error.to_string().trim_end_matches('.')))
+    })
+}
+
+fn zone(name: &str) -> Result<Tz, Error> {
+    name.parse().map_err(|_| {
+        let distance = |zone: &Tz| strsim::damerau_levenshtein(&zone.name().to_lowercase(), &name.to_lowercase());
+        let near = chrono_tz::TZ_VARIANTS.iter().filter(|_| name.len() <= 64).min_by_key(|zone| distance(zone));
+        let near = near.filter(|zone| distance(zone) <= 4).map(|zone| format!("; did you mean {}?", zone.name()));
+        let name: String = name.chars().take(64).collect();
+        Error::invalid("time_zone", format!("{name:?} is no time zone, such as Europe/Berlin{}", near.unwrap_or_default()))
+    })
+}
+
+fn to(time: Timestamp, zone: Tz) -> Option<DateTime<Tz>> {
+    // Whole seconds, because a slot has nothing else.
+    Some(DateTime::from_timestamp(time.as_millis().div_euclid(1000), 0)?.with_timezone(&zone))
+}
+
+fn from(time: DateTime<Tz>) -> Timestamp {
+    Timestamp::from_millis(time.with_timezone(&Utc).timestamp_millis())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::id::{InvalidId, JobId, text_id};
+use super::{JobSpec, Seconds, Timestamp};
+
+/// The id of a schedule: a UUID, kept as its creator wrote it.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ScheduleId(JobId);
+
+impl ScheduleId {
+    /// A new random id (UUID v4).
+    pub fn random() -> Self {
+        Self(JobId::random())
+    }
+
+    /// The id as it stands in keys.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl FromStr for ScheduleId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        text.parse().map(Self)
+    }
+}
+
+text_id!(ScheduleId, { "type": "string", "format": "uuid" });
+
+/// A word that is not one of those that are known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{word:?} is none of {known}")]
+pub struct UnknownWord {
+    word: String,
+    known: &'static str,
+}
+
+/// What a slot does when the job of the slot before it has not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Overlap {
+    /// It is left out and counted.
+    #[default]
+    Skip,
+    /// Its job waits for the end of the one before, and of all that one's descendants. At most 100 wait; more are left out.
+    Queue,
+    /// Its job runs beside it.
+    Allow,
+}
+
+impl Overlap {
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Skip => "skip",
+            Self::Queue => "queue",
+            Self::Allow => "allow",
+        }
+    }
+}
+
+impl FromStr for Overlap {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        let known = [Self::Skip, Self::Queue, Self::Allow].into_iter().find(|overlap| overlap.as_str() == text);
+        known.ok_or_else(|| UnknownWord { word: text.to_owned(), known: "skip, queue, allow" })
+    }
+}
+
+/// What becomes of slots that passed while no server ran: of those that none has fired within 30 seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Missed {
+    /// They are left out and counted.
+    Skip,
+    /// One job makes up for all of them.
+    #[default]
+    Once,
+    /// Each gets its job, as far as `overlap` allows; of more than `missed_limit`, the newest.
+    All,
+}
+
+impl Missed {
+    /// The word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Skip => "skip",
+            Self::Once => "once",
+            Self::All => "all",
+        }
+    }
+}
+
+impl FromStr for Missed {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        let known = [Self::Skip, Self::Once, Self::All].into_iter().find(|missed| missed.as_str() == text);
+        known.ok_or_else(|| UnknownWord { word: text.to_owned(), known: "skip, once, all" })
+    }
+}
+
+/// Which job is to run again and again, and when. `job` and one of `cron` and `every` are needed.
+///
+/// The order of the fields is the order of positional parameters.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleSpec {
+    /// What each of its jobs is. Without `job_id`, `idempotency_key`, `run_at` and relations: those are for single jobs.
+    pub job: JobSpec,
+    /// When it runs, such as `0 9 * * MON-FRI`: minute, hour, day of the month, month, weekday; seconds before them if there are six.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub cron: Option<String>,
+    /// Seconds from one run to the next, at least 1; counted from `start_at`, else from its creation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Seconds")]
+    pub every: Option<Seconds>,
+    /// Where `cron` is read, such as `Europe/Berlin`. UTC by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub time_zone: Option<String>,
+    /// What a run does when the one before has not ended.
+    #[serde(default)]
+    pub overlap: Overlap,
+    /// What becomes of runs that were due while no server ran.
+    #[serde(default)]
+    pub missed: Missed,
+    /// The most jobs that `missed: all` makes up for at a time. 100 by default, at most 1000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u16")]
+    pub missed_limit: Option<u16>,
+    /// No run is before this time (RFC 3339).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub start_at: Option<Timestamp>,
+    /// No run is after this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub end_at: Option<Timestamp>,
+    /// A name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub name: Option<String>,
+    /// The id the schedule shall have; a new one by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ScheduleId")]
+    pub schedule_id: Option<ScheduleId>,
+}
+
+/// A schedule: what was asked for, and how far it has come.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Schedule {
+    /// Its id. Its jobs carry it as the label `schedule`, and the time they were due at as the label `slot`.
+    pub schedule_id: ScheduleId,
+    /// A name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub name: Option<String>,
+    /// When it runs, as a cron pattern.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub cron: Option<String>,
+    /// Seconds from one run to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Seconds")]
+    pub every: Option<Seconds>,
+    /// Where `cron` is read.
+    pub time_zone: String,
+    /// What a run does when the one before has not ended.
+    pub overlap: Overlap,
+    /// What becomes of runs that were due while no server ran.
+    pub missed: Missed,
+    /// The most jobs that `missed: all` makes up for at a time.
+    pub missed_limit: u16,
+    /// No run is before this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub start_at: Option<Timestamp>,
+    /// No run is after this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub end_at: Option<Timestamp>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// The next runs, five at most. None: it has come to its end, and is deleted in a while.
+    pub next_runs: Vec<Timestamp>,
+    /// When its last job was due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub last_run: Option<Timestamp>,
+    /// Its last job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "JobId")]
+    pub last_job: Option<JobId>,
+    /// How many jobs it made.
+    pub runs: u64,
+    /// How many runs were left out because the one before had not ended.
+    pub skipped_runs: u64,
+    /// How many runs were left out because no server ran. At most 1000 are counted at a time.
+    pub missed_runs: u64,
+    /// What each of its jobs is. Values of `env_vars` are masked.
+    pub job: JobSpec,
+}
+
+impl ScheduleSpec {
+    /// What `missed_limit` is by default.
+    pub const MISSED_LIMIT: u16 = 100;
+
+    /// The schedule as it is shown, before its first run and without the times of the next.
+    pub fn shown(self, schedule_id: ScheduleId, created_at: Timestamp) -> Schedule {
+        let mut job = self.job;
+        job.env_vars = job.env_vars.into_keys().map(|name| (name, "***".to_owned())).collect::<BTreeMap<_, _>>();
+        Schedule {
+            schedule_id,
+            name: self.name,
+            cron: self.cron,
+            every: self.every,
+            time_zone: self.time_zone.unwrap_or_else(|| "UTC".to_owned()),
+            overlap: self.overlap,
+            missed: self.missed,
+            missed_limit: self.missed_limit.unwrap_or(Self::MISSED_LIMIT),
+            start_at: self.start_at,
+            end_at: self.end_at,
+            created_at,
+            next_runs: Vec::new(),
+            last_run: None,
+            last_job: None,
+            runs: 0,
+            skipped_runs: 0,
+            missed_runs: 0,
+            job,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! A slot that comes while the job of the one before has not ended.
+
+use hero::model::Overlap;
+
+use super::*;
+
+#[tokio::test]
+async fn skip_leaves_slots_out_until_the_job_has_ended() {
+    let redis = Redis::start().await;
+    let mut town = Town::on(&redis).await;
+    let id = town.create(every(10.0)).await;
+    town.pass(11).await;
+    town.pass(10).await;
+    town.pass(10).await;
+    let jobs = town.jobs(&id).await;
+    let schedule = town.schedule(&id).await;
+    assert_eq!((jobs.len(), schedule.runs, schedule.skipped_runs, schedule.missed_runs), (1, 1, 2, 0));
+    assert_eq!(schedule.next_runs[0], schedule.created_at.plus(Duration::from_secs(40)));
+    town.stop(&jobs[0]).await;
+    town.pass(10).await;
+    assert_eq!(town.jobs(&id).await.len(), 2);
+    // A job that is gone has ended, too.
+    town.dispatcher.delete(CONTEXT, &town.jobs(&id).await[1].job_id).await.unwrap();
+    town.pass(10).await;
+    assert_eq!((town.schedule(&id).await.runs, town.schedule(&id).await.skipped_runs), (3, 2));
+}
+
+#[tokio::test]
+async fn allow_has_jobs_run_side_by_side() {
+    let redis = Redis::start().await;
+    let mut town = Town::on(&redis).await;
+    let id = town.create(ScheduleSpec { overlap: Overlap::Allow, ..every(10.0) }).await;
+    for _ in 0..3 {
+        town.pass(10).await;
+    }
+    town.pass(1).await;
+    let jobs = town.jobs(&id).await;
+    assert_eq!((jobs.len(), town.schedule(&id).await.skipped_runs), (3, 0));
+    assert!(jobs.iter().all(|job| job.status == Status::Dispatched));
+}
+
+#[tokio::test]
+async fn queue_has_each_job_wait_for_the_one_before() {
+    let redis = Redis::start().await;
+    let mut town = Town::on(&redis).await;
+    let id = town.create(ScheduleSpec { overlap: Overlap::Queue, ..every(10.0) }).await;
+    for _ in 0..3 {
+        town.pass(10).await;
+    }
+    town.pass(1).await;
+    let status = |jobs: &[Job]| jobs.iter().map(|job| job.status).collect::<Vec<_>>();
+    let jobs = town.jobs(&id).await;
+    assert_eq!(status(&jobs), [Status::Dispatched, Status::WaitingForPrerequisites, Status::WaitingForPrerequisites]);
+    town.stop(&jobs[0]).await;
+    crate::support::until("the next in line", || async {
+        town.store.release(128).await.unwrap();
+        (status(&town.jobs(&id).await) == [Status::Error, Status::Dispatched, Status::WaitingForPrerequisites]).then_some(())
+    })
+    .await;
+    // One that is gone is waited for no longer.
+    for job in &jobs[1..] {
+        town.stop(job).await;
+    }
+    for job in &jobs {
+        town.dispatcher.delete(CONTEXT, &job.job_id).await.unwrap();
+    }
+    town.pass(10).await;
+    assert_eq!(status(&town.jobs(&id).await), [Status::Dispatched]);
+}
+
+#[tokio::test]
+async fn a_bounded_number_of_jobs_waits() {
+    let redis = Redis::start().await;
+    let mut town = Town::on(&redis).await;
+    let id = town.create(ScheduleSpec { overlap: Overlap::Queue, missed: Missed::All, missed_limit: Some(1000), ..every(1.0) }).await;
+    town.pass(151).await;
+    let schedule = town.schedule(&id).await;
+    assert_eq!(schedule.runs, 100);
+    assert!(schedule.skipped_runs >= 50, "{schedule:?}");
+    // An end makes room for one more.
+    town.stop(&town.jobs(&id).await[0]).await;
+    town.pass(1).await;
+    assert_eq!(town.schedule(&id).await.runs, 101);
+}
