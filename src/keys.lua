@@ -31,6 +31,8 @@ local watched_key = prefix .. 'hero:q:watched'
 
 local release_key = prefix .. 'hero:q:release'
 
+local conveyor_key = prefix .. 'hero:q:conveyor'
+
 local function rel_key(id, what) return prefix .. 'hero:rel:' .. id .. ':' .. what end
 
 local calm_key = prefix .. 'hero:meta:calm'

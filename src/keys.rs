@@ -12,6 +12,7 @@
 //! | `hero:q:unwritten` | zset by ms | turn: ids whose hash is not there yet | an entry 5 s |
 //! | `hero:q:watched` | zset by ms | whoever enqueues a job | an entry until an actor of ours takes the job, or it has ended |
 //! | `hero:q:release` | list | every end of a job with relations | an entry until its relatives are released |
+//! | `hero:q:conveyor` | zset by ms | every end of a job of the conveyor dialect | an entry until the job is closed or waits for its children |
 //! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | create, start: who waits for the job | until released |
 //! | `hero:rel:{id}:active` | set | release, start: its children that may run | a member until that child is closed |
 //! | `hero:meta:actor:inst:{t}:{g}:{i}` | string | the actor | 15 s |
@@ -29,6 +30,10 @@
 //!
 //! Standalone, context N is database N and keys have no prefix; in Redis Cluster every key of context N begins with the
 //! hash tag `{ctx:N}:`. Channels always name their context, because pub/sub ignores databases.
+
+mod conveyor;
+
+pub use conveyor::ConveyorKeys;
 
 use crate::model::{ContextId, JobId, Name, Priority, Queue, ScheduleId, ScriptType, Target, Timestamp};
 
@@ -150,6 +155,16 @@ impl Keys {
     /// Jobs that ended and whose relatives are still to be released.
     pub fn release(&self) -> String {
         self.key(format_args!("q:release"))
+    }
+
+    /// Jobs of the conveyor dialect that ended and are to be closed, by the time to look.
+    pub fn conveyor_ends(&self) -> String {
+        self.key(format_args!("q:conveyor"))
+    }
+
+    /// The keys of conveyor clients in this context.
+    pub fn conveyor(&self, namespace: Option<&Name>) -> ConveyorKeys {
+        ConveyorKeys::within(self, namespace)
     }
 
     /// The jobs that wait until a job has finished.

@@ -13,6 +13,7 @@ pub mod service; // Tick loops.
 
 pub mod store; // Redis, and the only place that knows it.
 
+pub mod conveyor; // The conveyor dialect: producer and consumer.
 pub mod dispatch; // Create, start, wait for and stop jobs.
 pub mod engine; // Script engines and their processes.
 

@@ -1,5 +1,6 @@
 //! What `hero serve` and `hero actor` have in common: Redis, the dispatcher, its loops, and the pools.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use super::settings::{self, Durability, Settings};
 use crate::actor::{Instances, Mask, Pool, PoolSettings};
+use crate::conveyor::{Intake, IntakeSettings, Keeper};
 use crate::dispatch::{self, Dispatcher};
 use crate::engine::{EngineSettings, Limits};
 use crate::log_file::LogDirectory;
@@ -38,6 +40,8 @@ pub(super) struct Host {
 
 /// How many concurrent jobs a sal actor runs side by side. The jobs of an osis actor run one after another.
 const SIDE_BY_SIDE: usize = 8;
+/// So many conveyor jobs are taken ahead for each actor of the pools that consume them.
+const TAKEN_AHEAD: usize = 16;
 /// How long the actors may take to be ready.
 const READY: Duration = Duration::from_secs(30);
 
@@ -108,6 +112,10 @@ impl Host {
         let mut types: Vec<_> = settings.pools.iter().map(|pool| pool.script_type.clone()).collect();
         types.sort_unstable();
         types.dedup();
+        services.spawn(service::run(Keeper::new(store.clone()), closing.clone()));
+        if let Some(intake) = intake(settings) {
+            services.spawn(service::run(Intake::new(store.clone(), intake), shutdown.clone()));
+        }
         services.spawn(service::run(Subscriber::new(store, types), closing.clone()));
         services.close();
         Ok(Self {
@@ -175,7 +183,7 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
         if !pool.script_type.is_built_in() {
             bail!("pool {}: there is no engine for this script type in this version; osis and sal have one", pool.script_type);
         }
-        let dialects = [("worker_ids", &pool.worker_ids), ("circles", &pool.circles), ("conveyor_queues", &pool.conveyor_queues)];
+        let dialects = [("worker_ids", &pool.worker_ids), ("circles", &pool.circles)];
         if let Some((name, _)) = dialects.iter().find(|(_, names)| names.as_ref().is_some_and(|names| !names.is_empty())) {
             bail!("pool {}: {name} needs a dialect that this version does not speak; leave it out", pool.script_type);
         }
@@ -184,6 +192,29 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// What the pools take from conveyor queues, if anything.
+fn intake(settings: &Settings) -> Option<IntakeSettings> {
+    let of_pool = |pool: &settings::PoolSettings| {
+        let queues = pool.conveyor_queues.iter().flatten();
+        queues.map(|queue| (queue.clone(), pool.script_type.clone())).collect::<Vec<_>>()
+    };
+    let mut queues: Vec<_> = settings.pools.iter().flat_map(of_pool).collect();
+    // A queue of several pools is read once; jobs that name no type are for the first of them.
+    let mut seen = BTreeSet::new();
+    queues.retain(|(queue, _)| seen.insert(queue.clone()));
+    if queues.is_empty() {
+        return None;
+    }
+    let consuming = settings.pools.iter().filter(|pool| pool.conveyor_queues.as_ref().is_some_and(|queues| !queues.is_empty()));
+    Some(IntakeSettings {
+        namespace: settings.conveyor_namespace.clone(),
+        queues,
+        script_types: [ScriptType::osis(), ScriptType::sal()].into_iter().chain(settings.script_types.iter().cloned()).collect(),
+        backlog: consuming.map(|pool| pool.instances.len() * TAKEN_AHEAD).sum(),
+        longest_script: usize::try_from(settings.script_source).unwrap_or(usize::MAX),
+    })
 }
 
 fn endpoint(settings: &Settings) -> Option<Endpoint> {

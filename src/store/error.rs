@@ -39,6 +39,23 @@ impl Error {
         matches!(self, Self::Redis(error) if error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading))
     }
 
+    /// Whether the same call may succeed later although nobody puts anything right: Redis was away, busy or full.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Deadline(_) => true,
+            Self::Reply { .. } | Self::Unsuitable(_) | Self::Closed => false,
+            Self::Redis(error) => {
+                let busy =
+                    ["OOM", "LOADING", "BUSY", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MISCONF", "NOREPLICAS", "UNBLOCKED"];
+                error.is_io_error()
+                    || error.is_timeout()
+                    || error.is_connection_dropped()
+                    || error.is_connection_refusal()
+                    || error.code().is_some_and(|code| busy.contains(&code))
+            }
+        }
+    }
+
     /// Whether it is certain that nothing was done. Otherwise the outcome is unknown.
     pub fn not_done(&self) -> bool {
         match self {

@@ -7,6 +7,7 @@ mod bell;
 mod clock;
 mod codec;
 mod connection;
+mod conveyor;
 mod endpoint;
 mod error;
 mod events;
@@ -28,6 +29,7 @@ use std::time::Duration;
 pub use bell::Bells;
 pub use clock::Clock;
 pub use codec::{Look, Settled};
+pub use conveyor::Relative;
 pub use endpoint::Endpoint;
 pub use error::Error;
 pub use events::{Changes, Moment, is_cursor};
@@ -43,8 +45,10 @@ pub use scripts::{
     Claimed, Created, Deleted, Ended, Firing, NewJob, NotFired, Outcome, Promoted, Retried, Scheduling, Slot, Started, Stopping, Turn,
     Turned,
 };
+pub use scripts::{Close, Closed, ConveyorEnd, Due, Import, Imported};
 pub use subscriber::Subscriber;
 
+pub use crate::keys::ConveyorKeys;
 use crate::keys::Keys;
 use crate::model::{ContextId, ServerId, Timestamp};
 use batch::Batch;

@@ -9,7 +9,7 @@ const FLOORS: [&[&str]; 9] = [
     &["keys", "process"],
     &["log_file", "service"],
     &["store"],
-    &["dispatch", "engine"],
+    &["conveyor", "dispatch", "engine"],
     &["actor"],
     &["rpc"],
     &["client"],

@@ -5,6 +5,7 @@
 mod actor;
 mod chaos;
 mod cli;
+mod dialects_conveyor;
 mod engine;
 mod floors;
 mod outside;

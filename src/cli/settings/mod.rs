@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::model::ScriptType;
+use crate::model::{Name, ScriptType};
 pub use pool::{Instances, PoolSettings};
 pub use resolve::{Invalid, Origin, Resolved, resolve};
 pub use source::Flags;
@@ -126,6 +126,9 @@ pub struct Settings {
     pub log_format: LogFormat,
     /// What hero's own log says, as directives of `tracing_subscriber::EnvFilter`.
     pub log_level: String,
+    /// What stands before the keys of conveyor clients.
+    #[serde(deserialize_with = "value::maybe")]
+    pub conveyor_namespace: Option<Name>,
     /// Connections at once.
     #[serde(deserialize_with = "value::count")]
     pub max_connections: u32,

@@ -156,6 +156,13 @@ pub static SETTINGS: &[Setting] = &[
         Both,
         "What it says: error, warn, info, debug, trace, or directives such as hero=debug,warn",
     ),
+    setting(
+        "conveyor_namespace",
+        One("NAME"),
+        Default::None,
+        Both,
+        "What stands before the keys of conveyor clients (`NAME:queue:…`); nothing by default, as in their specification",
+    ),
     setting("max_connections", One("N"), Is("1000"), Server, "Connections at once"),
     setting("max_subscriptions", One("N"), Is("100"), Server, "Subscriptions of one connection"),
     setting("max_batch", One("N"), Is("100"), Server, "Calls in one batch"),

@@ -1,17 +1,21 @@
 //! One transition is one `.lua` and its only caller beside it.
 //!
-//! What a script uses of `keys.lua`, `shared.lua`, `relations.lua` and `foreign.lua` stands before it; ARGV 1 to 8 are the same for all.
+//! What a script uses of `keys.lua`, `shared.lua`, `relations.lua`, `foreign.lua` and `conveyor.lua` stands before it; ARGV 1 to 8 are the same for all.
 
+mod close_conveyor;
 mod control;
 mod create;
 mod delete;
 mod forget;
 mod held;
 mod hold;
+mod import_conveyor;
 mod leave;
+mod look_conveyor;
 mod pass;
 mod present;
 mod promote;
+mod promote_conveyor;
 mod prune;
 mod reap;
 mod release;
@@ -20,15 +24,20 @@ mod retry;
 mod schedule;
 mod start;
 mod stop;
+mod sweep_conveyor;
 mod turn;
 mod unschedule;
 mod wait;
 
+pub use close_conveyor::{Close, Closed};
 pub(super) use create::create_batch;
 pub use create::{Created, NewJob, NotFired};
 pub use delete::Deleted;
+pub use import_conveyor::{Import, Imported};
+pub use look_conveyor::ConveyorEnd;
 pub use pass::Firing;
 pub use promote::Promoted;
+pub use promote_conveyor::Due;
 pub use retry::Retried;
 pub use schedule::Scheduling;
 pub use start::Started;

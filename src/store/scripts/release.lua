@@ -32,6 +32,11 @@ end
 
 -- Works on one job. True: it is done with.
 local function work(id, status, parent)
+  if string.sub(parent, 1, 9) == 'conveyor/' then
+    -- Its children and heirs lie in keys of their own, as bytes that no script reads.
+    redis.call('ZADD', conveyor_key, 'NX', now, id .. ' ' .. status .. ' ' .. parent)
+    parent = '-'
+  end
   local ids, more = next_of(rel_key(id, 'dependents'))
   for _, other in ipairs(ids) do
     if status == 'finished' then has_work(unblock(other)) else give_up(other, prerequisite_text(id)) end

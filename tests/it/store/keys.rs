@@ -30,6 +30,7 @@ async fn the_scripts_build_the_keys_that_the_store_builds() {
             ("queues_key".to_owned(), keys.queues()),
             ("watched_key".to_owned(), keys.watched()),
             ("release_key".to_owned(), keys.release()),
+            ("conveyor_key".to_owned(), keys.conveyor_ends()),
             ("rel_key(ARGV[3], 'dependents')".to_owned(), keys.dependents(&id)),
             ("rel_key(ARGV[3], 'children')".to_owned(), keys.children(&id)),
             ("rel_key(ARGV[3], 'active')".to_owned(), keys.active(&id)),

@@ -1,0 +1,98 @@
+use std::time::Duration;
+
+use prost::Message as _;
+
+use super::Job;
+use crate::model::JobId;
+use crate::service::Service;
+use crate::store::{Close, Closed, ConveyorKeys, Error, Relative, Store};
+
+/// Closes conveyor jobs that have ended: their children run, or end with a parent that failed; once all descendants are
+/// closed their heirs run, and they leave their own parent, which may close in turn.
+///
+/// An end waits in Redis until it is worked off, so that it does not matter which server does it, or dies meanwhile.
+pub struct Keeper {
+    store: Store,
+}
+
+/// So many ends are worked off in one round,
+const ENDS: usize = 64;
+/// with so many children and heirs of each.
+const BATCH: usize = 128;
+/// How long an idle keeper pauses.
+const PAUSE: Duration = Duration::from_millis(100);
+
+impl Keeper {
+    /// A keeper for one context, whatever namespaces its conveyor clients have.
+    pub fn new(store: Store) -> Self {
+        Self { store }
+    }
+
+    async fn close(&self, entry: &str) -> Result<(), Error> {
+        let Some((id, ended, keys)) = parse(entry) else {
+            return self.store.forget_conveyor_end(entry).await;
+        };
+        let end = self.store.look_conveyor(&keys, &id, BATCH).await?;
+        let job = end.bytes.as_deref().and_then(|bytes| Job::decode(bytes).ok());
+        // Where the hash knows better, the job was run again meanwhile.
+        let finished = end.status.map_or(ended, |status| status == crate::model::Status::Finished);
+        let parent = if end.parent.is_empty() { job.as_ref().map_or("", |job| &job.parent_uuid) } else { &end.parent };
+        let failed = (!finished).then(|| match &job {
+            Some(job) if end.status.is_some() => Some(job.as_failed(&end.error, end.failures)),
+            // It never ran, and says itself why.
+            _ => end.bytes.clone(),
+        });
+        let reason = format!("its parent {id} failed");
+        let relatives = |elements: &[Vec<u8>]| elements.iter().map(|bytes| relative(bytes, &reason)).collect();
+        let close = Close {
+            entry,
+            id: &id,
+            finished,
+            parent,
+            failed: failed.flatten(),
+            children: relatives(&end.children),
+            heirs: relatives(&end.heirs),
+        };
+        if self.store.close_conveyor(&keys, &close).await? == Closed::Closed && !finished {
+            tracing::warn!(job = %id, failed = keys.failed(), error = end.error, "a conveyor job failed for good and was set aside");
+        }
+        Ok(())
+    }
+}
+
+impl Service for Keeper {
+    type Error = Error;
+
+    const NAME: &'static str = "conveyor keeper";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        let ends = self.store.conveyor_ends(ENDS).await?;
+        let mut failed = Ok(());
+        for entry in &ends {
+            // One that cannot be worked off does not hold up the others.
+            failed = failed.and(self.close(entry).await);
+        }
+        failed?;
+        Ok(if ends.is_empty() { PAUSE } else { Duration::ZERO })
+    }
+}
+
+/// The job that an entry names, whether it finished, and its keys.
+fn parse(entry: &str) -> Option<(JobId, bool, ConveyorKeys)> {
+    let mut words = entry.split(' ');
+    let id = words.next()?.parse().ok()?;
+    let finished = words.next()? == "finished";
+    Some((id, finished, ConveyorKeys::parse_relation(words.next()?)?))
+}
+
+/// What a list of children or heirs holds at one place.
+fn relative(bytes: &[u8], reason: &str) -> Relative {
+    let job = Job::decode(bytes).ok().filter(|job| !job.queue.is_empty() && job.uuid.parse::<JobId>().is_ok());
+    Relative {
+        uuid: job.as_ref().map(|job| job.uuid.clone()),
+        queue: job.as_ref().map(|job| job.queue.clone()),
+        due: job.as_ref().and_then(|job| job.run_at).filter(super::Time::is_valid).map(|time| time.epoch_seconds()),
+        failed: job.as_ref().map(|job| job.as_failed(reason, 0)).unwrap_or_default(),
+        bytes: bytes.to_vec(),
+    }
+}

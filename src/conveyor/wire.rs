@@ -1,0 +1,181 @@
+//! The message, twin of `proto/conveyor.proto`.
+
+use prost::Message;
+
+use super::MarshalError;
+
+/// A job of the conveyor dialect.
+#[derive(Clone, PartialEq, Message)]
+pub struct Job {
+    /// The job's own id. [`add`](super::add) makes one when it is empty; hero's pools take UUIDs only.
+    #[prost(string, tag = "1")]
+    pub uuid: String,
+    /// What runs it: the script type, where hero's pools are to run it.
+    #[prost(string, tag = "2")]
+    pub r#type: String,
+    /// The name of the queue it goes into.
+    #[prost(string, tag = "3")]
+    pub queue: String,
+    /// What there is to do: the text of the script, where hero's pools are to run it.
+    #[prost(bytes = "vec", tag = "4")]
+    pub payload: Vec<u8>,
+    /// Not before this time.
+    #[prost(message, optional, tag = "5")]
+    pub run_at: Option<Time>,
+    /// The job whose child it is, or nothing.
+    #[prost(string, tag = "6")]
+    pub parent_uuid: String,
+    /// The job that must be closed first, or nothing.
+    #[prost(string, tag = "7")]
+    pub predecessor_uuid: String,
+    /// When its last attempt began.
+    #[prost(message, optional, tag = "8")]
+    pub started_at: Option<Time>,
+    /// How many attempts have failed.
+    #[prost(int32, tag = "9")]
+    pub retry: i32,
+    /// How many attempts there are in all; 0 is three.
+    #[prost(int32, tag = "10")]
+    pub max_retries: i32,
+    /// Why the last attempt failed.
+    #[prost(string, tag = "11")]
+    pub last_failure: String,
+    /// Where it is in its life.
+    #[prost(enumeration = "Status", tag = "12")]
+    pub status: i32,
+}
+
+/// Where a conveyor job is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
+#[repr(i32)]
+pub enum Status {
+    /// Nobody said.
+    Unknown = 0,
+    /// It is in a queue, or waits to be put there.
+    Enqueued = 1,
+    /// Its attempt runs.
+    Running = 2,
+    /// It returned.
+    Completed = 3,
+    /// It failed for good.
+    Failed = 4,
+}
+
+/// A point in time: `google.protobuf.Timestamp`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
+pub struct Time {
+    /// Seconds since 1970, UTC.
+    #[prost(int64, tag = "1")]
+    pub seconds: i64,
+    /// Nanoseconds from there on, up to 999,999,999.
+    #[prost(int32, tag = "2")]
+    pub nanos: i32,
+}
+
+/// The years 1 to 9999, which is what the format allows.
+const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
+/// Attempts in all, where a job does not say.
+const ATTEMPTS: i32 = 3;
+
+impl Time {
+    /// Whether the format allows it.
+    pub fn is_valid(&self) -> bool {
+        SECONDS.contains(&self.seconds) && (0..1_000_000_000).contains(&self.nanos)
+    }
+
+    /// Seconds since 1970, with what lies between as a fraction.
+    #[expect(clippy::cast_precision_loss, reason = "a microsecond is lost after the year 2255")]
+    pub fn epoch_seconds(&self) -> f64 {
+        self.seconds as f64 + f64::from(self.nanos) / 1e9
+    }
+}
+
+impl From<crate::model::Timestamp> for Time {
+    fn from(time: crate::model::Timestamp) -> Self {
+        let nanos = i32::try_from(time.as_millis().rem_euclid(1000) * 1_000_000).expect("less than a second");
+        Self { seconds: time.as_millis().div_euclid(1000), nanos }
+    }
+}
+
+impl Job {
+    /// The bytes of the job, unless they were more than `limit`.
+    pub fn marshal(&self, limit: usize) -> Result<Vec<u8>, MarshalError> {
+        for (field, time) in [("run_at", &self.run_at), ("started_at", &self.started_at)] {
+            if let Some(time) = time.filter(|time| !time.is_valid()) {
+                return Err(MarshalError::Time { field, seconds: time.seconds, nanos: time.nanos });
+            }
+        }
+        let length = self.encoded_len();
+        if length > limit { Err(MarshalError::TooLong { length, limit }) } else { Ok(self.encode_to_vec()) }
+    }
+
+    /// How many attempts it still has, this one included.
+    pub(super) fn attempts_left(&self) -> u32 {
+        let all = if self.max_retries > 0 { self.max_retries } else { ATTEMPTS };
+        u32::try_from(all.saturating_sub(self.retry.max(0))).unwrap_or(0).max(1)
+    }
+
+    /// The bytes of the job as it fails for good.
+    pub(super) fn as_failed(&self, reason: &str, failures: i32) -> Vec<u8> {
+        let mut job = self.clone();
+        job.last_failure = reason.to_owned();
+        job.retry = job.retry.saturating_add(failures);
+        job.set_status(Status::Failed);
+        job.encode_to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names, types and numbers of the fields of the message in the `.proto`.
+    fn declared() -> Vec<(String, String, String)> {
+        let text = include_str!("../../proto/conveyor.proto");
+        let message = text.split("message Job {").nth(1).unwrap().split('}').next().unwrap();
+        let fields = message.lines().filter(|line| line.trim_end().ends_with(';') && !line.trim_start().starts_with("//"));
+        fields
+            .map(|line| {
+                let words: Vec<&str> = line.trim().trim_end_matches(';').split_whitespace().collect();
+                (words[1].to_owned(), words[0].to_owned(), words[3].to_owned())
+            })
+            .collect()
+    }
+
+    /// The same of the Rust type, from its source.
+    fn derived() -> Vec<(String, String, String)> {
+        let text = include_str!("wire.rs");
+        let code = text.split("pub struct Job {").nth(1).unwrap().split("\n}").next().unwrap();
+        let mut attributes = code.split("#[prost(").skip(1);
+        let field = |part: &str| {
+            let (attribute, rest) = part.split_once(")]").unwrap();
+            let name = rest.split("pub ").nth(1).unwrap().split(':').next().unwrap().trim_start_matches("r#");
+            let number = attribute.split("tag = \"").nth(1).unwrap().trim_end_matches('"');
+            let kind = match attribute.split([',', ' ']).next().unwrap() {
+                "enumeration" => "Status",
+                "message" => "google.protobuf.Timestamp",
+                kind => kind,
+            };
+            (name.to_owned(), kind.to_owned(), number.to_owned())
+        };
+        attributes.by_ref().map(field).collect()
+    }
+
+    #[test]
+    fn the_type_is_the_message_of_the_proto_file() {
+        assert_eq!(declared().len(), 12);
+        assert_eq!(derived(), declared());
+        let text = include_str!("../../proto/conveyor.proto");
+        for status in [Status::Unknown, Status::Enqueued, Status::Running, Status::Completed, Status::Failed] {
+            let line = format!("  {} = {};", format!("{status:?}").to_uppercase(), status as i32);
+            assert!(text.lines().any(|declared| declared == line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_job_has_the_attempts_it_asks_for_and_three_by_default() {
+        let left = |retry, max_retries| Job { retry, max_retries, ..Job::default() }.attempts_left();
+        assert_eq!([left(0, 0), left(1, 0), left(0, 1), left(0, 7), left(6, 7), left(9, 7), left(-5, -1)], [3, 2, 1, 7, 1, 1, 3]);
+        assert_eq!(left(i32::MIN, i32::MAX), u32::try_from(i32::MAX).unwrap());
+    }
+}
