@@ -98,14 +98,23 @@ fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<(Job
         Created::Exists(status) => Err(Error::Exists { job_id: id, status }),
         Created::Reused(id) => Err(Error::IdempotencyReused(id)),
         Created::Full(length) => Err(Error::queue_full(script_type, length)),
-        Created::NoRelative(param, other) => Err(Error::invalid(param, format!("job {other} does not exist"))),
+        Created::NoRelative(param, others) => match others.as_slice() {
+            [other] => Err(Error::invalid(param, format!("job {other} does not exist"))),
+            others => Err(Error::invalid(param, format!("jobs {} do not exist", list(others)))),
+        },
         Created::Late(other, status) => Err(Error::invalid("dependents", format!("job {other} is {status}, so it cannot wait any more"))),
-        Created::Cycle(other) if other == id => Err(Error::invalid("prerequisites", format!("job {id} would wait for itself"))),
-        Created::Cycle(other) => Err(Error::invalid("prerequisites", format!("job {id} and job {other} would wait for each other"))),
+        Created::Cycle(others) => match others.as_slice() {
+            [other] => Err(Error::invalid("prerequisites", format!("job {other} would wait for itself"))),
+            others => Err(Error::invalid("prerequisites", format!("jobs {} would wait for each other", list(others)))),
+        },
         Created::Tangled => {
             Err(Error::invalid("prerequisites", "has too many relations behind it to tell whether the job would wait for itself"))
         }
         Created::NotFired(_) => unreachable!("only the scheduler stores jobs that have a slot"),
         Created::None => Err(Error::invalid("jobs", "another entry was refused")),
     }
+}
+
+fn list(ids: &[JobId]) -> String {
+    ids.iter().map(JobId::as_str).collect::<Vec<_>>().join(", ")
 }

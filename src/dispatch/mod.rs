@@ -190,6 +190,7 @@ impl Dispatcher {
         match self.store(context)?.delete(id).await.map_err(|error| Error::store(error, Some(id)))? {
             Deleted::Deleted => Ok(()),
             Deleted::Illegal(status) => Err(Error::State { job_id: id.clone(), status, action: "deleted; stop it first" }),
+            Deleted::Open(status) => Err(Error::State { job_id: id.clone(), status, action: "deleted before its children have ended" }),
             Deleted::Missing => Err(Error::NotFound(id.clone())),
         }
     }

@@ -9,6 +9,7 @@ mod dialects_conveyor;
 mod engine;
 mod floors;
 mod outside;
+mod relations;
 mod rpc;
 mod rpc_wire;
 mod schedules;

@@ -7,8 +7,8 @@
 --       · number of fields and values · field · value …
 --       and last the slots that jobs are for, as in slot.lua
 -- Gives for each job {'created', status} · {'exists', status} (id taken) · {'same', id, status} (idempotency key seen)
--- · {'reused', id} (idempotency key seen with other parameters) · {'full', length} · {'no', relation, id} (there is no such job)
--- · {'late', id, status} (that dependent has begun) · {'cycle', id} (it would wait for itself, through this job) · {'tangled'} (too many relations to follow)
+-- · {'reused', id} (idempotency key seen with other parameters) · {'full', length} · {'no', parameter, id …} (there are no such jobs)
+-- · {'late', id, status} (that dependent has begun) · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
 -- · {'none'} (another one of all is refused) · {'fired'} (another server was first with the slot) · {'skipped'} (the slot is left out).
 local limit, index, given_up, lease_until, all, at = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12], ARGV[13] == 'all', 14
 local answers, created, slots = {}, {}, slots_in(ARGV[#ARGV])
@@ -33,6 +33,9 @@ end
 
 -- Jobs of this call that are not stored yet, when all are or none is.
 local given = {}
+
+-- No more relations of other jobs are followed to see whether a new one would wait for itself.
+local MOST_FOLLOWED = 4000
 
 -- The relations of the job whose arguments stand behind a place, or nil.
 local function relations_at(place)
@@ -143,13 +146,20 @@ local function store_all()
     answers[job], place[4] = check(place[1], place[2])
     refused = refused or answers[job] and answers[job][1] ~= 'same'
   end
-  local found = not refused and find_cycle(given)
+  local found = not refused and find_cycle(given, MOST_FOLLOWED)
   if found then
     refused = true
+    local of_circle = {}
+    for _, id in ipairs(found == true and {} or found) do of_circle[id] = true end
     for job, place in ipairs(plan) do
-      if found == true or ARGV[place[1] + 1] == found then answers[job] = found == true and { 'tangled' } or { 'cycle', found } end
+      if found == true then answers[job] = { 'tangled' } elseif of_circle[ARGV[place[1] + 1]] then answers[job] = { 'cycle', unpack(found) } end
     end
-    answers[1] = answers[1] or { 'cycle', found }
+    -- A long circle is not named as a whole.
+    if not next(answers) then answers[1] = { 'cycle', unpack(found) } end
+  end
+  for job, place in ipairs(plan) do
+    -- Those that name it may be stored before it.
+    if not refused and not answers[job] then redis.call('HSET', job_prefix .. ARGV[place[1] + 1], 'status', 'created') end
   end
   for job, place in ipairs(plan) do
     if refused then
@@ -169,8 +179,8 @@ else
     if slot then answer = refuse_slot(slot) end
     if not answer then answer, status = check(at, of) end
     if not answer and of and (of.parent or #of.dependent > 0) then
-      local found = find_cycle({ [ARGV[at + 1]] = of })
-      answer = found and (found == true and { 'tangled' } or { 'cycle', found }) or nil
+      local found = find_cycle({ [ARGV[at + 1]] = of }, MOST_FOLLOWED)
+      answer = found and (found == true and { 'tangled' } or { 'cycle', unpack(found) }) or nil
     end
     answers[job] = answer or store(at, status, of, fields + 1, last)
     if slot then note_slot(slot, ARGV[at + 1], answers[job]) end

@@ -42,12 +42,12 @@ pub enum Created {
     Full(u64),
     /// Its slot was not fired.
     NotFired(NotFired),
-    /// There is no such job as one that it names in this parameter.
-    NoRelative(&'static str, JobId),
+    /// There are no such jobs as these that it names in this parameter.
+    NoRelative(&'static str, Vec<JobId>),
     /// A dependent that it names has begun.
     Late(JobId, Status),
-    /// It would wait for itself, through this job.
-    Cycle(JobId),
+    /// It would wait for itself: these jobs would wait for each other.
+    Cycle(Vec<JobId>),
     /// It is related to more jobs than can be followed to see whether it would wait for itself.
     Tangled,
     /// Another job that was to be stored with it was refused.
@@ -236,17 +236,18 @@ fn created(answer: Vec<Text>) -> Result<Created, Error> {
     let status = |at| Status::parse(text(at)).unwrap_or(Status::Started);
     let param = || ["prerequisites", "dependents", "parent_id", "predecessor_id"].into_iter().find(|param| text(1) == Some(param));
     let job = |at| text(at).and_then(|id| id.parse().ok());
+    let jobs = |from: usize| (from..answer.len()).filter_map(|at| job(at)).collect::<Vec<_>>();
     match (text(0), job(1)) {
         (Some("created"), _) => Ok(Created::Created(status(1))),
         (Some("exists"), _) => Ok(Created::Exists(status(1))),
         (Some("same"), Some(id)) => Ok(Created::Same(id, status(2))),
         (Some("reused"), Some(id)) => Ok(Created::Reused(id)),
         (Some("no"), _) => {
-            let named = param().zip(text(2).and_then(|id| id.parse().ok()));
-            named.map(|(param, id)| Created::NoRelative(param, id)).ok_or_else(|| unexpected("create", &answer))
+            let named = param().map(|param| Created::NoRelative(param, jobs(2)));
+            named.ok_or_else(|| unexpected("create", &answer))
         }
         (Some("late"), Some(id)) => Ok(Created::Late(id, status(2))),
-        (Some("cycle"), Some(id)) => Ok(Created::Cycle(id)),
+        (Some("cycle"), Some(_)) => Ok(Created::Cycle(jobs(1))),
         (Some("tangled"), _) => Ok(Created::Tangled),
         (Some("none"), _) => Ok(Created::None),
         (Some("full"), _) => Ok(Created::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(0))),

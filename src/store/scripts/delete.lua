@@ -1,11 +1,15 @@
 -- Deletes a job that does not run, with everything of its own. Those that wait for it are let go as if it had ended in error.
 -- ARGV  9 id
--- Gives {'deleted'} · {'illegal', status} · {'missing'}.
+-- Gives {'deleted'} · {'illegal', status} · {'open', status} (its children have not ended) · {'missing'}.
 local id = ARGV[9]
 local key = job_prefix .. id
-local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel')
+local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel', 'open', 'prerequisites', 'dependencies',
+  'predecessor_id', 'parent_id')
 if not job or not (job[1] or job[6]) and redis.call('EXISTS', key) == 0 then return { 'missing' } end
 if job[1] == 'started' then return { 'illegal', job[1] } end
+-- Its heirs and its own parent wait for them.
+if is_final(job[1]) and not closed(id) then return { 'open', job[1] } end
+if (tonumber(job[9]) or 0) > 0 then unlink(id, job[10] or job[11], job[12], job[13]) end
 withdraw(id, job[2], job[3], job[4], job[5])
 redis.call('DEL', key, reply_prefix .. id, log_key(id))
 -- The relatives of one that has ended are released already, or are about to be.

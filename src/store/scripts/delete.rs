@@ -15,6 +15,8 @@ pub enum Deleted {
     Deleted,
     /// It runs.
     Illegal(Status),
+    /// It has ended, but not all its descendants have, and others wait for that.
+    Open(Status),
     /// There is no such job.
     Missing,
 }
@@ -32,6 +34,7 @@ impl Store {
                 Ok(Deleted::Deleted)
             }
             Some("illegal") => Ok(Deleted::Illegal(Status::Started)),
+            Some("open") => Ok(Deleted::Open(Status::parse(answer.get(1).and_then(|text| text.0.as_deref())).unwrap_or(Status::Finished))),
             Some("missing") => Ok(Deleted::Missing),
             _ => Err(unexpected("delete", &answer)),
         }

@@ -50,6 +50,8 @@ local function look_at_queued(id, key, job)
     -- A round through a long queue takes longer, so that looking never costs much.
     return again_in(id, math.max(pause, math.floor(length / 2)))
   end
+  -- One that was only heard of is where an outsider put it.
+  if redis.call('HEXISTS', key, 'unseen') == 1 then return again_in(id, pause) end
   local since = tonumber(job[11])
   if not since then
     redis.call('HSET', key, 'missing_at', string.format('%.0f', now))

@@ -12,6 +12,9 @@ local function listed(text)
   return ids
 end
 
+-- A refusal names no more ids.
+local NAMED = 20
+
 local function is_final(status) return status == 'finished' or status == 'error' end
 
 -- Whether a job and all its descendants have ended; one that is gone has.
@@ -19,6 +22,13 @@ local function closed(id)
   local status = try('HGET', job_prefix .. id, 'status')
   if not status and redis.call('EXISTS', job_prefix .. id) == 1 then return false end
   return (not status or is_final(status)) and redis.call('EXISTS', rel_key(id, 'children'), rel_key(id, 'active')) == 0
+end
+
+-- Has the end of a job noticed that others wait for: foreign actors tell nobody, and one that only they had was never seen here.
+local function heed(id, status)
+  if status == 'created' or status == 'scheduled' or status == 'waiting_for_prerequisites' then return end
+  if redis.call('ZSCORE', leases_key, id) or redis.call('ZADD', watched_key, 'NX', now + RESTLESS, id) == 0 then return end
+  redis.call('HSET', job_prefix .. id, 'unseen', '1')
 end
 
 -- Has a job wait until others have finished. Gives how many are not, and one that ended in error.
@@ -32,6 +42,7 @@ local function link_prerequisites(id, others)
     elseif status ~= 'finished' then
       redis.call('RPUSH', rel_key(other, 'dependents'), id)
       redis.call('HSETNX', job_prefix .. other, 'rel', '-')
+      heed(other, status)
       open = open + 1
     end
   end
@@ -43,6 +54,8 @@ local function link_predecessor(id, other)
   if closed(other) then return 0 end
   redis.call('RPUSH', rel_key(other, 'onComplete'), id)
   redis.call('HSETNX', job_prefix .. other, 'rel', '-')
+  local status = try('HGET', job_prefix .. other, 'status')
+  if not is_final(status) then heed(other, status) end
   return 1
 end
 
@@ -59,23 +72,35 @@ local function link_parent(id, parent)
     return 0
   end
   redis.call('RPUSH', rel_key(parent, 'children'), id)
+  heed(parent, status)
   return 1
+end
+
+-- Takes a job that waits no more out of the lists of those it waited for, so that none of them lets it go another time.
+local function unlink(id, prerequisites, predecessor, parent)
+  for _, other in ipairs(listed(prerequisites)) do redis.call('LREM', rel_key(other, 'dependents'), 0, id) end
+  if predecessor then redis.call('LREM', rel_key(predecessor, 'onComplete'), 0, id) end
+  if parent then redis.call('LREM', rel_key(parent, 'children'), 0, id) end
 end
 
 -- Why a job cannot have the relations it names, or nil. `given`: the jobs that are stored together with it.
 local function refuse(id, of, given)
-  local function missing(other) return not given[other] and redis.call('EXISTS', job_prefix .. other) == 0 end
-  for _, other in ipairs(of.prerequisite) do
-    if other == id then return { 'cycle', id } end
-    if missing(other) then return { 'no', 'prerequisites', other } end
+  local function missing(param, others)
+    local ids = {}
+    for _, other in ipairs(others) do
+      if not given[other] and #ids < NAMED and redis.call('EXISTS', job_prefix .. other) == 0 then ids[#ids + 1] = other end
+    end
+    return #ids > 0 and { 'no', param, unpack(ids) } or nil
   end
-  for _, name in ipairs({ 'parent', 'predecessor' }) do
-    if of[name] == id then return { 'cycle', id } end
-    if of[name] and missing(of[name]) then return { 'no', name .. '_id', of[name] } end
+  for _, others in ipairs({ of.prerequisite, of.dependent, { of.parent }, { of.predecessor } }) do
+    for _, other in ipairs(others) do
+      if other == id then return { 'cycle', id } end
+    end
   end
+  local refused = missing('prerequisites', of.prerequisite) or missing('parent_id', { of.parent }) or missing('predecessor_id', { of.predecessor })
+    or missing('dependents', of.dependent)
+  if refused then return refused end
   for _, other in ipairs(of.dependent) do
-    if other == id then return { 'cycle', id } end
-    if missing(other) then return { 'no', 'dependents', other } end
     if not given[other] then
       local job = try('HMGET', job_prefix .. other, 'status', 'attempt') or {}
       local waits = job[1] == 'created' or job[1] == 'waiting_for_prerequisites' or job[1] == 'scheduled' and (tonumber(job[2]) or 0) == 0
@@ -84,20 +109,34 @@ local function refuse(id, of, given)
   end
 end
 
--- A job that would wait for itself if the jobs of `new` (id → relations) were stored; true when there is too much to follow, or nil.
+-- Jobs that would wait for each other if the jobs of `new` (id → relations) were stored; true when there are more than `left` to follow, or nil.
 -- A node is the start or the close of a job. A start waits for the starts of prerequisites and parent, and for the close of the predecessor;
--- a close waits for the job's own start, and for the closes of its children.
-local function find_cycle(new)
-  local before, children, left, state, visit, comes_back = {}, {}, 4000, {}, nil, false
+-- a close waits for the job's own start, and for the closes of its children. `known`: others may name the new jobs already.
+local function find_cycle(new, left, known)
+  local before, children, state, path, visit, comes_back = {}, {}, {}, {}, nil, known
   local function add(to, id, other)
     -- A job that exists leads back to a new one only if that one names it as dependent or parent.
     comes_back = comes_back or not new[id]
     to[id] = to[id] or {}
     table.insert(to[id], other)
   end
+  local function parent_of(id) return try('HGET', job_prefix .. id, 'parent_id') end
+  -- Children that were not started stand in no list of their parents.
+  local climbed = {}
+  local function climb(id, parent)
+    while parent and parent ~= '' and left > 0 do
+      add(children, parent, id)
+      if new[parent] or climbed[parent] then return end
+      climbed[parent], left = true, left - 1
+      id, parent = parent, parent_of(parent)
+    end
+  end
   for id, of in pairs(new) do
-    for _, other in ipairs(of.dependent) do add(before, other, id) end
-    if of.parent then add(children, of.parent, id) end
+    for _, other in ipairs(of.dependent) do
+      add(before, other, id)
+      if not new[other] then climb(other, parent_of(other)) end
+    end
+    climb(id, of.parent)
   end
   local function visit_all(kind, ids)
     for _, id in ipairs(ids or {}) do
@@ -106,18 +145,30 @@ local function find_cycle(new)
     end
   end
   local function relations_of(id)
-    local job = comes_back and try('HMGET', job_prefix .. id, 'status', 'prerequisites', 'parent_id', 'predecessor_id') or {}
+    local job = comes_back and try('HMGET', job_prefix .. id, 'status', 'prerequisites', 'dependencies', 'parent_id', 'predecessor_id') or {}
     -- What has begun waits for nothing any more.
     if not (job[1] == 'created' or job[1] == 'scheduled' or job[1] == 'waiting_for_prerequisites') then return { prerequisite = {} } end
-    return { prerequisite = listed(job[2]), parent = job[3], predecessor = job[4] }
+    return { prerequisite = listed(job[2] or job[3]), parent = job[4], predecessor = job[5] }
+  end
+  -- The jobs on the way from a node to itself, the last first.
+  local function circle(node)
+    local ids, seen = {}, {}
+    for at = #path, 1, -1 do
+      local id = string.match(path[at], ' (.*)$')
+      if not seen[id] and #ids < NAMED then
+        seen[id] = true
+        ids[#ids + 1] = id
+      end
+      if path[at] == node then return ids end
+    end
   end
   visit = function(kind, id)
     local node, found = kind .. id, nil
-    if state[node] == 'open' then return id end
+    if state[node] == 'open' then return circle(node) end
     if state[node] then return nil end
     left = left - ((new[id] or not comes_back) and 0 or 1)
     if left < 0 then return true end
-    state[node] = 'open'
+    state[node], path[#path + 1] = 'open', node
     if kind == 'close ' then
       found = visit('start ', id) or visit_all(kind, children[id]) or comes_back
         and (visit_all(kind, try('LRANGE', rel_key(id, 'children'), 0, -1)) or visit_all(kind, try('SMEMBERS', rel_key(id, 'active'))))
@@ -126,7 +177,7 @@ local function find_cycle(new)
       found = visit_all(kind, of.prerequisite) or visit_all(kind, before[id]) or of.parent and visit(kind, of.parent)
         or of.predecessor and visit('close ', of.predecessor)
     end
-    state[node] = 'done'
+    state[node], path[#path] = 'done', nil
     return found or nil
   end
   for id in pairs(new) do
@@ -175,33 +226,50 @@ local function give_up(id, text)
   fail(id, job[2] or 0, 'prerequisite', text, of_end(job, 3))
 end
 
--- Takes note of a job that an outsider wrote and put into a queue. False: it does not run now, because of its relations.
+-- Has a job that somebody put into a queue wait for what it is to wait for. False: it does not run now.
+local function hold_back(id, open, attempt)
+  if open <= 0 then return true end
+  redis.call('HSET', job_prefix .. id, 'status', 'waiting_for_prerequisites', 'open', open, 'updated_at', now_text)
+  event(id, 'waiting_for_prerequisites', attempt)
+  return false
+end
+
+-- No more relations of a job that an outsider wrote are followed to see whether it would wait for itself.
+local FOLLOWED = 500
+
+-- Takes note of a job that an outsider wrote or put into a queue. False: it does not run now, because of its relations.
 local function admit(id)
   local key = job_prefix .. id
-  local job = redis.call('HMGET', key, 'indexed', 'linked', 'prerequisites', 'dependencies', 'predecessor_id', 'parent_id', 'attempt', unpack(END_FIELDS))
+  local job = redis.call('HMGET', key, 'indexed', 'linked', 'prerequisites', 'dependencies', 'predecessor_id', 'parent_id', 'attempt', 'open', unpack(END_FIELDS))
+  local of, attempt = of_end(job, 9), job[7] or 0
+  local function named(other) return other and other ~= '' and other ~= id and other or nil end
+  local predecessor, parent = named(job[5]), named(job[6])
   if not job[1] then
     redis.call('HSET', key, 'indexed', '1')
     try('RPUSH', index_key(now_text), id)
   end
-  if job[2] then return true end
-  local others = listed(job[3] and job[3] ~= '[]' and job[3] or job[4])
-  if #others == 0 and not job[5] and not job[6] then return true end
-  redis.call('HSET', key, 'linked', '1')
-  for _, other in ipairs(others) do
-    if redis.call('EXISTS', job_prefix .. other) == 0 then
-      fail(id, job[7] or 0, 'prerequisite', 'prerequisite ' .. other .. ' does not exist', of_end(job, 8))
-      return false
-    end
+  redis.call('HDEL', key, 'unseen')
+  if job[2] then
+    local open = tonumber(job[8]) or 0
+    -- It was created here and started by an outsider.
+    if parent and of[8] ~= parent then open = open + link_parent(id, parent) end
+    return hold_back(id, open, attempt)
   end
-  local open, failed = link_prerequisites(id, others)
-  if failed then
-    fail(id, job[7] or 0, 'prerequisite', prerequisite_text(failed), of_end(job, 8))
+  local others = listed(job[3] and job[3] ~= '[]' and job[3] or job[4])
+  if #others == 0 and not predecessor and not parent then return true end
+  redis.call('HSET', key, 'linked', '1')
+  local function end_it(text)
+    fail(id, attempt, 'prerequisite', text, of)
     return false
   end
-  if job[5] and job[5] ~= '' and job[5] ~= id then open = open + link_predecessor(id, job[5]) end
-  if job[6] and job[6] ~= '' and job[6] ~= id then open = open + link_parent(id, job[6]) end
-  if open == 0 then return true end
-  redis.call('HSET', key, 'status', 'waiting_for_prerequisites', 'open', open, 'updated_at', now_text)
-  event(id, 'waiting_for_prerequisites', job[7] or 0)
-  return false
+  for _, other in ipairs(others) do
+    if redis.call('EXISTS', job_prefix .. other) == 0 then return end_it('prerequisite ' .. other .. ' does not exist') end
+  end
+  local circle = find_cycle({ [id] = { prerequisite = others, dependent = {}, parent = parent, predecessor = predecessor } }, FOLLOWED, true)
+  if type(circle) == 'table' then return end_it('it would wait for itself, through prerequisite ' .. circle[1]) end
+  local open, failed = link_prerequisites(id, others)
+  if failed then return end_it(prerequisite_text(failed)) end
+  if predecessor then open = open + link_predecessor(id, predecessor) end
+  if parent then open = open + link_parent(id, parent) end
+  return hold_back(id, open, attempt)
 end

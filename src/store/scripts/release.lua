@@ -1,7 +1,8 @@
 -- Releases the relatives of jobs that have ended: dependents and children, then heirs and the parent once all descendants have ended.
 -- ARGV  9 at most so many relatives
 -- Gives {1 if there is more to do else 0, script types that have work …}.
-local left, types, seen = tonumber(ARGV[9]), {}, {}
+-- A job counts, too, so with less than two nothing would ever be done.
+local left, types, seen = math.max(tonumber(ARGV[9]), 2), {}, {}
 
 local function has_work(script_type)
   if script_type and not seen[script_type] then
@@ -32,6 +33,10 @@ end
 
 -- Works on one job. True: it is done with.
 local function work(id, status, parent)
+  local key = job_prefix .. id
+  local now_is = try('HGET', key, 'status')
+  if now_is and not is_final(now_is) then return true end -- It was retried; its next end comes here again.
+  status = now_is or status
   if string.sub(parent, 1, 9) == 'conveyor/' then
     -- Its children and heirs lie in keys of their own, as bytes that no script reads.
     redis.call('ZADD', conveyor_key, 'NX', now, id .. ' ' .. status .. ' ' .. parent)
@@ -53,9 +58,6 @@ local function work(id, status, parent)
     end
   end
   if more then return false end
-  local key = job_prefix .. id
-  local now_is = try('HGET', key, 'status')
-  if now_is and not is_final(now_is) then return true end -- It was retried; its next end comes here again.
   if redis.call('EXISTS', rel_key(id, 'active')) == 1 then
     -- Kept until its children have ended.
     redis.call('PERSIST', key)

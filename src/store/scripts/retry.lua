@@ -3,7 +3,7 @@
 -- Gives {'started', status, script type} · {'illegal', status} · {'missing'} · {'full', length} · {'blocked', id of a prerequisite in error}.
 local id, limit = ARGV[9], tonumber(ARGV[10])
 local key = job_prefix .. id
-local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'prerequisites', 'parent_id', 'id')
+local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'prerequisites', 'parent_id', 'id', 'predecessor_id', 'dependencies')
 if not job or not (job[1] or job[9]) and redis.call('EXISTS', key) == 0 then return { 'missing' } end
 if not is_final(job[1]) then return { 'illegal', job[1] or 'dispatched' } end
 if redis.call('ZSCORE', watched_key, id) then
@@ -19,7 +19,7 @@ local script_type = job[2] or 'osis'
 local queue = work_key(script_type, job[3], job[4], job[5])
 local length = try('LLEN', queue) or limit
 if length >= limit then return { 'full', length } end
-local others = listed(job[7])
+local others = listed(job[7] or job[11])
 for _, other in ipairs(others) do
   if try('HGET', job_prefix .. other, 'status') == 'error' then return { 'blocked', other } end
 end
@@ -33,7 +33,10 @@ redis.call('HDEL', key, 'output', 'output_format', 'error', 'error_kind', 'error
 redis.call('PERSIST', key)
 redis.call('PERSIST', log_key(id))
 redis.call('DEL', reply_prefix .. id)
+-- It may have ended while it waited.
+unlink(id, job[7] or job[11], job[10], job[8])
 local open = link_prerequisites(id, there)
+if job[10] then open = open + link_predecessor(id, job[10]) end
 if job[8] then open = open + link_parent(id, job[8]) end
 redis.call('HSET', key, 'open', open)
 local status = begin(id, tonumber(job[6]) or 0, script_type, queue, nil, open)

@@ -121,7 +121,8 @@ end
 local function end_job(id, status, attempt, text, kind, logged, of, replied)
   local origin, reply, reply_to = of[1], of[2], of[3] or of[7]
   local seconds, reply_list = seconds_kept(status, of), reply_prefix .. id
-  redis.call('EXPIRE', job_prefix .. id, seconds)
+  -- One with relations is kept until they are released, which has to know of it.
+  if not of[8] then redis.call('EXPIRE', job_prefix .. id, seconds) end
   if logged then redis.call('EXPIRE', log_key(id), seconds) end
   if replied then
     try(reply == 'none' and 'DEL' or 'EXPIRE', reply_list, reply ~= 'none' and REPLY_SECONDS or nil)

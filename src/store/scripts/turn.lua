@@ -121,7 +121,7 @@ local function claim(id, queue, slot, owned)
   if not is_uuid(id) then return end
   local key = job_prefix .. id
   local job = try('HMGET', key, 'status', 'attempt', 'crashes', 'started_at', 'stop_requested_at', 'script_type', 'script', 'args', 'env_vars', 'timeout', 'caller_id',
-    'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent')
+    'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent', 'unseen')
   if not job then return end
   local status, attempt = job[1], tonumber(job[2]) or 0
   if not (attempt >= 0 and attempt < 4000000000 and attempt % 1 == 0) then attempt = 0 end
@@ -145,7 +145,7 @@ local function claim(id, queue, slot, owned)
     return
   end
   -- What lies in a queue is watched, unless an outsider put it there.
-  if redis.call('ZREM', watched_key, id) == 0 and status ~= 'started' and not admit(id) then return end
+  if (redis.call('ZREM', watched_key, id) == 0 or job[18]) and status ~= 'started' and not admit(id) then return end
   attempt = attempt + 1
   -- The lease first: a started job without one would be found by nobody.
   redis.call('ZADD', leases_key, lease_until, id)

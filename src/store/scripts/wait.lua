@@ -20,7 +20,7 @@ if job[4] == 'none' and (status == 'finished' or status == 'error') then
   redis.call('DEL', reply_prefix .. ARGV[9])
 end
 -- One that a foreign actor ended is kept as long as others.
-if (status == 'finished' or status == 'error') and redis.call('TTL', key) == -1 then
+if (status == 'finished' or status == 'error') and redis.call('TTL', key) == -1 and redis.call('HEXISTS', key, 'rel') == 0 then
   redis.call('EXPIRE', key, math.ceil(tonumber(ARGV[status == 'finished' and 6 or 7])))
 end
 return { status, unpack(job, 5, 16) }

@@ -1,0 +1,125 @@
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use hero::model::{ErrorKind, JobError, JobId, Output, OutputFormat, Status};
+use hero::store::{Claimed, Ended, Outcome, Slot, Store, Turn};
+use tokio::sync::Mutex;
+
+use crate::support::until;
+
+/// An actor of the type queue of osis whose attempts end when a test says so.
+pub struct Hand {
+    store: Store,
+    running: Mutex<BTreeMap<JobId, VecDeque<Claimed>>>,
+    /// Every attempt it ever took, in order.
+    taken: Mutex<Vec<(JobId, u32)>>,
+}
+
+impl Hand {
+    pub fn of(store: &Store) -> Self {
+        Self { store: store.clone(), running: Mutex::default(), taken: Mutex::default() }
+    }
+
+    /// Takes whatever is there, and says how much that was.
+    pub async fn take_all(&self) -> usize {
+        let mut count = 0;
+        loop {
+            let turned = self.turn(&[], 128).await;
+            if turned.taken.is_empty() {
+                return count;
+            }
+            count += turned.taken.len();
+            let (mut running, mut taken) = (self.running.lock().await, self.taken.lock().await);
+            for claimed in turned.taken {
+                taken.push((claimed.job.clone(), claimed.attempt));
+                running.entry(claimed.job.clone()).or_default().push_back(claimed);
+            }
+        }
+    }
+
+    /// Takes jobs until it has this one.
+    pub async fn take(&self, id: &JobId) -> u32 {
+        until(&format!("{id} to take"), || async {
+            self.take_all().await;
+            Some(self.running.lock().await.get(id)?.front()?.attempt)
+        })
+        .await
+    }
+
+    /// How often it took a job.
+    pub async fn times(&self, id: &JobId) -> usize {
+        self.taken.lock().await.iter().filter(|(job, _)| job == id).count()
+    }
+
+    /// Dies: what it had is nobody's.
+    pub async fn forget(&self) {
+        self.running.lock().await.clear();
+    }
+
+    pub async fn finish(&self, id: &JobId) {
+        let output = Output { text: "1".into(), format: OutputFormat::Json };
+        assert_eq!(self.end(id, Outcome::Finished(output)).await, Status::Finished);
+    }
+
+    /// The script throws an error; gives what the job is then.
+    pub async fn fail(&self, id: &JobId) -> Status {
+        self.end(id, Outcome::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::from_millis(20) }).await
+    }
+
+    /// The engine dies; gives what the job is then.
+    pub async fn crash(&self, id: &JobId) -> Status {
+        self.end(id, Outcome::Crashed).await
+    }
+
+    /// The engine dies so often that the job is given up.
+    pub async fn crash_for_good(&self, id: &JobId) {
+        for expected in [Status::Dispatched, Status::Dispatched, Status::Error] {
+            assert_eq!(self.crash(id).await, expected);
+        }
+    }
+
+    /// Finishes everything it has in one go.
+    pub async fn finish_all(&self) -> usize {
+        let running = std::mem::take(&mut *self.running.lock().await);
+        let output = || Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json });
+        let ends: Vec<Ended> = running.into_values().flatten().map(|claimed| ended(&claimed, output())).collect();
+        for chunk in ends.chunks(128) {
+            assert!(self.turn(chunk, 0).await.statuses.iter().all(|status| *status == Some(Status::Finished)));
+        }
+        ends.len()
+    }
+
+    /// Finishes the attempt it has, which may be nobody's any more.
+    pub async fn try_finish(&self, id: &JobId) -> Option<Status> {
+        let output = Output { text: "late".into(), format: OutputFormat::Text };
+        self.try_end(id, Outcome::Finished(output)).await
+    }
+
+    async fn end(&self, id: &JobId, outcome: Outcome) -> Status {
+        self.take(id).await;
+        self.try_end(id, outcome).await.unwrap_or_else(|| panic!("the end of {id} was not taken"))
+    }
+
+    async fn try_end(&self, id: &JobId, outcome: Outcome) -> Option<Status> {
+        let claimed = {
+            let mut running = self.running.lock().await;
+            let attempts = running.get_mut(id).unwrap();
+            let claimed = attempts.pop_front().unwrap();
+            if attempts.is_empty() {
+                running.remove(id);
+            }
+            claimed
+        };
+        self.turn(&[ended(&claimed, outcome)], 0).await.statuses[0]
+    }
+
+    async fn turn(&self, ends: &[Ended], room: usize) -> hero::store::Turned {
+        let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
+        let slots = [Slot { actor: "osis:default:1".into(), room }];
+        self.store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap()
+    }
+}
+
+fn ended(claimed: &Claimed, outcome: Outcome) -> Ended {
+    Ended { job: claimed.job.clone(), attempt: claimed.attempt, started_at: claimed.started_at, logged: false, usage: None, outcome }
+}
