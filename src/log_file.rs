@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Component, Path, PathBuf};
 
+use crate::model::ContextId;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
@@ -24,7 +25,10 @@ pub enum Error {
 /// Files are rotated at this size; one older file is kept as `….1`.
 const ROTATE_AT: u64 = 10 * 1024 * 1024;
 
-/// The directory that holds every log file.
+/// Below it are the directories of contexts other than 0. No `log_path` of context 0 leads there.
+const CONTEXTS: &str = ".contexts";
+
+/// The directory that holds every log file of a context.
 #[derive(Debug, Clone)]
 pub struct LogDirectory {
     root: PathBuf,
@@ -45,6 +49,11 @@ impl LogDirectory {
         Self { root: root.into() }
     }
 
+    /// The directory of a context, which is out of the reach of all others. The one of context 0 is this one.
+    pub fn of(&self, context: ContextId) -> Self {
+        if context == ContextId(0) { self.clone() } else { Self::new(self.root.join(CONTEXTS).join(context.to_string())) }
+    }
+
     /// The directory.
     pub fn root(&self) -> &Path {
         &self.root
@@ -58,7 +67,7 @@ impl LogDirectory {
             relative => relative,
         };
         let plain = below.components().all(|part| matches!(part, Component::Normal(_))) && !path.ends_with('/') && !path.contains('\0');
-        if plain && below.file_name().is_some() { Ok(below.to_owned()) } else { Err(outside()) }
+        if plain && below.file_name().is_some() && !below.starts_with(CONTEXTS) { Ok(below.to_owned()) } else { Err(outside()) }
     }
 
     fn open(&self, path: &Path, flags: OFlags) -> Result<File, Error> {

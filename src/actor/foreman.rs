@@ -87,7 +87,7 @@ impl Foreman {
     ) -> Self {
         let actors =
             posts.iter().enumerate().map(|(slot, post)| Desk::new(post.to_string(), hire(slot, 0), settings.side_by_side)).collect();
-        let script_type = settings.script_type.to_string();
+        let labels = store.labels([("script_type", settings.script_type.to_string())]);
         let queues: Arc<[(String, usize)]> = store.queues_of(posts).into();
         let names = posts.iter().map(ToString::to_string).collect();
         let (opening, started) =
@@ -99,8 +99,8 @@ impl Foreman {
             hire,
             queues,
             stops: store.inbox().stops(),
-            wait_time: metrics::histogram!("hero_job_wait_seconds", "script_type" => script_type.clone()),
-            run_time: metrics::histogram!("hero_job_run_seconds", "script_type" => script_type),
+            wait_time: metrics::histogram!("hero_job_wait_seconds", labels.clone()),
+            run_time: metrics::histogram!("hero_job_run_seconds", labels),
             store,
             settings,
             reports,

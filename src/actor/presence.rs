@@ -77,8 +77,8 @@ impl Service for Heartbeat {
                 tracing::error!(%post, holder = ?holder.hostname, pid = ?holder.pid, "somebody else took the post of an actor while this process was away");
             }
         }
-        metrics::gauge!("hero_jobs_running", "script_type" => self.posts.first().map(|post| post.script_type.to_string()).unwrap_or_default())
-            .set(self.holdings.len() as f64);
+        let script_type = self.posts.first().map(|post| post.script_type.to_string()).unwrap_or_default();
+        metrics::gauge!("hero_jobs_running", self.store.labels([("script_type", script_type)])).set(self.holdings.len() as f64);
         Ok(HEARTBEAT)
     }
 }

@@ -177,7 +177,8 @@ impl Worker {
                 };
             }
             Err(died) => {
-                metrics::counter!("hero_engine_deaths_total", "script_type" => self.settings.script_type.to_string()).increment(1);
+                let labels = self.store.labels([("script_type", self.settings.script_type.to_string())]);
+                metrics::counter!("hero_engine_deaths_total", labels).increment(1);
                 tracing::warn!(job = %job.job, attempt = job.attempt, %died, "an engine died under a job");
             }
         }

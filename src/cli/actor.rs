@@ -54,7 +54,7 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
     logging::start(&settings)?;
     let shutdown = shutdown_on_signal()?;
     let host = Host::open(&settings, shutdown.clone()).await?;
-    output::line(&ready::actors(&host.redis, &settings.pools))?;
+    output::line(&ready::actors(&host.redis, &settings.pools, &settings.contexts))?;
     shutdown.cancelled().await;
     host.close().await;
     Ok(())

@@ -45,9 +45,10 @@ pub(super) fn collect() -> anyhow::Result<PrometheusHandle> {
     Ok(handle)
 }
 
-/// Reads them every few seconds.
+/// Reads those of one context every few seconds. All but those of context 0 have its number as a label.
 pub(super) struct Gauges {
     store: Store,
+    /// The pools that serve the context.
     pools: Vec<(ScriptType, Arc<PoolStatus>)>,
     handle: PrometheusHandle,
     /// Gauges that were shown, so that what is gone is shown as zero once.
@@ -60,30 +61,32 @@ pub(super) struct Gauges {
 impl Gauges {
     pub(super) fn new(store: Store, pools: Vec<(ScriptType, Arc<PoolStatus>)>, handle: PrometheusHandle) -> Self {
         // Counters are shown from the start, not from their first event.
-        counter!("hero_jobs_evicted_total").increment(0);
+        counter!("hero_jobs_evicted_total", store.labels([])).increment(0);
         for what in ["fired", "skipped", "missed"] {
-            counter!("hero_schedule_slots_total", "what" => what).increment(0);
+            counter!("hero_schedule_slots_total", store.labels([("what", what.to_owned())])).increment(0);
         }
         for (script_type, _) in &pools {
-            counter!("hero_engine_deaths_total", "script_type" => script_type.to_string()).increment(0);
+            counter!("hero_engine_deaths_total", store.labels([("script_type", script_type.to_string())])).increment(0);
         }
         Self { store, pools, handle, queues: HashMap::new(), actors: HashMap::new(), cpu: HashMap::new() }
     }
 
     fn read_engines(&mut self) {
-        let mut seen = HashMap::new();
+        let (mut seen, mut resident_of) = (HashMap::new(), HashMap::new());
         for (script_type, status) in &self.pools {
-            let mut memory = 0;
+            let memory: &mut u64 = resident_of.entry(script_type).or_default();
             for pid in status.engines() {
                 let Some((cpu, resident)) = read_process(pid) else { continue };
-                memory += resident;
+                *memory += resident;
                 let before = self.cpu.get(&pid).copied().unwrap_or(0.0);
                 // The counter holds whole seconds; the rest waits for the next reading.
-                counter!("hero_engine_cpu_seconds_total", "script_type" => script_type.to_string())
+                counter!("hero_engine_cpu_seconds_total", self.store.labels([("script_type", script_type.to_string())]))
                     .increment((cpu - before).max(0.0) as u64);
                 seen.insert(pid, before + (cpu - before).max(0.0).floor());
             }
-            gauge!("hero_engine_memory_bytes", "script_type" => script_type.to_string()).set(memory as f64);
+        }
+        for (script_type, memory) in resident_of {
+            gauge!("hero_engine_memory_bytes", self.store.labels([("script_type", script_type.to_string())])).set(memory as f64);
         }
         self.cpu = seen;
     }
@@ -106,33 +109,37 @@ impl Service for Gauges {
     async fn tick(&mut self) -> Result<Duration, Error> {
         self.handle.run_upkeep();
         self.read_engines();
+        let store = &self.store;
         let show = |name: &str, script_type: &ScriptType, depth: f64| {
-            gauge!("hero_queue_depth", "queue" => name.to_owned(), "script_type" => script_type.to_string()).set(depth);
+            let labels = store.labels([("queue", name.to_owned()), ("script_type", script_type.to_string())]);
+            gauge!("hero_queue_depth", labels).set(depth);
         };
         self.queues.iter().for_each(|(name, script_type)| show(name, script_type, 0.0));
         self.queues.clear();
-        for queue in self.store.queues().await? {
+        for queue in store.queues().await? {
             show(&queue.name, &queue.script_type, queue.depth as f64);
             self.queues.insert(queue.name, queue.script_type);
         }
         self.actors.values_mut().for_each(|count| *count = 0);
-        for actor in self.store.actors().await? {
+        for actor in store.actors().await? {
             *self.actors.entry((actor.script_type.to_string(), actor.group.to_string())).or_default() += 1;
         }
         for ((script_type, group), count) in &self.actors {
-            gauge!("hero_actors", "script_type" => script_type.clone(), "group" => group.clone()).set(f64::from(*count));
+            let labels = store.labels([("script_type", script_type.clone()), ("group", group.clone())]);
+            gauge!("hero_actors", labels).set(f64::from(*count));
         }
-        for (script_type, mut counters) in self.store.counters().await? {
+        for (script_type, mut counters) in store.counters().await? {
             let lost = counters.remove("lease_lost").unwrap_or_default();
-            counter!("hero_leases_lost_total", "script_type" => script_type.to_string()).absolute(lost);
+            counter!("hero_leases_lost_total", store.labels([("script_type", script_type.to_string())])).absolute(lost);
             for (event, count) in counters {
-                counter!("hero_jobs_total", "script_type" => script_type.to_string(), "event" => event).absolute(count);
+                let labels = store.labels([("script_type", script_type.to_string()), ("event", event)]);
+                counter!("hero_jobs_total", labels).absolute(count);
             }
         }
-        let info = self.store.store_info().await?;
-        gauge!("hero_redis_memory_bytes").set(info.used_memory as f64);
-        gauge!("hero_redis_memory_limit_bytes").set(info.max_memory as f64);
-        counter!("hero_redis_evicted_keys_total").absolute(info.evicted_keys);
+        let info = store.store_info().await?;
+        gauge!("hero_redis_memory_bytes", store.labels([])).set(info.used_memory as f64);
+        gauge!("hero_redis_memory_limit_bytes", store.labels([])).set(info.max_memory as f64);
+        counter!("hero_redis_evicted_keys_total", store.labels([])).absolute(info.evicted_keys);
         Ok(PERIOD)
     }
 }

@@ -1,6 +1,6 @@
 //! What `hero serve` and `hero actor` have in common: Redis, the dispatcher, its loops, and the pools.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::settings::{self, Durability, Settings};
+use super::settings::{self, ContextEndpoint, Durability, Settings};
 use crate::actor::{Instances, Mask, Pool, PoolSettings};
 use crate::conveyor::{Intake, IntakeSettings, Keeper};
 use crate::dispatch::{self, Dispatcher};
@@ -24,7 +24,7 @@ use crate::store::{self, Endpoint, Managed, Periods, PrivateRedis, Store, Subscr
 pub(super) struct Host {
     pub(super) dispatcher: Dispatcher,
     pub(super) server: ServerId,
-    pub(super) pools: Vec<Pool>,
+    pub(super) pools: Vec<Hosted>,
     /// Which Redis is used, in words.
     pub(super) redis: String,
     managed: Option<Managed>,
@@ -36,6 +36,12 @@ pub(super) struct Host {
     grace: Duration,
     /// Children die with the thread that started them, so it is kept to the end.
     _spawner: Spawner,
+}
+
+/// A pool of this process. Each context has pools, actors and engines of its own.
+pub(super) struct Hosted {
+    pub(super) context: ContextId,
+    pub(super) pool: Pool,
 }
 
 /// How many concurrent jobs a sal actor runs side by side. The jobs of an osis actor run one after another.
@@ -51,19 +57,11 @@ impl Host {
         check(settings)?;
         let hero = std::env::current_exe().context("cannot find this program's own file")?;
         let spawner = Spawner::start().context("cannot start the thread that starts children")?;
-        let (managed, endpoint) = match endpoint(settings) {
-            Some(endpoint) => (None, endpoint),
-            None => {
-                let managed = Managed::start(&spawner, private(settings, hero.clone())).await?;
-                let endpoint = managed.endpoint().clone();
-                (Some(managed), endpoint)
-            }
+        let managed = match settings.contexts.iter().any(|context| settings.redis_of(*context).is_none()) {
+            true => Some(Managed::start(&spawner, private(settings, hero.clone())).await?),
+            false => None,
         };
-        let redis = match &managed {
-            Some(managed) => format!("private {}, {}", managed.program().file_name().unwrap_or_default().display(), endpoint.shown()),
-            None => endpoint.shown(),
-        };
-        let mut host = match Self::assemble(settings, endpoint, redis, spawner, shutdown).await {
+        let mut host = match Self::assemble(settings, managed.as_ref(), spawner, shutdown).await {
             Ok(host) => host,
             Err(error) => {
                 if let Some(managed) = managed {
@@ -82,41 +80,29 @@ impl Host {
 
     async fn assemble(
         settings: &Settings,
-        endpoint: Endpoint,
-        redis: String,
+        managed: Option<&Managed>,
         spawner: Spawner,
         shutdown: CancellationToken,
     ) -> anyhow::Result<Self> {
         let server = ServerId::new();
-        let shown = endpoint.shown();
-        let (store, warnings) = Store::connect(store::Settings {
-            endpoint,
-            context: ContextId::default(),
-            server: server.clone(),
-            periods: periods(settings),
-            queue_limit: usize::try_from(settings.queue_length).unwrap_or(usize::MAX),
-        })
-        .await
-        .with_context(|| format!("cannot use the Redis at {shown}"))?;
-        for warning in warnings {
-            tracing::warn!(redis = shown, "{warning}");
-        }
+        let (stores, redis) = connect(settings, managed, &server).await?;
         let mut of_dispatch = dispatch::Settings::new(LogDirectory::new(&settings.log_dir));
         of_dispatch.script_types = settings.script_types.iter().cloned().collect();
         of_dispatch.longest_script = usize::try_from(settings.script_source).unwrap_or(usize::MAX);
-        let dispatcher = Dispatcher::new([store.clone()], of_dispatch);
+        let dispatcher = Dispatcher::new(stores.clone(), of_dispatch);
         let closing = CancellationToken::new();
         let services = TaskTracker::new();
         let loops = dispatcher.start_services(&closing);
         services.spawn(async move { loops.wait().await });
-        let mut types: Vec<_> = settings.pools.iter().map(|pool| pool.script_type.clone()).collect();
-        types.sort_unstable();
-        types.dedup();
-        services.spawn(service::run(Keeper::new(store.clone()), closing.clone()));
-        if let Some(intake) = intake(settings) {
-            services.spawn(service::run(Intake::new(store.clone(), intake), shutdown.clone()));
+        for store in stores {
+            let pools = settings.pools.iter().filter(|pool| pool.contexts.contains(&store.context()));
+            let types: BTreeSet<_> = pools.map(|pool| pool.script_type.clone()).collect();
+            services.spawn(service::run(Keeper::new(store.clone()), closing.clone()));
+            if let Some(intake) = intake(settings, store.context()) {
+                services.spawn(service::run(Intake::new(store.clone(), intake), shutdown.clone()));
+            }
+            services.spawn(service::run(Subscriber::new(store, types.into_iter().collect()), closing.clone()));
         }
-        services.spawn(service::run(Subscriber::new(store, types), closing.clone()));
         services.close();
         Ok(Self {
             dispatcher,
@@ -133,14 +119,19 @@ impl Host {
     }
 
     async fn start_pools(&mut self, settings: &Settings, hero: PathBuf) -> anyhow::Result<()> {
-        let store = self.dispatcher.store(ContextId::default())?.clone();
         let mask = Mask::new(&settings.mask)?;
         for pool in &settings.pools {
-            let of_pool = pool_settings(settings, pool, &hero, &mask);
-            self.pools.push(Pool::start(store.clone(), self._spawner.clone(), of_pool, self.shutdown.clone()).await?);
+            for context in &pool.contexts {
+                let mut of_pool = pool_settings(settings, pool, &hero, &mask);
+                of_pool.log_directory = of_pool.log_directory.of(*context);
+                let store = self.dispatcher.store(*context)?.clone();
+                let started = Pool::start(store, self._spawner.clone(), of_pool, self.shutdown.clone()).await;
+                let pool = started.with_context(|| format!("cannot start the pool {}{}", pool.script_type, for_context(*context)))?;
+                self.pools.push(Hosted { context: *context, pool });
+            }
         }
         let ready = async {
-            while self.pools.iter().any(|pool| pool.status.live() == 0) && !self.shutdown.is_cancelled() {
+            while self.pools.iter().any(|hosted| hosted.pool.status.live() == 0) && !self.shutdown.is_cancelled() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
@@ -150,12 +141,17 @@ impl Host {
         Ok(())
     }
 
+    /// The pools that serve a context.
+    pub(super) fn pools_of(&self, context: ContextId) -> impl Iterator<Item = &Pool> {
+        self.pools.iter().filter(move |hosted| hosted.context == context).map(|hosted| &hosted.pool)
+    }
+
     /// Ends the pools: running scripts get the grace period, and who still waits is answered.
     pub(super) async fn drain(&self) {
         self.shutdown.cancel();
         let pools = async {
-            for pool in &self.pools {
-                pool.ended().await;
+            for hosted in &self.pools {
+                hosted.pool.ended().await;
             }
         };
         if tokio::time::timeout(self.grace + Duration::from_secs(10), pools).await.is_err() {
@@ -194,20 +190,21 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the pools take from conveyor queues, if anything.
-fn intake(settings: &Settings) -> Option<IntakeSettings> {
+/// What the pools of a context take from conveyor queues, if anything.
+fn intake(settings: &Settings, context: ContextId) -> Option<IntakeSettings> {
     let of_pool = |pool: &settings::PoolSettings| {
         let queues = pool.conveyor_queues.iter().flatten();
         queues.map(|queue| (queue.clone(), pool.script_type.clone())).collect::<Vec<_>>()
     };
-    let mut queues: Vec<_> = settings.pools.iter().flat_map(of_pool).collect();
+    let pools = || settings.pools.iter().filter(|pool| pool.contexts.contains(&context));
+    let mut queues: Vec<_> = pools().flat_map(of_pool).collect();
     // A queue of several pools is read once; jobs that name no type are for the first of them.
     let mut seen = BTreeSet::new();
     queues.retain(|(queue, _)| seen.insert(queue.clone()));
     if queues.is_empty() {
         return None;
     }
-    let consuming = settings.pools.iter().filter(|pool| pool.conveyor_queues.as_ref().is_some_and(|queues| !queues.is_empty()));
+    let consuming = pools().filter(|pool| pool.conveyor_queues.as_ref().is_some_and(|queues| !queues.is_empty()));
     Some(IntakeSettings {
         namespace: settings.conveyor_namespace.clone(),
         queues,
@@ -217,14 +214,61 @@ fn intake(settings: &Settings) -> Option<IntakeSettings> {
     })
 }
 
-fn endpoint(settings: &Settings) -> Option<Endpoint> {
-    Some(Endpoint {
-        url: settings.redis.clone()?,
-        user: settings.redis_user.clone(),
-        password: settings.redis_password.as_ref().map(|password| password.reveal().to_owned()),
-        tls_ca: settings.redis_tls_ca.clone(),
-        tls_identity: settings.redis_tls_cert.clone().zip(settings.redis_tls_key.clone()),
-    })
+/// A store for each context, and which Redis they use, in words.
+async fn connect(settings: &Settings, managed: Option<&Managed>, server: &ServerId) -> anyhow::Result<(Vec<Store>, String)> {
+    let (mut stores, mut places, mut shown_so_far, mut said) = (Vec::new(), BTreeMap::new(), Vec::new(), BTreeSet::new());
+    for &context in &settings.contexts {
+        let (endpoint, shown) = match (settings.redis_of(context), managed) {
+            (Some(given), _) => {
+                let endpoint = endpoint(given);
+                let shown = endpoint.shown();
+                (endpoint, shown)
+            }
+            (None, Some(managed)) => {
+                let program = managed.program().file_name().unwrap_or_default().display().to_string();
+                (managed.endpoint().clone(), format!("private {program}, {}", managed.endpoint().shown()))
+            }
+            (None, None) => bail!("context {context} has no Redis"),
+        };
+        let of_store = store::Settings {
+            endpoint,
+            context,
+            server: server.clone(),
+            periods: periods(settings),
+            queue_limit: usize::try_from(settings.queue_length).unwrap_or(usize::MAX),
+        };
+        let cannot = || format!("cannot use the Redis at {shown}{}", for_context(context));
+        let (store, warnings) = Store::connect(of_store).await.with_context(cannot)?;
+        let place = store.place().await.with_context(cannot)?;
+        if let Some(other) = places.insert(place, context) {
+            bail!("contexts {other} and {context} are the same database of the Redis at {shown}; give one of them another");
+        }
+        for warning in warnings {
+            if said.insert((shown.clone(), warning.clone())) {
+                tracing::warn!(redis = shown, "{warning}");
+            }
+        }
+        if !shown_so_far.contains(&shown) {
+            shown_so_far.push(shown);
+        }
+        stores.push(store);
+    }
+    Ok((stores, shown_so_far.join(" and ")))
+}
+
+/// Context 0 goes without saying.
+fn for_context(context: ContextId) -> String {
+    if context == ContextId::default() { String::new() } else { format!(" for context {context}") }
+}
+
+fn endpoint(given: ContextEndpoint) -> Endpoint {
+    Endpoint {
+        url: given.redis,
+        user: given.redis_user,
+        password: given.redis_password.map(|password| password.reveal().to_owned()),
+        tls_ca: given.redis_tls_ca,
+        tls_identity: given.redis_tls_cert.zip(given.redis_tls_key),
+    }
 }
 
 fn private(settings: &Settings, hero: PathBuf) -> PrivateRedis {

@@ -3,17 +3,25 @@
 use std::net::SocketAddr;
 
 use super::settings::{Instances, PoolSettings};
+use crate::model::ContextId;
 
 /// `hero 0.1.0 ready on ws://127.0.0.1:8700 (redis: …, pools: osis ×2, sal:io 3,5)`.
 ///
 /// `redis` says in words which Redis is used; passwords do not belong into it.
-pub(super) fn line(address: SocketAddr, redis: &str, pools: &[PoolSettings]) -> String {
-    format!("hero {} ready on ws://{address} (redis: {redis}, pools: {})", env!("CARGO_PKG_VERSION"), list(pools))
+pub(super) fn line(address: SocketAddr, redis: &str, pools: &[PoolSettings], contexts: &[ContextId]) -> String {
+    format!("hero {} ready on ws://{address} ({})", env!("CARGO_PKG_VERSION"), what(redis, pools, contexts))
 }
 
 /// `hero 0.1.0 actors ready (redis: …, pools: osis ×2)`: the line of `hero actor`.
-pub(super) fn actors(redis: &str, pools: &[PoolSettings]) -> String {
-    format!("hero {} actors ready (redis: {redis}, pools: {})", env!("CARGO_PKG_VERSION"), list(pools))
+pub(super) fn actors(redis: &str, pools: &[PoolSettings], contexts: &[ContextId]) -> String {
+    format!("hero {} actors ready ({})", env!("CARGO_PKG_VERSION"), what(redis, pools, contexts))
+}
+
+/// Contexts are named where there are others than 0.
+fn what(redis: &str, pools: &[PoolSettings], contexts: &[ContextId]) -> String {
+    let numbers = contexts.iter().map(ContextId::to_string).collect::<Vec<_>>().join("+");
+    let contexts = if numbers == "0" { String::new() } else { format!(", contexts: {numbers}") };
+    format!("redis: {redis}, pools: {}{contexts}", list(pools))
 }
 
 fn list(pools: &[PoolSettings]) -> String {
@@ -42,7 +50,7 @@ mod tests {
     #[test]
     fn the_address_is_read_from_the_ready_line() {
         let pools = ["osis=2".parse().unwrap(), "sal:io=1".parse().unwrap()];
-        let text = line(([127, 0, 0, 1], 4711).into(), "private, /d/redis.sock", &pools);
+        let text = line(([127, 0, 0, 1], 4711).into(), "private, /d/redis.sock", &pools, &[ContextId(0)]);
         assert_eq!(
             text,
             format!(
@@ -51,6 +59,7 @@ mod tests {
             )
         );
         assert_eq!(parse(&text), Some("ws://127.0.0.1:4711"));
+        assert!(actors("private", &pools, &[ContextId(0), ContextId(4)]).ends_with("sal:io ×1, contexts: 0+4)"));
         assert_eq!(parse("a log line that says ready on ws://x"), None);
     }
 }

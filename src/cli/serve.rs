@@ -4,18 +4,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use futures_util::future::join_all;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::exit::Exit;
 use super::gauges::{self, Gauges};
-use super::host::{Host, runtime, shutdown_on_signal};
+use super::host::{Host, Hosted, runtime, shutdown_on_signal};
 use super::settings::{Flags, Resolved, Settings, resolve};
 use super::{logging, output, ready};
-use crate::actor::Pool;
 use crate::model::{ContextId, Timestamp};
 use crate::rpc::{self, Access, App, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving};
 use crate::service;
+use crate::store::Store;
 
 /// How long connections may take to receive their last answers.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
@@ -57,7 +58,7 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
     let host = Host::open(&settings, shutdown.clone()).await?;
     match serve(&settings, &host, metrics, shutdown).await {
         Ok(serving) => {
-            output::line(&ready::line(serving.local_addr(), &host.redis, &settings.pools))?;
+            output::line(&ready::line(serving.local_addr(), &host.redis, &settings.pools, &settings.contexts))?;
             host.shutdown.cancelled().await;
             host.drain().await;
             // The last answers need Redis, so it ends after them.
@@ -73,23 +74,21 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
 }
 
 async fn serve(settings: &Settings, host: &Host, metrics: PrometheusHandle, shutdown: CancellationToken) -> anyhow::Result<Serving> {
-    let store = host.dispatcher.store(ContextId::default())?.clone();
-    let pools: Vec<_> = host.pools.iter().map(|pool| (pool.settings.script_type.clone(), pool.status.clone())).collect();
-    tokio::spawn(service::run(Gauges::new(store.clone(), pools.clone(), metrics.clone()), shutdown.clone()));
+    for store in host.dispatcher.stores() {
+        let pools = host.pools_of(store.context()).map(|pool| (pool.settings.script_type.clone(), pool.status.clone())).collect();
+        tokio::spawn(service::run(Gauges::new(store.clone(), pools, metrics.clone()), shutdown.clone()));
+    }
+    let pools = host.pools.iter().map(|hosted| {
+        let name = format!("{}{}", hosted.pool.settings.script_type, in_context(hosted.context));
+        (name, hosted.pool.status.clone())
+    });
+    let (dispatcher, pools) = (host.dispatcher.clone(), Arc::<[_]>::from(pools.collect::<Vec<_>>()));
     let readiness = move || -> Pin<Box<dyn Future<Output = Readiness> + Send>> {
-        let (store, pools) = (store.clone(), pools.clone());
+        let (dispatcher, pools) = (dispatcher.clone(), pools.clone());
         Box::pin(async move {
-            let mut reasons: Vec<String> = pools
-                .iter()
-                .filter(|(_, status)| status.live() == 0)
-                .map(|(script_type, _)| format!("no actor of the pool {script_type} has an engine"))
-                .collect();
-            // Well within the time that `/readyz` has to answer, so that it can name the reason.
-            match tokio::time::timeout(PING, store.ping()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => reasons.push(format!("Redis does not answer: {error}")),
-                Err(_) => reasons.push(format!("Redis does not answer within {} s", PING.as_secs())),
-            }
+            let idle = pools.iter().filter(|(_, status)| status.live() == 0);
+            let mut reasons: Vec<String> = idle.map(|(name, _)| format!("no actor of the pool {name} has an engine")).collect();
+            reasons.extend(join_all(dispatcher.stores().map(silence)).await.into_iter().flatten());
             if reasons.is_empty() { Ok(()) } else { Err(reasons) }
         })
     };
@@ -110,10 +109,26 @@ async fn serve(settings: &Settings, host: &Host, metrics: PrometheusHandle, shut
     Ok(rpc::serve(server_settings(settings), app, shutdown).await?)
 }
 
-fn details(pool: &Pool) -> PoolDetails {
-    let settings = &pool.settings;
-    let actors = u32::try_from(pool.posts.len()).unwrap_or(u32::MAX);
-    PoolDetails { script_type: settings.script_type.clone(), group: settings.group.clone(), actors }
+/// Why a context cannot be used now, if it cannot.
+async fn silence(store: &Store) -> Option<String> {
+    let place = in_context(store.context());
+    // Well within the time that `/readyz` has to answer, so that it can name the reason.
+    match tokio::time::timeout(PING, store.ping()).await {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(format!("Redis{place} does not answer: {error}")),
+        Err(_) => Some(format!("Redis{place} does not answer within {} s", PING.as_secs())),
+    }
+}
+
+/// Context 0 goes without saying.
+fn in_context(context: ContextId) -> String {
+    if context == ContextId::default() { String::new() } else { format!(" of context {context}") }
+}
+
+fn details(hosted: &Hosted) -> PoolDetails {
+    let settings = &hosted.pool.settings;
+    let actors = u32::try_from(hosted.pool.posts.len()).unwrap_or(u32::MAX);
+    PoolDetails { script_type: settings.script_type.clone(), group: settings.group.clone(), context_id: hosted.context, actors }
 }
 
 fn server_settings(settings: &Settings) -> ServerSettings {

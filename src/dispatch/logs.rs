@@ -56,7 +56,7 @@ impl Dispatcher {
             && let Some(path) = &job.log_path
         {
             let offset = cursor.and_then(|cursor| cursor.strip_prefix("file-")?.parse().ok()).unwrap_or(0);
-            let (directory, path) = (self.0.settings.log_directory.clone(), path.clone());
+            let (directory, path) = (self.0.settings.log_directory.of(context), path.clone());
             let read = tokio::task::spawn_blocking(move || directory.read(&path, offset, limit)).await;
             match read.unwrap_or_else(|panic| Err(std::io::Error::other(panic).into())) {
                 Ok(found) => {

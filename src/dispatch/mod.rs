@@ -82,15 +82,17 @@ pub struct Dispatcher(Arc<Inner>);
 struct Inner {
     stores: BTreeMap<ContextId, Store>,
     settings: Settings,
-    pressure: Arc<Pressure>,
+    /// Contexts can be in different Redis, one full and another not.
+    pressure: BTreeMap<ContextId, Arc<Pressure>>,
     closing: CancellationToken,
 }
 
 impl Dispatcher {
     /// A dispatcher for the contexts of these stores.
     pub fn new(stores: impl IntoIterator<Item = Store>, settings: Settings) -> Self {
-        let stores = stores.into_iter().map(|store| (store.context(), store)).collect();
-        Self(Arc::new(Inner { stores, settings, pressure: Arc::default(), closing: CancellationToken::new() }))
+        let stores: BTreeMap<_, _> = stores.into_iter().map(|store| (store.context(), store)).collect();
+        let pressure = stores.keys().map(|context| (*context, Arc::default())).collect();
+        Self(Arc::new(Inner { stores, settings, pressure, closing: CancellationToken::new() }))
     }
 
     /// The contexts that are served here.
@@ -218,15 +220,15 @@ impl Dispatcher {
     /// The loops that keep jobs of all contexts moving.
     pub fn start_services(&self, shutdown: &CancellationToken) -> TaskTracker {
         let tasks = TaskTracker::new();
-        for store in self.stores() {
+        for (store, pressure) in self.stores().zip(self.0.pressure.values()) {
             let run = |service| tasks.spawn(service);
             run(boxed(Promoter::new(store.clone()), shutdown));
-            run(boxed(Scheduler::new(store.clone()).minding(self.0.pressure.clone()), shutdown));
+            run(boxed(Scheduler::new(store.clone()).minding(pressure.clone()), shutdown));
             run(boxed(Reaper::new(store.clone()), shutdown));
             run(boxed(Releaser::new(store.clone()), shutdown));
             run(boxed(Sweeper::new(store.clone()), shutdown));
             run(boxed(Timekeeper::new(store.clone()), shutdown));
-            run(boxed(Pruner::new(store.clone(), self.0.pressure.clone()), shutdown));
+            run(boxed(Pruner::new(store.clone(), pressure.clone()), shutdown));
         }
         tasks.close();
         tasks

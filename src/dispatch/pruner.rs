@@ -52,7 +52,7 @@ impl Pruner {
         }
         let gone =
             self.store.delete_oldest(&JobFilter { status: Some(crate::model::Status::Finished), ..JobFilter::default() }, 1000).await?;
-        metrics::counter!("hero_jobs_evicted_total").increment(gone as u64);
+        metrics::counter!("hero_jobs_evicted_total", self.store.labels([])).increment(gone as u64);
         tracing::warn!(
             used = facts.used_memory,
             limit = facts.max_memory,

@@ -56,7 +56,7 @@ impl Scheduler {
         let firing = Firing { schedule: due.id.clone(), expected, slot: expected, next: plan.next, passed, overlap: spec.overlap };
         if plan.slots.is_empty() {
             if self.store.pass(&firing).await? {
-                count("missed", passed);
+                count(&self.store, "missed", passed);
             }
             return Ok(true);
         }
@@ -67,16 +67,16 @@ impl Scheduler {
             let id = job.id.clone();
             match self.store.create(job).await? {
                 Created::Created(_) => {
-                    count("fired", 1);
+                    count(&self.store, "fired", 1);
                     last_job = Some(id);
                 }
-                Created::NotFired(NotFired::Skipped) => count("skipped", 1),
+                Created::NotFired(NotFired::Skipped) => count(&self.store, "skipped", 1),
                 // Another server is at it.
                 Created::NotFired(NotFired::Done) => return Ok(true),
                 // There is no room, or the job before has gone at this moment.
                 _ => return Ok(false),
             }
-            count("missed", passed);
+            count(&self.store, "missed", passed);
             (expected, passed) = (next.unwrap_or(slot), 0);
         }
         Ok(true)
@@ -153,8 +153,8 @@ fn pause(next: Option<Timestamp>, now: Timestamp) -> Duration {
     next.map_or(PAUSE, |next| next.since(now).clamp(Duration::from_millis(1), PAUSE))
 }
 
-fn count(what: &'static str, by: u64) {
+fn count(store: &Store, what: &str, by: u64) {
     if by > 0 {
-        metrics::counter!("hero_schedule_slots_total", "what" => what).increment(by);
+        metrics::counter!("hero_schedule_slots_total", store.labels([("what", what.to_owned())])).increment(by);
     }
 }

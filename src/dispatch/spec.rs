@@ -15,7 +15,7 @@ impl Dispatcher {
     pub(super) async fn check(&self, mut spec: JobSpec, run: bool) -> Result<NewJob, Error> {
         self.store(spec.context_id)?;
         let settings = &self.0.settings;
-        if !self.0.pressure.admits_jobs() {
+        if !self.0.pressure.get(&spec.context_id).is_none_or(|pressure| pressure.admits_jobs()) {
             return Err(Error::out_of_memory());
         }
         check_texts(&spec)?;
@@ -27,7 +27,7 @@ impl Dispatcher {
             return Err(Error::invalid("timeout", "is 0, so the job could never run; leave it out for the default"));
         }
         if let Some(path) = spec.log_path.as_deref().filter(|path| !path.is_empty()) {
-            settings.log_directory.resolve(path).map_err(|error| Error::invalid("log_path", error.to_string()))?;
+            settings.log_directory.of(spec.context_id).resolve(path).map_err(|error| Error::invalid("log_path", error.to_string()))?;
         }
         self.check_script_type(&spec).await?;
         spec.timeout = spec.timeout.or(Self::seconds(settings.timeout));

@@ -59,6 +59,9 @@ pub struct PoolDetails {
     pub script_type: ScriptType,
     /// Their group.
     pub group: Name,
+    /// The context whose jobs they run.
+    #[serde(default)]
+    pub context_id: ContextId,
     /// How many they are.
     pub actors: u32,
 }

@@ -1,24 +1,31 @@
 use std::future::Future;
 use std::pin::pin;
-use std::sync::RwLock;
+use std::sync::{Arc, RwLock};
 use std::task::Poll;
 use std::time::Duration;
 
-use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
-use redis::{Client, Cmd, ErrorKind, FromRedisValue, Pipeline, RedisError, RedisResult, ServerErrorKind};
+use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection, PubSub};
+use redis::{Client, Cmd, ErrorKind, FromRedisValue, Pipeline, RedisResult, ServerErrorKind};
 use sha2::{Digest, Sha256};
+use tokio::time::{Instant, timeout_at};
 
 use super::error::Error;
+use super::home::{Home, is_elsewhere};
 
 /// How long any call may take, reconnecting included.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
 
+/// So much of the deadline is left to callers when a node that has the keys is not found.
+const LEFT: Duration = Duration::from_millis(250);
+
 /// One multiplexed connection that reconnects for ever, with a deadline round every call.
 ///
-/// A call that ran into its deadline may have been executed.
+/// It follows the keys: what a node of a cluster refuses because it has not got them is sent to the one that has. A call that
+/// ran into its deadline may have been executed.
 pub(super) struct Link {
-    client: Client,
-    manager: RwLock<ConnectionManager>,
+    home: Arc<Home>,
+    /// With the generation of the home it leads to.
+    manager: RwLock<(u64, ConnectionManager)>,
 }
 
 /// A Lua script with its SHA-1.
@@ -35,34 +42,62 @@ impl Script {
         Self { code, sha }
     }
 
-    /// The beginning of a call; arguments follow.
-    pub(super) fn call(&self) -> Cmd {
+    /// The beginning of a call; arguments follow. A cluster needs a key to see whether it has come to the right node.
+    pub(super) fn call(&self, key: Option<&str>) -> Cmd {
         let mut cmd = redis::cmd("EVALSHA");
-        cmd.arg(&self.sha).arg(0);
+        cmd.arg(&self.sha).arg(usize::from(key.is_some())).arg(key);
         cmd
     }
 }
 
 impl Link {
+    /// A link to one Redis.
     pub(super) fn new(client: Client) -> Result<Self, Error> {
-        let manager = RwLock::new(manager(&client)?);
-        Ok(Self { client, manager })
+        Self::to(&Arc::new(Home::of(client)))
     }
 
-    fn current(&self) -> ConnectionManager {
-        self.manager.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    /// A link to wherever the keys of a context are.
+    pub(super) fn to(home: &Arc<Home>) -> Result<Self, Error> {
+        let (generation, client) = home.now();
+        let manager = RwLock::new((generation, manager(&client, home.is_in_a_cluster())?));
+        Ok(Self { home: home.clone(), manager })
+    }
+
+    fn current(&self) -> (u64, ConnectionManager) {
+        let current = self.manager.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        if current.0 == self.home.generation() {
+            return current;
+        }
+        let (generation, client) = self.home.now();
+        let mut known = self.manager.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if known.0 != generation
+            && let Ok(fresh) = manager(&client, self.home.is_in_a_cluster())
+        {
+            *known = (generation, fresh);
+        }
+        known.clone()
     }
 
     /// One command.
     pub(super) async fn call<T: FromRedisValue>(&self, cmd: &Cmd) -> Result<T, Error> {
-        let mut connection = self.current();
-        self.within(async move { cmd.query_async(&mut connection).await }).await
+        self.within(|mut connection| async move { cmd.query_async(&mut connection).await }).await
     }
 
     /// Several commands in one round trip, not atomic.
     pub(super) async fn pipeline<T: FromRedisValue>(&self, pipeline: &Pipeline) -> Result<T, Error> {
-        let mut connection = self.current();
-        self.within(async move { pipeline.query_async(&mut connection).await }).await
+        self.within(|mut connection| async move { pipeline.query_async(&mut connection).await }).await
+    }
+
+    /// The same for a pipeline that ignores errors: what became of each command.
+    pub(super) async fn each<T: FromRedisValue>(&self, pipeline: &Pipeline) -> Result<Vec<RedisResult<T>>, Error> {
+        let asking = |mut connection: ConnectionManager| async move {
+            let answers: Vec<RedisResult<T>> = pipeline.query_async(&mut connection).await?;
+            match answers.iter().find_map(|answer| answer.as_ref().err().filter(|error| is_elsewhere(error))) {
+                Some(elsewhere) => Err(elsewhere.clone()),
+                None => Ok(answers),
+            }
+        };
+        self.within(asking).await
     }
 
     /// A script; it is sent whole when this Redis does not have it.
@@ -81,33 +116,75 @@ impl Link {
         }
     }
 
-    async fn within<T>(&self, call: impl Future<Output = RedisResult<T>>) -> Result<T, Error> {
-        match tokio::time::timeout(DEADLINE, call).await {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => {
-                self.renew_after(&error);
-                Err(error.into())
+    async fn within<T, Call>(&self, call: impl Fn(ConnectionManager) -> Call) -> Result<T, Error>
+    where
+        Call: Future<Output = RedisResult<T>>,
+    {
+        let until = Instant::now() + DEADLINE;
+        loop {
+            let (seen, connection) = self.current();
+            let error = match timeout_at(until, call(connection)).await {
+                Ok(Ok(value)) => return Ok(value),
+                Ok(Err(error)) => error,
+                Err(_) => {
+                    self.home.doubt(seen);
+                    return Err(Error::Deadline(DEADLINE));
+                }
+            };
+            if !self.home.is_in_a_cluster() {
+                // A server that became a replica refuses writes on a connection that looks healthy.
+                if error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly) {
+                    self.home.leave(seen).await;
+                }
+                return Err(error.into());
             }
-            Err(_) => Err(Error::Deadline(DEADLINE)),
-        }
-    }
-
-    /// A server that became a replica refuses writes on a connection that looks healthy: name resolution starts over.
-    fn renew_after(&self, error: &RedisError) {
-        if error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly)
-            && let Ok(fresh) = manager(&self.client)
-        {
-            *self.manager.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = fresh;
+            if !is_elsewhere(&error) {
+                if error.is_io_error() {
+                    self.home.doubt(seen);
+                }
+                return Err(error.into());
+            }
+            // That nothing was done is known, so the caller learns that before its own deadline.
+            if timeout_at(until - LEFT, self.home.leave(seen)).await.is_err() {
+                return Err(error.into());
+            }
         }
     }
 
     /// A connection of its own for a blocking command, without a response timeout: the caller brings the deadline.
     pub(super) async fn blocking(&self) -> Result<MultiplexedConnection, Error> {
-        blocking(&self.client).await
+        self.open(|client| async move { blocking(&client).await }).await
     }
 
-    pub(super) fn client(&self) -> &Client {
-        &self.client
+    /// A connection of its own for subscriptions.
+    pub(super) async fn pubsub(&self) -> Result<PubSub, Error> {
+        self.open(|client| async move { Ok(client.get_async_pubsub().await?) }).await
+    }
+
+    /// Looks in the background whether the keys are still where this leads to, after a connection of its own has failed.
+    pub(super) fn doubt(&self) {
+        self.home.doubt(self.home.generation());
+    }
+
+    async fn open<T, Opening>(&self, connect: impl Fn(Client) -> Opening) -> Result<T, Error>
+    where
+        Opening: Future<Output = Result<T, Error>>,
+    {
+        let until = Instant::now() + DEADLINE;
+        loop {
+            let (seen, client) = self.home.now();
+            let error = match timeout_at(until, connect(client)).await {
+                Ok(Ok(connection)) => return Ok(connection),
+                Ok(Err(error)) => error,
+                Err(_) => {
+                    self.home.doubt(seen);
+                    return Err(Error::Deadline(DEADLINE));
+                }
+            };
+            if !self.home.is_in_a_cluster() || timeout_at(until, self.home.leave(seen)).await.is_err() {
+                return Err(error);
+            }
+        }
     }
 }
 
@@ -171,9 +248,10 @@ pub(super) async fn blocking(client: &Client) -> Result<MultiplexedConnection, E
     Ok(client.get_multiplexed_async_connection_with_config(&config).await?)
 }
 
-fn manager(client: &Client) -> RedisResult<ConnectionManager> {
+fn manager(client: &Client, in_a_cluster: bool) -> RedisResult<ConnectionManager> {
     let config = ConnectionManagerConfig::new()
-        .set_number_of_retries(usize::MAX)
+        // In a cluster another node may have the keys by now, so each failure is told at once.
+        .set_number_of_retries(if in_a_cluster { 0 } else { usize::MAX })
         .set_min_delay(Duration::from_millis(20))
         .set_max_delay(Duration::from_millis(500))
         .set_connection_timeout(Some(DEADLINE))

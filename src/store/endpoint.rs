@@ -5,6 +5,7 @@ use redis::io::tcp::TcpSettings;
 use redis::{Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, TlsCertificates};
 
 use super::error::Error;
+use super::slots::Address;
 
 /// Where a Redis is and how to be let in.
 #[derive(Debug, Clone, Default)]
@@ -43,10 +44,43 @@ impl Endpoint {
         }
     }
 
+    /// The database that is `db` more than the URL names.
+    pub(super) fn database(&self, db: u32) -> i64 {
+        let named = self.url.as_str().into_connection_info().map_or(0, |info| info.redis_settings().db());
+        named.saturating_add(i64::from(db))
+    }
+
+    /// Where the URL leads. What is behind a socket is on this machine.
+    pub(super) fn address(&self) -> Address {
+        match self.url.as_str().into_connection_info().as_ref().map(ConnectionInfo::addr) {
+            Ok(ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. }) => Address { host: host.clone(), port: *port },
+            _ => Address { host: "127.0.0.1".into(), port: 0 },
+        }
+    }
+
     /// A client for database `db` more than the URL names.
     pub(super) fn client(&self, db: u32) -> Result<Client, Error> {
+        self.build(db, None)
+    }
+
+    /// A client for another node of the cluster that the URL leads to, let in by the same name, password and certificates.
+    pub(super) fn client_at(&self, node: &Address) -> Result<Client, Error> {
+        self.build(0, Some(node))
+    }
+
+    fn build(&self, db: u32, node: Option<&Address>) -> Result<Client, Error> {
         let unsuitable = |error: &dyn std::fmt::Display| Error::Unsuitable(format!("{}: {error}", self.shown()));
-        let info = self.url.as_str().into_connection_info().map_err(|error| unsuitable(&error))?;
+        let mut info = self.url.as_str().into_connection_info().map_err(|error| unsuitable(&error))?;
+        if let Some(Address { host, port }) = node {
+            let (host, port) = (host.clone(), *port);
+            let address = match info.addr() {
+                ConnectionAddr::TcpTls { insecure, tls_params, .. } => {
+                    ConnectionAddr::TcpTls { host, port, insecure: *insecure, tls_params: tls_params.clone() }
+                }
+                _ => ConnectionAddr::Tcp(host, port),
+            };
+            info = info.set_addr(address);
+        }
         let mut settings =
             info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3).set_lib_name("hero", env!("CARGO_PKG_VERSION"));
         if let Some(user) = &self.user {
@@ -55,7 +89,7 @@ impl Endpoint {
         if let Some(password) = &self.password {
             settings = settings.set_password(password);
         }
-        let db = settings.db() + i64::from(db);
+        let db = settings.db().saturating_add(i64::from(db));
         let info: ConnectionInfo = info.set_redis_settings(settings.set_db(db)).set_tcp_settings(tcp());
         if !matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
             return Ok(Client::open(info)?);

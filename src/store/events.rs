@@ -3,19 +3,18 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use redis::Client;
 use redis::streams::{StreamId, StreamRangeReply, StreamReadReply};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Mutex, broadcast, oneshot};
 
-use super::connection::{DEADLINE, blocking};
+use super::connection::{DEADLINE, Link};
 use super::{Error, Store};
 use crate::keys::Keys;
 use crate::model::{ContextId, ErrorKind, JobEvent, Status, Timestamp};
 
 /// Every change of every job of a context, read by one connection for all who follow.
 pub struct Changes {
-    client: Client,
+    link: Arc<Link>,
     key: String,
     context: ContextId,
     /// What the reader that runs sends to.
@@ -36,8 +35,8 @@ const IN_MEMORY: usize = 4096;
 const PAGE: usize = 500;
 
 impl Changes {
-    pub(super) fn new(client: Client, keys: &Keys) -> Self {
-        Self { client, key: keys.events(), context: keys.context(), live: Mutex::default() }
+    pub(super) fn new(link: Arc<Link>, keys: &Keys) -> Self {
+        Self { link, key: keys.events(), context: keys.context(), live: Mutex::default() }
     }
 
     /// What comes from now on, from a reader that runs as long as anybody listens.
@@ -53,7 +52,7 @@ impl Changes {
         }
         let (started, begun) = oneshot::channel();
         let (sender, receiver) = broadcast::channel(IN_MEMORY);
-        tokio::spawn(read(self.client.clone(), self.key.clone(), self.context, sender.clone(), started));
+        tokio::spawn(read(self.link.clone(), self.key.clone(), self.context, sender.clone(), started));
         match tokio::time::timeout(DEADLINE, begun).await {
             Ok(begun) => begun.unwrap_or(Err(Error::Closed))?,
             Err(_) => return Err(Error::Deadline(DEADLINE)),
@@ -65,7 +64,7 @@ impl Changes {
 
 /// Reads the stream from its end and passes it on until nobody listens.
 async fn read(
-    client: Client,
+    link: Arc<Link>,
     key: String,
     context: ContextId,
     sender: broadcast::Sender<Arc<JobEvent>>,
@@ -74,7 +73,7 @@ async fn read(
     let mut started = Some(started);
     let mut last: Option<String> = None;
     while sender.receiver_count() > 0 {
-        let served = serve(&client, &key, context, &sender, &mut last, &mut started).await;
+        let served = serve(&link, &key, context, &sender, &mut last, &mut started).await;
         if let Err(error) = served {
             if let Some(started) = started.take() {
                 // The follower that made us start learns why there is nothing to follow.
@@ -82,20 +81,21 @@ async fn read(
                 return;
             }
             tracing::debug!(%error, "reading the event stream again");
+            link.doubt();
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }
 }
 
 async fn serve(
-    client: &Client,
+    link: &Link,
     key: &str,
     context: ContextId,
     sender: &broadcast::Sender<Arc<JobEvent>>,
     last: &mut Option<String>,
     started: &mut Option<oneshot::Sender<Result<(), Error>>>,
 ) -> Result<(), Error> {
-    let mut connection = blocking(client).await?;
+    let mut connection = link.blocking().await?;
     let mut at = match last.take() {
         Some(last) => last,
         None => {

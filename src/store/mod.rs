@@ -11,6 +11,7 @@ mod conveyor;
 mod endpoint;
 mod error;
 mod events;
+mod home;
 mod inbox;
 mod log;
 mod managed;
@@ -21,6 +22,7 @@ mod presence;
 mod query;
 mod schedules;
 mod scripts;
+mod slots;
 mod subscriber;
 
 use std::sync::Arc;
@@ -53,6 +55,7 @@ use crate::keys::Keys;
 use crate::model::{ContextId, ServerId, Timestamp};
 use batch::Batch;
 use connection::{Link, Script};
+use home::Home;
 
 /// How long things last.
 #[derive(Debug, Clone)]
@@ -91,6 +94,9 @@ pub struct Store(Arc<Inner>);
 
 struct Inner {
     keys: Keys,
+    database: i64,
+    /// In a cluster, a key that shows where the context is.
+    signpost: Option<String>,
     server: ServerId,
     clock: Clock,
     periods: Periods,
@@ -127,28 +133,33 @@ impl Store {
     ///
     /// Gives what is wrong with the set-up but can be lived with, too.
     pub async fn connect(settings: Settings) -> Result<(Self, Vec<String>), Error> {
-        let client = settings.endpoint.client(settings.context.0)?;
-        let keys = Keys::standalone(settings.context);
-        connection::try_once(&client).await?;
-        let commands = Arc::new(Link::new(client.clone())?);
-        let warnings = match query::check(&commands).await {
+        let (home, keys) = Home::find(&settings.endpoint, settings.context).await?;
+        let home = Arc::new(home);
+        let commands = Arc::new(Link::to(&home)?);
+        let mut warnings = match query::check(&commands).await {
             // A link tries again and again; one attempt alone says what is wrong.
             Err(Error::Deadline(deadline)) => {
-                connection::blocking(&client).await?;
+                commands.blocking().await?;
                 return Err(Error::Deadline(deadline));
             }
             checked => checked?,
         };
+        if home.is_in_a_cluster() {
+            warnings.extend(home::warning(&commands).await);
+        }
+        let turns = Link::to(&home)?;
         let inner = Arc::new_cyclic(|inner| Inner {
-            changes: Changes::new(client.clone(), &keys),
+            changes: Changes::new(commands.clone(), &keys),
             create: scripts::create_batch(inner.clone()),
             start: scripts::start_batch(inner.clone()),
+            database: if home.is_in_a_cluster() { 0 } else { settings.endpoint.database(settings.context.0) },
+            signpost: home.is_in_a_cluster().then(|| keys.events()),
             keys,
             server: settings.server,
             clock: Clock::default(),
             periods: settings.periods,
             queue_limit: settings.queue_limit,
-            turns: Link::new(client).expect("the client connected once"),
+            turns,
             commands,
             inbox: Arc::default(),
             bells: Bells::default(),
@@ -163,6 +174,17 @@ impl Store {
     /// The context whose jobs these are.
     pub fn context(&self) -> ContextId {
         self.0.keys.context()
+    }
+
+    /// Labels for a metric of this context: these, and the context unless it is 0.
+    pub fn labels<const N: usize>(&self, labels: [(&'static str, String); N]) -> Vec<metrics::Label> {
+        let context = (self.context() != ContextId(0)).then(|| ("context", self.context().to_string()));
+        labels.into_iter().chain(context).map(|(name, value)| metrics::Label::new(name, value)).collect()
+    }
+
+    /// Names the place where the keys of this context are, so that two contexts in one place can be told.
+    pub async fn place(&self) -> Result<String, Error> {
+        self.0.place().await
     }
 
     /// The keys of the context.
@@ -215,6 +237,12 @@ impl Store {
 }
 
 impl Inner {
+    async fn place(&self) -> Result<String, Error> {
+        let info: String = self.commands.call(redis::cmd("INFO").arg("server")).await?;
+        let run = info.lines().find_map(|line| line.strip_prefix("run_id:")).unwrap_or_default().trim();
+        Ok(format!("{run}/{}/{}", self.database, self.keys.prefix()))
+    }
+
     /// A call of a script with what every script gets; its own arguments follow.
     fn call(&self, script: &Script) -> redis::Cmd {
         self.call_at(script, self.clock.now())
@@ -222,7 +250,7 @@ impl Inner {
 
     /// A call whose caller tells others the time it happened, too.
     fn call_at(&self, script: &Script, now: Timestamp) -> redis::Cmd {
-        let mut call = script.call();
+        let mut call = script.call(self.signpost.as_deref());
         call.arg(self.keys.prefix())
             .arg(self.keys.context().0)
             .arg(now.as_millis())

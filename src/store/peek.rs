@@ -33,8 +33,12 @@ impl Peek {
         let mut peek = redis::cmd("BLMOVE");
         peek.arg(queue).arg(queue).arg("RIGHT").arg("RIGHT").arg(BLOCK.as_secs());
         let limit = BLOCK + Duration::from_secs(2);
-        let id: Option<Vec<u8>> =
-            tokio::time::timeout(limit, peek.query_async(&mut connection)).await.map_err(|_| Error::Deadline(limit))??;
+        let peeking = tokio::time::timeout(limit, peek.query_async(&mut connection)).await;
+        let peeked: Result<Option<Vec<u8>>, Error> = match peeking {
+            Ok(peeked) => peeked.map_err(Error::from),
+            Err(_) => Err(Error::Deadline(limit)),
+        };
+        let id = peeked.inspect_err(|_| self.store.0.commands.doubt())?;
         self.connection = Some(connection);
         Ok(id.is_some())
     }

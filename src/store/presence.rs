@@ -40,6 +40,7 @@ impl Store {
     pub async fn actors(&self) -> Result<Vec<Actor>, Error> {
         let mut keys: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
         keys.sort_unstable();
+        keys.retain(|key| self.keys().parse_presence(key).is_some());
         if keys.is_empty() {
             return Ok(Vec::new());
         }
@@ -61,8 +62,11 @@ impl Store {
     /// Notes presences that foreign actors wrote, and forgets actors and queues that are gone.
     pub async fn survey(&self) -> Result<(), Error> {
         let found = self.scan(&self.keys().presence_pattern()).await?;
-        let known: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
-        let queues: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().queues())).await?;
+        let mut known: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
+        let mut queues: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().queues())).await?;
+        // A script may look at keys of its own context only.
+        known.retain(|key| key.starts_with(self.keys().prefix()));
+        queues.retain(|key| key.starts_with(self.keys().prefix()));
         let mut pipeline = Pipeline::new();
         for key in found.iter().filter(|key| !known.contains(key)) {
             pipeline.cmd("SADD").arg(self.keys().actors()).arg(key).ignore();

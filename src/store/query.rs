@@ -125,7 +125,7 @@ impl Store {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let answers: Vec<redis::RedisResult<HashMap<String, Text>>> = self.0.commands.pipeline(&pipeline).await?;
+        let answers: Vec<redis::RedisResult<HashMap<String, Text>>> = self.0.commands.each(&pipeline).await?;
         let found = ids
             .iter()
             .zip(answers)
@@ -209,6 +209,10 @@ impl Store {
 
     /// All keys of a pattern, found by SCAN in small steps.
     pub(super) async fn scan(&self, pattern: &str) -> Result<Vec<String>, Error> {
+        if let Some(signpost) = &self.0.signpost {
+            // SCAN names no key: a node that has lost the slot would find nothing and not say why.
+            let _: u64 = self.0.commands.call(redis::cmd("EXISTS").arg(signpost)).await?;
+        }
         let (mut cursor, mut found) = (0_u64, Vec::new());
         loop {
             let mut scan = redis::cmd("SCAN");
@@ -231,6 +235,8 @@ impl Store {
             self.keys().work(&queue)
         });
         names.extend(of_types);
+        // What is no queue of this context is none of its business.
+        names.retain(|name| self.keys().parse_work(name).is_some());
         names.sort_unstable();
         names.dedup();
         let mut pipeline = Pipeline::with_capacity(names.len());
@@ -238,7 +244,7 @@ impl Store {
             pipeline.cmd("LLEN").arg(name);
         }
         pipeline.ignore_errors();
-        let depths: Vec<redis::RedisResult<u64>> = if names.is_empty() { Vec::new() } else { self.0.commands.pipeline(&pipeline).await? };
+        let depths: Vec<redis::RedisResult<u64>> = if names.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
         let queues = names.into_iter().zip(depths).filter_map(|(name, depth)| {
             let (queue, depth) = (self.keys().parse_work(&name)?, depth.ok()?);
             let takes = actors.iter().filter(|actor| {

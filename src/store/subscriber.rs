@@ -53,7 +53,7 @@ impl Service for Subscriber {
     /// Listens until the connection ends.
     async fn tick(&mut self) -> Result<Duration, Error> {
         let subscribing = async {
-            let mut pubsub = self.store.0.commands.client().get_async_pubsub().await?;
+            let mut pubsub = self.store.0.commands.pubsub().await?;
             pubsub.subscribe(format!("{}{}", Keys::inbox_prefix(), self.store.server())).await?;
             for script_type in &self.script_types {
                 pubsub.subscribe(self.store.keys().bell(script_type)).await?;

@@ -5,6 +5,8 @@
 mod actor;
 mod chaos;
 mod cli;
+mod cluster;
+mod contexts;
 mod dialects_conveyor;
 mod engine;
 mod floors;

@@ -2,6 +2,7 @@
 //!
 //! [`SETTINGS`] lists every setting, [`Settings`] is what they come to, [`resolve`] goes from one to the other.
 
+mod context;
 mod defaults;
 mod pool;
 mod print;
@@ -16,7 +17,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::model::{Name, ScriptType};
+use crate::model::{ContextId, Name, ScriptType};
+pub use context::ContextEndpoint;
 pub use pool::{Instances, PoolSettings};
 pub use resolve::{Invalid, Origin, Resolved, resolve};
 pub use source::Flags;
@@ -43,6 +45,12 @@ pub struct Settings {
     /// The actors to host.
     #[serde(deserialize_with = "pool::pools")]
     pub pools: Vec<PoolSettings>,
+    /// The contexts to serve, in order.
+    #[serde(deserialize_with = "context::contexts")]
+    pub contexts: Vec<ContextId>,
+    /// Contexts with a Redis of their own.
+    #[serde(deserialize_with = "context::endpoints")]
+    pub context_endpoints: Vec<ContextEndpoint>,
     /// Script types to accept although no actor here runs them.
     #[serde(deserialize_with = "script_types")]
     pub script_types: Vec<ScriptType>,
@@ -173,7 +181,7 @@ pub enum LogFormat {
 }
 
 /// A text that is never shown.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Deserialize)]
 pub struct Secret(String);
 
 impl Secret {

@@ -23,8 +23,8 @@ pub struct PoolSettings {
     /// How many there are, or which numbers they have.
     #[serde(default)]
     pub instances: Instances,
-    /// The contexts they serve.
-    #[serde(default = "default_contexts")]
+    /// The contexts they serve, each with as many actors; empty until resolved when all that are configured are meant.
+    #[serde(default, deserialize_with = "super::context::contexts")]
     pub contexts: Vec<ContextId>,
     /// What their scripts may use besides the language.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -75,10 +75,6 @@ fn default_group() -> Name {
     "default".parse().expect("default is a name")
 }
 
-fn default_contexts() -> Vec<ContextId> {
-    vec![ContextId(0)]
-}
-
 impl PoolSettings {
     /// A pool of `count` actors in the group `default`.
     pub fn new(script_type: ScriptType, count: u32) -> Self {
@@ -86,7 +82,7 @@ impl PoolSettings {
             script_type,
             group: default_group(),
             instances: Instances::Count(count),
-            contexts: default_contexts(),
+            contexts: Vec::new(),
             capabilities: Vec::new(),
             worker_ids: None,
             circles: None,
@@ -109,9 +105,6 @@ impl PoolSettings {
             if let Some(twice) = numbers.iter().find(|number| !seen.insert(**number)) {
                 return Some(format!("{of} names instance {twice} twice"));
             }
-        }
-        if self.contexts != [ContextId(0)] {
-            return Some(format!("{of}: this version has context 0 only, so contexts = [0]"));
         }
         let unknown = self.capabilities.iter().find(|capability| !CAPABILITIES.contains(&capability.as_str()))?;
         Some(format!("{of}: {unknown:?} is not a capability (one of {})", CAPABILITIES.join(", ")))
@@ -140,28 +133,29 @@ pub(super) fn pools<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PoolSettin
         figment::value::Value::String(_, text) => {
             text.split(',').map(|pool| pool.trim().parse()).collect::<Result<_, _>>().map_err(D::Error::custom)?
         }
-        figment::value::Value::Array(_, tables) => tables.iter().map(table).collect::<Result<Vec<_>, _>>().map_err(D::Error::custom)?,
+        figment::value::Value::Array(_, tables) => {
+            tables.iter().map(|table| read_table(table, "the pool key")).collect::<Result<Vec<_>, _>>().map_err(D::Error::custom)?
+        }
         _ => return Err(D::Error::custom("pools are tables: [[pools]]")),
     };
-    for (at, pool) in pools.iter().enumerate() {
-        if let Some(fault) = pool.fault() {
-            return Err(D::Error::custom(fault));
-        }
-        if pools[..at].iter().any(|other| other.script_type == pool.script_type && other.group == pool.group) {
-            return Err(D::Error::custom(format!("pool {}:{} is given twice; give one with all instances", pool.script_type, pool.group)));
-        }
+    match pools.iter().find_map(PoolSettings::fault) {
+        Some(fault) => Err(D::Error::custom(fault)),
+        None => Ok(pools),
     }
-    Ok(pools)
 }
 
-fn table(value: &figment::value::Value) -> Result<PoolSettings, String> {
+/// Reads a table, or the text that stands for one; `key` says in errors what its keys are.
+pub(super) fn read_table<T>(value: &figment::value::Value, key: &str) -> Result<T, String>
+where
+    T: FromStr<Err = String> + serde::de::DeserializeOwned,
+{
     use figment::error::Kind;
 
     if let Some(text) = value.as_str() {
         return text.parse();
     }
     value.deserialize().map_err(|error| match &error.kind {
-        Kind::UnknownField(field, known) => super::unknown("the pool key", field, known.iter().copied()),
+        Kind::UnknownField(field, known) => super::unknown(key, field, known.iter().copied()),
         Kind::Message(message) if !error.path.is_empty() => format!("{}: {message}", error.path.join(".")),
         kind if !error.path.is_empty() => format!("{}: {kind}", error.path.join(".")),
         kind => kind.to_string(),

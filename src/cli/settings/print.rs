@@ -12,18 +12,40 @@ const MASKED: &str = "***";
 impl Resolved {
     /// Every value and where it came from, as a TOML file that may be used as such.
     pub fn to_toml(&self) -> String {
-        let (pools, rest): (Vec<&Origin>, Vec<&Origin>) = self.origins.iter().partition(|origin| origin.setting.kind == Kind::Pools);
+        let (tables, rest): (Vec<&Origin>, Vec<&Origin>) = self.origins.iter().partition(|origin| self.is_in_tables(origin));
         let lines: Vec<(String, &str)> = rest.iter().map(|origin| (line(origin), origin.from.as_str())).collect();
         let width = lines.iter().map(|(line, _)| line.chars().count()).filter(|width| *width <= 60).max().unwrap_or_default();
         let mut text = String::new();
         for (line, from) in lines {
             writeln!(text, "{line:width$}  # {from}").expect("writing to a String cannot fail");
         }
-        for origin in pools {
-            writeln!(text, "\n# pools: {}", origin.from).expect("writing to a String cannot fail");
-            self.pools_to_toml(&mut text);
+        for origin in tables {
+            writeln!(text, "\n# {}: {}", origin.setting.name, origin.from).expect("writing to a String cannot fail");
+            match origin.setting.kind {
+                Kind::Pools => self.pools_to_toml(&mut text),
+                _ => self.endpoints_to_toml(&mut text),
+            }
         }
         text
+    }
+
+    /// Tables come last in a TOML file; no endpoints at all are one line.
+    fn is_in_tables(&self, origin: &Origin) -> bool {
+        match origin.setting.kind {
+            Kind::Pools => true,
+            Kind::Endpoints => !self.settings.context_endpoints.is_empty(),
+            _ => false,
+        }
+    }
+
+    fn endpoints_to_toml(&self, text: &mut String) {
+        for endpoint in &self.settings.context_endpoints {
+            text.push_str("[[context_endpoints]]\n");
+            for (name, value) in endpoint.shown(without_password, MASKED) {
+                let comment = if name == "redis_password" { "# " } else { "" };
+                writeln!(text, "{comment}{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
+            }
+        }
     }
 
     fn pools_to_toml(&self, text: &mut String) {
@@ -44,6 +66,11 @@ impl Resolved {
         let entry = |origin: &Origin| {
             let value = match origin.setting.kind {
                 Kind::Pools => serde_json::to_value(&self.settings.pools).unwrap_or_default(),
+                Kind::Endpoints => {
+                    let table = |fields: Vec<(&'static str, _)>| fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+                    let endpoints = self.settings.context_endpoints.iter().map(|endpoint| endpoint.shown(without_password, MASKED));
+                    endpoints.map(|fields| serde_json::Value::Object(table(fields))).collect()
+                }
                 _ => shown(origin).map_or(json!(null), |value| serde_json::to_value(value).unwrap_or_default()),
             };
             (origin.setting.name.to_owned(), json!({ "value": value, "from": origin.from }))
@@ -66,7 +93,7 @@ fn shown(origin: &Origin) -> Option<Value> {
     let text = origin.value.as_str();
     if text == Some("") {
         return match (origin.setting.kind, origin.setting.default) {
-            (Kind::List(_), Default::None) => Some(Value::from(Vec::<String>::new())),
+            (Kind::List(_) | Kind::Endpoints, Default::None) => Some(Value::from(Vec::<String>::new())),
             _ => None,
         };
     }

@@ -6,7 +6,8 @@ use figment::{Figment, error::Kind};
 
 use super::source::{self, DEFAULT, ENVIRONMENT, FLAG, Flags, Layer};
 use super::table::{Default, SETTINGS, Scope, Setting};
-use super::{Secret, Settings, defaults};
+use super::{Secret, Settings, context, defaults};
+use crate::model::ContextId;
 
 /// Why the settings cannot be used, in words for whoever gave them.
 #[derive(Debug, thiserror::Error)]
@@ -50,16 +51,29 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
     let said = |name: &str| format!("{name} ({})", place(&all, name));
     settings.data = absolute(&settings.data, &said("data"))?;
     settings.log_dir = absolute(&settings.log_dir, &said("log_dir"))?;
+    for pool in settings.pools.iter_mut().filter(|pool| pool.contexts.is_empty()) {
+        pool.contexts.clone_from(&settings.contexts);
+    }
     check(&settings, scope, &said).map_err(Invalid)?;
     if let Some(path) = &settings.redis_password_file {
-        let text = std::fs::read_to_string(path).map_err(|error| Invalid(format!("{}: {error}", said("redis_password_file"))))?;
-        settings.redis_password = Some(Secret(text.lines().next().unwrap_or_default().to_owned()));
+        settings.redis_password = Some(first_line(path, &said("redis_password_file"))?);
+    }
+    for endpoint in &mut settings.context_endpoints {
+        if let Some(path) = &endpoint.redis_password_file {
+            let said = format!("{}: context {}: {}", said("context_endpoints"), endpoint.context, path.display());
+            endpoint.redis_password = Some(first_line(path, &said)?);
+        }
     }
     let origins = SETTINGS.iter().filter(|setting| setting.is_for(scope)).filter_map(|setting| {
         let value = all.find_value(setting.name).ok()?;
         Some(Origin { setting, value, from: place(&all, setting.name) })
     });
     Ok(Resolved { origins: origins.collect(), settings })
+}
+
+fn first_line(path: &std::path::Path, said: &str) -> Result<Secret, Invalid> {
+    let text = std::fs::read_to_string(path).map_err(|error| Invalid(format!("{said}: {error}")))?;
+    Ok(Secret(text.lines().next().unwrap_or_default().to_owned()))
 }
 
 /// Adds what nobody gave.
@@ -121,7 +135,7 @@ fn explain(all: &Figment, error: figment::Error) -> String {
 
 /// What has to fit together.
 fn check(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Result<(), String> {
-    if scope == Scope::Both && settings.redis.is_none() {
+    if scope == Scope::Both && settings.contexts.iter().any(|context| settings.redis_of(*context).is_none()) {
         return Err("actors without a server need to know where the jobs are: --redis URL or HERO_REDIS".to_owned());
     }
     if scope == Scope::Server && !settings.listen.ip().is_loopback() && !settings.insecure {
@@ -131,20 +145,13 @@ fn check(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Re
             settings.listen
         ));
     }
-    if let Some(url) = &settings.redis {
-        let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-        if !matches!(scheme, "redis" | "rediss" | "unix" | "redis+unix") {
-            return Err(format!("{}: a Redis address begins with redis://, rediss:// or unix://", said("redis")));
-        }
-        if settings.redis_tls_ca.is_some() && scheme != "rediss" {
-            return Err(format!("{}: only rediss:// addresses use TLS", said("redis_tls_ca")));
-        }
+    if scope == Scope::Server && !settings.contexts.contains(&ContextId(0)) {
+        return Err(format!("{}: a server always has context 0; add it", said("contexts")));
     }
-    if settings.redis_tls_cert.is_some() != settings.redis_tls_key.is_some() {
-        return Err("redis_tls_cert and redis_tls_key go together".to_owned());
-    }
-    if settings.redis_password.is_some() && settings.redis_password_file.is_some() {
-        return Err(format!("{} and {}: give one of them", said("redis_password"), said("redis_password_file")));
+    let common = settings.common_redis();
+    let fault = settings.redis.as_ref().and_then(|_| common.fault(said)).or_else(|| common.mismatch(said));
+    if let Some(fault) = fault.or_else(|| context::fault(settings, said)) {
+        return Err(fault);
     }
     if settings.lease < std::time::Duration::from_millis(200) {
         return Err(format!("{}: a lease below 200ms is lost at the next hiccup", said("lease")));

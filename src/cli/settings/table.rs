@@ -28,6 +28,8 @@ pub enum Kind {
     Secret,
     /// `--pool TYPE[:GROUP]=N`, or tables in a file.
     Pools,
+    /// `--context-endpoint N=URL`, or tables in a file.
+    Endpoints,
 }
 
 /// What a setting is when nobody gives it.
@@ -51,7 +53,7 @@ pub enum Scope {
 }
 
 use self::Default::{Computed, Is};
-use Kind::{List, One, Pools, Secret, Switch};
+use Kind::{Endpoints, List, One, Pools, Secret, Switch};
 use Scope::{Both, Server};
 
 const fn setting(name: &'static str, kind: Kind, default: Default, scope: Scope, doc: &'static str) -> Setting {
@@ -90,6 +92,20 @@ pub static SETTINGS: &[Setting] = &[
         Computed("osis=<one per core>,sal=2"),
         Both,
         "Actors to host: how many of which type and group; `none` hosts none",
+    ),
+    setting(
+        "contexts",
+        List("N"),
+        Is("0"),
+        Both,
+        "The contexts to serve, such as `0,5` or `0-4`: each has its own database of Redis, and pools serve all unless they name theirs",
+    ),
+    setting(
+        "context_endpoints",
+        Endpoints,
+        Default::None,
+        Both,
+        "Contexts with a Redis of their own; in a file tables with `context`, `redis` and what else begins with redis_",
     ),
     setting("script_types", List("TYPE"), Default::None, Server, "Script types to accept although no actor here runs them"),
     setting(
@@ -189,6 +205,7 @@ impl Setting {
         match self.kind {
             Kind::Secret => None,
             Kind::Pools => Some("pool".to_owned()),
+            Kind::Endpoints => Some("context-endpoint".to_owned()),
             Kind::One(_) | Kind::Switch | Kind::List(_) => Some(self.name.replace('_', "-")),
         }
     }
@@ -197,6 +214,7 @@ impl Setting {
     pub fn env(&self) -> String {
         match self.kind {
             Kind::Pools => "HERO_POOL".to_owned(),
+            Kind::Endpoints => "HERO_CONTEXT_ENDPOINT".to_owned(),
             _ => format!("HERO_{}", self.name.to_uppercase()),
         }
     }
@@ -216,6 +234,7 @@ pub fn markdown() -> String {
         let flag = match (setting.flag(), setting.kind) {
             (Some(flag), Kind::Switch) => format!("`--{flag}`"),
             (Some(flag), Kind::One(value) | Kind::List(value)) => format!("`--{flag} {value}`"),
+            (Some(flag), Kind::Endpoints) => format!("`--{flag} N=URL`"),
             (Some(flag), _) => format!("`--{flag} TYPE[:GROUP]=N`"),
             (None, _) => "–".to_owned(),
         };

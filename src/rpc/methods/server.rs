@@ -33,7 +33,12 @@ impl Method for ServerInfo {
             started: Instant::now(),
             listen: vec!["127.0.0.1:8700".into()],
             contexts: vec![ContextId(0)],
-            pools: vec![PoolDetails { script_type: ScriptType::osis(), group: "default".parse().expect("a name"), actors: 2 }],
+            pools: vec![PoolDetails {
+                script_type: ScriptType::osis(),
+                group: "default".parse().expect("a name"),
+                context_id: ContextId(0),
+                actors: 2,
+            }],
             limits: Limits::default(),
         };
         let store = StoreInfo { version: "7.0.15".into(), used_memory: 1_048_576, max_memory: 0, evicted_keys: 0, warnings: Vec::new() };

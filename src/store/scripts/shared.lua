@@ -130,7 +130,8 @@ local function end_job(id, status, attempt, text, kind, logged, of, replied)
     try('LPUSH', reply_list, text)
     try('EXPIRE', reply_list, REPLY_SECONDS)
   end
-  if reply_to and reply_to ~= '' then
+  -- In a cluster a key of another context may be in reach.
+  if reply_to and reply_to ~= '' and string.sub(reply_to, 1, #prefix) == prefix then
     local message = { job_id = id, status = status }
     message[status == 'finished' and 'output' or 'error'] = text
     if try('LPUSH', reply_to, cjson.encode(message)) then redis.call('EXPIRE', reply_to, REPLY_SECONDS) end

@@ -40,9 +40,37 @@ fn pools_come_from_any_source_as_a_whole() {
 }
 
 #[test]
+fn pools_serve_every_context_unless_they_name_theirs() {
+    let hero = Hero::new();
+    let contexts = |hero: &Hero, arguments: &[&str]| {
+        let (pools, _) = setting(hero, arguments, "pools");
+        pools.as_array().unwrap().iter().map(|pool| pool["contexts"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(contexts(&hero, &["--pool", "osis=1", "--contexts", "0-2"]), [json!([0, 1, 2])]);
+    let two = "contexts = [0, 1]\n[[pools]]\ntype = \"osis\"\ncontexts = [0]\n[[pools]]\ntype = \"osis\"\ninstances = 4\ncontexts = [1]\n";
+    let file = hero.file("hero.toml", two);
+    assert_eq!(contexts(&hero, &["--config", &file]), [json!([0]), json!([1])]);
+    // The same actors in the same context are one pool.
+    let file = hero.file("hero.toml", &two.replace("[1]", "[1, 0]"));
+    let ended = hero.run(&["serve", "--print-config", "--config", &file]);
+    assert!(ended.code == 2 && ended.err.contains("pool osis:default is given twice for context 0"), "{}", ended.err);
+}
+
+#[test]
+fn actors_need_the_redis_of_every_context() {
+    let hero = Hero::new();
+    let arguments = ["actor", "--print-config", "--contexts", "3,4", "--context-endpoint", "3=redis://a"];
+    let ended = hero.run(&arguments);
+    assert!(ended.code == 2 && ended.err.contains("--redis"), "{}", ended.err);
+    let ended = hero.run(&[&arguments[..], &["--context-endpoint", "4=redis://b"]].concat());
+    assert_eq!(ended.code, 0, "{}", ended.err);
+}
+
+#[test]
 fn the_printed_settings_are_a_file_that_gives_the_same_settings() {
     let hero = Hero::new();
     let arguments = ["serve", "--print-config", "--lease", "5s", "--pool", "sal:io=2", "--mask", "a,b", "--redis", "redis://localhost"];
+    let arguments = [&arguments[..], &["--contexts", "0-1", "--context-endpoint", "1=redis://other"]].concat();
     let printed = hero.run(&arguments);
     assert_eq!(printed.code, 0, "{}", printed.err);
     let file = hero.file("hero.toml", &printed.out);
@@ -55,6 +83,10 @@ fn the_printed_settings_are_a_file_that_gives_the_same_settings() {
 #[test]
 fn a_password_is_never_printed() {
     let hero = Hero::new().env("HERO_REDIS_PASSWORD", "hunter2").env("HERO_REDIS", "redis://me:hunter3@localhost");
+    let endpoints =
+        "contexts = [0, 1]\n[[context_endpoints]]\ncontext = 1\nredis = \"redis://me:hunter4@h\"\nredis_password = \"hunter5\"\n";
+    let file = hero.file("hero.toml", endpoints);
+    let hero = hero.env("HERO_CONFIG", &file);
     for arguments in [&["serve", "--print-config"][..], &["--json", "serve", "--print-config"], &["actor", "--print-config"]] {
         let ended = hero.run(arguments);
         assert_eq!(ended.code, 0, "{}", ended.err);
@@ -78,6 +110,10 @@ fn a_bad_value_is_refused_and_its_source_named() {
         (&["--pool", "osis"], "the number is missing"),
         (&["--pool", "osis=1", "--pool", "osis=2"], "pool osis:default is given twice"),
         (&["--pool", "osis=0"], "has no instances"),
+        (&["--contexts", "0,x"], "contexts (flag --contexts): \"x\" is not a context or a range"),
+        (&["--contexts", "0-1000"], "more than 256 contexts"),
+        (&["--context-endpoint", "redis://h"], "such as 3=redis://other:6379"),
+        (&["--contexts", "0-1", "--context-endpoint", "1=redis://a", "--context-endpoint", "1=redis://b"], "context 1 is given twice"),
         (&["--listen", "0.0.0.0:8700"], "--insecure"),
         (&["--redis", "http://localhost"], "begins with redis://"),
         (&["--config", "missing.toml"], "missing.toml cannot be read"),
@@ -98,7 +134,17 @@ fn an_unknown_setting_is_refused_and_the_nearest_named() {
         ("[[pools]]\ntype = \"osis\"\ninstance = 3", "the pool key instance is unknown; did you mean instances?"),
         ("[[pools]]\ntype = \"osis\"\ninstances = \"three\"", "instances are a number"),
         ("[[pools]]\ntype = \"osis\"\ncapabilities = [\"root\"]", "\"root\" is not a capability"),
-        ("[[pools]]\ntype = \"osis\"\ncontexts = [7]", "context 0 only"),
+        (
+            "[[pools]]\ntype = \"osis\"\ncontexts = [7]",
+            "hero.toml): pool osis:default names context 7, which is not configured (contexts: 0)",
+        ),
+        ("[[pools]]\ntype = \"osis\"\ncontexts = []", "at least one context"),
+        ("contexts = [1, 2]", "a server always has context 0"),
+        ("contexts = [true]", "contexts are numbers"),
+        ("[[context_endpoints]]\ncontext = 1\nredis = \"redis://h\"", "context 1 is not configured (contexts: 0)"),
+        ("contexts = \"0-1\"\n[[context_endpoints]]\ncontext = 1\nredis = \"h\"", "context 1: redis: a Redis address begins with"),
+        ("contexts = \"0-1\"\n[[context_endpoints]]\ncontext = 1\nredis = \"redis://h\"\nredis_usr = \"x\"", "did you mean redis_user?"),
+        ("contexts = \"0-1\"\n[[context_endpoints]]\ncontext = 1", "missing field `redis`"),
         ("config = \"x\"", "cannot be set in a configuration file"),
         ("lease = [", "is not TOML"),
     ] {

@@ -1,14 +1,13 @@
 //! Every way to a Redis of the operator's own, and what is said when it is barred.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use super::run;
-use crate::support::{Process, Redis};
+use crate::support::{Authority, Process, Redis};
 
 /// `hero serve` on this Redis; the password comes in the environment, where others cannot read it.
 fn on(data: &Path, url: &str, more: &[&OsStr], password: Option<&str>) -> Process {
@@ -84,59 +83,17 @@ async fn by_tcp_as_an_acl_user() {
     refused(as_user("dave"), &[&url, "WRONGPASS"]).await;
 }
 
-/// A certificate authority and what it signed.
-struct Authority {
-    directory: tempfile::TempDir,
-}
-
-impl Authority {
-    fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
-        // A certificate named as its issuer would pass for one that signed itself.
-        params.distinguished_name.push(DnType::CommonName, "an authority");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        std::fs::write(directory.path().join("ca.pem"), authority.pem()).unwrap();
-        for name in ["server", "client"] {
-            let key = KeyPair::generate().unwrap();
-            let certificate =
-                CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
-            std::fs::write(directory.path().join(format!("{name}.pem")), certificate.pem()).unwrap();
-            std::fs::write(directory.path().join(format!("{name}.key")), key.serialize_pem()).unwrap();
-        }
-        Self { directory }
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    /// A Redis with a certificate of this authority.
-    async fn redis(&self, port: &str, clients: &str) -> Redis {
-        let file = |name: &str| self.file(name).to_str().unwrap().to_owned();
-        let (cert, key, ca) = (file("server.pem"), file("server.key"), file("ca.pem"));
-        let arguments = [
-            "--tls-port",
-            port,
-            "--tls-cert-file",
-            &cert,
-            "--tls-key-file",
-            &key,
-            "--tls-ca-cert-file",
-            &ca,
-            "--tls-auth-clients",
-            clients,
-        ];
-        Redis::with(&arguments).await
-    }
+/// A Redis with a certificate of this authority.
+async fn redis(authority: &Authority, port: &str, clients: &str) -> Redis {
+    let arguments = authority.arguments(port, clients);
+    Redis::with(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn by_tls_with_an_authority_of_ones_own() {
     let (port, data, ours, theirs) = (port(), tempfile::tempdir().unwrap(), Authority::new(), Authority::new());
-    let redis = ours.redis(&port, "no").await;
-    let _: () = redis.run(&["CONFIG", "SET", "requirepass", "hunter22"]).await;
+    let server = redis(&ours, &port, "no").await;
+    let _: () = server.run(&["CONFIG", "SET", "requirepass", "hunter22"]).await;
     let (url, ca) = (format!("rediss://127.0.0.1:{port}"), OsStr::new("--redis-tls-ca"));
     works(on(data.path(), &url, &[ca, ours.file("ca.pem").as_ref()], Some("hunter22"))).await;
     works(on(data.path(), &format!("rediss://localhost:{port}"), &[ca, ours.file("ca.pem").as_ref()], Some("hunter22"))).await;
@@ -149,7 +106,7 @@ async fn by_tls_with_an_authority_of_ones_own() {
 #[tokio::test(flavor = "multi_thread")]
 async fn by_tls_with_a_certificate_of_the_client() {
     let (port, data, ours, theirs) = (port(), tempfile::tempdir().unwrap(), Authority::new(), Authority::new());
-    let _redis = ours.redis(&port, "yes").await;
+    let _redis = redis(&ours, &port, "yes").await;
     let url = format!("rediss://127.0.0.1:{port}");
     let ca = ours.file("ca.pem");
     let with = |by: &Authority| {

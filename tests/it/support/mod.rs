@@ -1,11 +1,15 @@
 //! What tests stand on: a redis-server each, stores and pools on it.
 
+mod authority;
+mod cluster;
 mod house;
 mod pool;
 mod process;
 mod redis;
 mod server;
 
+pub use authority::Authority;
+pub use cluster::Cluster;
 pub use house::{CONTEXT, House, spec};
 pub use pool::{hero, pool_settings};
 pub use process::{Kin, Process};
