@@ -44,6 +44,15 @@ local function index_key(time) return prefix .. 'hero:index:' .. (string.gsub(st
 
 local queues_key = prefix .. 'hero:meta:queues'
 
+local paused_key = prefix .. 'hero:meta:paused'
+
+local fair_key = prefix .. 'hero:meta:fair'
+
+local capped_key = prefix .. 'hero:q:capped'
+
+-- What a queue keeps of jobs sorted by caller: 'ring', 'held', or 'of:' and a digest of the caller.
+local function fair_part(queue, what) return prefix .. 'hero:q:fair:' .. string.sub(queue, #prefix + #'hero:q:work:' + 1) .. ':' .. what end
+
 local schedules_key = prefix .. 'hero:meta:schedules'
 
 local function schedule_key(id) return prefix .. 'hero:schedule:' .. id end

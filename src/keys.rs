@@ -11,12 +11,15 @@
 //! | `hero:q:leases` | zset by ms | create, turn, renew | an entry until the job leaves its actor |
 //! | `hero:q:unwritten` | zset by ms | turn: ids whose hash is not there yet | an entry 5 s |
 //! | `hero:q:watched` | zset by ms | whoever enqueues a job | an entry until an actor of ours takes the job, or it has ended |
+//! | `hero:q:capped` | zset by ms | turn: types that found no room in their context | an entry 5 s |
+//! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | turn: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |
 //! | `hero:q:release` | list | every end of a job with relations | an entry until its relatives are released |
 //! | `hero:q:conveyor` | zset by ms | every end of a job of the conveyor dialect | an entry until the job is closed or waits for its children |
 //! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | create, start: who waits for the job | until released |
 //! | `hero:rel:{id}:active` | set | release, start: its children that may run | a member until that child is closed |
 //! | `hero:meta:actor:inst:{t}:{g}:{i}` | string | the actor | 15 s |
 //! | `hero:meta:actors` · `hero:meta:queues` | set | actors · whoever pushes | swept by the pruner |
+//! | `hero:meta:paused` · `hero:meta:fair` | set | pause, resume · turn: queues that keep jobs sorted by caller | until resumed · until those are taken |
 //! | `hero:meta:calm` · `hero:meta:foreign` | set · zset by ms | the pruner, reap | types that only our actors take · last signs of others |
 //! | `hero:meta:queue:stats:{t}` | hash | every transition | for ever, one per script type |
 //! | `hero:meta:schedules` | zset by ms | schedule, create, pass, unschedule | an entry as long as its schedule |
@@ -150,6 +153,27 @@ impl Keys {
     /// Jobs in queues and jobs of foreign actors, by the time to look at them again.
     pub fn watched(&self) -> String {
         self.key(format_args!("q:watched"))
+    }
+
+    /// Queues from which nothing is taken, by the keys of their normal priority.
+    pub fn paused(&self) -> String {
+        self.key(format_args!("meta:paused"))
+    }
+
+    /// Queues that keep jobs sorted by caller.
+    pub fn fair(&self) -> String {
+        self.key(format_args!("meta:fair"))
+    }
+
+    /// The script types that found no room in their context, by when that was.
+    pub fn capped(&self) -> String {
+        self.key(format_args!("q:capped"))
+    }
+
+    /// What a work queue, named by its key, keeps of jobs sorted by caller: `ring`, `held`, or `of:` and a digest of the caller.
+    pub fn fair_part(&self, work: &str, what: &str) -> String {
+        let rest = work.strip_prefix(&self.prefix).and_then(|key| key.strip_prefix("hero:q:work:")).unwrap_or(work);
+        self.key(format_args!("q:fair:{rest}:{what}"))
     }
 
     /// Jobs that ended and whose relatives are still to be released.

@@ -217,7 +217,7 @@ impl Foreman {
         Some(Box::pin(async move {
             let (slots, queues) = if take { (&slots[..], &queues[..]) } else { (&[][..], &[][..]) };
             let turn = Turn { script_type: &settings.script_type, ends: &ends, slots, queues };
-            let turned = store.turn(&turn).await;
+            let turned = if settings.fair { store.fair_turn(&turn).await } else { store.turn(&turn).await };
             News::Turned(ends, slots.iter().map(|slot| slot.room).sum(), turned)
         }))
     }

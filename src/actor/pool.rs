@@ -43,6 +43,8 @@ pub struct PoolSettings {
     pub engine: EngineSettings,
     /// The timeout of jobs whose hash names none.
     pub timeout: Duration,
+    /// Whether the callers of its type and group queues take turns.
+    pub fair: bool,
     /// How many concurrent jobs one actor may run side by side, each in an engine of its own.
     pub side_by_side: usize,
     /// What must not reach a log.

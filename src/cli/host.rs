@@ -239,7 +239,8 @@ async fn connect(settings: &Settings, managed: Option<&Managed>, server: &Server
         };
         let cannot = || format!("cannot use the Redis at {shown}{}", for_context(context));
         let (store, warnings) = Store::connect(of_store).await.with_context(cannot)?;
-        let place = store.place().await.with_context(cannot)?;
+        store.limit_running(settings.max_running);
+        let place = store.location().await.with_context(cannot)?;
         if let Some(other) = places.insert(place, context) {
             bail!("contexts {other} and {context} are the same database of the Redis at {shown}; give one of them another");
         }
@@ -313,6 +314,7 @@ fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std:
         },
         capabilities: pool.capabilities.clone(),
         engine,
+        fair: pool.fair,
         side_by_side: if pool.script_type == ScriptType::sal() { SIDE_BY_SIDE } else { 1 },
         timeout: Duration::from_secs(60),
         mask: mask.clone(),

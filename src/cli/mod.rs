@@ -62,7 +62,7 @@ enum Command {
     /// Have jobs run again and again
     #[command(subcommand)]
     Schedule(schedule::Schedule),
-    /// Look at work queues
+    /// Look at work queues, pause and resume them
     #[command(subcommand)]
     Queue(queue::Queue),
     /// Print the description of the wire protocol (OpenRPC)

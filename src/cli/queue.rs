@@ -1,15 +1,20 @@
 use clap::{Args, Subcommand};
+use serde_json::json;
 
 use super::exit::Exit;
 use super::output::{self, Style, Table};
 use super::session::Global;
-use crate::model::{ContextId, Name, Priority};
+use crate::model::{ContextId, Name, Priority, Queue as WorkQueue, ScriptType, Target};
 
-/// What to see of queues.
+/// What to do with queues.
 #[derive(Debug, Subcommand)]
 pub(super) enum Queue {
     /// List work queues: how many jobs wait, and who takes them
     List(List),
+    /// Have nothing taken from a queue; running jobs go on, and new ones wait
+    Pause(Named),
+    /// Have a paused queue served again
+    Resume(Named),
 }
 
 /// Which queues.
@@ -20,34 +25,79 @@ pub(super) struct List {
     context: u32,
 }
 
+/// Which queue, in all its priorities.
+#[derive(Debug, Args)]
+pub(super) struct Named {
+    /// The script type of its jobs
+    #[arg(value_name = "TYPE")]
+    script_type: ScriptType,
+    /// The queue of this group
+    #[arg(long, value_name = "GROUP")]
+    group: Option<Name>,
+    /// The queue of this actor of the group
+    #[arg(long, value_name = "N")]
+    instance: Option<u32>,
+    /// The context it belongs to
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    context: u32,
+}
+
+impl Named {
+    fn queue(&self) -> WorkQueue {
+        let target = match (self.group.clone(), self.instance) {
+            (group, Some(instance)) => Target::Instance(group.unwrap_or_else(|| "default".parse().expect("default is a name")), instance),
+            (Some(group), None) => Target::Group(group),
+            (None, None) => Target::Type,
+        };
+        WorkQueue { script_type: self.script_type.clone(), target, priority: Priority::Normal }
+    }
+}
+
 impl Queue {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
-        let Self::List(list) = self;
-        let queues = global.connect().await?.list_queues(ContextId(list.context)).await?;
-        if global.json {
-            output::json(&queues)?;
-            return Ok(Exit::Ok);
+        match self {
+            Self::List(queues) => list(global, queues).await?,
+            Self::Pause(named) => {
+                global.connect().await?.pause_queue(ContextId(named.context), &named.queue()).await?;
+                done(global, "paused", true)?;
+            }
+            Self::Resume(named) => {
+                global.connect().await?.resume_queue(ContextId(named.context), &named.queue()).await?;
+                done(global, "resumed", false)?;
+            }
         }
-        let style = Style::stdout();
-        let mut table = Table::new(style, &["TYPE", "GROUP", "INSTANCE", "PRIORITY", "WAITING", "ACTORS", "QUEUE"]);
-        for queue in &queues {
-            let actors = if queue.actors == 0 { style.yellow("0") } else { queue.actors.to_string() };
-            table.row([
-                queue.script_type.to_string(),
-                queue.group.as_ref().map_or("-", Name::as_str).to_owned(),
-                queue.instance.map_or("-".to_owned(), |instance| instance.to_string()),
-                match queue.priority {
-                    Priority::Urgent => "urgent",
-                    Priority::Normal => "normal",
-                    Priority::Low => "low",
-                }
-                .to_owned(),
-                queue.depth.to_string(),
-                actors,
-                queue.name.clone(),
-            ]);
-        }
-        table.print()?;
         Ok(Exit::Ok)
     }
+}
+
+fn done(global: &Global, word: &str, paused: bool) -> anyhow::Result<()> {
+    if global.json { output::json(&json!({ "paused": paused })) } else { output::line(word) }
+}
+
+async fn list(global: &Global, list: &List) -> anyhow::Result<()> {
+    let queues = global.connect().await?.list_queues(ContextId(list.context)).await?;
+    if global.json {
+        return output::json(&queues);
+    }
+    let style = Style::stdout();
+    let mut table = Table::new(style, &["TYPE", "GROUP", "INSTANCE", "PRIORITY", "WAITING", "ACTORS", "PAUSED", "QUEUE"]);
+    for queue in &queues {
+        let actors = if queue.actors == 0 { style.yellow("0") } else { queue.actors.to_string() };
+        table.row([
+            queue.script_type.to_string(),
+            queue.group.as_ref().map_or("-", Name::as_str).to_owned(),
+            queue.instance.map_or("-".to_owned(), |instance| instance.to_string()),
+            match queue.priority {
+                Priority::Urgent => "urgent",
+                Priority::Normal => "normal",
+                Priority::Low => "low",
+            }
+            .to_owned(),
+            queue.depth.to_string(),
+            actors,
+            if queue.paused { style.yellow("yes") } else { "-".to_owned() },
+            queue.name.clone(),
+        ]);
+    }
+    table.print()
 }

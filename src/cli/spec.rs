@@ -147,19 +147,34 @@ fn arguments(whole: Option<Value>, entries: Vec<(String, String)>) -> anyhow::Re
 
 /// Reads a script from a file, or from stdin for `-`.
 pub(super) fn read_script(path: &Path) -> anyhow::Result<String> {
+    let text = read_text("script", path)?;
+    // A file that the shell can run; the line stays, so that errors name the right one.
+    match text.strip_prefix("#!") {
+        Some(rest) => Ok(format!("//{rest}")),
+        None => Ok(text),
+    }
+}
+
+/// Reads a text from a file, or from stdin for `-`; `what` it is, in a word or two.
+pub(super) fn read_text(what: &str, path: &Path) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
-        std::io::stdin().lock().take(MAX_SCRIPT + 1).read_to_end(&mut bytes).context("the script cannot be read from stdin")?;
+        std::io::stdin()
+            .lock()
+            .take(MAX_SCRIPT + 1)
+            .read_to_end(&mut bytes)
+            .with_context(|| format!("the {what} cannot be read from stdin"))?;
     } else {
-        let file = std::fs::File::open(path).with_context(|| format!("the script {} cannot be opened", path.display()))?;
-        file.take(MAX_SCRIPT + 1).read_to_end(&mut bytes).with_context(|| format!("the script {} cannot be read", path.display()))?;
+        let file = std::fs::File::open(path).with_context(|| format!("the {what} {} cannot be opened", path.display()))?;
+        file.take(MAX_SCRIPT + 1).read_to_end(&mut bytes).with_context(|| format!("the {what} {} cannot be read", path.display()))?;
     }
-    anyhow::ensure!(bytes.len() as u64 <= MAX_SCRIPT, "the script {} has more than {} MB", path.display(), MAX_SCRIPT >> 20);
+    anyhow::ensure!(bytes.len() as u64 <= MAX_SCRIPT, "the {what} {} has more than {} MB", path.display(), MAX_SCRIPT >> 20);
     let text = String::from_utf8(bytes)
-        .map_err(|error| anyhow::anyhow!("the script {} is not UTF-8 text: {}", path.display(), error.utf8_error()))?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    // A file that the shell can run; the line stays, so that errors name the right one.
-    Ok(text.strip_prefix("#!").map_or_else(|| text.to_owned(), |rest| format!("//{rest}")))
+        .map_err(|error| anyhow::anyhow!("the {what} {} is not UTF-8 text: {}", path.display(), error.utf8_error()))?;
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => Ok(rest.to_owned()),
+        None => Ok(text),
+    }
 }
 
 pub(super) fn pair(text: &str) -> Result<(String, String), String> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::connection::Client;
 use super::error::{Error, code};
 use crate::dispatch::{JobFilter, JobPage, LogPage};
-use crate::model::{Actor, ContextId, Job, JobId, JobResult, JobSpec, QueueInfo, Status};
+use crate::model::{Actor, ContextId, Explanation, Job, JobId, JobResult, JobSpec, Name, Queue, QueueInfo, ScriptType, Status, Target};
 
 /// The longest wait that one call may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
@@ -53,11 +53,37 @@ struct List<'a> {
     context_id: ContextId,
 }
 
+#[derive(Serialize)]
+struct QueueNamed<'a> {
+    script_type: &'a ScriptType,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<&'a Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance: Option<u32>,
+    context_id: ContextId,
+}
+
+impl<'a> QueueNamed<'a> {
+    fn new(context_id: ContextId, queue: &'a Queue) -> Self {
+        let (group, instance) = match &queue.target {
+            Target::Type => (None, None),
+            Target::Group(group) => (Some(group), None),
+            Target::Instance(group, instance) => (Some(group), Some(*instance)),
+        };
+        Self { script_type: &queue.script_type, group, instance, context_id }
+    }
+}
+
 /// The methods, with the types they take and give. What each does is in `openrpc.json`.
 impl Client {
     /// Stores a job and gives its id.
     pub async fn create_job(&self, spec: &JobSpec) -> Result<JobId, Error> {
         self.call("create_job", spec).await
+    }
+
+    /// Stores several jobs, all or none, and gives their ids.
+    pub async fn create_jobs(&self, jobs: &[JobSpec]) -> Result<Vec<JobId>, Error> {
+        self.call("create_jobs", json!({ "jobs": jobs })).await
     }
 
     /// Puts a created job into its queue.
@@ -93,6 +119,16 @@ impl Client {
     /// Stops a job that has not ended.
     pub async fn stop_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Status, Error> {
         self.call("stop_job", Named { job_id, context_id }).await
+    }
+
+    /// Runs a job again that has ended.
+    pub async fn retry_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Status, Error> {
+        self.call("retry_job", Named { job_id, context_id }).await
+    }
+
+    /// Why a job does not run now.
+    pub async fn explain_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Explanation, Error> {
+        self.call("explain_job", Named { job_id, context_id }).await
     }
 
     /// Where a job is in its life.
@@ -133,6 +169,16 @@ impl Client {
     /// The work queues and what waits in them.
     pub async fn list_queues(&self, context_id: ContextId) -> Result<Vec<QueueInfo>, Error> {
         self.call("list_queues", json!({ "context_id": context_id })).await
+    }
+
+    /// Has nothing taken from a queue; its priority does not matter.
+    pub async fn pause_queue(&self, context_id: ContextId, queue: &Queue) -> Result<(), Error> {
+        self.call::<bool>("pause_queue", QueueNamed::new(context_id, queue)).await.map(drop)
+    }
+
+    /// Has a paused queue served again.
+    pub async fn resume_queue(&self, context_id: ContextId, queue: &Queue) -> Result<(), Error> {
+        self.call::<bool>("resume_queue", QueueNamed::new(context_id, queue)).await.map(drop)
     }
 
     /// What the server says of itself.

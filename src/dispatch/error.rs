@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::model::{ContextId, JobError, JobId, ScheduleId, ScriptType, Status};
+use crate::model::{ContextId, JobError, JobId, Reason, ScheduleId, ScriptType, Status};
 use crate::store;
 
 /// When to try again what was refused because something is full.
@@ -111,6 +111,8 @@ pub enum Error {
         status: Status,
         /// Why it has not ended.
         explanation: String,
+        /// The same in a word, unless this process ends or the state cannot be read.
+        reason: Option<Reason>,
     },
     /// Redis did not do its part.
     #[error("store unavailable: {source}")]

@@ -1,46 +1,108 @@
 use super::{Dispatcher, Error};
-use crate::model::{ContextId, Job, JobId, Status};
+use crate::model::{ContextId, Explanation, Job, JobId, Queue, Reason, Status, Target, Timestamp, WaitsFor};
+
+/// In a message no more jobs are named.
+const NAMED: usize = 3;
 
 impl Dispatcher {
-    /// Why a job has not ended, in words for its caller.
-    pub(super) async fn explain(&self, context: ContextId, id: &JobId) -> Result<String, Error> {
+    /// Why a job has not ended: a word, a sentence for people, and the facts behind it.
+    pub async fn explain(&self, context: ContextId, id: &JobId) -> Result<Explanation, Error> {
         let job = self.job(context, id).await?;
+        let because = |reason, message: String| Explanation::new(id.clone(), job.status, reason, message);
+        let at = |time: Option<Timestamp>, or: &str| time.map_or_else(|| or.to_owned(), |time| time.to_string());
         Ok(match job.status {
-            Status::Created => "it was never started; start_job starts it".into(),
-            Status::Scheduled if job.attempt > 0 => format!("attempt {} failed, the next one waits for its time", job.attempt),
-            Status::Scheduled => format!("it is due at {}", job.run_at.map_or_else(|| "a later time".into(), |time| time.to_string())),
-            Status::WaitingForPrerequisites => "other jobs must finish first".into(),
+            Status::Created => because(Reason::NotStarted, "it was never started; start_job starts it".into()),
+            Status::Scheduled => {
+                let due_at = self.store(context)?.due_at(id).await.map_err(|error| Error::store(error, Some(id)))?;
+                let (reason, message) = match job.attempt {
+                    0 => (Reason::DueLater, format!("it is due at {}", at(job.run_at.or(due_at), "a later time"))),
+                    attempt => (
+                        Reason::WaitingForRetry,
+                        format!("attempt {attempt} failed, the next one waits for its time, {}", at(due_at, "which has just come")),
+                    ),
+                };
+                Explanation { due_at, ..because(reason, message) }
+            }
+            Status::WaitingForPrerequisites => self.explain_waiting(context, &job).await?,
             Status::Dispatched => self.explain_queued(context, &job).await?,
-            Status::Started => format!(
-                "{} runs it since {}",
-                job.actor.as_deref().unwrap_or("an actor"),
-                job.started_at.map_or_else(|| "an unknown time".into(), |time| time.to_string())
-            ),
-            Status::Finished | Status::Error => "it has just ended; get_result gives its result".into(),
+            Status::Started => {
+                let actor = job.actor.as_deref().unwrap_or("an actor");
+                because(Reason::Running, format!("{actor} runs it since {}", at(job.started_at, "an unknown time")))
+            }
+            Status::Finished | Status::Error => because(Reason::Ended, "it has ended; get_result gives its result".into()),
         })
     }
 
-    async fn explain_queued(&self, context: ContextId, job: &Job) -> Result<String, Error> {
-        let script_type = job.script_type.clone().unwrap_or_default();
-        let actors = self.actors(context).await?;
-        let fits = |group: &Option<_>, instance: Option<u32>| {
-            actors.iter().any(|actor| {
-                actor.script_type == script_type
-                    && group.as_ref().is_none_or(|group| *group == actor.group)
-                    && instance.is_none_or(|instance| instance == actor.instance)
-            })
+    /// The first relation that holds a job back: prerequisites, then its parent, then its predecessor.
+    async fn explain_waiting(&self, context: ContextId, job: &Job) -> Result<Explanation, Error> {
+        let mut relatives = job.prerequisites.clone();
+        relatives.extend(job.parent_id.iter().chain(&job.predecessor_id).cloned());
+        let statuses = self.store(context)?.statuses(&relatives).await.map_err(|error| Error::store(error, Some(&job.job_id)))?;
+        let status = |of: &Option<JobId>| relatives.iter().position(|id| Some(id) == of.as_ref()).and_then(|at| statuses[at]);
+        let open = relatives.iter().zip(&statuses).take(job.prerequisites.len());
+        let prerequisites: Vec<WaitsFor> = open
+            .filter_map(|(id, status)| Some(WaitsFor { job_id: id.clone(), status: (*status)? }))
+            .filter(|other| other.status != Status::Finished)
+            .collect();
+        let one =
+            |id: &Option<JobId>| id.iter().filter_map(|other| Some(WaitsFor { job_id: other.clone(), status: status(id)? })).collect();
+        let (reason, waiting_for): (_, Vec<WaitsFor>) = if !prerequisites.is_empty() {
+            (Reason::WaitingForPrerequisites, prerequisites)
+        } else if status(&job.parent_id).is_some_and(|status| !status.is_final()) {
+            (Reason::WaitingForParent, one(&job.parent_id))
+        } else if job.predecessor_id.is_some() {
+            (Reason::WaitingForPredecessor, one(&job.predecessor_id))
+        } else {
+            (Reason::WaitingForPrerequisites, Vec::new())
         };
-        let target = match (&job.group, job.instance) {
-            (Some(group), Some(instance)) => format!("{script_type}, group {group}, instance {instance}"),
-            (Some(group), None) => format!("{script_type}, group {group}"),
-            _ => script_type.to_string(),
+        let named: Vec<String> = waiting_for.iter().take(NAMED).map(|other| format!("{} ({})", other.job_id, other.status)).collect();
+        let more = if waiting_for.len() > NAMED { format!(" and {} more", waiting_for.len() - NAMED) } else { String::new() };
+        let named = format!("{}{more}", named.join(", "));
+        let message = match reason {
+            _ if waiting_for.is_empty() => "what it waited for has ended; it is let go in a moment".into(),
+            Reason::WaitingForParent => format!("the script of its parent must return first: {named}"),
+            Reason::WaitingForPredecessor => format!("its predecessor and all descendants of that must end first: {named}"),
+            _ => format!("other jobs must finish first: {named}"),
         };
-        if !fits(&job.group, job.instance) {
-            return Ok(format!("no live actor takes jobs of {target}; it waits in its queue until one starts"));
-        }
-        let depth = self.queues(context).await?.into_iter().find(|queue| {
-            queue.script_type == script_type && queue.group == job.group && queue.instance == job.instance && queue.priority == job.priority
-        });
-        Ok(format!("all actors of {target} are busy; its queue holds {} jobs", depth.map_or(0, |queue| queue.depth)))
+        Ok(Explanation { waiting_for, ..Explanation::new(job.job_id.clone(), job.status, reason, message) })
+    }
+
+    async fn explain_queued(&self, context: ContextId, job: &Job) -> Result<Explanation, Error> {
+        let store = self.store(context)?;
+        let (script_type, failed) = (job.script_type.clone().unwrap_or_default(), |error| Error::store(error, Some(&job.job_id)));
+        let default = || "default".parse().expect("default is a name");
+        let (target, of) = match (&job.group, job.instance) {
+            (group, Some(instance)) => {
+                let group = group.clone().unwrap_or_else(default);
+                let of = format!("{script_type}, group {group}, instance {instance}");
+                (Target::Instance(group, instance), of)
+            }
+            (Some(group), None) => (Target::Group(group.clone()), format!("{script_type}, group {group}")),
+            (None, None) => (Target::Type, script_type.to_string()),
+        };
+        let queue = Queue { script_type, target, priority: job.priority };
+        let place = store.place(&job.job_id, &queue).await.map_err(failed)?;
+        let actors = self.actors(context).await?.iter().filter(|actor| actor.takes_from(&queue)).count();
+        let most = store.max_running() as u64;
+        let (reason, message) = if place.paused {
+            (Reason::Paused, format!("the queue of {of} is paused; resume_queue has it served again"))
+        } else if actors == 0 {
+            (Reason::NoLiveActor, format!("no live actor takes jobs of {of}; it waits in its queue until one starts"))
+        } else if most > 0 && place.running >= most {
+            (Reason::AtConcurrencyCap, format!("{} jobs run in context {context}, as many as may; it waits until one ends", place.running))
+        } else if place.depth == 0 {
+            (Reason::InNoQueue, "it is in no queue: an actor may just have taken it; else it is put back within a minute".into())
+        } else {
+            (Reason::AllActorsBusy, format!("all actors of {of} are busy; its queue holds {} jobs", place.depth))
+        };
+        Ok(Explanation {
+            queue: Some(place.queue),
+            depth: Some(place.depth),
+            position: place.position,
+            actors: Some(u32::try_from(actors).unwrap_or(u32::MAX)),
+            running: Some(place.running),
+            max_running: (most > 0).then_some(most),
+            ..Explanation::new(job.job_id.clone(), job.status, reason, message)
+        })
     }
 }

@@ -7,6 +7,7 @@ mod error;
 mod explain;
 mod follow;
 mod logs;
+mod pause;
 mod promoter;
 mod pruner;
 mod reaper;

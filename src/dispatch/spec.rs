@@ -43,7 +43,7 @@ impl Dispatcher {
     }
 
     /// A type is known if it is built in, configured, or has a live actor somewhere.
-    async fn check_script_type(&self, spec: &JobSpec) -> Result<(), Error> {
+    pub(super) async fn check_script_type(&self, spec: &JobSpec) -> Result<(), Error> {
         let known = |script_type: &ScriptType| script_type.is_built_in() || self.0.settings.script_types.contains(script_type);
         if known(&spec.script_type) {
             return Ok(());

@@ -76,10 +76,13 @@ impl Dispatcher {
             Look::Open(status) => {
                 if self.0.closing.is_cancelled() {
                     let explanation = "this server ends; wait_job on another, or on this one when it is back, waits on".into();
-                    return Err(Error::StillRunning { job_id: id.clone(), status, explanation });
+                    return Err(Error::StillRunning { job_id: id.clone(), status, explanation, reason: None });
                 }
-                let explanation = self.explain(context, id).await.unwrap_or_else(|_| "its state cannot be read now".into());
-                Err(Error::StillRunning { job_id: id.clone(), status, explanation })
+                let (explanation, reason) = match self.explain(context, id).await {
+                    Ok(explanation) => (explanation.message, Some(explanation.reason)),
+                    Err(_) => ("its state cannot be read now".into(), None),
+                };
+                Err(Error::StillRunning { job_id: id.clone(), status, explanation, reason })
             }
         }
     }

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Name, ScriptType, Timestamp};
+use super::{Name, Queue, ScriptType, Target, Timestamp};
 
 /// What an actor says of itself in Redis, refreshed as long as it lives.
 ///
@@ -58,4 +58,16 @@ pub struct Actor {
     /// What it says of itself.
     #[serde(flatten)]
     pub presence: Presence,
+}
+
+impl Actor {
+    /// Whether it takes jobs from a queue.
+    pub fn takes_from(&self, queue: &Queue) -> bool {
+        self.script_type == queue.script_type
+            && match &queue.target {
+                Target::Type => true,
+                Target::Group(group) => self.group == *group,
+                Target::Instance(group, instance) => self.group == *group && self.instance == *instance,
+            }
+    }
 }

@@ -2,6 +2,7 @@
 
 mod actor;
 mod event;
+mod explanation;
 mod id;
 mod job;
 mod log;
@@ -16,6 +17,7 @@ mod time;
 
 pub use actor::{Actor, Presence};
 pub use event::JobEvent;
+pub use explanation::{Explanation, Reason, WaitsFor};
 pub use id::{ContextId, InvalidId, JobId, Name, ServerId};
 pub use job::{Job, JobResult, Progress, Usage};
 pub use log::{LogLevel, LogLine};

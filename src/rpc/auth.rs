@@ -17,6 +17,8 @@ pub enum Permission {
     Read,
     /// To create, start, stop and delete jobs.
     Submit,
+    /// To change what concerns everybody's jobs.
+    Operate,
 }
 
 /// Who is behind a connection.
@@ -43,7 +45,7 @@ impl Access {
     pub fn check(self, identity: Identity, permission: Permission) -> Result<(), Error> {
         match (self, identity, permission) {
             (Self::Open, _, _) | (_, Identity::Operator, _) | (_, _, Permission::Public) => Ok(()),
-            (Self::Login, Identity::Anonymous, Permission::Read | Permission::Submit) => Err(Error::NotAuthenticated),
+            (Self::Login, Identity::Anonymous, Permission::Read | Permission::Submit | Permission::Operate) => Err(Error::NotAuthenticated),
         }
     }
 }

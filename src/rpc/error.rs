@@ -138,7 +138,9 @@ impl Code {
             Self::JobStopped => Some(json!({
                 "job_id": JOB, "status": "error", "attempt": 1, "error": {"kind": "stopped", "message": "stopped_by_request"}
             })),
-            Self::WaitRanOut => Some(json!({"job_id": JOB, "status": "dispatched", "explanation": "no actor of type v is alive"})),
+            Self::WaitRanOut => Some(
+                json!({"job_id": JOB, "status": "dispatched", "explanation": "no live actor takes jobs of v", "reason": "no_live_actor"}),
+            ),
             _ => None,
         }
     }
@@ -272,7 +274,13 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
         D::Failed { job_id, error, attempt } => {
             Some(json!({"job_id": job_id, "status": Status::Error, "error": error, "attempt": attempt}))
         }
-        D::StillRunning { job_id, status, explanation } => Some(json!({"job_id": job_id, "status": status, "explanation": explanation})),
+        D::StillRunning { job_id, status, explanation, reason } => {
+            let mut data = json!({"job_id": job_id, "status": status, "explanation": explanation});
+            if let Some(reason) = reason {
+                data["reason"] = json!(reason);
+            }
+            Some(data)
+        }
         D::Store { job_id, not_done, .. } => {
             let outcome = if *not_done { "not_done" } else { "unknown" };
             Some(match job_id {

@@ -31,27 +31,32 @@ pub use method::{Example, Items, Method, Subscription};
 pub use server::{ServeError, ServerSettings, Serving, serve, serve_table};
 pub use table::{Kind, Table};
 
-use methods::{actor, event, job, log, queue, result, schedule, server as this};
+use methods::{actor, event, explanation, job, log, queue, result, schedule, server as this};
 
 /// Every method and subscription, in document order.
 pub fn table() -> Table {
     Table::new()
         .method::<job::CreateJob>()
+        .method::<job::CreateJobs>()
         .method::<job::StartJob>()
         .method::<result::RunAndWait>()
         .method::<result::WaitJob>()
         .method::<job::StopJob>()
+        .method::<job::RetryJob>()
         .method::<job::GetStatus>()
         .method::<job::GetJob>()
         .method::<result::GetResult>()
         .method::<log::GetLogs>()
         .method::<job::ListJobs>()
         .method::<job::DeleteJob>()
+        .method::<explanation::ExplainJob>()
         .method::<schedule::CreateSchedule>()
         .method::<schedule::ListSchedules>()
         .method::<schedule::DeleteSchedule>()
         .method::<actor::ListActors>()
         .method::<queue::ListQueues>()
+        .method::<queue::PauseQueue>()
+        .method::<queue::ResumeQueue>()
         .method::<this::ServerInfo>()
         .method::<this::Ping>()
         .subscription::<event::SubscribeJob>()

@@ -208,6 +208,7 @@ fn with_what_it_uses(code: &str) -> String {
         include_str!("scripts/shared.lua"),
         include_str!("scripts/relations.lua"),
         include_str!("scripts/foreign.lua"),
+        include_str!("scripts/queues.lua"),
         include_str!("scripts/conveyor.lua"),
         include_str!("scripts/slot.lua"),
     ];

@@ -20,12 +20,14 @@ mod peek;
 mod plain;
 mod presence;
 mod query;
+mod queues;
 mod schedules;
 mod scripts;
 mod slots;
 mod subscriber;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 pub use bell::Bells;
@@ -42,6 +44,7 @@ pub use peek::Peek;
 pub use plain::Plain;
 pub use presence::{Held, PRESENCE, Post};
 pub use query::{Counters, JobFilter, JobPage, StoreInfo};
+pub use queues::{Pausing, Place};
 pub use schedules::StoredSchedule;
 pub use scripts::{
     Claimed, Created, Deleted, Ended, Firing, NewJob, NotFired, Outcome, Promoted, Retried, Scheduling, Slot, Started, Stopping, Turn,
@@ -101,6 +104,10 @@ struct Inner {
     clock: Clock,
     periods: Periods,
     queue_limit: usize,
+    /// The most jobs that may run in the context; 0 is no limit.
+    max_running: AtomicUsize,
+    /// Whether a queue kept jobs sorted by caller when last seen.
+    sorted: AtomicBool,
     commands: Arc<Link>,
     turns: Link,
     inbox: Arc<Inbox>,
@@ -159,6 +166,8 @@ impl Store {
             clock: Clock::default(),
             periods: settings.periods,
             queue_limit: settings.queue_limit,
+            max_running: AtomicUsize::new(0),
+            sorted: AtomicBool::new(false),
             turns,
             commands,
             inbox: Arc::default(),
@@ -183,7 +192,7 @@ impl Store {
     }
 
     /// Names the place where the keys of this context are, so that two contexts in one place can be told.
-    pub async fn place(&self) -> Result<String, Error> {
+    pub async fn location(&self) -> Result<String, Error> {
         self.0.place().await
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::codec::{Text, job};
 use super::connection::Link;
 use super::{Error, Store};
-use crate::model::{Job, JobId, Name, QueueInfo, ScriptType, Status, Target, Timestamp};
+use crate::model::{Job, JobId, Name, ScriptType, Status, Timestamp};
 
 /// Which jobs to list or follow. What is left out does not restrict.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -224,46 +224,6 @@ impl Store {
                 return Ok(found);
             }
         }
-    }
-
-    /// Every work queue that was used and is not empty, and the type queue of every live actor.
-    pub async fn queues(&self) -> Result<Vec<QueueInfo>, Error> {
-        let actors = self.actors().await?;
-        let mut names: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().queues())).await?;
-        let of_types = actors.iter().map(|actor| {
-            let queue = crate::model::Queue { script_type: actor.script_type.clone(), target: Target::Type, priority: Default::default() };
-            self.keys().work(&queue)
-        });
-        names.extend(of_types);
-        // What is no queue of this context is none of its business.
-        names.retain(|name| self.keys().parse_work(name).is_some());
-        names.sort_unstable();
-        names.dedup();
-        let mut pipeline = Pipeline::with_capacity(names.len());
-        for name in &names {
-            pipeline.cmd("LLEN").arg(name);
-        }
-        pipeline.ignore_errors();
-        let depths: Vec<redis::RedisResult<u64>> = if names.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
-        let queues = names.into_iter().zip(depths).filter_map(|(name, depth)| {
-            let (queue, depth) = (self.keys().parse_work(&name)?, depth.ok()?);
-            let takes = actors.iter().filter(|actor| {
-                actor.script_type == queue.script_type
-                    && match &queue.target {
-                        Target::Type => true,
-                        Target::Group(group) => actor.group == *group,
-                        Target::Instance(group, instance) => actor.group == *group && actor.instance == *instance,
-                    }
-            });
-            let actors = u32::try_from(takes.count()).unwrap_or(u32::MAX);
-            let (group, instance) = match queue.target {
-                Target::Type => (None, None),
-                Target::Group(group) => (Some(group), None),
-                Target::Instance(group, instance) => (Some(group), Some(instance)),
-            };
-            Some(QueueInfo { name, script_type: queue.script_type, group, instance, priority: queue.priority, depth, actors })
-        });
-        Ok(queues.filter(|queue| queue.depth > 0 || queue.actors > 0).collect())
     }
 
     /// The counters of every script type that the scripts know.

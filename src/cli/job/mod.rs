@@ -1,6 +1,7 @@
 //! `hero job …`: everything about single jobs.
 
 mod create;
+mod create_many;
 mod list;
 mod logs;
 mod show;
@@ -23,16 +24,22 @@ use crate::model::{ContextId, JobId, Status};
 pub(super) enum Job {
     /// Store a job and print its id
     Create(Box<create::Create>),
+    /// Store the jobs of a JSON file, all or none, and print their ids
+    CreateMany(create_many::CreateMany),
     /// Put a created job into its queue
     Start(Named),
     /// Wait for the end of a job and print its result
     Wait(Wait),
     /// Stop a job
     Stop(Named),
+    /// Run a job again that has ended
+    Retry(Named),
     /// Print the status of a job
     Status(Named),
     /// Print everything that is known of a job
     Show(Named),
+    /// Say why a job does not run now
+    Explain(Named),
     /// Print what a job logged
     Logs(logs::Logs),
     /// Find jobs
@@ -71,11 +78,14 @@ impl Job {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         match self {
             Self::Create(create) => create.main(global).await?,
+            Self::CreateMany(create) => create.main(global).await?,
             Self::Start(named) => status(global, global.connect().await?.start_job(named.context(), &named.job_id).await?)?,
             Self::Wait(wait) => return wait.main(global).await,
             Self::Stop(named) => status(global, global.connect().await?.stop_job(named.context(), &named.job_id).await?)?,
+            Self::Retry(named) => status(global, global.connect().await?.retry_job(named.context(), &named.job_id).await?)?,
             Self::Status(named) => status(global, global.connect().await?.get_status(named.context(), &named.job_id).await?)?,
             Self::Show(named) => show::main(global, named).await?,
+            Self::Explain(named) => explain(global, named).await?,
             Self::Logs(logs) => logs.main(global).await?,
             Self::List(list) => list.main(global).await?,
             Self::Delete(named) => {
@@ -104,6 +114,17 @@ impl Wait {
         }
         Ok(Exit::Ok)
     }
+}
+
+async fn explain(global: &Global, named: &Named) -> anyhow::Result<()> {
+    let explanation = global.connect().await?.explain_job(named.context(), &named.job_id).await?;
+    if global.json {
+        return output::json(&explanation);
+    }
+    output::line(&format!("{} ({}): {}", Style::stdout().status(explanation.status), explanation.reason, explanation.message))?;
+    explanation.position.map_or(Ok(()), |position| {
+        output::line(&format!("place {position} of {} in {}", explanation.depth.unwrap_or(position), explanation.queue.unwrap_or_default()))
+    })
 }
 
 fn status(global: &Global, status: Status) -> anyhow::Result<()> {

@@ -89,6 +89,9 @@ pub struct Settings {
     /// How many jobs a queue holds.
     #[serde(deserialize_with = "value::count")]
     pub queue_length: u64,
+    /// How many jobs of one context run at once; 0 is no limit.
+    #[serde(deserialize_with = "value::count")]
+    pub max_running: usize,
     /// How long a finished job is kept.
     #[serde(deserialize_with = "value::time")]
     pub retention_finished: Duration,

@@ -26,6 +26,9 @@ pub struct PoolSettings {
     /// The contexts they serve, each with as many actors; empty until resolved when all that are configured are meant.
     #[serde(default, deserialize_with = "super::context::contexts")]
     pub contexts: Vec<ContextId>,
+    /// Whether the callers of a queue take turns, whoever queued first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fair: bool,
     /// What their scripts may use besides the language.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
@@ -83,6 +86,7 @@ impl PoolSettings {
             group: default_group(),
             instances: Instances::Count(count),
             contexts: Vec::new(),
+            fair: false,
             capabilities: Vec::new(),
             worker_ids: None,
             circles: None,

@@ -144,6 +144,13 @@ pub static SETTINGS: &[Setting] = &[
     setting("lease", One("TIME"), Is("30s"), Both, "How long a silent actor keeps its job; then another takes it"),
     setting("grace", One("TIME"), Is("10s"), Both, "How long running scripts may go on at shutdown before they are handed back"),
     setting("queue_length", One("N"), Is("100000"), Server, "How many jobs a queue holds; then new ones are refused"),
+    setting(
+        "max_running",
+        One("N"),
+        Is("0"),
+        Both,
+        "How many jobs of one context run at once, on all machines that have the same number; 0 is no limit",
+    ),
     setting("retention_finished", One("TIME"), Is("24h"), Both, "How long a finished job is kept"),
     setting("retention_waited", One("TIME"), Is("1h"), Both, "How long a finished job of run_and_wait is kept"),
     setting("retention_error", One("TIME"), Is("7d"), Both, "How long a job that ended badly is kept"),

@@ -69,6 +69,36 @@ impl Method for CreateJob {
     }
 }
 
+/// Stores several jobs without starting them: all of them, or none if one is refused. Gives their ids, in order.
+///
+/// Jobs with a `job_id` may name each other, in any order. All are of one context, and there are at most 1000. The error of a refused job
+/// has its place in `data.index`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateJobs {
+    /// What the jobs are to be.
+    jobs: Vec<JobSpec>,
+}
+
+impl Method for CreateJobs {
+    const NAME: &'static str = "create_jobs";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Submit;
+    const ERRORS: &'static [Code] = CREATE_ERRORS;
+    type Output = Vec<JobId>;
+
+    fn examples() -> Vec<Example<Self, Vec<JobId>>> {
+        let job = |script: &str| JobSpec { script: script.into(), ..JobSpec::default() };
+        let result = vec![sample::job_id(), sample::other_job_id()];
+        vec![Example { name: "create two", params: Self { jobs: vec![job("40 + 2"), job("6 * 7")] }, result }]
+    }
+
+    async fn call(self, app: &App, session: &Session) -> Result<Vec<JobId>, Error> {
+        let specs = self.jobs.into_iter().map(|spec| signed(spec, session)).collect();
+        Ok(app.dispatcher.create_many(specs).await?)
+    }
+}
+
 /// Starts a job that was created. Gives the status it has then.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -124,6 +154,36 @@ impl Method for StopJob {
 
     async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
         Ok(app.dispatcher.stop(self.context_id, &self.job_id).await?)
+    }
+}
+
+/// Runs a job again that has ended. Gives the status it has then.
+///
+/// Its attempts count on, its retries begin anew, and what it gave before is gone. A job in error that others waited for does not bring those back.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RetryJob {
+    /// The job to run again.
+    job_id: JobId,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for RetryJob {
+    const NAME: &'static str = "retry_job";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Submit;
+    const ERRORS: &'static [Code] = CHANGE_ERRORS;
+    type Output = Status;
+
+    fn examples() -> Vec<Example<Self, Status>> {
+        let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
+        vec![Example { name: "retry", params, result: Status::Dispatched }]
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
+        Ok(app.dispatcher.retry(self.context_id, &self.job_id).await?)
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod actor;
 pub mod event;
+pub mod explanation;
 pub mod job;
 pub mod log;
 mod notice;

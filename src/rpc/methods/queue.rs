@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tag;
-use crate::model::{ContextId, Priority, QueueInfo, ScriptType};
+use crate::model::{ContextId, Name, Priority, Queue, QueueInfo, ScriptType, Target};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
@@ -35,11 +35,100 @@ impl Method for ListQueues {
             priority: Priority::Normal,
             depth: 0,
             actors: 2,
+            paused: false,
         };
         vec![Example { name: "queues", params: Self { context_id: ContextId(0) }, result: vec![queue] }]
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Vec<QueueInfo>, Error> {
         Ok(app.dispatcher.queues(self.context_id).await?)
+    }
+}
+
+/// The queue of a type, a group or one actor, in its normal priority.
+fn named(script_type: ScriptType, group: Option<Name>, instance: Option<u32>) -> Queue {
+    let target = match (group, instance) {
+        (group, Some(instance)) => Target::Instance(group.unwrap_or_else(|| "default".parse().expect("default is a name")), instance),
+        (Some(group), None) => Target::Group(group),
+        (None, None) => Target::Type,
+    };
+    Queue { script_type, target, priority: Priority::Normal }
+}
+
+/// Has nothing taken from one queue, in any priority, until it is resumed. Gives true.
+///
+/// Running jobs go on, and new ones wait. The queue of a type is not that of its groups and instances: each is paused by itself.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PauseQueue {
+    /// The script type of the queue.
+    script_type: ScriptType,
+    /// The group of the queue; without it, and without an instance, it is the queue of the whole type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Name")]
+    group: Option<Name>,
+    /// The instance of the queue, in the group `default` if none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    instance: Option<u32>,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for PauseQueue {
+    const NAME: &'static str = "pause_queue";
+    const TAG: &'static str = tag::OPERATION;
+    const PERMISSION: Permission = Permission::Operate;
+    const ERRORS: &'static [Code] = &[Code::UnknownScriptType, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
+    type Output = bool;
+
+    fn examples() -> Vec<Example<Self, bool>> {
+        let group = Some("io".parse().expect("io is a name"));
+        let params = Self { script_type: ScriptType::sal(), group, instance: None, context_id: ContextId(0) };
+        vec![Example { name: "pause", params, result: true }]
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
+        app.dispatcher.pause(self.context_id, &named(self.script_type, self.group, self.instance)).await?;
+        Ok(true)
+    }
+}
+
+/// Has a paused queue served again, at once. Gives true, also if it was not paused.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResumeQueue {
+    /// The script type of the queue.
+    script_type: ScriptType,
+    /// The group of the queue; without it, and without an instance, it is the queue of the whole type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Name")]
+    group: Option<Name>,
+    /// The instance of the queue, in the group `default` if none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    instance: Option<u32>,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for ResumeQueue {
+    const NAME: &'static str = "resume_queue";
+    const TAG: &'static str = tag::OPERATION;
+    const PERMISSION: Permission = Permission::Operate;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    type Output = bool;
+
+    fn examples() -> Vec<Example<Self, bool>> {
+        let group = Some("io".parse().expect("io is a name"));
+        let params = Self { script_type: ScriptType::sal(), group, instance: None, context_id: ContextId(0) };
+        vec![Example { name: "resume", params, result: true }]
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
+        app.dispatcher.resume(self.context_id, &named(self.script_type, self.group, self.instance)).await?;
+        Ok(true)
     }
 }

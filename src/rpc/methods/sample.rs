@@ -13,6 +13,10 @@ pub(super) fn job_id() -> JobId {
     "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70".parse().expect("a UUID")
 }
 
+pub(super) fn other_job_id() -> JobId {
+    "b2b1c0de-3c55-4f0a-8f52-1d2c3b4a5968".parse().expect("a UUID")
+}
+
 /// `millis` after the moment of all examples.
 pub(super) fn time(millis: i64) -> Timestamp {
     Timestamp::from_millis(1_795_255_200_000 + millis)

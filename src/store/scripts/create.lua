@@ -5,7 +5,7 @@
 --       id · 'new' (nobody else can have it) or '' · 'start' or '' · actor that has room, or '' · due time, ms, or '' · script type · work queue · digest of caller and idempotency key, or ''
 --       · digest of the parameters · number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
 --       · number of fields and values · field · value …
---       and last the slots that jobs are for, as in slot.lua
+--       and last: the most jobs that may run in the context, or 0 · the slots that jobs are for, as in slot.lua
 -- Gives for each job {'created', status} · {'exists', status} (id taken) · {'same', id, status} (idempotency key seen)
 -- · {'reused', id} (idempotency key seen with other parameters) · {'full', length} · {'no', parameter, id …} (there are no such jobs)
 -- · {'late', id, status} (that dependent has begun) · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
@@ -17,9 +17,11 @@ local answers, created, slots = {}, {}, slots_in(ARGV[#ARGV])
 local nobody_waits = {}
 for _ = 1, tonumber(ARGV[14]) do
   local script_type, queues = ARGV[at + 1], tonumber(ARGV[at + 2])
-  nobody_waits[script_type] = nobody_waits[script_type] ~= false and redis.call('EXISTS', unpack(ARGV, at + 3, at + 2 + queues)) == 0
+  nobody_waits[script_type] = nobody_waits[script_type] ~= false and redis.call('EXISTS', fair_key, unpack(ARGV, at + 3, at + 2 + queues)) == 0
+    and not is_paused(work_key(script_type))
   at = at + 2 + queues
 end
+local room = tonumber(ARGV[14]) > 0 and room_at_once(tonumber(ARGV[#ARGV - 1])) or 0
 local jobs = tonumber(ARGV[at + 1])
 at = at + 1
 
@@ -27,7 +29,7 @@ at = at + 1
 local lengths, pushed = {}, {}
 
 local function length_of(queue)
-  if not lengths[queue] then lengths[queue] = try('LLEN', queue) or limit end -- A key that is no list takes nothing.
+  if not lengths[queue] then lengths[queue] = waiting_in(queue) or limit end -- A key that is no list takes nothing.
   return lengths[queue]
 end
 
@@ -66,7 +68,10 @@ local function check(place, of)
   if refused then return refused end
   if start ~= 'start' then return nil, 'created' end
   if due ~= '' and tonumber(due) > now then return nil, 'scheduled' end
-  if actor ~= '' and nobody_waits[script_type] then return nil, 'started' end
+  if actor ~= '' and nobody_waits[script_type] and room > 0 then
+    room = room - 1
+    return nil, 'started'
+  end
   nobody_waits[script_type] = false
   local length = length_of(ARGV[place + 7])
   if length >= limit then return { 'full', length } end

@@ -1,3 +1,4 @@
+use std::sync::atomic::Ordering;
 use std::sync::{LazyLock, Weak};
 
 use super::unexpected;
@@ -226,6 +227,7 @@ impl Inner {
                 call.arg(field).arg(value);
             }
         }
+        call.arg(self.max_running.load(Ordering::Relaxed));
         call.arg(jobs.iter().enumerate().filter_map(|(at, job)| Some(job.slot.as_ref()?.argument(at + 1))).collect::<String>());
         call
     }

@@ -3,7 +3,7 @@
 --       13… elements, the first to take first, each: bytes · then
 --       'job' · id · parent or '' · script type · number of fields and values · field · value …
 --       'ill' · id · parent or '' · the job with the reason of its failure      'bad' (no job at all)
--- Gives for each 'taken' · 'full' (it stays where it is) · 'gone' (another server took it) · 'twice' (it is under way already)
+-- Gives for each 'taken' · 'full' (it stays where it is, because the work queue takes no more or is paused) · 'gone' (another server took it) · 'twice' (it is under way already)
 -- · 'other' (its id is that of a job from elsewhere) · 'failed' · 'lost' (there is no list to keep what failed).
 local at, queue, bound, index, place = ARGV[9], ARGV[10], tonumber(ARGV[11]), ARGV[12], 12
 local function take() place = place + 1; return ARGV[place] end
@@ -24,7 +24,7 @@ local function import(bytes, id, parent, script_type, first, last)
     if not is_final(known[2]) then return 'twice' end
   end
   local work = work_key(script_type)
-  if (try('LLEN', work) or bound) >= bound then return 'full' end
+  if is_paused(work) or (waiting_in(work) or bound) >= bound then return 'full' end
   -- Whoever adds a job again that has ended wants it to run again.
   if again then redis.call('DEL', key, log_key(id), reply_prefix .. id) end
   redis.call('HSET', key, 'id', id, 'created_at', now_text, 'dialect', 'conveyor', 'dialect_key', conveyor_job_key(at, id), 'dialect_parent', parent,

@@ -45,7 +45,7 @@ local function look_at_queued(id, key, job)
   local queue = work_key(script_type, job[6], job[7], job[8])
   local length = try('LLEN', queue) or 0
   local pause = look_again_at(script_type) - now
-  if length > FAR or length > 0 and try('LPOS', queue, id, 'RANK', -1) then
+  if length > FAR or length > 0 and try('LPOS', queue, id, 'RANK', -1) or is_sorted(queue, id, FAR) then
     if job[11] then redis.call('HDEL', key, 'missing_at') end
     -- A round through a long queue takes longer, so that looking never costs much.
     return again_in(id, math.max(pause, math.floor(length / 2)))

@@ -17,7 +17,7 @@ if redis.call('ZSCORE', watched_key, id) then
 end
 local script_type = job[2] or 'osis'
 local queue = work_key(script_type, job[3], job[4], job[5])
-local length = try('LLEN', queue) or limit
+local length = waiting_in(queue) or limit
 if length >= limit then return { 'full', length } end
 local others = listed(job[7] or job[11])
 for _, other in ipairs(others) do

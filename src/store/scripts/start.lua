@@ -11,7 +11,7 @@ local function start(id)
   local script_type, due, open = job[2] or 'osis', tonumber(job[6]), tonumber(job[9]) or 0
   local queue = work_key(script_type, job[3], job[4], job[5])
   if open == 0 and not (due and due > now) then
-    local length = try('LLEN', queue) or limit
+    local length = waiting_in(queue) or limit
     if length >= limit then return { 'full', length } end
   end
   if job[8] then

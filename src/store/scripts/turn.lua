@@ -6,10 +6,13 @@
 --         'crashed' · ''      the engine died        'released' · ''      the actor leaves and gives the job back
 --       then: number of slots, each an actor ('type:group:instance') · how many jobs it can take
 --       then: number of queues in the order of service, each: key · the slot it belongs to, or 0 for any
+--       then: 'fair' (callers take turns in the queues of the type and group) or ''
+--       then: the most jobs that may run in the context, or 0
 -- Gives {per attempt: status now, or 'lost' when somebody else holds the job},
 --       {per taken job: {slot, '1' if only that slot may run it or '', id, attempt, script · args · env_vars · timeout · caller_id ·
 --         log_path · retry_backoff · failures · queued_at · created_at · concurrent}}, {ids ended here because a stop was pending},
---       1 if queues hold more that was not looked at else 0, number of ended jobs whose relatives are to be released.
+--       1 if queues hold more that was not looked at else 0, number of ended jobs whose relatives are to be released,
+--       1 if a queue keeps jobs sorted by caller else 0. Before this stands fair.lua or a `take_in_turn` that is nil, and cap.lua or a `share_of` that is nil.
 local lease_until, own_type, ends, at = ARGV[9], ARGV[10], tonumber(ARGV[11]), 11
 local function take() at = at + 1; return ARGV[at] end
 
@@ -161,18 +164,28 @@ local keys, owners = {}, {}
 for queue = 1, queues do
   keys[queue], owners[queue] = take(), tonumber(take())
 end
+local sorts, most_running = take() == 'fair', tonumber(take())
+local asked = wanted
+if share_of then wanted = share_of(most_running, own_type, wanted) end
+-- One look tells that nothing is paused and nothing sorted, which is so nearly always.
+local marked = asked > 0 and redis.call('EXISTS', paused_key, fair_key) > 0
+local paused, sorted = marked and redis.call('EXISTS', paused_key) == 1, marked and redis.call('EXISTS', fair_key) == 1
+-- Where jobs are sorted and this script cannot take them in turn, the next call is one that can.
+if sorted and not take_in_turn then wanted = 0 end
 -- Most queues are empty most of the time, and one look at all of them costs as much as one pop.
 local not_empty = wanted > 0 and redis.call('EXISTS', unpack(keys)) or 0
+if wanted > 0 and take_in_turn and (sorted or not_empty > 0) then not_empty = math.huge end
 if not_empty > 0 then
   for queue, key in ipairs(keys) do
     local owner = owners[queue]
     if not_empty == 0 then break end
-    local seen = false
-    while #taken < wanted and left_to_look_at > 0 do
+    local seen, open = false, not (paused and is_paused(key))
+    while open and #taken < wanted and left_to_look_at > 0 do
       left_to_look_at = left_to_look_at - 1
       local slot = owner > 0 and owner or roomiest()
       if room[slot] <= 0 then break end
-      local id = try('RPOP', key)
+      local id
+      if take_in_turn and owner == 0 then id = take_in_turn(key, sorts) else id = try('RPOP', key) end
       if not id then break end
       seen = true
       claim(id, key, slot, owner > 0 and '1' or '')
@@ -180,5 +193,8 @@ if not_empty > 0 then
     if seen then not_empty = not_empty - 1 end
   end
 end
+
+if share_of and asked > 0 then stand_in_line(own_type, #taken == wanted and wanted < asked and hold_more(keys, paused), #taken > 0) end
 flush()
-return { statuses, taken, stopped, left_to_look_at == 0 and 1 or 0, releases }
+local more = left_to_look_at == 0 or sorted and not take_in_turn
+return { statuses, taken, stopped, more and 1 or 0, releases, marked and redis.call('EXISTS', fair_key) or sorts and 1 or 0 }

@@ -1,4 +1,5 @@
 use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use redis::Cmd;
@@ -8,7 +9,15 @@ use crate::store::codec::{Look, Settled, Text, json};
 use crate::store::connection::Script;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("turn.lua")));
+/// By whether callers take turns, and whether the context has a limit: what is not needed would cost every turn a microsecond.
+static SCRIPTS: LazyLock<[[Script; 2]; 2]> = LazyLock::new(|| {
+    let fair = ["local take_in_turn = nil", include_str!("fair.lua")];
+    let cap = ["local share_of, stand_in_line, hold_more = nil, nil, nil", include_str!("cap.lua")];
+    fair.map(|fair| cap.map(|cap| Script::new(&[fair, cap, include_str!("turn.lua")].join("\n"))))
+});
+
+/// What the script gives, as its header says.
+type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8);
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,9 +135,22 @@ impl Store {
     /// After an error it is unknown whether the ends were recorded: they may be sent again, the second time they are
     /// refused. Jobs may have been taken without anybody knowing: [`Store::held`] finds them.
     pub async fn turn(&self, turn: &Turn<'_>) -> Result<Turned, Error> {
+        self.take_turn(turn, false).await
+    }
+
+    /// A [`Store::turn`] in which the callers of jobs take turns: the queues of the type and the group are sorted by caller, and each
+    /// caller gives one job at a time. Within a caller the oldest comes first.
+    ///
+    /// Jobs that are sorted already are taken so by every other turn, too.
+    pub async fn fair_turn(&self, turn: &Turn<'_>) -> Result<Turned, Error> {
+        self.take_turn(turn, true).await
+    }
+
+    async fn take_turn(&self, turn: &Turn<'_>, fair: bool) -> Result<Turned, Error> {
         let store = &self.0;
-        let now = store.clock.now();
-        let mut call = store.call_at(&SCRIPT, now);
+        let (now, most_running) = (store.clock.now(), self.max_running());
+        let script = &SCRIPTS[usize::from(fair || store.sorted.load(Ordering::Relaxed))][usize::from(most_running > 0)];
+        let mut call = store.call_at(script, now);
         call.arg(now.plus(store.periods.lease).as_millis()).arg(turn.script_type.as_str()).arg(turn.ends.len());
         for end in turn.ends {
             add_end(&mut call, end);
@@ -141,8 +163,11 @@ impl Store {
         for (queue, slot) in turn.queues {
             call.arg(queue).arg(*slot);
         }
-        let (statuses, taken, stopped, more, releases): (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32) =
-            store.turns.script(&SCRIPT, &call).await?;
+        call.arg(if fair { "fair" } else { "" }).arg(most_running);
+        let (statuses, taken, stopped, more, releases, sorted): Answer = store.turns.script(script, &call).await?;
+        if !turn.slots.is_empty() {
+            store.sorted.store(sorted == 1, Ordering::Relaxed);
+        }
         let statuses: Vec<Option<Status>> = statuses.iter().map(|word| word.parse().ok()).collect();
         for (end, status) in turn.ends.iter().zip(&statuses) {
             self.settle(end, *status, now);

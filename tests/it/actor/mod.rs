@@ -1,3 +1,4 @@
 //! Pools that run real scripts.
 
 mod pool;
+mod queues;

@@ -14,9 +14,10 @@ fn every_command_explains_itself() {
     for command in ["serve", "actor", "run", "job", "schedule", "queue", "bench", "completions"] {
         insta::assert_snapshot!(command, help(&[command]));
     }
-    for command in ["create", "wait", "logs", "list"] {
+    for command in ["create", "create-many", "wait", "logs", "list"] {
         insta::assert_snapshot!(format!("job_{command}"), help(&["job", command]));
     }
+    insta::assert_snapshot!("queue_pause", help(&["queue", "pause"]));
     for command in ["create", "list"] {
         insta::assert_snapshot!(format!("schedule_{command}"), help(&["schedule", command]));
     }

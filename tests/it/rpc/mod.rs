@@ -8,6 +8,7 @@ mod life;
 mod list;
 mod logs;
 mod openrpc;
+mod operations;
 mod subscriptions;
 mod waits;
 

@@ -49,12 +49,13 @@ async fn prepare(client: &Client, method: &str) {
     // That of the example before.
     let _ = client.call("delete_job", json!([ID])).await;
     // No actor takes jobs of sal here, so they stay queued.
-    let script_type = if ["start_job", "stop_job"].contains(&method) { "sal" } else { "osis" };
+    let script_type = if ["start_job", "stop_job", "retry_job", "explain_job"].contains(&method) { "sal" } else { "osis" };
     create(client, json!({"script": "print(\"hello\"); 40 + 2", "job_id": ID, "script_type": script_type})).await;
     match method {
         // An example that creates a job lets it have an id of its own.
-        "start_job" | "delete_job" | "create_job" | "run_and_wait" => {}
-        "stop_job" => assert_eq!(client.ok("start_job", json!([ID])).await, "dispatched"),
+        "start_job" | "delete_job" | "create_job" | "create_jobs" | "run_and_wait" => {}
+        "stop_job" | "explain_job" => assert_eq!(client.ok("start_job", json!([ID])).await, "dispatched"),
+        "retry_job" => assert_eq!(client.ok("stop_job", json!([ID])).await, "error"),
         _ => {
             client.ok("start_job", json!([ID])).await;
             client.ok("wait_job", json!([ID])).await;
@@ -66,7 +67,10 @@ async fn prepare(client: &Client, method: &str) {
 fn agree(method: &str, expected: &Value, answer: &Value) {
     match method {
         "create_job" => assert!(answer.is_string()),
-        "start_job" | "get_status" | "stop_job" | "delete_job" | "ping" => assert_eq!(answer, expected, "{method}"),
+        "create_jobs" => assert_eq!(answer.as_array().unwrap().len(), expected.as_array().unwrap().len()),
+        "start_job" | "retry_job" | "explain_job" | "get_status" | "stop_job" | "delete_job" | "pause_queue" | "resume_queue" | "ping" => {
+            assert_eq!(answer, expected, "{method}")
+        }
         "run_and_wait" | "wait_job" | "get_result" => {
             for field in ["status", "output", "value", "attempt"] {
                 assert_eq!(answer[field], expected[field], "{method}: {field}");
@@ -159,6 +163,7 @@ async fn errors_are_those_that_the_document_lists() {
             let first = if takes_job { json!({"job_id": NOBODY, "context_id": 7}) } else { json!({"context_id": 7}) };
             let params = match method["params"][0]["name"].as_str() {
                 Some("script") => json!({"script": "1", "context_id": 7}),
+                Some("script_type") => json!({"script_type": "osis", "context_id": 7}),
                 Some("schedule_id") => json!({"schedule_id": NOBODY, "context_id": 7}),
                 _ => first,
             };

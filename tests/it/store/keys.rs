@@ -28,6 +28,9 @@ async fn the_scripts_build_the_keys_that_the_store_builds() {
             ("leases_key".to_owned(), keys.leases()),
             ("unwritten_key".to_owned(), keys.unwritten()),
             ("queues_key".to_owned(), keys.queues()),
+            ("paused_key".to_owned(), keys.paused()),
+            ("fair_key".to_owned(), keys.fair()),
+            ("capped_key".to_owned(), keys.capped()),
             ("watched_key".to_owned(), keys.watched()),
             ("release_key".to_owned(), keys.release()),
             ("conveyor_key".to_owned(), keys.conveyor_ends()),
@@ -59,6 +62,7 @@ async fn the_scripts_build_the_keys_that_the_store_builds() {
             {
                 let queue = Queue { script_type: sal.clone(), target: target.clone(), priority };
                 expected.push((format!("work_key('sal', {words}, {word})"), keys.work(&queue)));
+                expected.push((format!("fair_part(work_key('sal', {words}, {word}), 'ring')"), keys.fair_part(&keys.work(&queue), "ring")));
             }
         }
         for (expression, key) in &expected {

@@ -1,5 +1,6 @@
 //! The scripts, asked one by one.
 
 mod keys;
+mod queues;
 mod relations;
 mod state;

@@ -19,6 +19,7 @@ pub fn pool_settings(directory: &Path, actors: u32) -> PoolSettings {
         capabilities: Vec::new(),
         engine: EngineSettings::new(hero()),
         timeout: Duration::from_secs(60),
+        fair: false,
         side_by_side: 1,
         mask: Mask::default(),
         log_directory: LogDirectory::new(directory.join("logs")),

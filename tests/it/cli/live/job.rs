@@ -168,3 +168,35 @@ fn queues_and_actors_are_listed() {
     assert_eq!(names, [("osis", 1), ("osis", 2), ("sal", 1)]);
     assert_eq!(server.ok(&["actor", "list"]).lines().count(), 4);
 }
+
+#[test]
+fn jobs_are_created_in_bulk_explained_and_run_again() {
+    let server = Server::start();
+    server.hero.file("jobs.json", r#"[{"script": "throw 1", "name": "a"}, {"script": "2", "name": "b", "group": "nobody"}]"#);
+    let ids = server.ok(&["job", "create-many", "jobs.json", "--start"]);
+    let [failing, waiting] = ids.lines().collect::<Vec<_>>()[..] else { panic!("{ids}") };
+    server.is(failing, "error");
+    assert!(
+        server.ok(&["job", "explain", waiting]).starts_with("dispatched (no_live_actor): no live actor takes jobs of osis, group nobody")
+    );
+    assert_eq!(server.json(&["job", "explain", waiting])["position"], 1);
+    let again = server.json(&["job", "retry", failing]);
+    assert!(again["status"] == "dispatched", "{again}");
+    let refused = server.run(&["job", "retry", waiting]);
+    assert!(refused.code == 1 && refused.err.contains("is dispatched"), "{}", refused.err);
+    server.hero.file("bad.json", r#"[{"script": "1"}, {"script": "1", "script_type": "python"}]"#);
+    let refused = server.run(&["job", "create-many", "bad.json"]);
+    assert!(refused.code == 1 && refused.err.contains("jobs[1]"), "{}", refused.err);
+}
+
+#[test]
+fn a_queue_is_paused_and_resumed() {
+    let server = Server::start();
+    assert_eq!(server.ok(&["queue", "pause", "osis"]), "paused");
+    let id = server.ok(&["job", "create", "-e", "40 + 2", "--start"]);
+    assert!(server.ok(&["job", "explain", &id]).contains("(paused)"));
+    let table = server.ok(&["queue", "list"]);
+    assert!(table.lines().any(|line| line.contains(" yes ") && line.ends_with("hero:q:work:type:osis")), "{table}");
+    assert_eq!(server.json(&["queue", "resume", "osis"]), json!({ "paused": false }));
+    assert_eq!(server.ok(&["job", "wait", &id]), "42");
+}

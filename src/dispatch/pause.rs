@@ -1,0 +1,26 @@
+use super::error::RETRY_AFTER;
+use super::{Dispatcher, Error};
+use crate::model::{ContextId, JobSpec, Queue};
+use crate::store::Pausing;
+
+impl Dispatcher {
+    /// Has nothing taken from the queues of a type and target, whatever their priority, until they are resumed.
+    ///
+    /// Running jobs go on and new ones wait. It holds for every server and actor, and across restarts. Doing it twice changes nothing.
+    pub async fn pause(&self, context: ContextId, queue: &Queue) -> Result<(), Error> {
+        let store = self.store(context)?;
+        let spec = JobSpec { script_type: queue.script_type.clone(), context_id: context, ..JobSpec::default() };
+        self.check_script_type(&spec).await?;
+        match store.pause(queue).await.map_err(|error| Error::store(error, None))? {
+            Pausing::Paused => Ok(()),
+            Pausing::Many(most) => {
+                Err(Error::Full { what: format!("{most} queues are paused, which is the most; resume one"), retry_after: RETRY_AFTER })
+            }
+        }
+    }
+
+    /// Has queues served again that were paused, at once. Of one that was not paused nothing changes.
+    pub async fn resume(&self, context: ContextId, queue: &Queue) -> Result<(), Error> {
+        self.store(context)?.resume(queue).await.map_err(|error| Error::store(error, None))
+    }
+}

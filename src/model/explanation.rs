@@ -1,0 +1,126 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{JobId, Status, Timestamp};
+
+/// Why a job does not run now, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Nobody has started it.
+    NotStarted,
+    /// It is to run later.
+    DueLater,
+    /// An attempt failed, and the next one has its time.
+    WaitingForRetry,
+    /// Other jobs must finish first.
+    WaitingForPrerequisites,
+    /// The script of its parent must return first.
+    WaitingForParent,
+    /// Its predecessor and all descendants of that must end first.
+    WaitingForPredecessor,
+    /// Its queue is paused.
+    Paused,
+    /// No live actor takes from its queue.
+    NoLiveActor,
+    /// As many jobs run in its context as may.
+    AtConcurrencyCap,
+    /// The actors that take from its queue have other jobs.
+    AllActorsBusy,
+    /// It is in no queue: an actor may just have taken it.
+    InNoQueue,
+    /// It runs.
+    Running,
+    /// It has ended.
+    Ended,
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.serialize(f)
+    }
+}
+
+/// A job that another one waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitsFor {
+    /// That job.
+    pub job_id: JobId,
+    /// Where it is in its life.
+    pub status: Status,
+}
+
+/// Why a job has not ended, with what is known of it. It is gathered from several places, not of one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Explanation {
+    /// The job.
+    pub job_id: JobId,
+    /// Where it is in its life.
+    pub status: Status,
+    /// Why it does not run now, in a word.
+    pub reason: Reason,
+    /// The same for people.
+    pub message: String,
+    /// The jobs it waits for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting_for: Vec<WaitsFor>,
+    /// When it is due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub due_at: Option<Timestamp>,
+    /// The Redis key of its queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub queue: Option<String>,
+    /// How many jobs wait in that queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub depth: Option<u64>,
+    /// Its place there; 1 is taken next. Absent far back, and where callers take turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub position: Option<u64>,
+    /// How many live actors take from that queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub actors: Option<u32>,
+    /// How many jobs run in its context.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub running: Option<u64>,
+    /// How many may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub max_running: Option<u64>,
+}
+
+impl Explanation {
+    /// What can be said without looking further.
+    pub fn new(job_id: JobId, status: Status, reason: Reason, message: impl Into<String>) -> Self {
+        Self {
+            job_id,
+            status,
+            reason,
+            message: message.into(),
+            waiting_for: Vec::new(),
+            due_at: None,
+            queue: None,
+            depth: None,
+            position: None,
+            actors: None,
+            running: None,
+            max_running: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_one_word_everywhere() {
+        assert_eq!(Reason::AtConcurrencyCap.to_string(), "at_concurrency_cap");
+        assert_eq!(serde_json::to_value(Reason::NoLiveActor).unwrap(), "no_live_actor");
+    }
+}

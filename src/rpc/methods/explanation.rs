@@ -1,0 +1,47 @@
+//! Why a job does not run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{sample, tag};
+use crate::model::{ContextId, Explanation, JobId, Reason, Status};
+use crate::rpc::app::App;
+use crate::rpc::auth::{Permission, Session};
+use crate::rpc::error::{Code, Error};
+use crate::rpc::method::{Example, Method};
+
+/// Says why a job does not run now: in a word, in a sentence, and with the facts behind them.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainJob {
+    /// The job to look at.
+    job_id: JobId,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for ExplainJob {
+    const NAME: &'static str = "explain_job";
+    const TAG: &'static str = tag::JOBS;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
+    type Output = Explanation;
+
+    fn examples() -> Vec<Example<Self, Explanation>> {
+        let message = "no live actor takes jobs of sal; it waits in its queue until one starts";
+        let result = Explanation {
+            queue: Some("hero:q:work:type:sal".into()),
+            depth: Some(1),
+            position: Some(1),
+            actors: Some(0),
+            running: Some(0),
+            ..Explanation::new(sample::job_id(), Status::Dispatched, Reason::NoLiveActor, message)
+        };
+        vec![Example { name: "explain", params: Self { job_id: sample::job_id(), context_id: ContextId(0) }, result }]
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<Explanation, Error> {
+        Ok(app.dispatcher.explain(self.context_id, &self.job_id).await?)
+    }
+}

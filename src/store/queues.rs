@@ -1,0 +1,156 @@
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+use std::sync::atomic::Ordering;
+
+use redis::{Pipeline, RedisResult};
+
+use super::codec::Text;
+use super::connection::Script;
+use super::{Error, Store};
+use crate::model::{JobId, Priority, Queue, QueueInfo, Status, Target, Timestamp};
+
+static PAUSE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/pause.lua")));
+
+/// No more queues of a context are paused at once.
+const MOST_PAUSED: usize = 10_000;
+/// A job is looked for only among so many that are taken first.
+const LOOKED_AT: usize = 10_000;
+
+/// What became of a queue that was to be paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pausing {
+    /// Nothing is taken from it.
+    Paused,
+    /// So many queues are paused that this one was not.
+    Many(usize),
+}
+
+/// How a job in a queue stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The key of the queue.
+    pub queue: String,
+    /// How many jobs wait in it.
+    pub depth: u64,
+    /// How many of them are taken first, itself included; unknown far back, and where callers take turns.
+    pub position: Option<u64>,
+    /// Whether the queue is paused.
+    pub paused: bool,
+    /// How many jobs run in the context.
+    pub running: u64,
+}
+
+impl Store {
+    /// Lets at most so many jobs run at once in the context; 0 is no limit.
+    ///
+    /// Every process that takes jobs of the context has to be told the same number: then it holds for all of them together.
+    pub fn limit_running(&self, most: usize) {
+        self.0.max_running.store(most, Ordering::Relaxed);
+    }
+
+    /// The most jobs that may run at once in the context; 0 is no limit.
+    pub fn max_running(&self) -> usize {
+        self.0.max_running.load(Ordering::Relaxed)
+    }
+
+    /// Has nothing taken from the queues of a type and target, whatever their priority. Jobs that run go on, and new ones wait.
+    pub async fn pause(&self, queue: &Queue) -> Result<Pausing, Error> {
+        match self.pause_or_resume(queue, "pause").await?.as_str() {
+            "done" => Ok(Pausing::Paused),
+            "many" => Ok(Pausing::Many(MOST_PAUSED)),
+            reply => Err(Error::Reply { script: "pause", reply: reply.into() }),
+        }
+    }
+
+    /// Has queues served again, at once.
+    pub async fn resume(&self, queue: &Queue) -> Result<(), Error> {
+        let _: String = self.pause_or_resume(queue, "resume").await?;
+        self.bells().ring(&queue.script_type);
+        Ok(())
+    }
+
+    async fn pause_or_resume(&self, queue: &Queue, verb: &str) -> Result<String, Error> {
+        let mut call = self.0.call(&PAUSE);
+        call.arg(self.base(queue)).arg(queue.script_type.as_str()).arg(verb).arg(MOST_PAUSED);
+        self.0.commands.script(&PAUSE, &call).await
+    }
+
+    /// The name under which a queue is paused, in all its priorities.
+    fn base(&self, queue: &Queue) -> String {
+        self.keys().work(&Queue { priority: Priority::Normal, ..queue.clone() })
+    }
+
+    /// Every work queue that holds something or is paused, and the type queue of every live actor.
+    pub async fn queues(&self) -> Result<Vec<QueueInfo>, Error> {
+        let actors = self.actors().await?;
+        let mut sets = Pipeline::new();
+        sets.cmd("SMEMBERS").arg(self.keys().queues()).cmd("SMEMBERS").arg(self.keys().fair()).cmd("SMEMBERS").arg(self.keys().paused());
+        let (mut names, fair, paused): (BTreeSet<String>, BTreeSet<String>, BTreeSet<String>) = self.0.commands.pipeline(&sets).await?;
+        names.extend(fair.into_iter().chain(paused.iter().cloned()));
+        names.extend(actors.iter().map(|actor| {
+            let (script_type, priority) = (actor.script_type.clone(), Priority::Normal);
+            self.keys().work(&Queue { script_type, target: Target::Type, priority })
+        }));
+        let queues: Vec<(String, Queue)> =
+            names.into_iter().filter_map(|name| Some((name.clone(), self.keys().parse_work(&name)?))).collect();
+        let mut depths = Pipeline::with_capacity(queues.len() * 2);
+        for (name, _) in &queues {
+            depths.cmd("LLEN").arg(name).cmd("GET").arg(self.keys().fair_part(name, "held"));
+        }
+        // A key that is no list is somebody else's.
+        depths.ignore_errors();
+        let depths: Vec<RedisResult<Option<u64>>> = if queues.is_empty() { Vec::new() } else { self.0.commands.each(&depths).await? };
+        let listed = queues.into_iter().zip(depths.chunks(2)).filter_map(|((name, queue), depth)| {
+            let [Ok(length), sorted] = depth else { return None };
+            let depth = length.unwrap_or(0) + sorted.as_ref().ok().copied().flatten().unwrap_or(0);
+            let actors = u32::try_from(actors.iter().filter(|actor| actor.takes_from(&queue)).count()).unwrap_or(u32::MAX);
+            let paused = paused.contains(&self.base(&queue));
+            let (group, instance) = match queue.target {
+                Target::Type => (None, None),
+                Target::Group(group) => (Some(group), None),
+                Target::Instance(group, instance) => (Some(group), Some(instance)),
+            };
+            Some(QueueInfo { name, script_type: queue.script_type, group, instance, priority: queue.priority, depth, actors, paused })
+        });
+        Ok(listed.filter(|queue| queue.depth > 0 || queue.actors > 0 || queue.paused).collect())
+    }
+
+    /// How a job stands in a queue. What it says of several keys is not of one moment.
+    pub async fn place(&self, job: &JobId, queue: &Queue) -> Result<Place, Error> {
+        let name = self.keys().work(queue);
+        let mut look = Pipeline::new();
+        look.cmd("LPOS").arg(&name).arg(job.as_str()).arg("RANK").arg(-1).arg("MAXLEN").arg(LOOKED_AT).cmd("LLEN").arg(&name);
+        look.cmd("GET").arg(self.keys().fair_part(&name, "held")).cmd("SISMEMBER").arg(self.keys().paused()).arg(self.base(queue));
+        look.cmd("ZCARD").arg(self.keys().leases());
+        look.ignore_errors();
+        let answers: Vec<RedisResult<Option<u64>>> = self.0.commands.each(&look).await?;
+        let number = |at: usize| answers.get(at).and_then(|answer| answer.as_ref().ok().copied().flatten());
+        let (length, sorted) = (number(1).unwrap_or(0), number(2).unwrap_or(0));
+        // What is sorted is taken first, but whose turn comes when is not known.
+        let position = number(0).filter(|_| sorted == 0).map(|at| length.saturating_sub(at));
+        Ok(Place { queue: name, depth: length + sorted, position, paused: number(3) == Some(1), running: number(4).unwrap_or(0) })
+    }
+
+    /// When a job is due that waits for its time or its next attempt.
+    pub async fn due_at(&self, job: &JobId) -> Result<Option<Timestamp>, Error> {
+        let due: Option<f64> = self.0.commands.call(redis::cmd("ZSCORE").arg(self.keys().scheduled()).arg(job.as_str())).await?;
+        Ok(due.map(|millis| Timestamp::from_millis(millis as i64)))
+    }
+
+    /// The statuses of jobs; nothing for one that is gone.
+    pub async fn statuses(&self, jobs: &[JobId]) -> Result<Vec<Option<Status>>, Error> {
+        let mut pipeline = Pipeline::with_capacity(jobs.len());
+        for job in jobs {
+            pipeline.cmd("HMGET").arg(self.keys().job(job)).arg("status").arg("script");
+        }
+        pipeline.ignore_errors();
+        let answers: Vec<RedisResult<(Text, Text)>> =
+            if jobs.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
+        let status = |answer: RedisResult<(Text, Text)>| match answer.ok()? {
+            (Text(Some(word)), _) => Status::parse(Some(&word)),
+            // A hash without a status counts as dispatched.
+            (Text(None), Text(script)) => script.map(|_| Status::Dispatched),
+        };
+        Ok(answers.into_iter().map(status).collect())
+    }
+}

@@ -1,0 +1,98 @@
+//! Pools under a limit, under a pause, and with callers that take turns.
+
+use std::collections::{HashMap, HashSet};
+
+use hero::actor::{Pool, PoolSettings};
+use hero::model::{JobId, JobSpec, Priority, Queue, Status, Target};
+use hero::process::Spawner;
+
+use crate::support::{CONTEXT, House, PATIENCE, pool_settings, spec, until};
+
+/// Every change so far: job and status.
+async fn changes(house: &House) -> Vec<(String, String)> {
+    let entries: Vec<(String, HashMap<String, String>)> = house.redis.run(&["XRANGE", "hero:events", "-", "+"]).await;
+    entries.into_iter().map(|(_, mut entry)| (entry.remove("job").unwrap(), entry.remove("status").unwrap())).collect()
+}
+
+async fn all_finished(house: &House, jobs: &[JobId]) {
+    for id in jobs {
+        house.dispatcher.wait(CONTEXT, id, PATIENCE).await.unwrap();
+    }
+}
+
+fn queue() -> Queue {
+    Queue { script_type: "osis".parse().unwrap(), target: Target::Type, priority: Priority::Normal }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_pools_of_two_servers_never_run_more_than_may() {
+    let mut house = House::empty().await;
+    let other = house.redis.store().await;
+    house.store.limit_running(3);
+    other.limit_running(3);
+    let settings = pool_settings(house.redis.directory(), 3);
+    house.hire(settings.clone()).await;
+    let second = Pool::start(other, Spawner::start().unwrap(), settings, house.shutdown.clone()).await.unwrap();
+    let mut jobs = Vec::new();
+    for _ in 0..50 {
+        jobs.push(house.start(spec("sleep(0.02); 1")).await);
+    }
+    all_finished(&house, &jobs).await;
+    let (mut running, mut most): (HashSet<String>, usize) = (HashSet::new(), 0);
+    for (job, status) in changes(&house).await {
+        if status == "started" {
+            running.insert(job)
+        } else {
+            running.remove(&job)
+        };
+        most = most.max(running.len());
+    }
+    assert_eq!((running.len(), most), (0, 3));
+    house.close().await;
+    tokio::time::timeout(PATIENCE, second.ended()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_queue_waits_and_a_resumed_one_is_served() {
+    let house = House::open(1).await;
+    house.dispatcher.pause(CONTEXT, &queue()).await.unwrap();
+    let id = house.start(spec("1")).await;
+    let urgent = house.start(JobSpec { priority: Priority::Urgent, ..spec("2") }).await;
+    let of_group = house.start(JobSpec { group: Some("default".parse().unwrap()), ..spec("3") }).await;
+    house.is(&of_group, Status::Finished).await;
+    for id in [&id, &urgent] {
+        assert_eq!(house.dispatcher.status(CONTEXT, id).await.unwrap(), Status::Dispatched);
+    }
+    house.dispatcher.resume(CONTEXT, &queue()).await.unwrap();
+    all_finished(&house, &[id, urgent]).await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_with_few_jobs_does_not_wait_behind_one_with_many() {
+    let mut house = House::empty().await;
+    let settings = PoolSettings { fair: true, ..pool_settings(house.redis.directory(), 2) };
+    house.hire(settings).await;
+    house.dispatcher.pause(CONTEXT, &queue()).await.unwrap();
+    let of = |caller: &str| JobSpec { caller_id: Some(caller.into()), ..spec("1") };
+    let mut jobs = Vec::new();
+    for _ in 0..200 {
+        jobs.push(house.start(of("ann")).await);
+    }
+    for _ in 0..5 {
+        jobs.push(house.start(of("bob")).await);
+    }
+    house.dispatcher.resume(CONTEXT, &queue()).await.unwrap();
+    all_finished(&house, &jobs).await;
+    let changes = changes(&house).await;
+    let started: Vec<&String> = changes.iter().filter(|(_, status)| status == "started").map(|(job, _)| job).collect();
+    let soon = jobs[200..].iter().filter(|id| started[..12].contains(&&id.to_string())).count();
+    assert_eq!(soon, 5, "of the twelve first");
+    assert_eq!(changes.iter().filter(|(_, status)| status == "finished").count(), 205);
+    until("nothing is left of the turns", || async {
+        let left: Vec<String> = house.redis.run(&["KEYS", "hero:q:fair:*"]).await;
+        left.is_empty().then_some(())
+    })
+    .await;
+    house.close().await;
+}

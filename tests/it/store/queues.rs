@@ -1,0 +1,308 @@
+//! What stands between queues and their actors: pauses, the limit of a context, turns between callers.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use hero::model::{ContextId, JobId, JobSpec, Output, OutputFormat, Priority, Queue, ScriptType, ServerId, Status, Target, Timestamp};
+use hero::store::{Created, Ended, NewJob, Outcome, Periods, Retried, Settings, Slot, Store, Turn, Turned};
+
+use crate::support::Redis;
+
+fn job_of(caller: &str) -> NewJob {
+    let spec = JobSpec { script: "1".into(), caller_id: Some(caller.into()), ..JobSpec::default() };
+    NewJob { id: JobId::random(), spec, start: true, waited: false, slot: None }
+}
+
+async fn put(store: &Store, job: NewJob) -> JobId {
+    let id = job.id.clone();
+    assert_eq!(store.create(job).await.unwrap(), Created::Created(Status::Dispatched));
+    id
+}
+
+async fn put_many(store: &Store, caller: &str, number: usize) -> Vec<JobId> {
+    let mut ids = Vec::new();
+    for _ in 0..number {
+        ids.push(put(store, job_of(caller)).await);
+    }
+    ids
+}
+
+fn of_type(script_type: &str) -> Queue {
+    Queue { script_type: script_type.parse().unwrap(), target: Target::Type, priority: Priority::Normal }
+}
+
+/// One turn of a pool of a type, with its queues in the order of service.
+async fn take(store: &Store, script_type: &str, ends: &[Ended], room: usize, fair: bool) -> Turned {
+    let queues: Vec<(String, usize)> =
+        [":prio:0", ":group:io", "", ":prio:2"].map(|suffix| (format!("hero:q:work:type:{script_type}{suffix}"), 0)).into();
+    let slots = [Slot { actor: format!("{script_type}:io:1"), room }];
+    let script_type: ScriptType = script_type.parse().unwrap();
+    let slots = if room == 0 { &[][..] } else { &slots[..] };
+    let queues = if room == 0 { &[][..] } else { &queues[..] };
+    let turn = Turn { script_type: &script_type, ends, slots, queues };
+    if fair { store.fair_turn(&turn).await.unwrap() } else { store.turn(&turn).await.unwrap() }
+}
+
+fn ids(turned: &Turned) -> Vec<JobId> {
+    turned.taken.iter().map(|job| job.job.clone()).collect()
+}
+
+fn finished(id: &JobId) -> Ended {
+    let outcome = Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json });
+    Ended { job: id.clone(), attempt: 1, started_at: Timestamp::local(), logged: false, usage: None, outcome }
+}
+
+/// Every key of turns between callers.
+async fn traces(redis: &Redis) -> Vec<String> {
+    let mut keys: Vec<String> = redis.run(&["KEYS", "hero:q:fair:*"]).await;
+    keys.extend(redis.run::<Vec<String>>(&["KEYS", "hero:meta:fair"]).await);
+    keys
+}
+
+async fn length(redis: &Redis, key: &str) -> usize {
+    redis.run(&["LLEN", key]).await
+}
+
+#[tokio::test]
+async fn nothing_is_taken_from_a_paused_queue_in_any_priority_and_all_from_others() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let mut waiting = Vec::new();
+    for priority in [Priority::Urgent, Priority::Normal, Priority::Low] {
+        let mut job = job_of("ann");
+        job.spec.priority = priority;
+        waiting.push(put(&store, job).await);
+    }
+    let mut other = job_of("ann");
+    other.spec.group = Some("io".parse().unwrap());
+    let other = put(&store, other).await;
+    for _ in 0..2 {
+        store.pause(&of_type("osis")).await.unwrap();
+    }
+    for fair in [false, true] {
+        let turned = take(&store, "osis", &[], 9, fair).await;
+        assert_eq!(ids(&turned), if fair { vec![] } else { vec![other.clone()] });
+        assert!(!turned.more);
+    }
+    let paused: Vec<(String, u64)> =
+        store.queues().await.unwrap().into_iter().filter(|queue| queue.paused).map(|queue| (queue.name, queue.depth)).collect();
+    assert_eq!(paused, ["", ":prio:0", ":prio:2"].map(|suffix| (format!("hero:q:work:type:osis{suffix}"), 1)));
+    for _ in 0..2 {
+        store.resume(&of_type("osis")).await.unwrap();
+    }
+    assert_eq!(ids(&take(&store, "osis", &[], 9, false).await), waiting);
+    let left: Vec<String> = redis.run(&["KEYS", "hero:meta:paused"]).await;
+    assert!(left.is_empty());
+}
+
+#[tokio::test]
+async fn an_empty_queue_that_is_paused_is_listed() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let queue = Queue { target: Target::Instance("io".parse().unwrap(), 3), ..of_type("sal") };
+    store.pause(&queue).await.unwrap();
+    let queues = store.queues().await.unwrap();
+    assert_eq!(queues.len(), 1);
+    assert_eq!((queues[0].name.as_str(), queues[0].instance, queues[0].paused), ("hero:q:work:type:sal:group:io:inst:3", Some(3), true));
+}
+
+#[tokio::test]
+async fn a_job_does_not_start_at_once_past_a_pause_or_a_limit_or_sorted_jobs() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let osis: ScriptType = "osis".parse().unwrap();
+    let (opening, _started) = store.openings().open(&osis, vec!["osis:io:1".into()], vec!["hero:q:work:type:osis".into()]);
+    let create = async || {
+        opening.set_room(1);
+        store.create(job_of("ann")).await.unwrap()
+    };
+    assert_eq!(create().await, Created::Created(Status::Started));
+    store.pause(&of_type("osis")).await.unwrap();
+    assert_eq!(create().await, Created::Created(Status::Dispatched));
+    store.resume(&of_type("osis")).await.unwrap();
+    assert_eq!(take(&store, "osis", &[], 9, false).await.taken.len(), 1);
+    assert_eq!(create().await, Created::Created(Status::Started));
+    store.limit_running(3);
+    assert_eq!(create().await, Created::Created(Status::Dispatched));
+    store.limit_running(4);
+    put_many(&store, "ann", 1).await;
+    assert_eq!(take(&store, "osis", &[], 1, true).await.taken.len(), 1);
+    assert_eq!(length(&redis, "hero:q:work:type:osis").await, 0, "one job is sorted");
+    store.limit_running(0);
+    assert_eq!(create().await, Created::Created(Status::Dispatched));
+}
+
+#[tokio::test]
+async fn no_more_jobs_run_than_may_whoever_takes_them() {
+    let redis = Redis::start().await;
+    let (one, other) = (redis.store().await, redis.store().await);
+    one.limit_running(3);
+    other.limit_running(3);
+    put_many(&one, "ann", 10).await;
+    let first = ids(&take(&one, "osis", &[], 8, false).await);
+    assert_eq!(first.len(), 3);
+    assert!(take(&other, "osis", &[], 8, false).await.taken.is_empty());
+    take(&one, "osis", &[finished(&first[0])], 0, false).await;
+    assert_eq!(take(&other, "osis", &[], 8, true).await.taken.len(), 1);
+    // What ends makes room in the same step.
+    let next = take(&one, "osis", &[finished(&first[1]), finished(&first[2])], 8, false).await;
+    assert!(next.taken.is_empty() && next.more, "sorted jobs are taken by the next turn");
+    assert_eq!(take(&one, "osis", &[], 8, false).await.taken.len(), 2);
+    let running: usize = redis.run(&["ZCARD", "hero:q:leases"]).await;
+    assert_eq!(running, 3);
+}
+
+#[tokio::test]
+async fn room_in_a_context_goes_to_the_type_that_has_waited_longest() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    store.limit_running(1);
+    put_many(&store, "ann", 3).await;
+    let mut of_sal = job_of("ann");
+    of_sal.spec.script_type = "sal".parse().unwrap();
+    let of_sal = put(&store, of_sal).await;
+    let first = ids(&take(&store, "osis", &[], 1, false).await);
+    assert!(take(&store, "sal", &[], 1, false).await.taken.is_empty());
+    assert!(take(&store, "osis", &[finished(&first[0])], 1, false).await.taken.is_empty(), "sal came first");
+    assert_eq!(ids(&take(&store, "sal", &[], 1, false).await), std::slice::from_ref(&of_sal));
+    assert!(take(&store, "osis", &[], 1, false).await.taken.is_empty());
+    let _ = take(&store, "sal", &[finished(&of_sal)], 1, false).await;
+    assert_eq!(take(&store, "osis", &[], 1, false).await.taken.len(), 1);
+}
+
+#[tokio::test]
+async fn a_type_whose_actors_are_gone_keeps_nobody_from_running() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    store.limit_running(1);
+    put_many(&store, "ann", 2).await;
+    let mut of_sal = job_of("ann");
+    of_sal.spec.script_type = "sal".parse().unwrap();
+    put(&store, of_sal).await;
+    let first = ids(&take(&store, "osis", &[], 1, false).await);
+    assert!(take(&store, "sal", &[], 1, false).await.taken.is_empty());
+    assert!(take(&store, "osis", &[finished(&first[0])], 1, false).await.taken.is_empty());
+    store.clock().advance(Duration::from_secs(6));
+    assert_eq!(take(&store, "osis", &[], 1, false).await.taken.len(), 1);
+    // Nor does one whose queue is paused.
+    store.pause(&of_type("sal")).await.unwrap();
+    assert!(take(&store, "sal", &[], 1, false).await.taken.is_empty());
+    let in_line: Vec<String> = redis.run(&["ZRANGE", "hero:q:capped", "0", "-1"]).await;
+    assert!(in_line.is_empty(), "{in_line:?}");
+}
+
+#[tokio::test]
+async fn callers_take_turns_and_each_job_is_taken_once() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let mut given: HashSet<JobId> = put_many(&store, "ann", 200).await.into_iter().collect();
+    let of_bob = put_many(&store, "bob", 5).await;
+    given.extend(of_bob.iter().cloned());
+    let mut taken = Vec::new();
+    while taken.len() < 205 {
+        let turned = take(&store, "osis", &[], 2, true).await;
+        assert!(!turned.taken.is_empty());
+        taken.extend(ids(&turned));
+    }
+    let first: Vec<JobId> = taken.iter().take(10).filter(|id| of_bob.contains(id)).cloned().collect();
+    assert_eq!(first, of_bob, "within a caller the oldest comes first");
+    assert_eq!(taken.iter().cloned().collect::<HashSet<_>>(), given);
+    assert!(take(&store, "osis", &[], 2, true).await.taken.is_empty());
+    assert_eq!(traces(&redis).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn many_callers_get_the_same_and_priority_comes_first() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    for number in 0..30 {
+        put_many(&store, &format!("caller {}", number % 3), 10 * (number % 3)).await;
+    }
+    let mut urgent = job_of("caller 1");
+    urgent.spec.priority = Priority::Urgent;
+    let urgent = put(&store, urgent).await;
+    let turned = take(&store, "osis", &[], 41, true).await;
+    assert_eq!(turned.taken[0].job, urgent);
+    let mut of: BTreeMap<String, usize> = BTreeMap::new();
+    for job in &turned.taken[1..] {
+        *of.entry(job.caller_id.clone().unwrap()).or_default() += 1;
+    }
+    assert_eq!(of, [("caller 1".into(), 20), ("caller 2".into(), 20)].into());
+}
+
+#[tokio::test]
+async fn sorted_jobs_count_where_the_length_of_a_queue_counts() {
+    let redis = Redis::start().await;
+    let (context, server, periods) = (ContextId(0), ServerId::new(), Periods::default());
+    let settings = Settings { endpoint: redis.endpoint(), context, server, periods, queue_limit: 5 };
+    let store = Store::connect(settings).await.unwrap().0;
+    let waiting = NewJob { start: false, ..job_of("ann") };
+    let waiting_id = waiting.id.clone();
+    store.create(waiting).await.unwrap();
+    put_many(&store, "ann", 5).await;
+    let taken = ids(&take(&store, "osis", &[], 1, true).await);
+    assert_eq!((taken.len(), length(&redis, "hero:q:work:type:osis").await), (1, 0));
+    put_many(&store, "bob", 1).await;
+    assert_eq!(store.create(job_of("ann")).await.unwrap(), Created::Full(5));
+    assert_eq!(store.start(&waiting_id).await.unwrap(), hero::store::Started::Full(5));
+    take(&store, "osis", &[finished(&taken[0])], 0, false).await;
+    assert_eq!(store.retry(&taken[0]).await.unwrap(), Retried::Full(5));
+    let queues = store.queues().await.unwrap();
+    assert_eq!(queues.iter().map(|queue| (queue.name.as_str(), queue.depth)).collect::<Vec<_>>(), [("hero:q:work:type:osis", 5)]);
+}
+
+#[tokio::test]
+async fn a_pool_without_turns_gets_sorted_jobs_too_and_before_newer_ones() {
+    let redis = Redis::start().await;
+    let (fair, plain) = (redis.store().await, redis.store().await);
+    let of_ann = put_many(&fair, "ann", 4).await;
+    assert_eq!(ids(&take(&fair, "osis", &[], 1, true).await), of_ann[..1]);
+    let newer = put_many(&fair, "ann", 2).await;
+    let turned = take(&plain, "osis", &[], 9, false).await;
+    assert!(turned.taken.is_empty() && turned.more, "the next turn knows");
+    assert_eq!(ids(&take(&plain, "osis", &[], 9, false).await), [&of_ann[1..], &newer].concat());
+    assert_eq!(traces(&redis).await, Vec::<String>::new());
+    let newest = put_many(&fair, "ann", 1).await;
+    assert_eq!(ids(&take(&plain, "osis", &[], 9, false).await), newest);
+}
+
+#[tokio::test]
+async fn what_is_no_job_any_more_is_dropped_from_among_sorted_ones() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let of_ann = put_many(&store, "ann", 4).await;
+    let _: i64 = redis.run(&["RPUSH", "hero:q:work:type:osis", "no id"]).await;
+    assert_eq!(ids(&take(&store, "osis", &[], 1, true).await), of_ann[..1]);
+    store.stop(&of_ann[1]).await.unwrap();
+    store.delete(&of_ann[2]).await.unwrap();
+    assert_eq!(ids(&take(&store, "osis", &[], 9, true).await), of_ann[3..]);
+    take(&store, "osis", &[], 9, true).await;
+    assert_eq!(traces(&redis).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_job_that_is_given_back_is_the_next_of_its_caller() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let (of_ann, of_bob) = (put_many(&store, "ann", 4).await, put_many(&store, "bob", 2).await);
+    let taken = ids(&take(&store, "osis", &[], 4, true).await);
+    assert_eq!(taken, [&of_ann[0], &of_bob[0], &of_ann[1], &of_bob[1]].map(Clone::clone));
+    // The one that is to come first goes last.
+    let back: Vec<Ended> = [&taken[2], &taken[0]].map(|id| Ended::released(id.clone(), 1, Timestamp::local())).into();
+    take(&store, "osis", &back, 0, true).await;
+    assert_eq!(ids(&take(&store, "osis", &[], 9, true).await), of_ann);
+}
+
+#[tokio::test]
+async fn a_sorted_job_is_in_a_queue_for_those_who_look_after_it() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    put_many(&store, "ann", 3).await;
+    take(&store, "osis", &[], 1, true).await;
+    for _ in 0..3 {
+        store.clock().advance(Duration::from_secs(20));
+        store.reap(128).await.unwrap();
+    }
+    let counters = store.counters().await.unwrap();
+    assert!(!counters[&"osis".parse().unwrap()].contains_key("pushed_again"), "{counters:?}");
+}
