@@ -238,7 +238,7 @@ fn created(answer: Vec<Text>) -> Result<Created, Error> {
     let status = |at| Status::parse(text(at)).unwrap_or(Status::Started);
     let param = || ["prerequisites", "dependents", "parent_id", "predecessor_id"].into_iter().find(|param| text(1) == Some(param));
     let job = |at| text(at).and_then(|id| id.parse().ok());
-    let jobs = |from: usize| (from..answer.len()).filter_map(|at| job(at)).collect::<Vec<_>>();
+    let jobs = |from: usize| (from..answer.len()).filter_map(job).collect::<Vec<_>>();
     match (text(0), job(1)) {
         (Some("created"), _) => Ok(Created::Created(status(1))),
         (Some("exists"), _) => Ok(Created::Exists(status(1))),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hero::dispatch::{Dispatcher, Error, Settings};
 use hero::log_file::LogDirectory;
 use hero::model::{JobId, JobSpec, Status};
+use hero::store::{Created, NewJob};
 
 use super::{after, begin, by_hand, child_of, create, heir_of, history, leaves_nothing, named, status, when};
 use crate::support::{CONTEXT, House, PATIENCE, Redis, spec};
@@ -225,4 +226,27 @@ async fn jobs_of_several_contexts_are_not_created_together() {
     let other = JobSpec { context_id: hero::model::ContextId(1), ..spec("1") };
     house.dispatcher.create_many(vec![spec("1"), other]).await.unwrap_err();
     assert!(jobs(&house.redis).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_does_not_fit_into_its_queue_is_refused_as_a_whole() {
+    let redis = Redis::start().await;
+    let settings = hero::store::Settings {
+        endpoint: redis.endpoint(),
+        context: CONTEXT,
+        server: hero::model::ServerId::new(),
+        periods: hero::store::Periods::default(),
+        queue_limit: 3,
+    };
+    let store = hero::store::Store::connect(settings).await.unwrap().0;
+    let group = |size: usize| -> Vec<NewJob> {
+        (0..size).map(|_| NewJob { id: JobId::random(), spec: spec("1"), start: true, waited: false, slot: None }).collect()
+    };
+    let too_many = store.create_all_or_none(&group(4)).await.unwrap();
+    assert_eq!(too_many, [Created::None, Created::None, Created::None, Created::Full(3)]);
+    assert!(jobs(&redis).await.is_empty());
+    let fits = store.create_all_or_none(&group(3)).await.unwrap();
+    assert_eq!(fits, vec![Created::Created(Status::Dispatched); 3]);
+    assert_eq!((jobs(&redis).await.len(), redis.run::<i64>(&["LLEN", "hero:q:work:type:osis"]).await), (3, 3));
+    assert_eq!(store.create_all_or_none(&group(1)).await.unwrap(), [Created::Full(3)]);
 }
