@@ -13,6 +13,8 @@ local function stats_key(script_type) return prefix .. 'hero:meta:queue:stats:' 
 
 local function control_key(script_type) return prefix .. 'hero:q:ctl:type:' .. script_type end
 
+local function legacy_reply_key(id) return prefix .. 'hero:reply:' .. id end
+
 local function legacy_stop_key(worker) return prefix .. 'hero:stop_queue:' .. worker end
 
 local function idempotency_key(digest) return prefix .. 'hero:idem:' .. digest end

@@ -9,7 +9,7 @@
 //! | `hero:stop_queue:{worker}` | list | stop, for a job that a foreign worker runs | 60 s |
 //! | `hero:q:scheduled` | zset by ms | create, start, turn | an entry until it is due |
 //! | `hero:q:leases` | zset by ms | create, turn, renew | an entry until the job leaves its actor |
-//! | `hero:q:unwritten` | zset by ms | turn: ids whose hash is not there yet | an entry 5 s |
+//! | `hero:q:unwritten` | zset by ms | turn, adopt: ids whose hash is not there yet | an entry 5 s |
 //! | `hero:q:watched` | zset by ms | whoever enqueues a job | an entry until an actor of ours takes the job, or it has ended |
 //! | `hero:q:capped` | zset by ms | turn: types that found no room in their context | an entry 5 s |
 //! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | turn: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |
@@ -29,12 +29,17 @@
 //! | `hero:log:{id}` | stream | the actor | as long as its job |
 //! | `hero:index:{yyyymmddhh}` | list | create | trimmed by the pruner |
 //! | `hero:idem:{sha256}` | hash | create | 24 h |
+//! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as twins | while not empty |
+//! | `hero:reply:{id}` | list | the end of a job that came so or has a twin; foreign actors | 5 min |
+//! | `rhai_tasks:{circle}` · `rhai_task_details:{id}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
+//! | `queue:{t}` · `job:{caller}:{n}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
 //! | `hero:bell:{ctx}:{t}` · `hero:inbox:{server}` | channel | whoever pushes · turn, stop | hints only |
 //!
 //! Standalone, context N is database N and keys have no prefix; in Redis Cluster every key of context N begins with the
 //! hash tag `{ctx:N}:`. Channels always name their context, because pub/sub ignores databases.
 
 mod conveyor;
+mod dialect;
 
 pub use conveyor::ConveyorKeys;
 

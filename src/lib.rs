@@ -16,6 +16,7 @@ pub mod store; // Redis, and the only place that knows it.
 pub mod conveyor; // The conveyor dialect: producer and consumer.
 pub mod dispatch; // Create, start, wait for and stop jobs.
 pub mod engine; // Script engines and their processes.
+pub mod rhailib; // A client of rhailib's workers.
 
 pub mod actor; // Pools, actors, presence.
 

@@ -1,3 +1,5 @@
+mod give_back;
+
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
@@ -16,7 +18,7 @@ use super::pace::{Pace, STALE};
 use super::pool::{PoolSettings, PoolStatus};
 use super::worker::{Report, Work};
 use crate::model::{ErrorKind, JobError, JobId};
-use crate::store::{Claimed, Ended, Error, Opening, Outcome, Post, Slot, Store, Turn, Turned};
+use crate::store::{Claimed, CompatQueues, Ended, Error, Opening, Outcome, Post, Slot, Store, Turn, Turned};
 
 /// The queues are looked at this often, whatever wakes us.
 const POLL: Duration = Duration::from_secs(1);
@@ -36,6 +38,7 @@ pub(super) struct Foreman {
     hire: Hire,
     /// Each with the slot it belongs to, in the order of service.
     queues: Arc<[(String, usize)]>,
+    compat: Arc<CompatQueues>,
     reports: mpsc::Receiver<Report>,
     stops: broadcast::Receiver<JobId>,
     holdings: Holdings,
@@ -90,6 +93,7 @@ impl Foreman {
         let labels = store.labels([("script_type", settings.script_type.to_string())]);
         let queues: Arc<[(String, usize)]> = store.queues_of(posts).into();
         let names = posts.iter().map(ToString::to_string).collect();
+        let compat = Arc::new(store.compat_queues(&settings.script_type, &settings.compat));
         let (opening, started) =
             store.openings().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()).collect());
         Self {
@@ -98,6 +102,7 @@ impl Foreman {
             actors,
             hire,
             queues,
+            compat,
             stops: store.inbox().stops(),
             wait_time: metrics::histogram!("hero_job_wait_seconds", labels.clone()),
             run_time: metrics::histogram!("hero_job_run_seconds", labels),
@@ -212,12 +217,12 @@ impl Foreman {
         let take = take && self.ends.len() <= MOST_ENDS;
         let rest = self.ends.split_off(self.ends.len().min(MOST_ENDS));
         let ends = std::mem::replace(&mut self.ends, rest);
-        let (store, settings, queues) = (self.store.clone(), self.settings.clone(), self.queues.clone());
+        let (store, settings, queues, compat) = (self.store.clone(), self.settings.clone(), self.queues.clone(), self.compat.clone());
         self.hungry = false;
         Some(Box::pin(async move {
             let (slots, queues) = if take { (&slots[..], &queues[..]) } else { (&[][..], &[][..]) };
             let turn = Turn { script_type: &settings.script_type, ends: &ends, slots, queues };
-            let turned = if settings.fair { store.fair_turn(&turn).await } else { store.turn(&turn).await };
+            let turned = store.turn_and_adopt(&turn, &compat, settings.fair).await;
             News::Turned(ends, slots.iter().map(|slot| slot.room).sum(), turned)
         }))
     }
@@ -363,31 +368,6 @@ impl Foreman {
                 self.ends.push(Ended { outcome, ..Ended::released(claimed.job, claimed.attempt, claimed.started_at) });
                 return;
             }
-        }
-    }
-
-    /// Gives jobs back that were taken ahead; if `stale`, only what has waited too long behind busy actors.
-    fn give_back_what_waits(&mut self, stale: bool) {
-        if stale {
-            self.pace.slowed();
-            if let Some((_, job)) = self.waiting.front().filter(|(_, job)| !job.concurrent)
-                && let Some(desk) = self.actors.get_mut(job.slot)
-            {
-                desk.clear();
-            }
-        }
-        let own = self.actors.iter_mut().flat_map(|desk| desk.own.drain(..));
-        let waiting: Vec<_> = self.waiting.drain(..).chain(own).collect();
-        // Each goes to the front of its queue, so the one that is to come first goes last.
-        self.ends.extend(waiting.into_iter().rev().map(|(_, job)| Ended::released(job.job, job.attempt, job.started_at)));
-    }
-
-    /// Gives back what did not end in the grace period. The actors, and their engines, end with this foreman.
-    fn give_back_what_runs(&mut self) {
-        for job in self.actors.iter_mut().flat_map(Desk::abandon) {
-            tracing::warn!(%job, "a running job is given back, because this process ends");
-            let attempt = self.holdings.attempt(&job).unwrap_or_default();
-            self.ends.push(Ended::released(job, attempt, self.store.clock().now()));
         }
     }
 }

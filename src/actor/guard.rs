@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::model::{JobId, ScriptType};
 use crate::service::Service;
-use crate::store::{Error, Post, Store};
+use crate::store::{CompatQueues, Error, Post, Store};
 
 /// The attempts that a pool holds.
 #[derive(Debug, Clone, Default)]
@@ -75,10 +75,10 @@ pub(super) struct Controller {
 }
 
 impl Controller {
-    pub(super) fn new(store: Store, holdings: Holdings, script_type: &ScriptType, posts: &[Post]) -> Self {
+    pub(super) fn new(store: Store, holdings: Holdings, script_type: &ScriptType, posts: &[Post], compat: &CompatQueues) -> Self {
         let keys = store.keys();
         let of_instances = posts.iter().map(|post| keys.control_instance(&post.script_type, &post.group, post.instance));
-        let queues = std::iter::once(keys.control(script_type)).chain(of_instances).collect();
+        let queues = std::iter::once(keys.control(script_type)).chain(of_instances).chain(compat.stops().iter().cloned()).collect();
         Self { store, holdings, queues }
     }
 }

@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 use super::foreman::{Foreman, Hire};
 use super::guard::{Controller, Holdings, Renewer};
 use super::presence::{Heartbeat, leave_posts, take_posts};
-use super::scout::scout;
+use super::scout::{scout, scouted};
 use super::worker::Worker;
 use super::{Error, Mask};
 use crate::engine::EngineSettings;
@@ -17,7 +17,7 @@ use crate::log_file::LogDirectory;
 use crate::model::{Name, Presence, Priority, Queue, ScriptType, Target};
 use crate::process::Spawner;
 use crate::service;
-use crate::store::{Post, Store};
+use crate::store::{Compat, Post, Store};
 
 /// Which instance numbers the actors of a pool have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub struct PoolSettings {
     pub fair: bool,
     /// How many concurrent jobs one actor may run side by side, each in an engine of its own.
     pub side_by_side: usize,
+    /// The queues of other layouts it takes from, too.
+    pub compat: Compat,
     /// What must not reach a log.
     pub mask: Mask,
     /// Where log files are.
@@ -162,7 +164,9 @@ impl Pool {
         let guarding = CancellationToken::new();
         let guard = |service| tasks.spawn(service);
         guard(boxed(service::run(Renewer { store: store.clone(), holdings: holdings.clone() }, guarding.clone())));
-        guard(boxed(service::run(Controller::new(store.clone(), holdings.clone(), &settings.script_type, &posts), guarding.clone())));
+        let compat = store.compat_queues(&settings.script_type, &settings.compat);
+        let controller = Controller::new(store.clone(), holdings.clone(), &settings.script_type, &posts, &compat);
+        guard(boxed(service::run(controller, guarding.clone())));
         let heartbeat = Heartbeat {
             store: store.clone(),
             posts: posts.clone(),
@@ -172,7 +176,9 @@ impl Pool {
         };
         guard(boxed(service::run(heartbeat, guarding.clone())));
         let type_queue = Queue { script_type: settings.script_type.clone(), target: Target::Type, priority: Priority::Normal };
-        guard(boxed(scout(store.clone(), store.keys().work(&type_queue), bell.clone(), idles, shutdown.clone())));
+        for queue in scouted(store.keys().work(&type_queue), &compat) {
+            guard(boxed(scout(store.clone(), queue, bell.clone(), idles.clone(), shutdown.clone())));
+        }
 
         let foreman = Foreman::new(store.clone(), settings.clone(), &posts, hire, incoming, holdings, status.clone(), bell, idle);
         let left = posts.clone();

@@ -4,14 +4,21 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::store::{Peek, Store};
+use crate::store::{CompatQueues, Peek, Store};
 
 /// A pool that has had nothing to do for so long is worth a blocking connection.
 const REST: Duration = Duration::from_millis(20);
 /// A queue that holds what nobody may take is looked at this often.
 const PAUSE: Duration = Duration::from_secs(1);
+/// Each queue that is watched costs a connection. What lies in others is found by the poll.
+const MOST_QUEUES: usize = 16;
 
-/// Watches the type queue while the pool has nothing to do, so that a push by any client wakes it at once.
+/// The queues that are watched for a pool: its type queue, and those of other layouts.
+pub(super) fn scouted(type_queue: String, compat: &CompatQueues) -> impl Iterator<Item = String> {
+    std::iter::once(type_queue).chain(compat.keys().cloned()).take(MOST_QUEUES)
+}
+
+/// Watches one queue while the pool has nothing to do, so that a push by any client wakes it at once.
 ///
 /// In a busy pool the next turn finds the work anyway.
 pub(super) async fn scout(store: Store, queue: String, bell: Arc<Notify>, mut idle: watch::Receiver<bool>, shutdown: CancellationToken) {

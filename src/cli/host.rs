@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::settings::{self, ContextEndpoint, Durability, Settings};
+use super::settings::{self, ContextEndpoint, Dialect, Durability, Settings};
 use crate::actor::{Instances, Mask, Pool, PoolSettings};
 use crate::conveyor::{Intake, IntakeSettings, Keeper};
 use crate::dispatch::{self, Dispatcher};
@@ -18,7 +18,7 @@ use crate::log_file::LogDirectory;
 use crate::model::{ContextId, ScriptType, ServerId};
 use crate::process::Spawner;
 use crate::service;
-use crate::store::{self, Endpoint, Managed, Periods, PrivateRedis, Store, Subscriber};
+use crate::store::{self, Compat, Endpoint, Managed, Periods, PrivateRedis, Store, Subscriber};
 
 /// The parts below the wire, running.
 pub(super) struct Host {
@@ -179,9 +179,10 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
         if !pool.script_type.is_built_in() {
             bail!("pool {}: there is no engine for this script type in this version; osis and sal have one", pool.script_type);
         }
-        let dialects = [("worker_ids", &pool.worker_ids), ("circles", &pool.circles)];
-        if let Some((name, _)) = dialects.iter().find(|(_, names)| names.as_ref().is_some_and(|names| !names.is_empty())) {
-            bail!("pool {}: {name} needs a dialect that this version does not speak; leave it out", pool.script_type);
+        for (name, names, dialect) in [("worker_ids", &pool.worker_ids, Dialect::Legacy), ("circles", &pool.circles, Dialect::Rhailib)] {
+            if names.is_some() && !settings.compat.contains(&dialect) {
+                tracing::warn!(pool = %pool.script_type, "{name} has no effect, because compat does not name its dialect");
+            }
         }
         if !pool.capabilities.is_empty() {
             tracing::warn!(pool = %pool.script_type, "capabilities have no effect in this version: no module needs one yet");
@@ -236,6 +237,7 @@ async fn connect(settings: &Settings, managed: Option<&Managed>, server: &Server
             server: server.clone(),
             periods: periods(settings),
             queue_limit: usize::try_from(settings.queue_length).unwrap_or(usize::MAX),
+            push: push(settings),
         };
         let cannot = || format!("cannot use the Redis at {shown}{}", for_context(context));
         let (store, warnings) = Store::connect(of_store).await.with_context(cannot)?;
@@ -290,6 +292,29 @@ fn periods(settings: &Settings) -> Periods {
     }
 }
 
+fn push(settings: &Settings) -> store::Push {
+    match settings.push {
+        settings::Push::Canonical => store::Push::Canonical,
+        settings::Push::Both => store::Push::Both,
+        settings::Push::Legacy => store::Push::Legacy,
+    }
+}
+
+/// The queues of other layouts for a pool. Their names are the script type where the pool does not say otherwise.
+fn compat(settings: &Settings, pool: &settings::PoolSettings) -> Compat {
+    let of = |dialect| settings.compat.contains(&dialect);
+    let names = |dialect, given: &Option<Vec<_>>| match given {
+        _ if !of(dialect) => Vec::new(),
+        Some(names) => names.clone(),
+        None => vec![Compat::name(&pool.script_type)],
+    };
+    Compat {
+        worker_ids: names(Dialect::Legacy, &pool.worker_ids),
+        circles: names(Dialect::Rhailib, &pool.circles),
+        runner: of(Dialect::Runner),
+    }
+}
+
 fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std::path::Path, mask: &Mask) -> PoolSettings {
     let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let mut engine = EngineSettings::new(hero.to_owned());
@@ -317,6 +342,7 @@ fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std:
         fair: pool.fair,
         side_by_side: if pool.script_type == ScriptType::sal() { SIDE_BY_SIDE } else { 1 },
         timeout: Duration::from_secs(60),
+        compat: compat(settings, pool),
         mask: mask.clone(),
         log_directory: LogDirectory::new(&settings.log_dir),
         grace: settings.grace,

@@ -205,6 +205,7 @@ async fn first_sent<T>(call: impl Future<Output = T>, sent: impl Fn()) -> T {
 fn with_what_it_uses(code: &str) -> String {
     let shared = [
         include_str!("../keys.lua"),
+        include_str!("scripts/dialects.lua"),
         include_str!("scripts/shared.lua"),
         include_str!("scripts/relations.lua"),
         include_str!("scripts/foreign.lua"),

@@ -6,6 +6,7 @@ mod batch;
 mod bell;
 mod clock;
 mod codec;
+mod compat;
 mod connection;
 mod conveyor;
 mod endpoint;
@@ -33,6 +34,7 @@ use std::time::Duration;
 pub use bell::Bells;
 pub use clock::Clock;
 pub use codec::{Look, Settled};
+pub use compat::{Compat, CompatQueues, Push};
 pub use conveyor::Relative;
 pub use endpoint::Endpoint;
 pub use error::Error;
@@ -108,6 +110,7 @@ struct Inner {
     max_running: AtomicUsize,
     /// Whether a queue kept jobs sorted by caller when last seen.
     sorted: AtomicBool,
+    push: Push,
     commands: Arc<Link>,
     turns: Link,
     inbox: Arc<Inbox>,
@@ -133,6 +136,8 @@ pub struct Settings {
     pub periods: Periods,
     /// No queue gets longer.
     pub queue_limit: usize,
+    /// Which queues jobs go to.
+    pub push: Push,
 }
 
 impl Store {
@@ -169,6 +174,7 @@ impl Store {
             max_running: AtomicUsize::new(0),
             sorted: AtomicBool::new(false),
             turns,
+            push: settings.push,
             commands,
             inbox: Arc::default(),
             bells: Bells::default(),

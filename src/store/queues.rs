@@ -144,8 +144,7 @@ impl Store {
             pipeline.cmd("HMGET").arg(self.keys().job(job)).arg("status").arg("script");
         }
         pipeline.ignore_errors();
-        let answers: Vec<RedisResult<(Text, Text)>> =
-            if jobs.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
+        let answers: Vec<RedisResult<(Text, Text)>> = if jobs.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
         let status = |answer: RedisResult<(Text, Text)>| match answer.ok()? {
             (Text(Some(word)), _) => Status::parse(Some(&word)),
             // A hash without a status counts as dispatched.

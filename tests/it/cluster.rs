@@ -24,7 +24,15 @@ struct Server {
 
 async fn connect(endpoint: &Endpoint, context: ContextId) -> Result<(Store, Vec<String>), store::Error> {
     let (server, periods) = (hero::model::ServerId::new(), Periods::default());
-    Store::connect(store::Settings { endpoint: endpoint.clone(), context, server, periods, queue_limit: 100_000 }).await
+    Store::connect(store::Settings {
+        endpoint: endpoint.clone(),
+        context,
+        server,
+        periods,
+        queue_limit: 100_000,
+        push: hero::store::Push::Canonical,
+    })
+    .await
 }
 
 impl Server {

@@ -9,7 +9,7 @@ const FLOORS: [&[&str]; 9] = [
     &["keys", "process"],
     &["log_file", "service"],
     &["store"],
-    &["conveyor", "dispatch", "engine"],
+    &["conveyor", "dispatch", "engine", "rhailib"],
     &["actor"],
     &["rpc"],
     &["client"],

@@ -7,6 +7,7 @@ mod chaos;
 mod cli;
 mod cluster;
 mod contexts;
+mod dialects;
 mod dialects_conveyor;
 mod engine;
 mod floors;

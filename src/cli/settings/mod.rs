@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 use crate::model::{ContextId, Name, ScriptType};
 pub use context::ContextEndpoint;
-pub use pool::{Instances, PoolSettings};
+pub use pool::{Dialect, Instances, PoolSettings};
 pub use resolve::{Invalid, Origin, Resolved, resolve};
 pub use source::Flags;
 pub use table::{Default, Kind, SETTINGS, Scope, Setting, markdown};
@@ -51,6 +51,11 @@ pub struct Settings {
     /// Contexts with a Redis of their own.
     #[serde(deserialize_with = "context::endpoints")]
     pub context_endpoints: Vec<ContextEndpoint>,
+    /// The layouts whose queues pools take from after their own.
+    #[serde(deserialize_with = "pool::dialects")]
+    pub compat: Vec<Dialect>,
+    /// Which queues new jobs go to.
+    pub push: Push,
     /// Script types to accept although no actor here runs them.
     #[serde(deserialize_with = "script_types")]
     pub script_types: Vec<ScriptType>,
@@ -171,6 +176,18 @@ pub enum Durability {
     Everysec,
     /// At every write.
     Always,
+}
+
+/// Which queues new jobs go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Push {
+    /// Our own.
+    Canonical,
+    /// Our own and the legacy ones.
+    Both,
+    /// The legacy ones.
+    Legacy,
 }
 
 /// How hero's own log is written.

@@ -43,6 +43,34 @@ pub struct PoolSettings {
     pub conveyor_queues: Option<Vec<Name>>,
 }
 
+/// A layout of queues and hashes besides our own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// That of the dispatcher protocol.
+    Legacy,
+    /// That of rhailib.
+    Rhailib,
+    /// That of the coordinator's runners.
+    Runner,
+}
+
+impl Dialect {
+    const ALL: [(&'static str, Self); 3] = [("legacy", Self::Legacy), ("rhailib", Self::Rhailib), ("runner", Self::Runner)];
+}
+
+/// Reads `all`, `none`, or names with commas between.
+pub(super) fn dialects<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Dialect>, D::Error> {
+    let names = super::value::list(from)?;
+    match names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["all"] => return Ok(Dialect::ALL.map(|(_, dialect)| dialect).to_vec()),
+        ["none"] | [] => return Ok(Vec::new()),
+        _ => {}
+    }
+    let named = |name: &String| Dialect::ALL.iter().find(|(known, _)| known == name).map(|(_, dialect)| *dialect);
+    let unknown = |name: &String| format!("{name:?} is not one of all, none, {}", Dialect::ALL.map(|(name, _)| name).join(", "));
+    names.iter().map(|name| named(name).ok_or_else(|| D::Error::custom(unknown(name)))).collect()
+}
+
 /// How many actors a pool has, or which.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "instances are a number, or a list of numbers such as [3, 5]")]

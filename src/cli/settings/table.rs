@@ -107,6 +107,20 @@ pub static SETTINGS: &[Setting] = &[
         Both,
         "Contexts with a Redis of their own; in a file tables with `context`, `redis` and what else begins with redis_",
     ),
+    setting(
+        "compat",
+        List("DIALECT"),
+        Is("all"),
+        Both,
+        "Whose queues pools take from after their own: `all`, `none`, or any of legacy, rhailib, runner",
+    ),
+    setting(
+        "push",
+        One("WHERE"),
+        Is("canonical"),
+        Server,
+        "Which queues new jobs go to: `canonical`, `legacy`, or `both` while actors migrate",
+    ),
     setting("script_types", List("TYPE"), Default::None, Server, "Script types to accept although no actor here runs them"),
     setting(
         "redis",

@@ -1,6 +1,6 @@
 -- Creates jobs, and starts those that are to be started: into their queue, or with an actor of this server that has room.
 -- ARGV  9 queue length limit   10 index key   11 when a job that is not started is given up, ms   12 lease expiry, ms
---       13 'all' (all jobs or none) or ''   14 number of pools with room, each: script type · number of its queues · queue …
+--       13 'all' (all jobs or none), 'twins' (some go to a second queue, too), both words or ''   14 number of pools with room, each: script type · number of its queues · queue …
 --       then number of jobs, each:
 --       id · 'new' (nobody else can have it) or '' · 'start' or '' · actor that has room, or '' · due time, ms, or '' · script type · work queue · digest of caller and idempotency key, or ''
 --       · digest of the parameters · number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
@@ -10,7 +10,7 @@
 -- · {'reused', id} (idempotency key seen with other parameters) · {'full', length} · {'no', parameter, id …} (there are no such jobs)
 -- · {'late', id, status} (that dependent has begun) · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
 -- · {'none'} (another one of all is refused) · {'fired'} (another server was first with the slot) · {'skipped'} (the slot is left out).
-local limit, index, given_up, lease_until, all, at = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12], ARGV[13] == 'all', 14
+local limit, index, given_up, lease_until, all, at = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12], string.find(ARGV[13], 'all') ~= nil, 14
 local answers, created, slots = {}, {}, slots_in(ARGV[#ARGV])
 
 -- Whether nobody waits for the actors of a type who would be overtaken.
@@ -195,7 +195,12 @@ end
 
 for queue, ids in pairs(pushed) do
   if try('LPUSH', queue, unpack(ids)) == #ids then woken(queue, ids.script_type) end
-  watch_all(ids, ids.script_type)
+  local twins = string.find(ARGV[13], 'twins') ~= nil
+  watch_all(ids, ids.script_type, twins)
+  for place = 1, twins and #ids or 0 do
+    local twin, only = twin_of(ids[place])
+    if twin and not only then try('LPUSH', twin, ids[place]) end
+  end
 end
 if #created > 0 then try('RPUSH', index, unpack(created)) end
 flush()

@@ -4,12 +4,13 @@ use std::sync::{LazyLock, Weak};
 use super::unexpected;
 use redis::Cmd;
 
+use crate::keys::Keys;
 use crate::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, Timestamp};
 use crate::store::batch::Batch;
 use crate::store::codec::{Text, fields, json};
 use crate::store::connection::{Script, digest};
 use crate::store::openings::Reservation;
-use crate::store::{Claimed, Error, Firing, Inner, Store};
+use crate::store::{Claimed, Error, Firing, Inner, Push, Store};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("create.lua")));
 
@@ -125,6 +126,17 @@ impl NewJob {
         prerequisites.chain(dependents).chain(parent).chain(spec.predecessor_id.iter().map(|id| ("predecessor", id)))
     }
 
+    /// The legacy queue it is pushed to as well, or alone. A target within our layout has no name in the other one.
+    fn twin(&self, keys: &Keys, push: Push) -> Option<String> {
+        let spec = &self.spec;
+        match (push, &spec.worker_id) {
+            (Push::Canonical, _) => None,
+            (_, Some(worker)) => Some(keys.work_queue(worker)),
+            (Push::Both, None) if spec.group.is_some() || spec.instance.is_some() => None,
+            (_, None) => Some(keys.actor_queue(spec.script_type.as_str())),
+        }
+    }
+
     /// The job as the pool gets it that has room for it.
     fn claimed(&self, slot: usize, now: Timestamp) -> Claimed {
         let spec = &self.spec;
@@ -151,7 +163,10 @@ impl NewJob {
 impl Inner {
     async fn create_all(&self, jobs: &[NewJob], or_none: bool) -> Result<Vec<Created>, Error> {
         let now = self.clock.now();
-        let room = |job: &NewJob| if job.may_start_at_once() { self.openings.reserve(&job.spec.script_type) } else { None };
+        // A job for the legacy fleet alone does not start here.
+        let room = |job: &NewJob| {
+            if self.push != Push::Legacy && job.may_start_at_once() { self.openings.reserve(&job.spec.script_type) } else { None }
+        };
         let reservations: Vec<Option<Reservation>> = jobs.iter().map(room).collect();
         let call = self.encode(jobs, or_none, &reservations, now);
         // Pools are woken as soon as the script is on its way: their turn follows on the same connection, so it comes after.
@@ -187,7 +202,12 @@ impl Inner {
     fn encode(&self, jobs: &[NewJob], or_none: bool, reservations: &[Option<Reservation>], now: Timestamp) -> Cmd {
         let mut call = self.call_at(&SCRIPT, now);
         call.arg(self.queue_limit).arg(self.keys.index(now)).arg(now.plus(self.periods.keep_created).as_millis());
-        call.arg(now.plus(self.periods.lease).as_millis()).arg(if or_none { "all" } else { "" });
+        call.arg(now.plus(self.periods.lease).as_millis()).arg(match (or_none, self.push) {
+            (true, Push::Both) => "all twins",
+            (true, _) => "all",
+            (false, Push::Both) => "twins",
+            (false, _) => "",
+        });
         let mut pools: Vec<(&ScriptType, &Reservation)> = Vec::new();
         for (job, room) in jobs.iter().zip(reservations) {
             if let Some(room) = room
@@ -207,7 +227,9 @@ impl Inner {
             call.arg(if spec.job_id.is_none() { "new" } else { "" }).arg(if job.start { "start" } else { "" });
             call.arg(room.as_ref().map_or("", Reservation::actor));
             call.arg(spec.run_at.map_or_else(String::new, |time| time.as_millis().to_string()));
-            call.arg(spec.script_type.as_str()).arg(self.keys.work(&job.queue()));
+            let twin = job.twin(&self.keys, self.push);
+            let queue = twin.clone().filter(|_| self.push == Push::Legacy).unwrap_or_else(|| self.keys.work(&job.queue()));
+            call.arg(spec.script_type.as_str()).arg(queue);
             match &spec.idempotency_key {
                 // Two callers may use the same key for different jobs.
                 Some(key) => call.arg(digest(&[spec.caller_id.as_deref().unwrap_or_default(), key])).arg(digest(&[&json(spec)])),
@@ -218,6 +240,13 @@ impl Inner {
                 call.arg(relation).arg(id.as_str());
             }
             let mut fields = fields(spec);
+            if let Some(twin) = twin {
+                // The end replies as the legacy layout asks, whoever brings it about.
+                fields.extend([("dialect", "legacy".into()), ("twin", twin)]);
+                if self.push == Push::Legacy {
+                    fields.push(("twin_only", "1".into()));
+                }
+            }
             if job.waited {
                 fields.push(("origin", self.server.to_string()));
                 fields.push(("reply", "none".into()));

@@ -10,6 +10,11 @@ local function settle(id, status)
   -- It was so quick that nobody saw it run.
   if not job[8] then attempt = attempt + 1 end
   redis.call('HDEL', key, 'seen_at', 'missing_at')
+  if of[9] == 'legacy' then
+    -- It may have been taken from its twin queue.
+    local queue = redis.call('HMGET', key, 'group', 'instance', 'priority')
+    try('LREM', work_key(job[10] or 'osis', queue[1], queue[2], queue[3]), -1, id)
+  end
   if status == 'finished' then
     redis.call('HSET', key, 'attempt', attempt, 'lease', '', 'finished_at', job[9] or now_text, 'updated_at', now_text)
     end_job(id, status, attempt, job[6] or '', nil, true, of, true)
@@ -21,6 +26,7 @@ local function settle(id, status)
     local pause = math.min((tonumber(job[4]) or 1) * 2 ^ math.min(failures - 1, 20), 300)
     redis.call('HSET', key, 'status', 'scheduled', 'attempt', attempt, 'lease', '', 'failures', failures, 'error_kind', kind, 'updated_at', now_text)
     redis.call('ZADD', scheduled_key, now + math.floor(pause * 1000), id)
+    if of[9] then mirror(id, of[9], 'scheduled') end
     event(id, 'scheduled', attempt, kind)
     count(job[10] or 'osis', 'retried')
     return 'scheduled'

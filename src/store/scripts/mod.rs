@@ -1,7 +1,8 @@
 //! One transition is one `.lua` and its only caller beside it.
 //!
-//! What a script uses of `keys.lua`, `shared.lua`, `relations.lua`, `foreign.lua` and `conveyor.lua` stands before it; ARGV 1 to 8 are the same for all.
+//! What a script uses of `keys.lua`, `dialects.lua`, `shared.lua`, `relations.lua`, `foreign.lua` and `conveyor.lua` stands before it; ARGV 1 to 8 are the same for all.
 
+mod adopt;
 mod close_conveyor;
 mod control;
 mod create;

@@ -24,14 +24,20 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', scheduled_key, '-inf', now, 'LIM
 end
 
 for _, member in ipairs(redis.call('ZRANGE', unwritten_key, 0, limit - 1, 'WITHSCORES')) do
-  local id, queue = string.match(member, '^(%S+) (%S+)$')
+  -- What came out of a queue of another layout also names its hash, or '-' if it only waits, and who looks into that queue.
+  local id, queue, hash, other_type = string.match(member, '^(%S+) (%S+) ?(%S*) ?(%S*)$')
   if id then
-    local known = redis.call('EXISTS', job_prefix .. id) == 1
+    local known = hash ~= '-' and redis.call('EXISTS', hash ~= '' and hash or job_prefix .. id) == 1
     if known or redis.call('ZSCORE', unwritten_key, member) + 0 <= now then
       handled = handled + 1
       redis.call('ZREM', unwritten_key, member)
       local script_type = string.match(queue, ':type:([^:]+)')
-      if known and script_type and push(queue, script_type, id, true) then has_work(script_type) end
+      if hash == '' then
+        if known and script_type and push(queue, script_type, id, true) then has_work(script_type) end
+      elseif (known or hash == '-') and try(known and 'RPUSH' or 'LPUSH', queue, id) then
+        redis.call('PUBLISH', bell(other_type), server)
+        has_work(other_type)
+      end
     end
   end
 end

@@ -42,9 +42,11 @@ local function again_in(id, pause) redis.call('ZADD', watched_key, now + pause, 
 
 local function look_at_queued(id, key, job)
   local script_type = job[5] or 'osis'
-  local queue = work_key(script_type, job[6], job[7], job[8])
+  local queue, twin, only = work_key(script_type, job[6], job[7], job[8]), nil, false
+  if job[21] == 'legacy' then twin, only = twin_of(id) end
+  if only then queue = twin end
   local length = try('LLEN', queue) or 0
-  local pause = look_again_at(script_type) - now
+  local pause = twin and RESTLESS or look_again_at(script_type) - now
   if length > FAR or length > 0 and try('LPOS', queue, id, 'RANK', -1) or is_sorted(queue, id, FAR) then
     if job[11] then redis.call('HDEL', key, 'missing_at') end
     -- A round through a long queue takes longer, so that looking never costs much.
@@ -77,6 +79,9 @@ local function look_at_started(id, key, job)
     redis.call('SREM', calm_key, script_type)
     redis.call('HSET', key, 'seen_at', string.format('%.0f', now), 'attempt', attempt, 'started_at', now_text, 'updated_at', now_text)
     redis.call('HDEL', key, 'missing_at')
+    if job[21] then mirror(id, job[21], 'started') end
+    -- It was taken from its twin queue.
+    if job[21] == 'legacy' then try('LREM', work_key(script_type, job[6], job[7], job[8]), -1, id) end
     event(id, 'started', attempt)
     count(script_type, 'started')
   elseif now >= since + ((tonumber(job[12]) or 60) + 30) * 1000 then

@@ -16,6 +16,18 @@ local function is_uuid(id)
   return #id == 36 and string.find(id, '^%x+%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x+$') == 1 and string.byte(id, 9) == 45
 end
 
+-- Milliseconds since 1970 of an RFC 3339 time, or nil.
+local function millis(text)
+  local y, m, d, h, min, s, fraction, zone = string.match(text or '', '^(%d+)-(%d+)-(%d+)[Tt ](%d+):(%d+):(%d+)(%.?%d*)(.*)$')
+  if not y then return nil end
+  y, m, d = tonumber(y), tonumber(m), tonumber(d)
+  if m <= 2 then y, m = y - 1, m + 12 end
+  local days = 365 * y + math.floor(y / 4) - math.floor(y / 100) + math.floor(y / 400) + math.floor((153 * (m - 3) + 2) / 5) + d - 719469
+  local sign, zh, zm = string.match(zone, '^([+-])(%d%d):?(%d%d)$')
+  local offset = sign and (tonumber(zh) * 60 + tonumber(zm)) * (sign == '-' and -1 or 1) or 0
+  return ((days * 24 + h) * 60 + min - offset) * 60000 + s * 1000 + math.floor((tonumber('0' .. fraction) or 0) * 1000)
+end
+
 -- Counters, written once at the end by flush().
 local counters = {}
 
@@ -49,7 +61,7 @@ local function push(queue, script_type, id, again)
   return length ~= nil
 end
 
--- Has a job that is in a queue looked at again: soon where foreign actors may take it.
+-- Has a job that is in a queue looked at again: soon where foreign actors may take it, as from a twin queue.
 local calm, CALM, RESTLESS = {}, 5000, 500
 
 local function look_again_at(script_type)
@@ -57,10 +69,10 @@ local function look_again_at(script_type)
   return now + (calm[script_type] and CALM or RESTLESS)
 end
 
-local function watch(id, script_type) redis.call('ZADD', watched_key, look_again_at(script_type), id) end
+local function watch(id, script_type, twin) redis.call('ZADD', watched_key, twin and now + RESTLESS or look_again_at(script_type), id) end
 
-local function watch_all(ids, script_type)
-  local time, entries = look_again_at(script_type), {}
+local function watch_all(ids, script_type, twins)
+  local time, entries = twins and now + RESTLESS or look_again_at(script_type), {}
   for at, id in ipairs(ids) do entries[2 * at - 1], entries[2 * at] = time, id end
   redis.call('ZADD', watched_key, unpack(entries))
 end
@@ -93,7 +105,7 @@ local function flush()
 end
 
 -- The fields that the end of a job needs, in its order.
-local END_FIELDS = { 'origin', 'reply', 'reply_to', 'retention', 'idempotency_key', 'script_type', 'reply_to_queue', 'rel' }
+local END_FIELDS = { 'origin', 'reply', 'reply_to', 'retention', 'idempotency_key', 'script_type', 'reply_to_queue', 'rel', 'dialect' }
 
 -- Those fields, in an answer where they stand from a place on.
 local function of_end(answer, from) return { unpack(answer, from, from + #END_FIELDS - 1) } end
@@ -124,6 +136,7 @@ local function end_job(id, status, attempt, text, kind, logged, of, replied)
   -- One with relations is kept until they are released, which has to know of it.
   if not of[8] then redis.call('EXPIRE', job_prefix .. id, seconds) end
   if logged then redis.call('EXPIRE', log_key(id), seconds) end
+  local said = of[9] and mirror(id, of[9], status, text, seconds, replied or reply == 'none')
   if replied then
     try(reply == 'none' and 'DEL' or 'EXPIRE', reply_list, reply ~= 'none' and REPLY_SECONDS or nil)
   elseif reply ~= 'none' then
@@ -132,7 +145,7 @@ local function end_job(id, status, attempt, text, kind, logged, of, replied)
   end
   -- In a cluster a key of another context may be in reach.
   if reply_to and reply_to ~= '' and string.sub(reply_to, 1, #prefix) == prefix then
-    local message = { job_id = id, status = status }
+    local message = said or { job_id = id, status = status }
     message[status == 'finished' and 'output' or 'error'] = text
     if try('LPUSH', reply_to, cjson.encode(message)) then redis.call('EXPIRE', reply_to, REPLY_SECONDS) end
   end
@@ -166,8 +179,15 @@ end
 
 -- Puts a job into its queue; where the key is no list, the promoter tries again in a while.
 local function enqueue(queue, script_type, id, again)
-  if push(queue, script_type, id, again) then
-    watch(id, script_type)
+  local dialect, twin, only = try('HGET', job_prefix .. id, 'dialect'), nil, false
+  if dialect then
+    mirror(id, dialect, 'dispatched')
+    twin, only = twin_of(id)
+  end
+  local pushed = twin and try('LPUSH', twin, id)
+  if not only then pushed = push(queue, script_type, id, again) end
+  if pushed then
+    watch(id, script_type, twin)
     return 'dispatched'
   end
   redis.call('HSET', job_prefix .. id, 'status', 'scheduled')
@@ -205,6 +225,8 @@ end
 
 -- Takes a job that does not run out of everything that would bring it to an actor.
 local function withdraw(id, script_type, group, instance, priority)
+  local twin = twin_of(id)
+  if twin then try('LREM', twin, -1, id) end
   redis.call('ZREM', scheduled_key, id)
   redis.call('ZREM', watched_key, id)
   if script_type then try('LREM', work_key(script_type, group, instance, priority), 1, id) end

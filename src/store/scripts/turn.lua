@@ -8,11 +8,13 @@
 --       then: number of queues in the order of service, each: key · the slot it belongs to, or 0 for any
 --       then: 'fair' (callers take turns in the queues of the type and group) or ''
 --       then: the most jobs that may run in the context, or 0
+--       then: number of queues of other layouts, each: key
 -- Gives {per attempt: status now, or 'lost' when somebody else holds the job},
 --       {per taken job: {slot, '1' if only that slot may run it or '', id, attempt, script · args · env_vars · timeout · caller_id ·
 --         log_path · retry_backoff · failures · queued_at · created_at · concurrent}}, {ids ended here because a stop was pending},
 --       1 if queues hold more that was not looked at else 0, number of ended jobs whose relatives are to be released,
---       1 if a queue keeps jobs sorted by caller else 0. Before this stands fair.lua or a `take_in_turn` that is nil, and cap.lua or a `share_of` that is nil.
+--       1 if a queue keeps jobs sorted by caller else 0, 1 if there is room left and a queue of another layout holds something else 0.
+-- Before this stands fair.lua or a `take_in_turn` that is nil, and cap.lua or a `share_of` that is nil.
 local lease_until, own_type, ends, at = ARGV[9], ARGV[10], tonumber(ARGV[11]), 11
 local function take() at = at + 1; return ARGV[at] end
 
@@ -46,6 +48,7 @@ local function complete(id, attempt, logged, usage)
     if again then
       redis.call('HSET', key, 'status', 'scheduled')
       redis.call('ZADD', scheduled_key, now + tonumber(wait), id)
+      if of[9] then mirror(id, of[9], 'scheduled') end
       event(id, 'scheduled', attempt, kind)
       count(script_type, 'retried')
       return 'scheduled'
@@ -99,22 +102,12 @@ if wanted > 0 and redis.call('EXISTS', unpack(controls)) > 0 then
   end
 end
 
--- Milliseconds since 1970 of an RFC 3339 time, or nil.
-local function millis(text)
-  local y, m, d, h, min, s, fraction, zone = string.match(text or '', '^(%d+)-(%d+)-(%d+)[Tt ](%d+):(%d+):(%d+)(%.?%d*)(.*)$')
-  if not y then return nil end
-  y, m, d = tonumber(y), tonumber(m), tonumber(d)
-  if m <= 2 then y, m = y - 1, m + 12 end
-  local days = 365 * y + math.floor(y / 4) - math.floor(y / 100) + math.floor(y / 400) + math.floor((153 * (m - 3) + 2) / 5) + d - 719469
-  local sign, zh, zm = string.match(zone, '^([+-])(%d%d):?(%d%d)$')
-  local offset = sign and (tonumber(zh) * 60 + tonumber(zm)) * (sign == '-' and -1 or 1) or 0
-  return ((days * 24 + h) * 60 + min - offset) * 60000 + s * 1000 + math.floor((tonumber('0' .. fraction) or 0) * 1000)
-end
-
 -- Whether a started job has been given up by whoever started it.
 local function abandoned(id, started_at, timeout)
   local lease = redis.call('ZSCORE', leases_key, id)
   if lease then return tonumber(lease) <= now end
+  -- A foreign actor may have written no more than this; whoever watches the job knows when it is over.
+  if redis.call('ZSCORE', watched_key, id) then return false end
   local since = millis(started_at)
   return not since or since + ((tonumber(timeout) or 60) + 30) * 1000 <= now
 end
@@ -124,7 +117,7 @@ local function claim(id, queue, slot, owned)
   if not is_uuid(id) then return end
   local key = job_prefix .. id
   local job = try('HMGET', key, 'status', 'attempt', 'crashes', 'started_at', 'stop_requested_at', 'script_type', 'script', 'args', 'env_vars', 'timeout', 'caller_id',
-    'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent', 'unseen')
+    'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent', 'unseen', 'dialect')
   if not job then return end
   local status, attempt = job[1], tonumber(job[2]) or 0
   if not (attempt >= 0 and attempt < 4000000000 and attempt % 1 == 0) then attempt = 0 end
@@ -147,6 +140,7 @@ local function claim(id, queue, slot, owned)
     try('LREM', control_key(own_type), 0, id)
     return
   end
+  if job[19] == 'legacy' and not untwin(id) and status ~= 'started' then return end
   -- What lies in a queue is watched, unless an outsider put it there.
   if (redis.call('ZREM', watched_key, id) == 0 or job[18]) and status ~= 'started' and not admit(id) then return end
   attempt = attempt + 1
@@ -154,6 +148,7 @@ local function claim(id, queue, slot, owned)
   redis.call('ZADD', leases_key, lease_until, id)
   redis.call('HSET', key, 'status', 'started', 'attempt', attempt, 'started_at', now_text, 'updated_at', now_text, 'lease', server, 'actor', slots[slot])
   if not job[6] then redis.call('HSET', key, 'script_type', script_type) end
+  if job[19] then mirror(id, job[19], 'started') end
   event(id, 'started', attempt)
   count(script_type, 'started')
   taken[#taken + 1] = { slot, owned, id, attempt, unpack(job, 7, 17) }
@@ -196,5 +191,7 @@ end
 
 if share_of and asked > 0 then stand_in_line(own_type, #taken == wanted and wanted < asked and hold_more(keys, paused), #taken > 0) end
 flush()
+local others = tonumber(take())
+local adoptable = others > 0 and #taken < wanted and redis.call('EXISTS', unpack(ARGV, at + 1, at + others)) > 0
 local more = left_to_look_at == 0 or sorted and not take_in_turn
-return { statuses, taken, stopped, more and 1 or 0, releases, marked and redis.call('EXISTS', fair_key) or sorts and 1 or 0 }
+return { statuses, taken, stopped, more and 1 or 0, releases, marked and redis.call('EXISTS', fair_key) or sorts and 1 or 0, adoptable and 1 or 0 }

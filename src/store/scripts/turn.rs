@@ -6,6 +6,7 @@ use redis::Cmd;
 
 use crate::model::{JobError, JobId, JobResult, Output, ScriptType, Status, Timestamp, Usage};
 use crate::store::codec::{Look, Settled, Text, json};
+use crate::store::compat::CompatQueues;
 use crate::store::connection::Script;
 use crate::store::{Error, Store};
 
@@ -17,7 +18,7 @@ static SCRIPTS: LazyLock<[[Script; 2]; 2]> = LazyLock::new(|| {
 });
 
 /// What the script gives, as its header says.
-type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8);
+type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8, u8);
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,7 +136,7 @@ impl Store {
     /// After an error it is unknown whether the ends were recorded: they may be sent again, the second time they are
     /// refused. Jobs may have been taken without anybody knowing: [`Store::held`] finds them.
     pub async fn turn(&self, turn: &Turn<'_>) -> Result<Turned, Error> {
-        self.take_turn(turn, false).await
+        Ok(self.take_turn(turn, &CompatQueues::default(), false).await?.0)
     }
 
     /// A [`Store::turn`] in which the callers of jobs take turns: the queues of the type and the group are sorted by caller, and each
@@ -143,10 +144,28 @@ impl Store {
     ///
     /// Jobs that are sorted already are taken so by every other turn, too.
     pub async fn fair_turn(&self, turn: &Turn<'_>) -> Result<Turned, Error> {
-        self.take_turn(turn, true).await
+        Ok(self.take_turn(turn, &CompatQueues::default(), true).await?.0)
     }
 
-    async fn take_turn(&self, turn: &Turn<'_>, fair: bool) -> Result<Turned, Error> {
+    /// A turn, fair or not, that also takes jobs of other layouts into our queues if there is room for more than was found; then
+    /// there is more.
+    ///
+    /// That costs a second round trip, and only then.
+    pub async fn turn_and_adopt(&self, turn: &Turn<'_>, compat: &CompatQueues, fair: bool) -> Result<Turned, Error> {
+        let (mut turned, adoptable) = self.take_turn(turn, compat, fair).await?;
+        if adoptable {
+            let wanted: usize = turn.slots.iter().map(|slot| slot.room).sum();
+            match self.adopt(turn.script_type, compat, wanted.saturating_sub(turned.taken.len())).await {
+                Ok(found) => turned.more |= found,
+                // What the turn gave must not get lost; the next one finds what is left.
+                Err(error) => tracing::debug!(%error, "taking jobs of other layouts failed"),
+            }
+        }
+        Ok(turned)
+    }
+
+    /// A turn, and whether there was room left although a queue of another layout holds something.
+    async fn take_turn(&self, turn: &Turn<'_>, compat: &CompatQueues, fair: bool) -> Result<(Turned, bool), Error> {
         let store = &self.0;
         let (now, most_running) = (store.clock.now(), self.max_running());
         let script = &SCRIPTS[usize::from(fair || store.sorted.load(Ordering::Relaxed))][usize::from(most_running > 0)];
@@ -164,7 +183,11 @@ impl Store {
             call.arg(queue).arg(*slot);
         }
         call.arg(if fair { "fair" } else { "" }).arg(most_running);
-        let (statuses, taken, stopped, more, releases, sorted): Answer = store.turns.script(script, &call).await?;
+        call.arg(compat.queues.len());
+        for key in compat.keys() {
+            call.arg(key);
+        }
+        let (statuses, taken, stopped, more, releases, sorted, adoptable): Answer = store.turns.script(script, &call).await?;
         if !turn.slots.is_empty() {
             store.sorted.store(sorted == 1, Ordering::Relaxed);
         }
@@ -179,7 +202,7 @@ impl Store {
             store.releases.notify_one();
         }
         let taken = taken.into_iter().filter_map(|values| claimed(values, now)).collect();
-        Ok(Turned { statuses, taken, more: more == 1 })
+        Ok((Turned { statuses, taken, more: more == 1 }, adoptable == 1))
     }
 
     /// Tells those who wait here how a job ended, if it did.

@@ -3,12 +3,14 @@
 -- Gives {} (missing) or {status, then the values of RESULT_FIELDS}.
 local key = job_prefix .. ARGV[9]
 local RESULT_FIELDS = { 'output', 'output_format', 'attempt', 'started_at', 'finished_at', 'usage', 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit' }
-local job = try('HMGET', key, 'status', 'origin', 'id', 'reply', unpack(RESULT_FIELDS))
+local function read() return try('HMGET', key, 'status', 'origin', 'id', 'reply', unpack(RESULT_FIELDS)) end
+local job = read()
 if not job or not (job[1] or job[3]) and redis.call('EXISTS', key) == 0 then return {} end
 local status, origin = job[1] or 'dispatched', job[2] or ''
 if is_final(status) and redis.call('ZSCORE', watched_key, ARGV[9]) then
   -- A foreign actor ended it, and nobody has noticed yet.
   status = settle(ARGV[9], status)
+  job = read()
   flush()
   tell_own()
 end

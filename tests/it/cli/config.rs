@@ -103,6 +103,8 @@ fn a_bad_value_is_refused_and_its_source_named() {
         (&["--config", &file], "hero.toml): \"never\" is not a length of time"),
         (&["--listen", "8700"], "listen (flag --listen)"),
         (&["--durability", "maybe"], "\"maybe\" is not one of everysec, always"),
+        (&["--compat", "legacy,klingon"], "\"klingon\" is not one of all, none, legacy"),
+        (&["--push", "twice"], "\"twice\" is not one of canonical, both, legacy"),
         (&["--script-memory", "64XB"], "\"64XB\" is not a size"),
         (&["--queue-length=-3"], "\"-3\" is not a whole number"),
         (&["--queue-length", "many"], "\"many\" is not a whole number"),

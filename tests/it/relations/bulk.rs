@@ -237,6 +237,7 @@ async fn a_group_that_does_not_fit_into_its_queue_is_refused_as_a_whole() {
         server: hero::model::ServerId::new(),
         periods: hero::store::Periods::default(),
         queue_limit: 3,
+        push: hero::store::Push::Canonical,
     };
     let store = hero::store::Store::connect(settings).await.unwrap().0;
     let group = |size: usize| -> Vec<NewJob> {

@@ -191,6 +191,7 @@ async fn a_full_queue_and_a_full_store_say_when_to_come_back() {
         server: ServerId::new(),
         periods: Periods::default(),
         queue_limit: 3,
+        push: hero::store::Push::default(),
     };
     let (store, _) = Store::connect(settings).await.unwrap();
     let dispatcher = Dispatcher::new([store], Settings::new(LogDirectory::new(redis.directory())));

@@ -35,6 +35,7 @@ impl Town {
             server: ServerId::new(),
             periods: Periods::default(),
             queue_limit,
+            push: store::Push::default(),
         };
         let store = Store::connect(settings).await.unwrap().0;
         let dispatcher = Dispatcher::new([store.clone()], Settings::new(LogDirectory::new(redis.directory().join("logs"))));

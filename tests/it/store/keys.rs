@@ -17,6 +17,7 @@ async fn the_scripts_build_the_keys_that_the_store_builds() {
         let mut expected = vec![
             ("job_prefix .. ARGV[3]".to_owned(), keys.job(&id)),
             ("reply_prefix .. ARGV[3]".to_owned(), keys.reply(&id)),
+            ("legacy_reply_key(ARGV[3])".to_owned(), keys.legacy_reply(&id)),
             ("log_key(ARGV[3])".to_owned(), keys.log(&id)),
             ("stats_key('sal')".to_owned(), keys.stats(&sal)),
             ("control_key('sal')".to_owned(), keys.control(&sal)),

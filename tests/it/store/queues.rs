@@ -234,7 +234,7 @@ async fn many_callers_get_the_same_and_priority_comes_first() {
 async fn sorted_jobs_count_where_the_length_of_a_queue_counts() {
     let redis = Redis::start().await;
     let (context, server, periods) = (ContextId(0), ServerId::new(), Periods::default());
-    let settings = Settings { endpoint: redis.endpoint(), context, server, periods, queue_limit: 5 };
+    let settings = Settings { endpoint: redis.endpoint(), context, server, periods, queue_limit: 5, push: hero::store::Push::Canonical };
     let store = Store::connect(settings).await.unwrap().0;
     let waiting = NewJob { start: false, ..job_of("ann") };
     let waiting_id = waiting.id.clone();

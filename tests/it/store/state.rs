@@ -253,6 +253,7 @@ async fn a_full_queue_takes_no_more() {
         server: hero::model::ServerId::new(),
         periods: hero::store::Periods::default(),
         queue_limit: 1,
+        push: hero::store::Push::default(),
     };
     let store = Store::connect(settings).await.unwrap().0;
     at(&store, Status::Dispatched).await;

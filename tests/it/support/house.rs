@@ -1,9 +1,9 @@
 use hero::actor::{Pool, PoolSettings};
 use hero::dispatch::{Dispatcher, Error, Settings};
 use hero::log_file::LogDirectory;
-use hero::model::{ContextId, JobId, JobResult, JobSpec, Status};
+use hero::model::{ContextId, JobId, JobResult, JobSpec, ServerId, Status};
 use hero::process::Spawner;
-use hero::store::{Periods, Store, Subscriber};
+use hero::store::{Periods, Push, Store, Subscriber};
 use tokio_util::sync::CancellationToken;
 
 use super::{PATIENCE, Redis, pool_settings, until};
@@ -35,7 +35,20 @@ impl House {
 
     /// Without actors, on this Redis.
     pub async fn on(redis: Redis) -> Self {
-        let store = redis.store_with(Periods::default()).await;
+        Self::pushing(redis, Push::default()).await
+    }
+
+    /// Without actors, on this Redis; new jobs go where `push` says.
+    pub async fn pushing(redis: Redis, push: Push) -> Self {
+        let settings = hero::store::Settings {
+            endpoint: redis.endpoint(),
+            context: CONTEXT,
+            server: ServerId::new(),
+            periods: Periods::default(),
+            queue_limit: 100_000,
+            push,
+        };
+        let store = Store::connect(settings).await.unwrap().0;
         let dispatcher = Dispatcher::new([store.clone()], Settings::new(LogDirectory::new(redis.directory().join("logs"))));
         let shutdown = CancellationToken::new();
         drop(dispatcher.start_services(&shutdown));

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use hero::model::{ContextId, ServerId};
-use hero::store::{Endpoint, Periods, Settings, Store};
+use hero::store::{Endpoint, Periods, Push, Settings, Store};
 use redis::FromRedisValue;
 
 /// A redis-server of one test, on a unix socket, ended with it.
@@ -71,8 +71,14 @@ impl Redis {
     }
 
     pub async fn store_with(&self, periods: Periods) -> Store {
-        let settings =
-            Settings { endpoint: self.endpoint(), context: ContextId(0), server: ServerId::new(), periods, queue_limit: 100_000 };
+        let settings = Settings {
+            endpoint: self.endpoint(),
+            context: ContextId(0),
+            server: ServerId::new(),
+            periods,
+            queue_limit: 100_000,
+            push: Push::default(),
+        };
         Store::connect(settings).await.unwrap().0
     }
 

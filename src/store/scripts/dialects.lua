@@ -1,0 +1,70 @@
+-- How other layouts see a job; stands before shared.lua. A job of theirs has a hash like all others, which every script works with. That hash
+-- names its `dialect`, and where the layout keeps a hash of its own (`dialect_key`), what happens to the job is written there, too.
+
+-- A dialect is data, made when it is needed, because few jobs have one:
+--   element   what its queues hold         prefix    what stands before an element in the key of its hash
+--   words     its words for our statuses   seconds   its times are whole seconds
+--   named     what its replies call a job  result    the field of its hash that holds output or error, as a JSON object
+local function dialect_named(name)
+  if name == 'legacy' then
+    return { element = '^[%x-]+$', prefix = 'hero:job:' }
+  elseif name == 'rhailib' then
+    return {
+      element = '^[%w_.-]+$', prefix = 'rhai_task_details:', named = 'task_id',
+      words = {
+        created = 'pending', scheduled = 'pending', waiting_for_prerequisites = 'pending', dispatched = 'pending',
+        started = 'processing', finished = 'completed', error = 'error',
+      },
+    }
+  elseif name == 'runner' then
+    return {
+      element = '^job:%d+:%d+$', prefix = '', seconds = true, result = 'result',
+      words = {
+        created = 'dispatched', scheduled = 'dispatched', waiting_for_prerequisites = 'waiting_for_prerequisites', dispatched = 'dispatched',
+        started = 'started', finished = 'finished', error = 'error',
+      },
+    }
+  end
+end
+
+-- Writes where a job is to the hash that its dialect keeps of it. At its end, `text` is its output or error, and `seconds` how long it is kept;
+-- `replied`: nobody needs a reply from here. Gives the beginning of a reply, in a dialect that has its own.
+local function mirror(id, dialect, status, text, seconds, replied)
+  local kind = dialect_named(dialect)
+  if not kind then return nil end
+  if not kind.words then
+    if seconds and not replied then redis.pcall('LPUSH', legacy_reply_key(id), text) end
+    if seconds then redis.pcall('EXPIRE', legacy_reply_key(id), 300) end
+    return nil
+  end
+  local key = redis.pcall('HGET', job_prefix .. id, 'dialect_key')
+  if type(key) ~= 'string' then return nil end
+  local time = kind.seconds and string.format('%d', math.floor(ARGV[3] / 1000)) or ARGV[4]
+  local fields = { 'status', kind.words[status], 'updated_at', time }
+  if seconds then
+    local what = status == 'finished' and 'output' or 'error'
+    fields[5] = kind.result or what
+    fields[6] = kind.result and cjson.encode({ [what] = text }) or text
+    -- What an earlier attempt left.
+    if not kind.result then redis.pcall('HDEL', key, what == 'output' and 'error' or 'output') end
+  end
+  redis.pcall('HSET', key, unpack(fields))
+  if seconds then redis.pcall('EXPIRE', key, seconds) end
+  return kind.named and { [kind.named] = string.sub(key, #prefix + #kind.prefix + 1), status = kind.words[status] } or nil
+end
+
+-- The legacy queue that a job is pushed to as well, and whether it is pushed only there.
+local function twin_of(id)
+  local of = redis.pcall('HMGET', job_prefix .. id, 'twin', 'twin_only')
+  return of[1] or nil, of[2] == '1'
+end
+
+-- Takes a job that is to start out of its twin queue. False: a foreign actor has taken it from there. It stays dispatched, and is pushed
+-- again, to our queue alone, if nobody starts it.
+local function untwin(id)
+  local twin = twin_of(id)
+  if not twin or redis.pcall('LREM', twin, -1, id) == 1 then return true end
+  redis.pcall('HDEL', job_prefix .. id, 'twin', 'twin_only')
+  redis.call('ZADD', watched_key, 'NX', ARGV[3] + 500, id)
+  return false
+end
