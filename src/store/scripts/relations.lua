@@ -237,8 +237,8 @@ end
 -- No more relations of a job that an outsider wrote are followed to see whether it would wait for itself.
 local FOLLOWED = 500
 
--- Takes note of a job that an outsider wrote or put into a queue. False: it does not run now, because of its relations.
-local function admit(id)
+-- Takes note of a job that an outsider wrote, or put into a queue (nil: it is in none). False: it does not run now, because of its relations.
+local function admit(id, queue)
   local key = job_prefix .. id
   local job = redis.call('HMGET', key, 'indexed', 'linked', 'prerequisites', 'dependencies', 'predecessor_id', 'parent_id', 'attempt', 'open', unpack(END_FIELDS))
   local of, attempt = of_end(job, 9), job[7] or 0
@@ -248,6 +248,10 @@ local function admit(id)
     redis.call('HSET', key, 'indexed', '1')
     try('RPUSH', index_key(now_text), id)
   end
+  -- Where it was put says who may run it; it goes back there if it is given back.
+  local group, instance = string.match(queue or '', ':group:([^:]+)'), string.match(queue or '', ':inst:(%d+)')
+  if group then redis.call('HSETNX', key, 'group', group) end
+  if instance then redis.call('HSETNX', key, 'instance', instance) end
   redis.call('HDEL', key, 'unseen')
   if job[2] then
     local open = tonumber(job[8]) or 0

@@ -142,7 +142,7 @@ local function claim(id, queue, slot, owned)
   end
   if job[19] == 'legacy' and not untwin(id) and status ~= 'started' then return end
   -- What lies in a queue is watched, unless an outsider put it there.
-  if (redis.call('ZREM', watched_key, id) == 0 or job[18]) and status ~= 'started' and not admit(id) then return end
+  if (redis.call('ZREM', watched_key, id) == 0 or job[18]) and status ~= 'started' and not admit(id, queue) then return end
   attempt = attempt + 1
   -- The lease first: a started job without one would be found by nobody.
   redis.call('ZADD', leases_key, lease_until, id)
