@@ -23,6 +23,8 @@ local function bell(script_type) return 'hero:bell:' .. context .. ':' .. script
 
 local function inbox(server) return 'hero:inbox:' .. server end
 
+local function legacy_work_key(worker) return prefix .. 'hero:work_queue:' .. worker end
+
 local scheduled_key = prefix .. 'hero:q:scheduled'
 
 local leases_key = prefix .. 'hero:q:leases'

@@ -18,9 +18,10 @@
 //! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | create, start: who waits for the job | until released |
 //! | `hero:rel:{id}:active` | set | release, start: its children that may run | a member until that child is closed |
 //! | `hero:meta:actor:inst:{t}:{g}:{i}` | string | the actor | 15 s |
+//! | `hero:meta:displaced:{server}` | string | a server whose actors lost their posts, while it lives | 15 s |
 //! | `hero:meta:actors` · `hero:meta:queues` | set | actors · whoever pushes | swept by the pruner |
 //! | `hero:meta:paused` · `hero:meta:fair` | set | pause, resume · turn: queues that keep jobs sorted by caller | until resumed · until those are taken |
-//! | `hero:meta:calm` · `hero:meta:foreign` | set · zset by ms | the pruner, reap | types that only our actors take · last signs of others |
+//! | `hero:meta:calm` · `hero:meta:foreign` | set · zset by ms | the surveyor, reap | types that only our actors take · last signs of others |
 //! | `hero:meta:queue:stats:{t}` | hash | every transition | for ever, one per script type |
 //! | `hero:meta:schedules` | zset by ms | schedule, create, pass, unschedule | an entry as long as its schedule |
 //! | `hero:schedule:{id}` | hash | schedule, create, pass | until it is deleted, or a week after its last slot |
@@ -242,6 +243,21 @@ impl Keys {
         let mut parts = rest.split(':');
         let actor = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         parts.next().is_none().then_some(actor)
+    }
+
+    /// Says that a server lives, although its actors lost their posts to others.
+    pub fn displaced(&self, server: &str) -> String {
+        self.key(format_args!("meta:displaced:{server}"))
+    }
+
+    /// What the keys of all jobs look like, for SCAN.
+    pub fn job_pattern(&self) -> String {
+        self.key(format_args!("job:*"))
+    }
+
+    /// The job that a key names, if it is one.
+    pub fn parse_job(&self, key: &str) -> Option<JobId> {
+        key.strip_prefix(&self.prefix)?.strip_prefix("hero:job:")?.parse().ok()
     }
 
     /// The presence keys of actors that were seen.

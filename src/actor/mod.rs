@@ -11,6 +11,7 @@ mod guard;
 mod host;
 mod pace;
 mod pool;
+mod predecessors;
 mod presence;
 mod scout;
 mod worker;

@@ -15,7 +15,7 @@ use super::{Error, Mask};
 use crate::engine::EngineSettings;
 use crate::log_file::LogDirectory;
 use crate::model::{Name, Presence, Priority, Queue, ScriptType, Target};
-use crate::process::Spawner;
+use crate::process::{self, Spawner};
 use crate::service;
 use crate::store::{Compat, Post, Store};
 
@@ -130,7 +130,8 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Takes posts and starts the actors. They work until shutdown; then running scripts get the grace period, and what does
+    /// Takes posts and starts the actors. What earlier incarnations of them left behind is run again: at once if they ran on this machine and their
+    /// process has ended, else when they have been silent for some time. They work until shutdown; then running scripts get the grace period, and what does
     /// not end in it is given back.
     pub async fn start(store: Store, spawner: Spawner, settings: PoolSettings, shutdown: CancellationToken) -> Result<Self, Error> {
         let settings = Arc::new(settings);
@@ -141,9 +142,10 @@ impl Pool {
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             capabilities: settings.capabilities.clone(),
             incarnation: Some(store.server().to_string()),
+            process: process::identity(),
             ..Presence::default()
         };
-        let posts = take_posts(&store, &settings, &presence).await?;
+        let (posts, predecessors) = take_posts(&store, &settings, &presence).await?;
         let status = Arc::new(PoolStatus { actors: Mutex::new(vec![ActorStatus::default(); posts.len()]) });
         let (holdings, tasks) = (Holdings::default(), TaskTracker::new());
         let (reports, incoming) = mpsc::channel(posts.len().max(1) * 4);
@@ -173,6 +175,7 @@ impl Pool {
             presence: presence.clone(),
             status: status.clone(),
             holdings: holdings.clone(),
+            predecessors: Some(predecessors),
         };
         guard(boxed(service::run(heartbeat, guarding.clone())));
         let type_queue = Queue { script_type: settings.script_type.clone(), target: Target::Type, priority: Priority::Normal };

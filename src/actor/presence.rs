@@ -3,26 +3,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::pool::{Instances, PoolSettings, PoolStatus};
+use super::predecessors::Predecessors;
 use super::{Error, guard::Holdings};
 use crate::model::Presence;
+use crate::process;
 use crate::service::Service;
 use crate::store::{self, Held, Post, Store};
 
 /// How often actors say that they live.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// Takes a post for every actor of a pool: the numbers asked for, or the lowest that are free.
-pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence: &Presence) -> Result<Vec<Post>, Error> {
+/// Takes a post for every actor of a pool: the numbers asked for, or the lowest that are free. With them come the predecessors
+/// from whom some were taken.
+pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence: &Presence) -> Result<(Vec<Post>, Predecessors), Error> {
     let post = |instance| Post { script_type: settings.script_type.clone(), group: settings.group.clone(), instance };
-    let mut taken = Vec::new();
+    let (mut taken, mut predecessors) = (Vec::new(), Predecessors::default());
     match &settings.instances {
         Instances::Numbers(numbers) => {
             for number in numbers {
-                match store.hold(&post(*number), presence).await? {
+                match take(store, &post(*number), presence, &mut predecessors).await? {
                     Held::Held => taken.push(post(*number)),
                     Held::Taken(holder) => {
                         leave_posts(store, &taken, presence).await;
-                        return Err(Error::Taken { post: post(*number), presence: Box::new(holder) });
+                        return Err(Error::Taken { post: post(*number), presence: holder });
                     }
                 }
             }
@@ -30,18 +33,33 @@ pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence:
         Instances::Count(count) => {
             let actors = store.actors().await?;
             let of_group = actors.iter().filter(|actor| actor.script_type == settings.script_type && actor.group == settings.group);
-            let busy: BTreeSet<u32> = of_group.map(|actor| actor.instance).collect();
+            let busy: BTreeSet<u32> = of_group.filter(|actor| !has_ended(&actor.presence)).map(|actor| actor.instance).collect();
             let mut free = (1..).filter(|number| !busy.contains(number));
             while taken.len() < *count as usize {
                 let number = free.next().expect("numbers do not run out");
                 // Somebody else may have taken it just now; then the next is tried.
-                if store.hold(&post(number), presence).await? == Held::Held {
+                if take(store, &post(number), presence, &mut predecessors).await? == Held::Held {
                     taken.push(post(number));
                 }
             }
         }
     }
-    Ok(taken)
+    Ok((taken, predecessors))
+}
+
+/// Takes a post that is free, or whose holder died on this machine: nobody need wait until that one's presence is over.
+async fn take(store: &Store, post: &Post, presence: &Presence, predecessors: &mut Predecessors) -> Result<Held, Error> {
+    let held = store.hold(post, presence).await?;
+    let Held::Taken(holder) = &held else { return Ok(held) };
+    let Some(incarnation) = holder.incarnation.clone().filter(|_| has_ended(holder)) else { return Ok(held) };
+    let held = store.take_over(post, presence, &incarnation).await?;
+    // Whoever has the post: this one is dead.
+    predecessors.bury(incarnation);
+    Ok(held)
+}
+
+fn has_ended(holder: &Presence) -> bool {
+    holder.process.as_deref().is_some_and(process::has_ended)
 }
 
 /// Leaves posts. What does not work is over after 15 seconds anyway.
@@ -60,6 +78,8 @@ pub(super) struct Heartbeat {
     pub(super) presence: Presence,
     pub(super) status: Arc<PoolStatus>,
     pub(super) holdings: Holdings,
+    /// As long as they have left something.
+    pub(super) predecessors: Option<Predecessors>,
 }
 
 impl Service for Heartbeat {
@@ -74,8 +94,14 @@ impl Service for Heartbeat {
             self.presence.in_flight = running.get(slot).map(|running| u32::try_from(*running).unwrap_or(u32::MAX));
             self.presence.confinement = self.status.confinement(slot);
             if let Held::Taken(holder) = self.store.hold(post, &self.presence).await? {
+                self.store.say_displaced().await?;
                 tracing::error!(%post, holder = ?holder.hostname, pid = ?holder.pid, "somebody else took the post of an actor while this process was away");
             }
+        }
+        if let Some(predecessors) = &mut self.predecessors
+            && predecessors.recover(&self.store, &self.posts).await?
+        {
+            self.predecessors = None;
         }
         let script_type = self.posts.first().map(|post| post.script_type.to_string()).unwrap_or_default();
         metrics::gauge!("hero_jobs_running", self.store.labels([("script_type", script_type)])).set(self.holdings.len() as f64);

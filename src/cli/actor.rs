@@ -89,7 +89,7 @@ async fn list(global: &Global, context: ContextId) -> anyhow::Result<Exit> {
             ago(presence.started_at),
             ago(presence.last_heartbeat),
             if capabilities.is_empty() { dash() } else { capabilities },
-            presence.confinement.as_deref().map_or_else(dash, confinement),
+            presence.confinement.as_deref().map_or_else(|| if actor.foreign { "foreign".to_owned() } else { dash() }, confinement),
         ]);
     }
     table.print()?;

@@ -27,6 +27,7 @@ pub(super) fn collect() -> anyhow::Result<PrometheusHandle> {
         "Runs of schedules that this process fired, skipped because of the run before, or left out as missed."
     );
     describe_counter!("hero_jobs_evicted_total", "Finished jobs deleted early because the memory of Redis was short.");
+    describe_counter!("hero_jobs_noticed_total", "Jobs of outsiders that this server found first.");
     describe_counter!("hero_leases_lost_total", "Running jobs taken from actors that fell silent, over all servers of this Redis.");
     describe_counter!("hero_engine_deaths_total", "Engines that died under a job.");
     describe_counter!("hero_engine_cpu_seconds_total", "Processor time of the engines of this process.");
@@ -62,6 +63,7 @@ impl Gauges {
     pub(super) fn new(store: Store, pools: Vec<(ScriptType, Arc<PoolStatus>)>, handle: PrometheusHandle) -> Self {
         // Counters are shown from the start, not from their first event.
         counter!("hero_jobs_evicted_total", store.labels([])).increment(0);
+        counter!("hero_jobs_noticed_total", store.labels([])).increment(0);
         for what in ["fired", "skipped", "missed"] {
             counter!("hero_schedule_slots_total", store.labels([("what", what.to_owned())])).increment(0);
         }

@@ -6,6 +6,7 @@ mod create;
 mod error;
 mod explain;
 mod follow;
+mod indexer;
 mod logs;
 mod pause;
 mod promoter;
@@ -15,6 +16,7 @@ mod releaser;
 mod schedule;
 mod scheduler;
 mod spec;
+mod surveyor;
 mod sweeper;
 mod timekeeper;
 mod timetable;
@@ -30,6 +32,7 @@ use tokio_util::task::TaskTracker;
 pub use crate::store::{JobFilter, JobPage, StoreInfo};
 pub use error::Error;
 pub use follow::Followed;
+pub use indexer::Indexer;
 pub use logs::LogPage;
 pub use promoter::Promoter;
 pub use pruner::Pruner;
@@ -37,6 +40,7 @@ pub use reaper::Reaper;
 pub use releaser::Releaser;
 pub use schedule::SchedulePage;
 pub use scheduler::Scheduler;
+pub use surveyor::Surveyor;
 pub use sweeper::Sweeper;
 pub use timekeeper::Timekeeper;
 
@@ -198,9 +202,9 @@ impl Dispatcher {
         }
     }
 
-    /// Every live actor.
+    /// Every live actor, those of other programs included.
     pub async fn actors(&self, context: ContextId) -> Result<Vec<Actor>, Error> {
-        self.store(context)?.actors().await.map_err(|error| Error::store(error, None))
+        self.store(context)?.actors_now().await.map_err(|error| Error::store(error, None))
     }
 
     /// Every work queue in use.
@@ -227,6 +231,8 @@ impl Dispatcher {
             run(boxed(Scheduler::new(store.clone()).minding(pressure.clone()), shutdown));
             run(boxed(Reaper::new(store.clone()), shutdown));
             run(boxed(Releaser::new(store.clone()), shutdown));
+            run(boxed(Indexer::new(store.clone()), shutdown));
+            run(boxed(Surveyor::new(store.clone()), shutdown));
             run(boxed(Sweeper::new(store.clone()), shutdown));
             run(boxed(Timekeeper::new(store.clone()), shutdown));
             run(boxed(Pruner::new(store.clone(), pressure.clone()), shutdown));

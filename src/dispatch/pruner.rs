@@ -24,7 +24,7 @@ pub struct Pruner {
     pressure: Arc<Pressure>,
     /// The hour that is being walked, and how far.
     place: Option<(String, usize)>,
-    surveyed: Option<Instant>,
+    tidied: Option<Instant>,
     walked: Option<Instant>,
 }
 
@@ -32,15 +32,15 @@ pub struct Pruner {
 const SHORT: f64 = 0.7;
 /// From this share new jobs are refused.
 const FULL: f64 = 0.9;
-/// Foreign actors are looked for this often.
-const SURVEY: Duration = Duration::from_secs(5);
+/// Actors and queues that are gone are forgotten this often.
+const TIDY: Duration = Duration::from_secs(5);
 /// The index is walked this often.
 const WALK: Duration = Duration::from_secs(60);
 
 impl Pruner {
     /// A pruner for one context.
     pub(super) fn new(store: Store, pressure: Arc<Pressure>) -> Self {
-        Self { store, pressure, place: None, surveyed: None, walked: None }
+        Self { store, pressure, place: None, tidied: None, walked: None }
     }
 
     async fn relieve(&self) -> Result<(), Error> {
@@ -87,9 +87,9 @@ impl Service for Pruner {
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         self.relieve().await?;
-        if self.surveyed.is_none_or(|at| at.elapsed() >= SURVEY) {
-            self.store.survey().await?;
-            self.surveyed = Some(Instant::now());
+        if self.tidied.is_none_or(|at| at.elapsed() >= TIDY) {
+            self.store.tidy().await?;
+            self.tidied = Some(Instant::now());
         }
         if self.walked.is_none_or(|at| at.elapsed() >= WALK) {
             // At most so many chunks a round; the rest comes in the next.

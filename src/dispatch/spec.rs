@@ -1,6 +1,6 @@
 use super::create::distinct;
 use super::{Dispatcher, Error};
-use crate::model::{JobId, JobSpec, ScriptType};
+use crate::model::{Actor, JobId, JobSpec, ScriptType};
 use crate::store::NewJob;
 
 /// No text field but the script is longer.
@@ -48,8 +48,14 @@ impl Dispatcher {
         if known(&spec.script_type) {
             return Ok(());
         }
+        let has_actor = |actors: &[Actor]| actors.iter().any(|actor| actor.script_type == spec.script_type);
+        let seen = self.store(spec.context_id)?.actors().await.map_err(|error| Error::store(error, None))?;
+        if has_actor(&seen) {
+            return Ok(());
+        }
+        // Its first actor may have come just now.
         let actors = self.actors(spec.context_id).await?;
-        if actors.iter().any(|actor| actor.script_type == spec.script_type) {
+        if has_actor(&actors) {
             return Ok(());
         }
         let mut names: Vec<&str> = ScriptType::BUILT_IN.to_vec();

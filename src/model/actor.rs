@@ -1,5 +1,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{Name, Queue, ScriptType, Target, Timestamp};
 
@@ -44,6 +45,30 @@ pub struct Presence {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub confinement: Option<String>,
+    /// Which process of which machine hosts it, so that others there can see whether it still runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub process: Option<String>,
+}
+
+impl Presence {
+    /// What can be understood of what an actor says of itself, even if the rest cannot.
+    pub fn read(text: &str) -> Self {
+        let Ok(Value::Object(said)) = serde_json::from_str(text) else { return Self::default() };
+        if let Ok(presence) = serde_json::from_value(Value::Object(said.clone())) {
+            return presence;
+        }
+        let understood = said.into_iter().filter_map(|(field, value)| {
+            // Numbers are often written as text.
+            let number = value.as_str().and_then(|text| text.trim().parse::<u32>().ok()).map(Value::from);
+            [Some(value), number].into_iter().flatten().map(|value| Map::from_iter([(field.clone(), value)])).find(Self::understands)
+        });
+        serde_json::from_value(Value::Object(understood.flatten().collect())).unwrap_or_default()
+    }
+
+    fn understands(field: &Map<String, Value>) -> bool {
+        serde_json::from_value::<Self>(Value::Object(field.clone())).is_ok()
+    }
 }
 
 /// A live actor.
@@ -55,6 +80,9 @@ pub struct Actor {
     pub group: Name,
     /// Its number within the group.
     pub instance: u32,
+    /// Whether it is some other program, which takes jobs by the protocol alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign: bool,
     /// What it says of itself.
     #[serde(flatten)]
     pub presence: Presence,
@@ -69,5 +97,23 @@ impl Actor {
                 Target::Group(group) => self.group == *group,
                 Target::Instance(group, instance) => self.group == *group && self.instance == *instance,
             }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_understood_of_a_presence_is_kept() {
+        let good = r#"{"pid":7,"hostname":"h","started_at":"2026-01-01T00:00:00Z","version":"1","capabilities":["net"],"last_heartbeat":"2026-01-01T00:00:01Z"}"#;
+        let read = Presence::read(good);
+        assert_eq!((read.pid, read.hostname.as_deref(), read.capabilities), (Some(7), Some("h"), vec!["net".to_owned()]));
+        assert!(read.last_heartbeat > read.started_at);
+        let odd = Presence::read(r#"{"pid":"8","hostname":"h","started_at":1766000000.5,"capabilities":"all","more":{"a":1}}"#);
+        assert_eq!((odd.pid, odd.hostname.as_deref(), odd.started_at), (Some(8), Some("h"), None));
+        for bad in ["", "alive", "[1]", "{", "null", "{\"pid\":-1}"] {
+            assert_eq!(Presence::read(bad), Presence::default(), "{bad}");
+        }
     }
 }

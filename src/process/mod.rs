@@ -1,6 +1,8 @@
-//! Child processes: all are started by one permanent thread, and through a trampoline that confines them first.
+//! Child processes: all are started by one permanent thread, and through a trampoline that confines them first. And which process is which.
 
 pub mod confine;
+mod identity;
 mod spawn;
 
+pub use identity::{has_ended, identity};
 pub use spawn::Spawner;

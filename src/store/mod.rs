@@ -26,6 +26,7 @@ mod schedules;
 mod scripts;
 mod slots;
 mod subscriber;
+mod survey;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -49,8 +50,8 @@ pub use query::{Counters, JobFilter, JobPage, StoreInfo};
 pub use queues::{Pausing, Place};
 pub use schedules::StoredSchedule;
 pub use scripts::{
-    Claimed, Created, Deleted, Ended, Firing, NewJob, NotFired, Outcome, Promoted, Retried, Scheduling, Slot, Started, Stopping, Turn,
-    Turned,
+    Claimed, Created, Deleted, Ended, Firing, NewJob, NotFired, Outcome, Promoted, Recovered, Retried, Scheduling, Slot, Started, Stopping,
+    Turn, Turned,
 };
 pub use scripts::{Close, Closed, ConveyorEnd, Due, Import, Imported};
 pub use subscriber::Subscriber;
@@ -116,6 +117,7 @@ struct Inner {
     inbox: Arc<Inbox>,
     bells: Bells,
     openings: Openings,
+    surveys: survey::Surveys,
     changes: Changes,
     /// Told when a job ended in this process whose relatives are to be released.
     releases: tokio::sync::Notify,
@@ -179,6 +181,7 @@ impl Store {
             inbox: Arc::default(),
             bells: Bells::default(),
             openings: Openings::default(),
+            surveys: survey::Surveys::default(),
             releases: tokio::sync::Notify::new(),
         });
         let store = Self(inner);

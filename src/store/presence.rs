@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use redis::Pipeline;
+use redis::{Pipeline, RedisResult};
 
 use super::codec::Text;
 use super::{Error, Store};
@@ -32,52 +32,30 @@ pub enum Held {
     /// It has.
     Held,
     /// Somebody else has, who says this of himself.
-    Taken(Presence),
+    Taken(Box<Presence>),
 }
 
 impl Store {
     /// Every live actor that was seen, in order.
     pub async fn actors(&self) -> Result<Vec<Actor>, Error> {
         let mut keys: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
-        keys.sort_unstable();
         keys.retain(|key| self.keys().parse_presence(key).is_some());
-        if keys.is_empty() {
-            return Ok(Vec::new());
+        let mut pipeline = Pipeline::with_capacity(keys.len());
+        // What is no string says nothing, but it is there.
+        pipeline.ignore_errors();
+        for key in &keys {
+            pipeline.cmd("GET").arg(key);
         }
-        let presences: Vec<Text> = self.0.commands.call(redis::cmd("MGET").arg(&keys)).await?;
-        let mut actors: Vec<Actor> = keys
-            .iter()
-            .zip(presences)
-            .filter_map(|(key, text)| {
-                let (script_type, group, instance) = self.keys().parse_presence(key)?;
-                // A foreign actor may say anything; that it says something means it lives.
-                let presence = serde_json::from_str(&text.0?).unwrap_or_default();
-                Some(Actor { script_type, group, instance, presence })
-            })
-            .collect();
+        let presences: Vec<RedisResult<Text>> = if keys.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
+        let actor = |(key, answer): (&String, RedisResult<Text>)| {
+            let (script_type, group, instance) = self.keys().parse_presence(key)?;
+            // A foreign actor may say anything; that it says something means that it lives.
+            let presence = answer.map_or_else(|_| Some(Presence::default()), |text| text.0.as_deref().map(Presence::read))?;
+            Some(Actor { script_type, group, instance, foreign: presence.incarnation.is_none(), presence })
+        };
+        let mut actors: Vec<Actor> = keys.iter().zip(presences).filter_map(actor).collect();
         actors.sort_by(|a, b| (&a.script_type, &a.group, a.instance).cmp(&(&b.script_type, &b.group, b.instance)));
         Ok(actors)
-    }
-
-    /// Notes presences that foreign actors wrote, and forgets actors and queues that are gone.
-    pub async fn survey(&self) -> Result<(), Error> {
-        let found = self.scan(&self.keys().presence_pattern()).await?;
-        let mut known: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
-        let mut queues: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().queues())).await?;
-        // A script may look at keys of its own context only.
-        known.retain(|key| key.starts_with(self.keys().prefix()));
-        queues.retain(|key| key.starts_with(self.keys().prefix()));
-        let mut pipeline = Pipeline::new();
-        for key in found.iter().filter(|key| !known.contains(key)) {
-            pipeline.cmd("SADD").arg(self.keys().actors()).arg(key).ignore();
-        }
-        if !pipeline.is_empty() {
-            self.0.commands.pipeline::<()>(&pipeline).await?;
-        }
-        self.forget(&self.keys().actors(), &known).await?;
-        // A queue that fills again is noted again by the push that makes it non-empty.
-        self.forget(&self.keys().queues(), &queues).await?;
-        Ok(())
     }
 
     /// The queues of the actors of a pool in the order of service: priority first, then instance, group, type.

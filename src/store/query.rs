@@ -209,21 +209,27 @@ impl Store {
 
     /// All keys of a pattern, found by SCAN in small steps.
     pub(super) async fn scan(&self, pattern: &str) -> Result<Vec<String>, Error> {
-        if let Some(signpost) = &self.0.signpost {
-            // SCAN names no key: a node that has lost the slot would find nothing and not say why.
-            let _: u64 = self.0.commands.call(redis::cmd("EXISTS").arg(signpost)).await?;
-        }
         let (mut cursor, mut found) = (0_u64, Vec::new());
         loop {
-            let mut scan = redis::cmd("SCAN");
-            scan.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(1000);
-            let (next, keys): (u64, Vec<String>) = self.0.commands.call(&scan).await?;
+            let (next, keys) = self.scan_step(cursor, pattern).await?;
             found.extend(keys);
             cursor = next;
             if cursor == 0 {
                 return Ok(found);
             }
         }
+    }
+
+    /// One step of SCAN, which looks at about a thousand keys.
+    pub(super) async fn scan_step(&self, cursor: u64, pattern: &str) -> Result<(u64, Vec<String>), Error> {
+        if let Some(signpost) = self.0.signpost.as_ref().filter(|_| cursor == 0) {
+            // SCAN names no key: a node that has lost the slot would find nothing and not say why.
+            let _: u64 = self.0.commands.call(redis::cmd("EXISTS").arg(signpost)).await?;
+        }
+        let mut scan = redis::cmd("SCAN");
+        scan.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(1000);
+        let (next, keys): (u64, Vec<Text>) = self.0.commands.call(&scan).await?;
+        Ok((next, keys.into_iter().filter_map(|key| key.0).collect()))
     }
 
     /// The counters of every script type that the scripts know.

@@ -11,6 +11,7 @@ mod dialects;
 mod dialects_conveyor;
 mod engine;
 mod floors;
+mod foreign;
 mod outside;
 mod relations;
 mod rpc;

@@ -10,7 +10,7 @@ use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::method::{Example, Method};
 
-/// Lists the live actors, with what each may do and how it is confined.
+/// Lists the live actors, with what each may do and how it is confined. Actors of other programs that say that they live are among them.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListActors {
@@ -38,7 +38,7 @@ impl Method for ListActors {
             ..Presence::default()
         };
         let group = "default".parse().expect("a name");
-        let actor = Actor { script_type: ScriptType::osis(), group, instance: 0, presence };
+        let actor = Actor { script_type: ScriptType::osis(), group, instance: 0, foreign: false, presence };
         vec![Example { name: "actors", params: Self { context_id: ContextId(0) }, result: vec![actor] }]
     }
 

@@ -1,5 +1,13 @@
 -- What follows from what foreign actors do, who only write the hash; stands behind relations.lua.
 
+-- Whether a job was made here or noticed before: then it stands in one of these sets, or bears the mark of a transition.
+local function is_known(id)
+  local marks = redis.call('HMGET', job_prefix .. id, 'indexed', 'lease', 'open', 'unseen')
+  if marks[1] or marks[2] or marks[3] or marks[4] then return not marks[4] end
+  return redis.call('ZSCORE', watched_key, id) or redis.call('ZSCORE', scheduled_key, id)
+    or redis.call('ZSCORE', leases_key, id)
+end
+
 -- Takes note of an end that a foreign actor wrote: its retries apply, and everything happens that follows an end. Gives the status then.
 local function settle(id, status)
   local key = job_prefix .. id

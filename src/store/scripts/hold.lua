@@ -1,10 +1,12 @@
 -- Takes a post or keeps it.
--- ARGV  9 presence key   10 set of presence keys   11 incarnation   12 presence (JSON)   13 seconds it lasts
+-- ARGV  9 presence key   10 set of presence keys   11 incarnation   12 presence (JSON)   13 seconds it lasts   14 a dead incarnation, or ''
 -- Gives {'held'} or {'taken', presence of the holder}.
-local present = try('GET', ARGV[9])
+local present = redis.call('EXISTS', ARGV[9]) == 1
 if present then
-  local known, holder = pcall(cjson.decode, present)
-  if not known or type(holder) ~= 'table' or holder.incarnation ~= ARGV[11] then return { 'taken', present } end
+  local text = try('GET', ARGV[9]) or ''
+  local known, holder = pcall(cjson.decode, text)
+  local incarnation = known and type(holder) == 'table' and holder.incarnation
+  if not incarnation or incarnation == '' or incarnation ~= ARGV[11] and incarnation ~= ARGV[14] then return { 'taken', text } end
 end
 redis.call('SET', ARGV[9], ARGV[12], 'EX', ARGV[13])
 redis.call('SADD', ARGV[10], ARGV[9])

@@ -3,6 +3,7 @@
 //! What a script uses of `keys.lua`, `dialects.lua`, `shared.lua`, `relations.lua`, `foreign.lua` and `conveyor.lua` stands before it; ARGV 1 to 8 are the same for all.
 
 mod adopt;
+mod calm;
 mod close_conveyor;
 mod control;
 mod create;
@@ -13,12 +14,14 @@ mod hold;
 mod import_conveyor;
 mod leave;
 mod look_conveyor;
+mod notice;
 mod pass;
 mod present;
 mod promote;
 mod promote_conveyor;
 mod prune;
 mod reap;
+mod recover;
 mod release;
 mod renew;
 mod retry;
@@ -39,6 +42,7 @@ pub use look_conveyor::ConveyorEnd;
 pub use pass::Firing;
 pub use promote::Promoted;
 pub use promote_conveyor::Due;
+pub use recover::Recovered;
 pub use retry::Retried;
 pub use schedule::Scheduling;
 pub use start::Started;

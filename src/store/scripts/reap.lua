@@ -37,6 +37,8 @@ end
 local MISSING = 30000
 -- Looked for only so far from where jobs are taken: what is further back is not due, and queues may be long.
 local FAR = 1000
+-- An outsider's job that has lain somewhere for an hour is looked at this often, ms.
+local OLD = 60000
 
 local function again_in(id, pause) redis.call('ZADD', watched_key, now + pause, id) end
 
@@ -54,6 +56,12 @@ local function look_at_queued(id, key, job)
   end
   -- One that was only heard of is where an outsider put it.
   if redis.call('HEXISTS', key, 'unseen') == 1 then return again_in(id, pause) end
+  local noticed, queued = unpack(redis.call('HMGET', key, 'indexed', 'queued_at'))
+  if noticed and not queued or not job[5] then
+    -- An outsider put it where we do not look, and does not want it anywhere else. Only its end concerns us, the longer ago the less.
+    local age = now - (tonumber(noticed) or 0)
+    return again_in(id, math.max(RESTLESS, math.floor(math.min(age / 60, OLD)), redis.call('ZCARD', watched_key) / 2))
+  end
   local since = tonumber(job[11])
   if not since then
     redis.call('HSET', key, 'missing_at', string.format('%.0f', now))

@@ -245,7 +245,7 @@ local function admit(id, queue)
   local function named(other) return other and other ~= '' and other ~= id and other or nil end
   local predecessor, parent = named(job[5]), named(job[6])
   if not job[1] then
-    redis.call('HSET', key, 'indexed', '1')
+    redis.call('HSET', key, 'indexed', string.format('%.0f', now))
     try('RPUSH', index_key(now_text), id)
   end
   -- Where it was put says who may run it; it goes back there if it is given back.

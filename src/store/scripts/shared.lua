@@ -138,7 +138,7 @@ local function end_job(id, status, attempt, text, kind, logged, of, replied)
   if logged then redis.call('EXPIRE', log_key(id), seconds) end
   local said = of[9] and mirror(id, of[9], status, text, seconds, replied or reply == 'none')
   if replied then
-    try(reply == 'none' and 'DEL' or 'EXPIRE', reply_list, reply ~= 'none' and REPLY_SECONDS or nil)
+    if reply == 'none' then try('DEL', reply_list) else try('EXPIRE', reply_list, REPLY_SECONDS) end
   elseif reply ~= 'none' then
     try('LPUSH', reply_list, text)
     try('EXPIRE', reply_list, REPLY_SECONDS)
@@ -179,10 +179,13 @@ end
 
 -- Puts a job into its queue; where the key is no list, the promoter tries again in a while.
 local function enqueue(queue, script_type, id, again)
-  local dialect, twin, only = try('HGET', job_prefix .. id, 'dialect'), nil, false
-  if dialect then
-    mirror(id, dialect, 'dispatched')
+  local of, twin, only = redis.call('HMGET', job_prefix .. id, 'dialect', 'script_type', 'worker_id'), nil, false
+  if of[1] then
+    mirror(id, of[1], 'dispatched')
     twin, only = twin_of(id)
+  elseif not of[2] and of[3] and of[3] ~= '' then
+    -- An outsider's job that names no script type goes to the worker that it names.
+    queue = legacy_work_key(of[3])
   end
   local pushed = twin and try('LPUSH', twin, id)
   if not only then pushed = push(queue, script_type, id, again) end

@@ -1,6 +1,6 @@
 -- Says how a job ended, or has this server told when it does.
 -- ARGV  9 id   10 'only look' or ''
--- Gives {} (missing) or {status, then the values of RESULT_FIELDS}.
+-- Gives {} (missing) or {status, then the values of RESULT_FIELDS, then 'new' if an outsider wrote it and nobody has noticed}.
 local key = job_prefix .. ARGV[9]
 local RESULT_FIELDS = { 'output', 'output_format', 'attempt', 'started_at', 'finished_at', 'usage', 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit' }
 local function read() return try('HMGET', key, 'status', 'origin', 'id', 'reply', unpack(RESULT_FIELDS)) end
@@ -25,4 +25,6 @@ end
 if (status == 'finished' or status == 'error') and redis.call('TTL', key) == -1 and redis.call('HEXISTS', key, 'rel') == 0 then
   redis.call('EXPIRE', key, math.ceil(tonumber(ARGV[status == 'finished' and 6 or 7])))
 end
-return { status, unpack(job, 5, 16) }
+local answer = { status, unpack(job, 5, 16) }
+if ARGV[10] == '' and not is_final(status) and not is_known(ARGV[9]) then answer[#RESULT_FIELDS + 2] = 'new' end
+return answer

@@ -9,12 +9,19 @@ use crate::store::{Error, Store};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("wait.lua")));
 
+/// The values of a job in an answer.
+const FIELDS: usize = 13;
+
 impl Store {
     /// How a job ended, if it has. If not, this server is told when it does.
     pub async fn wait(&self, job: &JobId) -> Result<Look, Error> {
         let mut call = self.0.call(&SCRIPT);
         call.arg(job.as_str()).arg("");
-        Ok(look(job, self.0.commands.script(&SCRIPT, &call).await?))
+        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        if answer.last().is_some_and(|last| answer.len() > FIELDS && last.0.as_deref() == Some("new")) {
+            self.notice(std::slice::from_ref(job)).await?;
+        }
+        Ok(look(job, answer))
     }
 
     /// How a job ended, if it has.

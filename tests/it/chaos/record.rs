@@ -101,7 +101,7 @@ async fn check_keys(town: &Town) {
     let keys: Vec<String> = town.redis(&["KEYS", "*"]).await;
     for key in &keys {
         let (ends, for_ever) = (
-            ["hero:job:", "hero:log:", "hero:q:reply:", "hero:q:ctl:", "hero:meta:actor:inst:"],
+            ["hero:job:", "hero:log:", "hero:q:reply:", "hero:q:ctl:", "hero:meta:actor:inst:", "hero:meta:calm", "hero:meta:displaced:"],
             ["hero:events", "hero:index:", "hero:meta:queue:stats:", "hero:meta:actors", "hero:meta:queues"],
         );
         if ends.iter().any(|prefix| key.starts_with(prefix)) {

@@ -1,0 +1,80 @@
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::model::JobId;
+use crate::service::Service;
+use crate::store::{Error, Store};
+
+/// Finds the jobs that outsiders wrote, by walking through all jobs again and again.
+pub struct Indexer {
+    store: Store,
+    cursor: u64,
+    began: Instant,
+    rounds: u32,
+    hasher: RandomState,
+    /// Hashes of the jobs met in this round and in the one before: these need not be looked at again.
+    met: HashSet<u64>,
+    met_before: HashSet<u64>,
+}
+
+/// Between two steps, each of which looks at about a thousand keys.
+const STEP: Duration = Duration::from_millis(100);
+/// Between two rounds, or three times as long as the last one took.
+const ROUND: Duration = Duration::from_secs(2);
+/// So many jobs are remembered, at 8 bytes each; others are looked at in every round.
+const REMEMBERED: usize = 1 << 20;
+/// After so many rounds everything is looked at once more, because an outsider may use an id again.
+const FORGET: u32 = 30;
+
+impl Indexer {
+    /// An indexer for one context.
+    pub fn new(store: Store) -> Self {
+        let (hasher, began) = (RandomState::new(), Instant::now());
+        Self { store, cursor: 0, began, rounds: 0, hasher, met: HashSet::new(), met_before: HashSet::new() }
+    }
+
+    fn remember(&mut self, jobs: &[JobId]) {
+        for job in jobs {
+            if self.met.len() < REMEMBERED {
+                self.met.insert(self.hasher.hash_one(job));
+            }
+        }
+    }
+
+    fn is_new(&self, job: &JobId) -> bool {
+        let hash = self.hasher.hash_one(job);
+        !self.met.contains(&hash) && !self.met_before.contains(&hash)
+    }
+}
+
+impl Service for Indexer {
+    type Error = Error;
+
+    const NAME: &'static str = "indexer";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        if self.cursor == 0 {
+            self.began = Instant::now();
+        }
+        let (next, jobs) = self.store.walk_jobs(self.cursor).await?;
+        let new: Vec<JobId> = jobs.iter().filter(|job| self.is_new(job)).cloned().collect();
+        let noticed = self.store.notice(&new).await?;
+        if noticed > 0 {
+            metrics::counter!("hero_jobs_noticed_total", self.store.labels([])).increment(noticed as u64);
+        }
+        self.remember(&jobs);
+        self.cursor = next;
+        if next != 0 {
+            return Ok(STEP);
+        }
+        self.rounds += 1;
+        self.met_before = std::mem::take(&mut self.met);
+        if self.rounds.is_multiple_of(FORGET) {
+            self.met_before.clear();
+        }
+        Ok(ROUND.max(self.began.elapsed() * 3))
+    }
+}

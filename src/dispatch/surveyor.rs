@@ -1,0 +1,26 @@
+use std::time::Duration;
+
+use crate::service::Service;
+use crate::store::{Error, Store};
+
+/// Looks for actors of other programs, and says which script types have none.
+pub struct Surveyor {
+    store: Store,
+}
+
+impl Surveyor {
+    /// A surveyor for one context.
+    pub fn new(store: Store) -> Self {
+        Self { store }
+    }
+}
+
+impl Service for Surveyor {
+    type Error = Error;
+
+    const NAME: &'static str = "surveyor";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        self.store.survey_in_time().await
+    }
+}

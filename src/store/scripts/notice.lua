@@ -1,0 +1,41 @@
+-- Takes note of jobs that outsiders wrote: they come into the index, and what follows from the state in which they are happens.
+-- ARGV  9 the time a day ago   10 when a job that nobody starts is given up, ms   11… ids
+-- Gives {number of jobs that were new, script types that have work …}.
+local day_ago, given_up, new, types = ARGV[9], ARGV[10], 0, {}
+
+local function notice(id)
+  local key = job_prefix .. id
+  local job = is_uuid(id) and try('HMGET', key, 'status', 'id', 'script', 'updated_at', 'created_at', 'run_at_ms', 'script_type', 'group', 'instance', 'priority',
+    unpack(END_FIELDS))
+  if not job or not (job[1] or job[2] or job[3]) or is_known(id) then return end
+  new = new + 1
+  redis.call('HSET', key, 'indexed', string.format('%.0f', now))
+  redis.call('HDEL', key, 'unseen')
+  try('RPUSH', index_key(now_text), id)
+
+  local status, last, script_type = job[1] or 'dispatched', job[4] or job[5] or '', job[7] or 'osis'
+  local old = string.find(last, '^%d%d%d%d%-%d%d%-%d%dT') and last < day_ago
+  if status == 'dispatched' then
+    if admit(id) then redis.call('ZADD', watched_key, now, id) end
+  elseif is_final(status) and not old then
+    settle(id, status)
+  elseif is_final(status) then
+    if redis.call('TTL', key) == -1 then redis.call('EXPIRE', key, seconds_kept(status, of_end(job, 11))) end
+    if job[18] then release(id, status, job[18]) end
+  elseif old then -- It was left long ago, and stays as it was left.
+  elseif status == 'started' then
+    redis.call('ZADD', watched_key, now, id)
+  elseif status == 'created' then
+    redis.call('ZADD', scheduled_key, given_up, id)
+  elseif status == 'scheduled' then
+    redis.call('ZADD', scheduled_key, tonumber(job[6]) and job[6] or now, id)
+  elseif status == 'waiting_for_prerequisites' and admit(id) then
+    begin(id, 0, script_type, work_key(script_type, job[8], job[9], job[10]), nil, 0)
+    types[#types + 1] = script_type
+  end
+end
+
+for at = 11, #ARGV do notice(ARGV[at]) end
+flush()
+tell_own()
+return { new, unpack(types) }

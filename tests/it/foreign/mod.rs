@@ -1,0 +1,50 @@
+//! Programs that are not ours, and know only Redis and the source documents: actors, clients, supervisors.
+
+mod actor;
+mod job;
+mod migration;
+mod presence;
+mod restart;
+mod worker;
+
+use hero::model::JobId;
+
+use crate::support::{Redis, until};
+use worker::{Manner, Worker};
+
+const OSIS: &str = "hero:q:work:type:osis";
+
+/// HSET of a job as *dispatcher-protocol* describes it, of a client whose clock is right.
+async fn hset(redis: &Redis, id: &JobId, script: &str, more: &[(&str, &str)]) {
+    let now = hero::model::Timestamp::local().to_string();
+    let (key, id) = (format!("hero:job:{id}"), id.to_string());
+    let fields = [
+        ("id", id.as_str()),
+        ("caller_id", "outsider"),
+        ("worker_id", "w1"),
+        ("context_id", "0"),
+        ("script", script),
+        ("timeout", "10"),
+        ("retries", "0"),
+        ("concurrent", "false"),
+        ("created_at", &now),
+        ("updated_at", &now),
+        ("status", "dispatched"),
+    ];
+    let mut words = vec!["HSET", &key];
+    words.extend(fields.iter().chain(more).flat_map(|(field, value)| [*field, *value]));
+    let _: i64 = redis.run(&words).await;
+}
+
+async fn lpush(redis: &Redis, queue: &str, id: &JobId) {
+    let _: i64 = redis.run(&["LPUSH", queue, id.as_str()]).await;
+}
+
+async fn hget(redis: &Redis, id: &JobId, field: &str) -> Option<String> {
+    redis.run(&["HGET", &format!("hero:job:{id}"), field]).await
+}
+
+/// Waits until a field of a job has a value.
+async fn has(redis: &Redis, id: &JobId, field: &str, value: &str) {
+    until(&format!("{field} of {id} is {value}"), || async { (hget(redis, id, field).await? == value).then_some(()) }).await;
+}

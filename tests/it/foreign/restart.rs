@@ -1,0 +1,166 @@
+//! Actors that come again under the same name.
+
+use std::collections::BTreeSet;
+
+use hero::actor::{Instances, Pool, PoolSettings};
+use hero::client::Client;
+use hero::model::{ContextId, JobId, JobSpec, Presence, Status};
+use hero::process::Spawner;
+use hero::store::{Claimed, Held, Post, Recovered, Slot, Store, Turn};
+use tokio_util::sync::CancellationToken;
+
+use super::{hget, hset, lpush};
+use crate::support::{PATIENCE, Process, Redis, pool_settings, until};
+
+const CONTEXT: ContextId = ContextId(0);
+/// Far longer than any test waits.
+const LEASE: [&str; 2] = ["--lease", "1h"];
+
+async fn start(client: &Client, script: &str) -> JobId {
+    let id = client.create_job(&JobSpec { script: script.into(), ..JobSpec::default() }).await.unwrap();
+    client.start_job(CONTEXT, &id).await.unwrap();
+    id
+}
+
+async fn runs(client: &Client, id: &JobId, attempt: u32) {
+    until("its start", || async {
+        client.get_job(CONTEXT, id).await.ok().filter(|job| job.status == Status::Started && job.attempt == attempt)
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_killed_and_started_again_runs_its_jobs_again_at_once() {
+    let (redis, home) = (Redis::start().await, tempfile::tempdir().unwrap());
+    let (url, data) = (redis.url(), home.path().join("data"));
+    let config = home.path().join("hero.toml");
+    std::fs::write(&config, "[[pools]]\ntype = \"osis\"\ninstances = [3]\n").unwrap();
+    let by_number = ["--redis", &url, "--config", config.to_str().unwrap(), LEASE[0], LEASE[1]];
+    let by_count = ["--redis", &url, "--pool", "osis=1", LEASE[0], LEASE[1]];
+    for (arguments, name) in [(by_number, "osis:default:3"), (by_count, "osis:default:1")] {
+        let mut server = Process::serve(&data, &arguments).await;
+        let client = server.client().await;
+        let id = start(&client, "sleep(1); 5").await;
+        runs(&client, &id, 1).await;
+        server.kill().await;
+        let again = Process::serve(&data, &arguments).await;
+        let client = again.client().await;
+        // Neither did the post have to wait until the presence was over.
+        let actors = client.list_actors(CONTEXT).await.unwrap();
+        assert_eq!((actors.len(), actors[0].presence.pid), (1, Some(again.pid())));
+        let result = client.wait_job(CONTEXT, &id, PATIENCE).await.unwrap();
+        let job = client.get_job(CONTEXT, &id).await.unwrap();
+        assert_eq!((result.output.as_str(), job.attempt, job.crashes, job.actor.as_deref()), ("5", 2, 1, Some(name)));
+        again.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_lives_keeps_its_posts_and_its_jobs() {
+    let (redis, home) = (Redis::start().await, tempfile::tempdir().unwrap());
+    let url = redis.url();
+    let arguments = ["--redis", &url, "--pool", "osis=1", LEASE[0], LEASE[1]];
+    let first = Process::serve(&home.path().join("first"), &arguments).await;
+    let client = first.client().await;
+    let id = start(&client, "sleep(3); 5").await;
+    runs(&client, &id, 1).await;
+    // It is only slow.
+    rustix::process::kill_process(rustix::process::Pid::from_raw(first.pid().cast_signed()).unwrap(), rustix::process::Signal::STOP)
+        .unwrap();
+    let second = Process::serve(&home.path().join("second"), &arguments).await;
+    let client = second.client().await;
+    let actors = client.list_actors(CONTEXT).await.unwrap();
+    assert_eq!(actors.iter().map(|actor| actor.presence.pid).collect::<Vec<_>>(), [Some(first.pid()), Some(second.pid())]);
+    rustix::process::kill_process(rustix::process::Pid::from_raw(first.pid().cast_signed()).unwrap(), rustix::process::Signal::CONT)
+        .unwrap();
+    let result = client.wait_job(CONTEXT, &id, PATIENCE).await.unwrap();
+    assert_eq!((result.attempt, client.get_job(CONTEXT, &id).await.unwrap().crashes), (1, 0));
+    second.stop().await;
+    first.stop().await;
+}
+
+fn post() -> Post {
+    Post { script_type: "osis".parse().unwrap(), group: "default".parse().unwrap(), instance: 1 }
+}
+
+fn presence(of: &Store, process: Option<String>) -> Presence {
+    Presence { incarnation: Some(of.server().to_string()), process, ..Presence::default() }
+}
+
+/// A job that a server took in the name of the post.
+async fn taken(redis: &Redis, store: &Store) -> Claimed {
+    let id = JobId::random();
+    hset(redis, &id, "1", &[]).await;
+    lpush(redis, super::OSIS, &id).await;
+    let (script_type, queues) = ("osis".parse().unwrap(), [(super::OSIS.to_owned(), 0)]);
+    let slots = [Slot { actor: post().to_string(), room: 1 }];
+    store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap().taken.remove(0)
+}
+
+#[tokio::test]
+async fn only_a_dead_holder_can_be_followed_before_its_presence_is_over() {
+    let redis = Redis::start().await;
+    let (old, new, other) = (redis.store().await, redis.store().await, redis.store().await);
+    assert_eq!(old.hold(&post(), &presence(&old, None)).await.unwrap(), Held::Held);
+    let dead = old.server().to_string();
+    assert!(matches!(new.take_over(&post(), &presence(&new, None), "somebody else").await.unwrap(), Held::Taken(_)));
+    assert_eq!(new.take_over(&post(), &presence(&new, None), &dead).await.unwrap(), Held::Held);
+    // Of two who know, the first has it.
+    assert!(matches!(other.take_over(&post(), &presence(&other, None), &dead).await.unwrap(), Held::Taken(_)));
+    // A foreign actor has no incarnation, and is never followed.
+    let key = "hero:meta:actor:inst:osis:default:1";
+    for said in ["{}", "", "[]", "{\"incarnation\":\"\"}"] {
+        let _: () = redis.run(&["SET", key, said]).await;
+        assert!(matches!(new.take_over(&post(), &presence(&new, None), "").await.unwrap(), Held::Taken(_)), "{said}");
+    }
+    let _: i64 = redis.run(&["DEL", key]).await;
+    let _: i64 = redis.run(&["LPUSH", key, "x"]).await;
+    assert!(matches!(new.hold(&post(), &presence(&new, None)).await.unwrap(), Held::Taken(_)));
+}
+
+#[tokio::test]
+async fn jobs_are_taken_from_dead_servers_only() {
+    let redis = Redis::start().await;
+    let (old, new) = (redis.store().await, redis.store().await);
+    let job = taken(&redis, &old).await.job;
+    let (owner, nobody) = (old.server().to_string(), BTreeSet::new());
+    // It shows itself.
+    old.hold(&post(), &presence(&old, None)).await.unwrap();
+    assert_eq!(new.recover(&[post()], &nobody).await.unwrap().live, BTreeSet::from([owner.clone()]));
+    // It does not: Redis may have been away. And again it does, although another has its post.
+    let _: i64 = redis.run(&["DEL", "hero:meta:actor:inst:osis:default:1"]).await;
+    new.hold(&post(), &presence(&new, None)).await.unwrap();
+    assert_eq!(new.recover(&[post()], &nobody).await.unwrap().silent, BTreeSet::from([owner.clone()]));
+    old.say_displaced().await.unwrap();
+    let seen = new.recover(&[post()], &nobody).await.unwrap();
+    assert_eq!((seen.ended, seen.live.len(), seen.silent.len()), (0, 1, 0));
+    new.reap(128).await.unwrap();
+    assert_eq!(hget(&redis, &job, "status").await.as_deref(), Some("started"));
+    // Who follows another actor does not ask for it; but who knows that it is dead takes all it had.
+    assert_eq!(new.recover(&[Post { instance: 2, ..post() }], &nobody).await.unwrap(), Recovered::default());
+    let dead = BTreeSet::from([owner]);
+    assert_eq!(new.recover(&[Post { instance: 2, ..post() }], &dead).await.unwrap().ended, 1);
+    new.reap(128).await.unwrap();
+    assert_eq!(
+        (hget(&redis, &job, "status").await.as_deref(), hget(&redis, &job, "crashes").await.as_deref()),
+        (Some("dispatched"), Some("1"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_takes_the_posts_of_a_process_that_ended_here() {
+    let redis = Redis::start().await;
+    let (old, new) = (redis.store().await, redis.store().await);
+    let own = hero::process::identity().unwrap();
+    // The same number at another time: that process has ended.
+    let ended = format!("{}/1", own.rsplit_once('/').unwrap().0);
+    let (settings, spawner) =
+        (PoolSettings { instances: Instances::Numbers(vec![1]), ..pool_settings(redis.directory(), 1) }, Spawner::start().unwrap());
+    let pool = async || Pool::start(new.clone(), spawner.clone(), settings.clone(), CancellationToken::new()).await;
+    old.hold(&post(), &presence(&old, Some(own))).await.unwrap();
+    assert!(pool().await.is_err());
+    old.hold(&post(), &presence(&old, None)).await.unwrap();
+    assert!(pool().await.is_err());
+    old.hold(&post(), &presence(&old, Some(ended))).await.unwrap();
+    assert_eq!(pool().await.unwrap().posts, [post()]);
+}
