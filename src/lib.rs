@@ -25,3 +25,5 @@ pub mod rpc; // The wire.
 pub mod client; // The RPC client that the CLI uses.
 
 pub mod cli; // A file per subcommand.
+
+pub use dispatch::Dispatcher;

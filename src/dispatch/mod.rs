@@ -2,6 +2,7 @@
 //!
 //! [`Dispatcher`] is the library's front door; the loops beside it keep jobs moving, whichever server made them.
 
+mod connect;
 mod create;
 mod error;
 mod explain;
@@ -10,6 +11,7 @@ mod indexer;
 mod logs;
 mod pause;
 mod promoter;
+mod protocol;
 mod pruner;
 mod reaper;
 mod releaser;
@@ -30,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use crate::store::{JobFilter, JobPage, StoreInfo};
+pub use connect::Loops;
 pub use error::Error;
 pub use follow::Followed;
 pub use indexer::Indexer;

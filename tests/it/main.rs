@@ -12,6 +12,8 @@ mod dialects_conveyor;
 mod engine;
 mod floors;
 mod foreign;
+mod memory;
+mod model;
 mod outside;
 mod relations;
 mod rpc;

@@ -1,6 +1,7 @@
 //! What the wire promises, asked of a real server by raw frames.
 
 mod errors;
+mod events;
 mod faults;
 mod http;
 mod jobs;
