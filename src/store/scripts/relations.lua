@@ -272,7 +272,10 @@ local function admit(id, queue)
   local circle = find_cycle({ [id] = { prerequisite = others, dependent = {}, parent = parent, predecessor = predecessor } }, FOLLOWED, true)
   if type(circle) == 'table' then return end_it('it would wait for itself, through prerequisite ' .. circle[1]) end
   local open, failed = link_prerequisites(id, others)
-  if failed then return end_it(prerequisite_text(failed)) end
+  if failed then
+    redis.call('HSET', key, 'open', open)
+    return end_it(prerequisite_text(failed))
+  end
   if predecessor then open = open + link_predecessor(id, predecessor) end
   if parent then open = open + link_parent(id, parent) end
   return hold_back(id, open, attempt)

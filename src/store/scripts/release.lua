@@ -35,7 +35,8 @@ end
 local function work(id, status, parent)
   local key = job_prefix .. id
   local now_is = try('HGET', key, 'status')
-  if now_is and not is_final(now_is) then return true end -- It was retried; its next end comes here again.
+  -- It was retried, or a foreign actor has even ended it again and nobody has noticed: its next end comes here again.
+  if now_is and (not is_final(now_is) or redis.call('ZSCORE', watched_key, id)) then return true end
   status = now_is or status
   if string.sub(parent, 1, 9) == 'conveyor/' then
     -- Its children and heirs lie in keys of their own, as bytes that no script reads.

@@ -3,7 +3,7 @@
 -- Gives {'started', status, script type} · {'illegal', status} · {'missing'} · {'full', length} · {'blocked', id of a prerequisite in error}.
 local id, limit = ARGV[9], tonumber(ARGV[10])
 local key = job_prefix .. id
-local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'prerequisites', 'parent_id', 'id', 'predecessor_id', 'dependencies')
+local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'prerequisites', 'parent_id', 'id', 'predecessor_id', 'dependencies', 'actor')
 if not job or not (job[1] or job[9]) and redis.call('EXISTS', key) == 0 then return { 'missing' } end
 if not is_final(job[1]) then return { 'illegal', job[1] or 'dispatched' } end
 if redis.call('ZSCORE', watched_key, id) then
@@ -33,6 +33,10 @@ redis.call('HDEL', key, 'output', 'output_format', 'error', 'error_kind', 'error
 redis.call('PERSIST', key)
 redis.call('PERSIST', log_key(id))
 redis.call('DEL', reply_prefix .. id)
+-- A stop that nobody has read meant the run before.
+try('LREM', control_key(script_type), 0, id)
+local control = job[12] and control_instance_key(job[12])
+if control then try('LREM', control, 0, id) end
 -- It may have ended while it waited.
 unlink(id, job[7] or job[11], job[10], job[8])
 local open = link_prerequisites(id, there)

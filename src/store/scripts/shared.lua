@@ -157,6 +157,8 @@ end
 
 -- Ends a job that did not get an output.
 local function fail(id, attempt, kind, text, of)
+  -- What is watched when it has ended would count as ended by a foreign actor, too.
+  redis.call('ZREM', watched_key, id)
   redis.call('HSET', job_prefix .. id, 'status', 'error', 'lease', '', 'error', text, 'error_kind', kind, 'finished_at', now_text, 'updated_at', now_text)
   redis.call('HDEL', job_prefix .. id, 'error_line', 'error_column', 'error_stack', 'error_limit')
   end_job(id, 'error', attempt, text, kind, true, of)

@@ -733,8 +733,8 @@ impl Plain {
     pub fn release(&mut self) {
         while let Some((job, status, parent)) = self.pending.pop_front() {
             let status = self.jobs[job].status.unwrap_or(status);
-            if !status.is_final() {
-                // It was retried; its next end comes here again.
+            if !status.is_final() || self.watched.contains_key(&job) {
+                // It was retried, and its next end comes here again.
                 continue;
             }
             let well = status == Status::Finished;

@@ -116,7 +116,7 @@ pub fn step() -> impl Strategy<Value = Step> {
         2 => prop::bool::weighted(0.3).prop_map(Step::Pause),
         6 => Just(Step::Promote),
         6 => Just(Step::Reap),
-        8 => (2..6_u8).prop_map(Step::Release),
+        8 => (1..6_u8).prop_map(Step::Release),
         6 => prop_oneof![1..8_u8, 25..40_u8, Just(100_u8)].prop_map(Step::Advance),
         1 => job().prop_map(Step::Die),
         3 => (prop_oneof![2 => Just(Vec::new()), 1 => vec(any::<u8>(), 1..3)], prop::option::weighted(0.2, any::<u8>()))

@@ -117,8 +117,8 @@ impl Town<'_> {
             if let Some(id) = key.strip_prefix("hero:job:") {
                 let number = *numbers.get(id).unwrap_or_else(|| panic!("nobody made {key}"));
                 assert!(self.plain.job(number).status.is_some(), "{key} is back");
-                // What is still to be released may be kept for descendants.
-                if !self.plain.pending.iter().any(|(other, ..)| *other == number) {
+                // What is still to be released may be kept for descendants; what nobody of us knows is its writer's.
+                if !self.plain.pending.iter().any(|(other, ..)| *other == number) && !self.plain.job(number).unknown {
                     assert_eq!(ttl > 0, self.plain.expires(number), "{key} has {ttl} s to live: {:?}", self.plain.job(number));
                 }
             } else if let Some((id, what)) = key.strip_prefix("hero:rel:").and_then(|rest| rest.split_once(':')) {
