@@ -9,6 +9,7 @@ use redis::{Client, Cmd, ErrorKind, FromRedisValue, Pipeline, RedisResult, Serve
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout_at};
 
+use super::assembly::assembled;
 use super::error::Error;
 use super::home::{Home, is_elsewhere};
 
@@ -37,7 +38,7 @@ pub(super) struct Script {
 impl Script {
     /// A script that stands after the keys and what all transitions share.
     pub(super) fn new(code: &str) -> Self {
-        let code = with_what_it_uses(code);
+        let code = assembled(code);
         let sha = redis::Script::new(&code).get_hash().to_owned();
         Self { code, sha }
     }
@@ -197,43 +198,6 @@ async fn first_sent<T>(call: impl Future<Output = T>, sent: impl Fn()) -> T {
         Poll::Ready(answer) => answer,
         Poll::Pending => call.await,
     }
-}
-
-/// A script behind those parts of the keys and of what transitions share that it mentions, directly or through others.
-///
-/// Every call makes every function anew, so what is not used would cost each of them a microsecond.
-fn with_what_it_uses(code: &str) -> String {
-    let shared = [
-        include_str!("../keys.lua"),
-        include_str!("scripts/dialects.lua"),
-        include_str!("scripts/shared.lua"),
-        include_str!("scripts/relations.lua"),
-        include_str!("scripts/foreign.lua"),
-        include_str!("scripts/queues.lua"),
-        include_str!("scripts/conveyor.lua"),
-        include_str!("scripts/slot.lua"),
-    ];
-    let shared = shared.join("\n");
-    let mut code = code.to_owned();
-    for part in shared.split("\n\n").collect::<Vec<_>>().into_iter().rev() {
-        let mentioned = names(part).any(|name| mentions(&code, name));
-        if mentioned {
-            code = format!("{part}\n\n{code}");
-        }
-    }
-    code
-}
-
-/// What a part defines.
-fn names(part: &str) -> impl Iterator<Item = &str> {
-    let defined = part.lines().filter_map(|line| line.strip_prefix("local function ").or_else(|| line.strip_prefix("local ")));
-    defined.flat_map(|line| line.split(['=', '(']).next().unwrap_or_default().split(',').map(str::trim))
-}
-
-/// Whether code uses a name as a whole word.
-fn mentions(code: &str, name: &str) -> bool {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    code.match_indices(name).any(|(at, _)| !code[..at].ends_with(is_word) && !code[at + name.len()..].starts_with(is_word))
 }
 
 /// Connects once. A [`Link`] tries for ever, and would hide behind its deadline why it cannot.

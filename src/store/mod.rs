@@ -2,6 +2,7 @@
 //!
 //! Every change of a job is one script in `store/scripts`, so that any number of servers can share one Redis.
 
+mod assembly;
 mod batch;
 mod bell;
 mod clock;

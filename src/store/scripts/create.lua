@@ -10,15 +10,15 @@
 -- · {'reused', id} (idempotency key seen with other parameters) · {'full', length} · {'no', parameter, id …} (there are no such jobs)
 -- · {'late', id, status} (that dependent has begun) · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
 -- · {'none'} (another one of all is refused) · {'fired'} (another server was first with the slot) · {'skipped'} (the slot is left out).
+-- Seldom: refuse, find_cycle, relate, link_parent, give_up, begin, refuse_slot, note_slot, twin_of
 local limit, index, given_up, lease_until, all, at = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12], string.find(ARGV[13], 'all') ~= nil, 14
 local answers, created, slots = {}, {}, slots_in(ARGV[#ARGV])
 
--- Whether nobody waits for the actors of a type who would be overtaken.
+-- Whether nobody waits for the actors of a type who would be overtaken. While any queue is paused or sorted, jobs go through theirs.
 local nobody_waits = {}
 for _ = 1, tonumber(ARGV[14]) do
   local script_type, queues = ARGV[at + 1], tonumber(ARGV[at + 2])
-  nobody_waits[script_type] = nobody_waits[script_type] ~= false and redis.call('EXISTS', fair_key, unpack(ARGV, at + 3, at + 2 + queues)) == 0
-    and not is_paused(work_key(script_type))
+  nobody_waits[script_type] = nobody_waits[script_type] ~= false and redis.call('EXISTS', fair_key, paused_key, unpack(ARGV, at + 3, at + 2 + queues)) == 0
   at = at + 2 + queues
 end
 local room = tonumber(ARGV[14]) > 0 and room_at_once(tonumber(ARGV[#ARGV - 1])) or 0

@@ -15,6 +15,7 @@
 --       1 if queues hold more that was not looked at else 0, number of ended jobs whose relatives are to be released,
 --       1 if a queue keeps jobs sorted by caller else 0, 1 if there is room left and a queue of another layout holds something else 0.
 -- Before this stands fair.lua or a `take_in_turn` that is nil, and cap.lua or a `share_of` that is nil.
+-- Seldom: admit, mirror, fail, crashed, requeue, untwin, is_paused, millis
 local lease_until, own_type, ends, at = ARGV[9], ARGV[10], tonumber(ARGV[11]), 11
 local function take() at = at + 1; return ARGV[at] end
 
