@@ -7,17 +7,17 @@ use tokio::time::sleep;
 use crate::client::Client;
 use crate::model::{ContextId, JobId, JobSpec, Status};
 
-const HOME: ContextId = ContextId(0);
+pub(super) const HOME: ContextId = ContextId(0);
 /// Calls in flight while submitting and checking.
-const IN_FLIGHT: u64 = 64;
+pub(super) const IN_FLIGHT: u64 = 64;
 /// A server that does nothing for so long is broken.
-const STUCK: Duration = Duration::from_secs(120);
+pub(super) const STUCK: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Puts load on a server through one connection or several.
 pub(super) struct Load {
     clients: Vec<Client>,
-    spec: JobSpec,
+    pub(super) spec: JobSpec,
 }
 
 /// How long each call of a run took.
@@ -41,12 +41,12 @@ impl Load {
         Self { clients, spec: JobSpec { script: "40 + 2".to_owned(), ..JobSpec::default() } }
     }
 
-    fn client(&self, caller: u64) -> &Client {
+    pub(super) fn client(&self, caller: u64) -> &Client {
         &self.clients[usize::try_from(caller).unwrap_or_default() % self.clients.len()]
     }
 
     /// Runs `work` until `total` is used up, `callers` at a time.
-    async fn share<F: Future<Output = anyhow::Result<()>>>(
+    pub(super) async fn share<F: Future<Output = anyhow::Result<()>>>(
         &self,
         callers: u64,
         total: u64,

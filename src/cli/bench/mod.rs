@@ -1,5 +1,7 @@
 //! `hero bench`: how fast a server is, seen from outside over WebSocket, and what that costs.
 
+mod gauge;
+mod group;
 mod load;
 mod report;
 mod usage;
@@ -14,8 +16,9 @@ use super::output;
 use super::session::Global;
 use super::spawned::{Spawned, TempDir};
 use crate::client::Client;
+use gauge::Gauge;
 use load::Load;
-use report::{Drain, Report, Rest, Submit, Waiting};
+use report::{Compat, Drain, Group, Report, Rest, Submit, Waiting};
 use usage::{Meter, Tree};
 
 /// What settles after a start is over by then.
@@ -32,6 +35,9 @@ pub(super) struct Bench {
     /// Share the calls between so many connections
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=512))]
     connections: u16,
+    /// How many jobs wait for one job; a tenth as many wait for each other in a chain
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(10..=90_000))]
+    related: u64,
     /// How many seconds to watch the server at rest; 0 skips that
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     rest: u64,
@@ -76,6 +82,8 @@ impl Bench {
             submit,
             drain: None,
             waiting: self.waiting(&load, None).await?,
+            groups: self.groups(&load, None).await?,
+            compat: None,
         })
     }
 
@@ -91,10 +99,14 @@ impl Bench {
         let rest = self.at_rest(tree).await?;
         let waiting = self.waiting(&load, Some(tree)).await?;
         let submit = self.submit(&load, Some(tree)).await?;
-        drop(load);
+        // The Redis of others is not looked into.
+        let gauge = if self.redis.is_none() { Some(Gauge::of(directory.path()).await?) } else { None };
+        let groups = self.groups(&load, gauge.as_ref()).await?;
+        drop((load, gauge));
         server.stop().await?;
-        let drain = self.drain(&directory, &pools).await?;
-        Ok(Report { server: "its own".to_owned(), jobs: self.jobs, rest, submit, drain: Some(drain), waiting })
+        let (drain, _) = self.drain(&directory, &pools).await?;
+        let compat = self.compat(&directory, &pools).await?;
+        Ok(Report { server: "its own".to_owned(), jobs: self.jobs, rest, submit, drain: Some(drain), waiting, groups, compat })
     }
 
     async fn start(&self, directory: &TempDir, pools: &[&str]) -> anyhow::Result<Spawned> {
@@ -138,8 +150,54 @@ impl Bench {
         Ok(Submit { submit_per_s: self.jobs as f64 / submitted, end_to_end_per_s: self.jobs as f64 / done, cpu_s_per_1000: cpu })
     }
 
-    /// Fills the queue while no actor lives, and times how long fresh actors need to empty it.
-    async fn drain(&self, directory: &TempDir, pools: &[&str]) -> anyhow::Result<Drain> {
+    /// Creates groups of jobs that do and do not wait for each other, and runs them.
+    async fn groups(&self, load: &Load, gauge: Option<&Gauge>) -> anyhow::Result<Vec<Group>> {
+        let mut groups = Vec::new();
+        let shapes = [("bulk", load.specs(self.jobs)), ("chain", load.chain(self.related / 10)), ("fan_out", load.fan_out(self.related))];
+        for (shape, specs) in shapes {
+            if let Some(gauge) = gauge {
+                gauge.reset().await?;
+            }
+            let (created, ids) = load.create_in_groups(&specs).await?;
+            let mut create_blocked_ms = None;
+            if let Some(gauge) = gauge {
+                create_blocked_ms = Some(gauge.longest_ms().await?);
+                gauge.reset().await?;
+            }
+            let ran = load.run_all(&ids, shape != "bulk").await?;
+            let run_blocked_ms = match gauge {
+                Some(gauge) => Some(gauge.longest_ms().await?),
+                None => None,
+            };
+            let per_s = |time: Duration| ids.len() as f64 / time.as_secs_f64();
+            groups.push(Group {
+                shape,
+                jobs: ids.len() as u64,
+                create_per_s: per_s(created),
+                run_per_s: per_s(ran),
+                create_blocked_ms,
+                run_blocked_ms,
+            });
+        }
+        Ok(groups)
+    }
+
+    /// Compares what draining costs Redis with and without the queues of other layouts, twice each in turn.
+    async fn compat(&self, directory: &TempDir, pools: &[&str]) -> anyhow::Result<Option<Compat>> {
+        let mut least = [f64::INFINITY; 2];
+        for run in 0..4 {
+            let compat = ["none", "all"][run % 2];
+            let arguments: Vec<&str> = pools.iter().copied().chain(["--compat", compat]).collect();
+            let (_, Some(script_us)) = self.drain(directory, &arguments).await? else { return Ok(None) };
+            least[run % 2] = least[run % 2].min(script_us);
+        }
+        let [canonical_us, all_us] = least;
+        Ok(Some(Compat { canonical_us, all_us, ratio: all_us / canonical_us }))
+    }
+
+    /// Fills the queue while no actor lives, and times how long fresh actors need to empty it. Says what that cost Redis a job, too, in
+    /// microseconds of scripts.
+    async fn drain(&self, directory: &TempDir, pools: &[&str]) -> anyhow::Result<(Drain, Option<f64>)> {
         let idle = self.start(directory, &["--pool", "none"]).await?;
         let load = Load::new(self.connect(&idle.url).await?);
         let begun = Instant::now();
@@ -150,19 +208,28 @@ impl Bench {
         let server = self.start(directory, pools).await?;
         let load = Load::new(self.connect(&server.url).await?);
         let (meter, begun) = (Meter::start(Some(Tree::of(server.pid()))), Instant::now());
+        let gauge = if self.redis.is_none() { Some(Gauge::of(directory.path()).await?) } else { None };
+        if let Some(gauge) = &gauge {
+            gauge.reset().await?;
+        }
         let waiting = load.depth().await?;
         load.wait_until_empty().await?;
         let wall = begun.elapsed().as_secs_f64();
         let cpu = meter.stop().per_thousand(waiting);
+        let script_us = match &gauge {
+            Some(gauge) => Some(gauge.script_us().await? / waiting.max(1) as f64),
+            None => None,
+        };
         load.check(&ids).await?;
         drop(load);
         server.stop().await?;
-        Ok(Drain {
+        let drain = Drain {
             submit_per_s: self.jobs as f64 / submitted,
             timed_jobs: waiting,
             drain_per_s: waiting as f64 / wall,
             cpu_s_per_1000: cpu,
-        })
+        };
+        Ok((drain, script_us))
     }
 
     async fn waiting(&self, load: &Load, tree: Option<Tree>) -> anyhow::Result<Vec<Waiting>> {

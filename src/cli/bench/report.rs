@@ -18,6 +18,36 @@ pub(super) struct Report {
     pub(super) drain: Option<Drain>,
     /// Callers that wait.
     pub(super) waiting: Vec<Waiting>,
+    /// Jobs created in groups, and jobs that wait for each other.
+    pub(super) groups: Vec<Group>,
+    /// What it costs to look into the queues of other layouts, too.
+    pub(super) compat: Option<Compat>,
+}
+
+/// Jobs that were created by `create_jobs`, 1000 a call.
+#[derive(Debug, Serialize)]
+pub(super) struct Group {
+    /// `bulk` (nobody waits), `chain` (each waits for the one before), `fan_out` (all wait for one).
+    pub(super) shape: &'static str,
+    pub(super) jobs: u64,
+    pub(super) create_per_s: f64,
+    /// From the start of the job that all wait for.
+    pub(super) run_per_s: f64,
+    /// The longest time that Redis did nothing but one command while the jobs were created; 0 stands for less than 0.5.
+    pub(super) create_blocked_ms: Option<f64>,
+    /// The same while they ran.
+    pub(super) run_blocked_ms: Option<f64>,
+}
+
+/// What Redis spends on taking and ending a job, in microseconds of scripts a job.
+#[derive(Debug, Serialize)]
+pub(super) struct Compat {
+    /// With the queues of this server's own layout only.
+    pub(super) canonical_us: f64,
+    /// With those of all layouts.
+    pub(super) all_us: f64,
+    /// The second by the first.
+    pub(super) ratio: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -73,6 +103,28 @@ impl Report {
             row("drain of a full queue".to_owned(), drain.drain_per_s, [None; 3], Some(drain.cpu_s_per_1000));
         }
         table.print()?;
+        for group in &self.groups {
+            let blocked = |time: Option<f64>| match time {
+                None => "n/a".to_owned(),
+                Some(0.0) => "less than 0.5 ms".to_owned(),
+                Some(time) => format!("{time:.1} ms"),
+            };
+            line(&format!(
+                "{}, {} jobs: {:.0} created/s (Redis blocked at most {}), {:.0} run/s (at most {})",
+                group.shape,
+                group.jobs,
+                group.create_per_s,
+                blocked(group.create_blocked_ms),
+                group.run_per_s,
+                blocked(group.run_blocked_ms)
+            ))?;
+        }
+        if let Some(compat) = &self.compat {
+            line(&format!(
+                "other layouts: {:.1} µs of Redis a job with all, {:.1} µs with none, ratio {:.2}",
+                compat.all_us, compat.canonical_us, compat.ratio
+            ))?;
+        }
         match &self.rest {
             Some(rest) => line(&format!(
                 "at rest: {:.1} MB (proportional set size of {} processes), {:.2}% of one core",

@@ -9,9 +9,12 @@ local function notice(id)
     unpack(END_FIELDS))
   if not job or not (job[1] or job[2] or job[3]) or is_known(id) then return end
   new = new + 1
+  local heard_of = redis.call('HEXISTS', key, 'unseen') == 1
   redis.call('HSET', key, 'indexed', string.format('%.0f', now))
   redis.call('HDEL', key, 'unseen')
   try('RPUSH', index_key(now_text), id)
+  -- One that was heard of is watched until what follows from its state has happened.
+  if heard_of and not redis.call('ZSCORE', watched_key, id) then return end
 
   local status, last, script_type = job[1] or 'dispatched', job[4] or job[5] or '', job[7] or 'osis'
   local old = string.find(last, '^%d%d%d%d%-%d%d%-%d%dT') and last < day_ago

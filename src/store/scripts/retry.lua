@@ -42,7 +42,7 @@ unlink(id, job[7] or job[11], job[10], job[8])
 local open = link_prerequisites(id, there)
 if job[10] then open = open + link_predecessor(id, job[10]) end
 if job[8] then open = open + link_parent(id, job[8]) end
-redis.call('HSET', key, 'open', open)
+redis.call('HSET', key, 'open', open, 'linked', '1')
 local status = begin(id, tonumber(job[6]) or 0, script_type, queue, nil, open)
 flush()
 tell_own()

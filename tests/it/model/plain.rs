@@ -44,6 +44,10 @@ pub struct Job {
     pub linked: bool,
     /// An outsider wrote it, and no server of ours has seen it.
     pub unknown: bool,
+    /// When it was noticed that an outsider wrote it.
+    pub noticed: Option<u64>,
+    /// A server of ours put it into its queue.
+    pub queued: bool,
     /// It is only known because another one waits for it.
     pub unseen: bool,
     /// Somebody is related to it; the parent.
@@ -139,6 +143,7 @@ impl Plain {
         };
         self.jobs[job].status = Some(status);
         if status == Status::Dispatched {
+            self.jobs[job].queued = true;
             self.enqueue(job, false);
         }
         self.event(job, status);
@@ -172,6 +177,7 @@ impl Plain {
     fn requeue(&mut self, job: Number, attempt: u32) {
         let it = &mut self.jobs[job];
         (it.status, it.holder, it.attempt) = (Some(Status::Dispatched), None, attempt);
+        (it.queued, it.unknown) = (true, false);
         self.enqueue(job, true);
         self.event(job, Status::Dispatched);
     }
@@ -270,6 +276,8 @@ impl Plain {
             predecessor: relations.predecessor,
             linked: false,
             unknown: false,
+            noticed: None,
+            queued: false,
             unseen: false,
             rel: None,
             made: false,
@@ -399,6 +407,8 @@ impl Plain {
             if status == Some(Status::Started) {
                 let over = match self.leases.get(&job) {
                     Some(lease) => *lease <= self.now,
+                    // Whoever watches a foreign actor's job knows when it is over.
+                    None if self.watched.contains_key(&job) => false,
                     None => self.jobs[job].started_at.is_none_or(|since| since + ABANDONED <= self.now),
                 };
                 if !over {
@@ -422,6 +432,7 @@ impl Plain {
             let now = self.now;
             let it = &mut self.jobs[job];
             it.attempt += 1;
+            it.unknown = false;
             (it.status, it.started_at, it.holder, it.actor) = (Some(Status::Started), Some(now), Some(server), Some(place));
             taken.push((job, it.attempt));
             self.leases.insert(job, self.now + LEASE);
@@ -435,6 +446,7 @@ impl Plain {
         let it = &mut self.jobs[job];
         let (linked, others, parent, predecessor) = (it.linked, it.prerequisites.clone(), it.parent, it.predecessor);
         (it.unknown, it.unseen) = (false, false);
+        it.noticed.get_or_insert(self.now);
         if linked {
             if let Some(parent) = parent.filter(|_| self.jobs[job].rel.flatten() != parent) {
                 self.link_parent(job, parent);
@@ -570,6 +582,7 @@ impl Plain {
         self.control_of.values_mut().for_each(|list| list.retain(|other| *other != job));
         let it = &mut self.jobs[job];
         (it.failures, it.crashes, it.stopping, it.seen, it.missing_at, it.started_at) = (0, 0, false, false, None, None);
+        (it.linked, it.unknown) = (true, false);
         let there: Vec<Number> = others.into_iter().filter(|other| self.jobs[*other].status.is_some()).collect();
         self.link_prerequisites(job, &there);
         if let Some(other) = self.jobs[job].predecessor {
@@ -621,6 +634,30 @@ impl Plain {
         is_final(self.jobs[job].status) && !self.watched.contains_key(&job) && !self.jobs[job].unknown && self.closed(job)
     }
 
+    /// Whether it was one that an outsider wrote and nobody knew.
+    pub fn notice(&mut self, job: Number) -> bool {
+        let now = self.now;
+        let it = &mut self.jobs[job];
+        let Some(status) = it.status.filter(|_| it.unknown || it.unseen) else { return false };
+        let heard_of = it.unseen;
+        (it.unknown, it.unseen, it.noticed) = (false, false, Some(now));
+        if heard_of && !self.watched.contains_key(&job) {
+            return true;
+        }
+        match status {
+            Status::Dispatched => {
+                if self.admit(job) {
+                    self.watched.insert(job, now);
+                }
+            }
+            Status::Started => drop(self.watched.insert(job, now)),
+            Status::Finished | Status::Error => self.settle(job),
+            Status::Scheduled | Status::Created => {}
+            Status::WaitingForPrerequisites => unreachable!("admitted when it began to wait"),
+        }
+        true
+    }
+
     pub fn promote(&mut self) {
         for job in self.due(&self.scheduled) {
             self.scheduled.remove(&job);
@@ -663,6 +700,11 @@ impl Plain {
         if self.jobs[job].unseen {
             return;
         }
+        if let Some(noticed) = self.jobs[job].noticed.filter(|_| !self.jobs[job].queued) {
+            // An outsider put it where we do not look.
+            self.watched.insert(job, self.now + RESTLESS.max(((self.now - noticed) / 60).min(60_000)));
+            return;
+        }
         let since = *self.jobs[job].missing_at.get_or_insert(self.now);
         if self.now - since >= MISSING {
             self.jobs[job].missing_at = None;
@@ -700,7 +742,7 @@ impl Plain {
         if it.stopping || it.failures > it.retries {
             return self.fail(job);
         }
-        it.status = Some(Status::Scheduled);
+        (it.status, it.unknown) = (Some(Status::Scheduled), false);
         let pause = 1000 * 2_u64.pow(it.failures - 1);
         self.scheduled.insert(job, self.now + pause);
         self.event(job, Status::Scheduled);

@@ -212,6 +212,11 @@ impl<'r> Town<'r> {
                     self.store().resume(&queue).await.unwrap();
                 }
             }
+            Step::Notice(number) => {
+                let Some(job) = self.any(*number) else { return };
+                let expected = self.plain.notice(job);
+                assert_eq!(self.store().notice(&[self.id(job)]).await.unwrap(), usize::from(expected), "noticed");
+            }
             Step::Promote => {
                 self.plain.promote();
                 self.store().promote(128).await.unwrap();

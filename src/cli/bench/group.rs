@@ -1,0 +1,63 @@
+use std::time::{Duration, Instant};
+
+use super::load::{HOME, IN_FLIGHT, Load, STUCK};
+use crate::model::{JobId, JobSpec};
+
+/// So many jobs are created by one call.
+const GROUP: usize = 1000;
+
+impl Load {
+    /// Creates jobs in groups, and gives the time that took and their ids.
+    pub(super) async fn create_in_groups(&self, specs: &[JobSpec]) -> anyhow::Result<(Duration, Vec<JobId>)> {
+        let begun = Instant::now();
+        let mut ids = Vec::with_capacity(specs.len());
+        for group in specs.chunks(GROUP) {
+            ids.extend(self.client(0).create_jobs(group).await?);
+        }
+        Ok((begun.elapsed(), ids))
+    }
+
+    /// So many jobs that have nothing to do with each other.
+    pub(super) fn specs(&self, jobs: u64) -> Vec<JobSpec> {
+        (0..jobs).map(|_| self.spec.clone()).collect()
+    }
+
+    /// Jobs of which each waits for the one before.
+    pub(super) fn chain(&self, jobs: u64) -> Vec<JobSpec> {
+        let mut before: Option<JobId> = None;
+        let link = |_| {
+            let id = JobId::random();
+            let prerequisites = before.replace(id.clone()).into_iter().collect();
+            JobSpec { job_id: Some(id), prerequisites, ..self.spec.clone() }
+        };
+        (0..jobs).map(link).collect()
+    }
+
+    /// A job that all others wait for, and these.
+    pub(super) fn fan_out(&self, jobs: u64) -> Vec<JobSpec> {
+        let root = JobId::random();
+        let waiting = (0..jobs).map(|_| JobSpec { prerequisites: vec![root.clone()], ..self.spec.clone() });
+        std::iter::once(JobSpec { job_id: Some(root.clone()), ..self.spec.clone() }).chain(waiting).collect()
+    }
+
+    /// Starts jobs, the first of them last, and gives the time from a start until all have finished: from the first that was started, or from
+    /// the last, that of the job that all others wait for.
+    pub(super) async fn run_all(&self, ids: &[JobId], from_last: bool) -> anyhow::Result<Duration> {
+        let Some((first, others)) = ids.split_first() else { return Ok(Duration::ZERO) };
+        let start = async |caller, number: u64| {
+            self.client(caller).start_job(HOME, &others[usize::try_from(number)?]).await?;
+            Ok(())
+        };
+        let mut begun = Instant::now();
+        self.share(IN_FLIGHT, others.len() as u64, start).await?;
+        if from_last {
+            begun = Instant::now();
+        }
+        self.client(0).start_job(HOME, first).await?;
+        // Mostly the last to end, so that few are asked for more than once.
+        let last = others.last().unwrap_or(first);
+        self.client(0).wait_to_the_end(HOME, last, Some(STUCK)).await?;
+        self.check(ids).await?;
+        Ok(begun.elapsed())
+    }
+}
