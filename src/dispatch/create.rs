@@ -60,6 +60,14 @@ fn join(jobs: &mut [NewJob]) -> Result<(), (usize, Error)> {
             return Err((index, Error::invalid("job_id", format!("{} is the id of an earlier entry", job.id))));
         }
     }
+    let mut keys = HashSet::new();
+    for (index, NewJob { spec, .. }) in jobs.iter().enumerate() {
+        if let Some(key) = &spec.idempotency_key
+            && !keys.insert((&spec.caller_id, key))
+        {
+            return Err((index, Error::invalid("idempotency_key", format!("{key:?} is that of an earlier entry"))));
+        }
+    }
     for index in 0..jobs.len() {
         let (id, spec) = (jobs[index].id.clone(), jobs[index].spec.clone());
         let named = spec.prerequisites.iter().chain(&spec.dependents).chain(&spec.parent_id).chain(&spec.predecessor_id);

@@ -137,6 +137,10 @@ impl Dispatcher {
             }
             Retried::Missing => Err(Error::NotFound(id.clone())),
             Retried::Full(length) => Err(Error::queue_of_job_full(id, length)),
+            Retried::Circle(status) => {
+                let action = "run again now: it would wait for itself, because a job that it waits for waits for it";
+                Err(Error::State { job_id: id.clone(), status, action })
+            }
             Retried::Blocked(prerequisite) => Err(Error::Blocked { job_id: id.clone(), prerequisite }),
         }
     }

@@ -11,9 +11,9 @@ pub struct Reaper {
 }
 
 /// So many jobs are looked at by one script call.
-const BATCH: usize = 128;
+const BATCH: usize = 32;
 /// Many jobs may lie in queues: looking after them shall not keep Redis busy.
-const BUSY: Duration = Duration::from_millis(20);
+const BUSY: Duration = Duration::from_millis(15);
 
 impl Reaper {
     /// A reaper for one context.

@@ -17,7 +17,7 @@ local function is_to_stop(id)
   if not pending then
     pending = {}
     for stop = first_stop, first_stop + stops - 1 do
-      for _, other in ipairs(try('LRANGE', ARGV[stop], 0, -1) or {}) do pending[other] = ARGV[stop] end
+      for _, other in ipairs(try('LRANGE', ARGV[stop], 0, 1023) or {}) do pending[other] = ARGV[stop] end
     end
   end
   return pending[id]
@@ -38,7 +38,7 @@ local function id_of(element, key)
 end
 
 -- What a job waits for whose prerequisites are keys, or numbers of jobs of the same caller: one that failed, and whether one has not ended.
-local function prerequisites_of(element, list)
+local function awaited_by(element, list)
   local failed, open
   for word in string.gmatch(list or '', '[%w:]+') do
     local key = string.find(word, '^%d+$') and string.match(element, '^job:%d+:') .. word or word
@@ -77,7 +77,7 @@ local function translate(queue, element)
   -- Somebody else runs it, or has.
   if word ~= 'new' and word ~= 'stale' then return nil end
   local failed, open
-  if kind.element == '^job:%d+:%d+$' then failed, open = prerequisites_of(element, theirs[13]) end
+  if kind.element == '^job:%d+:%d+$' then failed, open = awaited_by(element, theirs[13]) end
   if open and not failed then
     try('HSET', key, 'status', words.waiting_for_prerequisites, 'updated_at', string.format('%d', math.floor(now / 1000)))
     return later(queue, element)
@@ -161,7 +161,6 @@ while again do
 end
 
 -- They go to the taking end, where the last one is taken first.
-local types, seen = {}, {}
 for place = #order, 1, -1 do
   local id, queue, script_type, status = unpack(order[place])
   if not push(queue, script_type, id, true) then
@@ -171,10 +170,7 @@ for place = #order, 1, -1 do
     watch(id, script_type)
     count(script_type, 'dispatched')
   end
-  if not seen[script_type] then
-    seen[script_type] = true
-    types[#types + 1] = script_type
-  end
+  has_work(script_type)
 end
 flush()
 tell_own()

@@ -25,7 +25,11 @@ local function release_child(bytes, uuid, queue, due, as_failed)
   if uuid == '' then
     set_aside(at, bytes)
   elseif outcome == 'finished' then
-    if send(bytes, queue, due) then redis.call('SADD', active, uuid) else set_aside(at, bytes) end
+    insist('SADD', active, uuid)
+    if not send(bytes, queue, due) then
+      redis.call('SREM', active, uuid)
+      set_aside(at, bytes)
+    end
   elseif redis.call('EXISTS', job_prefix .. uuid) == 1 then
     -- It runs already, or has: somebody added it twice.
     set_aside(at, as_failed)

@@ -13,7 +13,7 @@ for at = 9, #ARGV do
       redis.call('HSET', job_prefix .. id, 'stop_requested_at', now_text, 'updated_at', now_text)
       mine[#mine + 1] = id
       try('LREM', queue, 0, id)
-    elseif status == 'finished' or status == 'error' then
+    elseif is_final(status) then
       try('LREM', queue, 0, id)
     elseif status == 'created' or status == 'scheduled' or status == 'waiting_for_prerequisites' or status == 'dispatched' then
       local of = of_end(job, 8)

@@ -8,17 +8,17 @@ local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'pri
 if not job or not (job[1] or job[6]) and redis.call('EXISTS', key) == 0 then return { 'missing' } end
 if job[1] == 'started' then return { 'illegal', job[1] } end
 local status = job[1]
-if is_final(status) and redis.call('ZSCORE', watched_key, id) then
+if is_final(status) and is_unsettled(id) then
   -- A foreign actor has just ended it. Those who wait for it are let go by that end.
   status = settle(id, status)
 end
--- Its heirs and its own parent wait for them.
-if is_final(status) and not closed(id) then
+-- Its heirs and its own parent wait for them, and its hash says who that is.
+if redis.call('EXISTS', rel_key(id, 'active')) == 1 or is_final(status) and not closed(id) then
   flush()
   tell_own()
   return { 'open', status }
 end
-if (tonumber(job[9]) or 0) > 0 then unlink(id, job[10] or job[11], job[12], job[13]) end
+if (tonumber(job[9]) or 0) > 0 then unlink(id, prerequisites_of(job[10], job[11]), job[12], job[13]) end
 withdraw(id, job[2], job[3], job[4], job[5])
 redis.call('DEL', key, reply_prefix .. id, log_key(id))
 -- The relatives of one that has ended are released already, or are about to be.

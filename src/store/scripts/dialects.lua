@@ -38,7 +38,8 @@ local function mirror(id, dialect, status, text, seconds, replied)
     return nil
   end
   local key = redis.pcall('HGET', job_prefix .. id, 'dialect_key')
-  if type(key) ~= 'string' then return nil end
+  -- In a cluster a key of another context may be in reach.
+  if type(key) ~= 'string' or string.sub(key, 1, #prefix) ~= prefix then return nil end
   local time = kind.seconds and string.format('%d', math.floor(ARGV[3] / 1000)) or ARGV[4]
   local fields = { 'status', kind.words[status], 'updated_at', time }
   if seconds then
@@ -56,7 +57,8 @@ end
 -- The legacy queue that a job is pushed to as well, and whether it is pushed only there.
 local function twin_of(id)
   local of = redis.pcall('HMGET', job_prefix .. id, 'twin', 'twin_only')
-  return of[1] or nil, of[2] == '1'
+  local twin = of[1] and string.sub(of[1], 1, #prefix) == prefix and of[1] or nil
+  return twin, twin and of[2] == '1'
 end
 
 -- Takes a job that is to start out of its twin queue. False: a foreign actor has taken it from there. It stays dispatched, and is pushed

@@ -40,6 +40,8 @@ local function take_in_turn(queue, sorts)
     if not caller then break end
     local list = fair_part(queue, 'of:' .. caller)
     local id = try('RPOP', list)
+    -- Only an outsider makes this key anything but a list.
+    if not id then redis.call('DEL', list) end
     if redis.call('EXISTS', list) == 0 then redis.call('LREM', ring, 1, caller) end
     if id then
       redis.call('DECR', fair_part(queue, 'held'))

@@ -12,11 +12,12 @@ end
 local function settle(id, status)
   local key = job_prefix .. id
   redis.call('ZREM', watched_key, id)
+  local counted = redis.call('ZREM', leases_key, id) == 1
   local job = redis.call('HMGET', key, 'attempt', 'failures', 'retries', 'retry_backoff', 'error', 'output', 'stop_requested_at', 'seen_at', 'finished_at',
     'script_type', unpack(END_FIELDS))
   local attempt, of = tonumber(job[1]) or 0, of_end(job, 11)
   -- It was so quick that nobody saw it run.
-  if not job[8] then attempt = attempt + 1 end
+  if not job[8] and not counted then attempt = attempt + 1 end
   redis.call('HDEL', key, 'seen_at', 'missing_at')
   if of[9] == 'legacy' then
     -- It may have been taken from its twin queue.
@@ -30,8 +31,8 @@ local function settle(id, status)
   end
   local text, failures = job[5] or '', (tonumber(job[2]) or 0) + 1
   local kind = text == 'timeout' and 'timeout' or (text == 'stopped' or text == 'stopped_by_request') and 'stopped' or 'script'
-  if kind ~= 'stopped' and not job[7] and failures <= (tonumber(job[3]) or 0) then
-    local pause = math.min((tonumber(job[4]) or 1) * 2 ^ math.min(failures - 1, 20), 300)
+  if kind ~= 'stopped' and not job[7] and failures <= number(job[3], 0) then
+    local pause = math.min(number(job[4], 1) * 2 ^ math.min(failures - 1, 20), 300)
     redis.call('HSET', key, 'status', 'scheduled', 'attempt', attempt, 'lease', '', 'failures', failures, 'error_kind', kind, 'updated_at', now_text)
     redis.call('ZADD', scheduled_key, now + math.floor(pause * 1000), id)
     if of[9] then mirror(id, of[9], 'scheduled') end

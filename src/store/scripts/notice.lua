@@ -1,7 +1,7 @@
 -- Takes note of jobs that outsiders wrote: they come into the index, and what follows from the state in which they are happens.
 -- ARGV  9 the time a day ago   10 when a job that nobody starts is given up, ms   11… ids
 -- Gives {number of jobs that were new, script types that have work …}.
-local day_ago, given_up, new, types = ARGV[9], ARGV[10], 0, {}
+local day_ago, given_up, new = ARGV[9], ARGV[10], 0
 
 local function notice(id)
   local key = job_prefix .. id
@@ -31,10 +31,10 @@ local function notice(id)
   elseif status == 'created' then
     redis.call('ZADD', scheduled_key, given_up, id)
   elseif status == 'scheduled' then
-    redis.call('ZADD', scheduled_key, tonumber(job[6]) and job[6] or now, id)
+    redis.call('ZADD', scheduled_key, number(job[6], now), id)
   elseif status == 'waiting_for_prerequisites' and admit(id) then
     begin(id, 0, script_type, work_key(script_type, job[8], job[9], job[10]), nil, 0)
-    types[#types + 1] = script_type
+    has_work(script_type)
   end
 end
 

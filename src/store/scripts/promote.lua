@@ -1,14 +1,7 @@
 -- Puts jobs into their queues whose time has come, and ids whose hash has come; gives up jobs that nobody started.
 -- ARGV  9 at most so many of each
 -- Gives {number of entries handled, next due time, ms, or '', script types that have work …}.
-local limit, handled, types, seen = ARGV[9], 0, {}, {}
-
-local function has_work(script_type)
-  if not seen[script_type] then
-    seen[script_type] = true
-    types[#types + 1] = script_type
-  end
-end
+local limit, handled = ARGV[9], 0
 
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', scheduled_key, '-inf', now, 'LIMIT', 0, limit)) do
   handled = handled + 1

@@ -1,14 +1,7 @@
 -- Takes jobs from servers that let their lease run out, and looks after jobs that lie in queues or run with foreign actors.
 -- ARGV  9 at most so many of each
 -- Gives {number of entries looked at, script types that have work again …}.
-local looked, types, seen = 0, {}, {}
-
-local function has_work(script_type)
-  if not seen[script_type] then
-    seen[script_type] = true
-    types[#types + 1] = script_type
-  end
-end
+local looked = 0
 
 -- Counts the death of whoever ran a job, and has it run again or end.
 local function lost(id, attempt, crashes, stop_requested, script_type, group, instance, priority, of)
@@ -23,13 +16,15 @@ end
 
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', leases_key, '-inf', now, 'LIMIT', 0, ARGV[9])) do
   looked = looked + 1
-  redis.call('ZREM', leases_key, id)
   local job = try('HMGET', job_prefix .. id, 'status', 'attempt', 'crashes', 'stop_requested_at', 'script_type', 'group', 'instance', 'priority', unpack(END_FIELDS))
-  if job and job[1] == 'started' then
-    lost(id, tonumber(job[2]) or 0, job[3], job[4], job[5] or 'osis', job[6], job[7], job[8], of_end(job, 9))
-  elseif job and is_final(job[1]) then
+  if job and is_final(job[1]) then
     -- Somebody wrote the end past its actor.
     settle(id, job[1])
+  else
+    redis.call('ZREM', leases_key, id)
+  end
+  if job and job[1] == 'started' then
+    lost(id, tonumber(job[2]) or 0, job[3], job[4], job[5] or 'osis', job[6], job[7], job[8], of_end(job, 9))
   end
 end
 
@@ -92,7 +87,7 @@ local function look_at_started(id, key, job)
     if job[21] == 'legacy' then try('LREM', work_key(script_type, job[6], job[7], job[8]), -1, id) end
     event(id, 'started', attempt)
     count(script_type, 'started')
-  elseif now >= since + ((tonumber(job[12]) or 60) + 30) * 1000 then
+  elseif now >= since + (number(job[12], 60) + 30) * 1000 then
     redis.call('HDEL', key, 'seen_at')
     redis.call('ZREM', watched_key, id)
     return lost(id, attempt, job[3], job[4], script_type, job[6], job[7], job[8], of_end(job, 13))
@@ -106,10 +101,10 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', watched_key, '-inf', now, 'LIMIT
   local job = try('HMGET', key, 'status', 'attempt', 'crashes', 'stop_requested_at', 'script_type', 'group', 'instance', 'priority', 'lease', 'seen_at',
     'missing_at', 'timeout', unpack(END_FIELDS))
   local status = job and (job[1] or redis.call('EXISTS', key) == 1 and 'dispatched')
-  if status == 'dispatched' then look_at_queued(id, key, job)
-  elseif status == 'started' then look_at_started(id, key, job)
+  if status == 'dispatched' or status == '' then look_at_queued(id, key, job)
   elseif is_final(status) then settle(id, status)
-  else redis.call('ZREM', watched_key, id)
+  elseif not status or status == 'created' or status == 'scheduled' or status == 'waiting_for_prerequisites' then redis.call('ZREM', watched_key, id)
+  else look_at_started(id, key, job) -- Also where a foreign actor has a word of its own.
   end
 end
 flush()

@@ -12,10 +12,19 @@ local function listed(text)
   return ids
 end
 
+-- What a job waits for to finish; outsiders may write either field.
+local function prerequisites_of(prerequisites, dependencies)
+  return listed(prerequisites and prerequisites ~= '[]' and prerequisites or dependencies)
+end
+
+-- Whether there is a job with an id. A key of another type is none: old layouts have lists by such names.
+local function is_job(id) return is_uuid(id) and redis.call('TYPE', job_prefix .. id).ok == 'hash' end
+
+-- Whether the end of a job was written past whoever was to say it.
+local function is_unsettled(id) return redis.call('ZSCORE', watched_key, id) or redis.call('ZSCORE', leases_key, id) end
+
 -- A refusal names no more ids.
 local NAMED = 20
-
-local function is_final(status) return status == 'finished' or status == 'error' end
 
 -- Whether a job and all its descendants have ended; one that is gone has.
 local function closed(id)
@@ -37,11 +46,11 @@ local function link_prerequisites(id, others)
   for _, other in ipairs(others) do
     local status = try('HGET', job_prefix .. other, 'status')
     -- An end by a foreign actor counts once it is settled, because a retry may follow.
-    if status == 'error' and not redis.call('ZSCORE', watched_key, other) then
+    if status == 'error' and not is_unsettled(other) then
       failed = failed or other
     elseif status ~= 'finished' then
-      redis.call('RPUSH', rel_key(other, 'dependents'), id)
-      redis.call('HSETNX', job_prefix .. other, 'rel', '-')
+      insist('RPUSH', rel_key(other, 'dependents'), id)
+      try('HSETNX', job_prefix .. other, 'rel', '-')
       heed(other, status)
       open = open + 1
     end
@@ -52,8 +61,8 @@ end
 -- Has a job wait until another one and all its descendants have ended. Gives 1 if they have not.
 local function link_predecessor(id, other)
   if closed(other) then return 0 end
-  redis.call('RPUSH', rel_key(other, 'onComplete'), id)
-  redis.call('HSETNX', job_prefix .. other, 'rel', '-')
+  insist('RPUSH', rel_key(other, 'onComplete'), id)
+  try('HSETNX', job_prefix .. other, 'rel', '-')
   local status = try('HGET', job_prefix .. other, 'status')
   if not is_final(status) then heed(other, status) end
   return 1
@@ -61,26 +70,26 @@ end
 
 -- Makes a job that starts the child of another. Gives 1 if it has to wait until the parent's script has returned.
 local function link_parent(id, parent)
+  if parent == id or not is_job(parent) then return 0 end
   local status = try('HGET', job_prefix .. parent, 'status')
-  if not status and redis.call('EXISTS', job_prefix .. parent) == 0 then return 0 end
   redis.call('HSET', job_prefix .. id, 'rel', parent)
-  redis.call('HSETNX', job_prefix .. parent, 'rel', '-')
+  try('HSETNX', job_prefix .. parent, 'rel', '-')
   if is_final(status) then
-    redis.call('SADD', rel_key(parent, 'active'), id)
+    insist('SADD', rel_key(parent, 'active'), id)
     -- The parent is kept until its children have ended.
     redis.call('PERSIST', job_prefix .. parent)
     return 0
   end
-  redis.call('RPUSH', rel_key(parent, 'children'), id)
+  insist('RPUSH', rel_key(parent, 'children'), id)
   heed(parent, status)
   return 1
 end
 
 -- Takes a job that waits no more out of the lists of those it waited for, so that none of them lets it go another time.
 local function unlink(id, prerequisites, predecessor, parent)
-  for _, other in ipairs(listed(prerequisites)) do redis.call('LREM', rel_key(other, 'dependents'), 0, id) end
-  if predecessor then redis.call('LREM', rel_key(predecessor, 'onComplete'), 0, id) end
-  if parent then redis.call('LREM', rel_key(parent, 'children'), 0, id) end
+  for _, other in ipairs(prerequisites) do try('LREM', rel_key(other, 'dependents'), 0, id) end
+  if predecessor then try('LREM', rel_key(predecessor, 'onComplete'), 0, id) end
+  if parent then try('LREM', rel_key(parent, 'children'), 0, id) end
 end
 
 -- Why a job cannot have the relations it names, or nil. `given`: the jobs that are stored together with it.
@@ -88,7 +97,7 @@ local function refuse(id, of, given)
   local function missing(param, others)
     local ids = {}
     for _, other in ipairs(others) do
-      if not given[other] and #ids < NAMED and redis.call('EXISTS', job_prefix .. other) == 0 then ids[#ids + 1] = other end
+      if not given[other] and #ids < NAMED and not is_job(other) then ids[#ids + 1] = other end
     end
     return #ids > 0 and { 'no', param, unpack(ids) } or nil
   end
@@ -148,7 +157,7 @@ local function find_cycle(new, left, known)
     local job = comes_back and try('HMGET', job_prefix .. id, 'status', 'prerequisites', 'dependencies', 'parent_id', 'predecessor_id') or {}
     -- What has begun waits for nothing any more.
     if not (job[1] == 'created' or job[1] == 'scheduled' or job[1] == 'waiting_for_prerequisites') then return { prerequisite = {} } end
-    return { prerequisite = listed(job[2] or job[3]), parent = job[4], predecessor = job[5] }
+    return { prerequisite = prerequisites_of(job[2], job[3]), parent = job[4], predecessor = job[5] }
   end
   -- The jobs on the way from a node to itself, the last first.
   local function circle(node)
@@ -196,7 +205,7 @@ local function relate(id, of)
     others = others and #listed(others) > 0 and string.sub(others, 1, -2) .. ',"' .. id .. '"]' or '["' .. id .. '"]'
     redis.call('HSET', job_prefix .. other, 'prerequisites', others, 'dependencies', others, 'linked', '1')
     redis.call('HINCRBY', job_prefix .. other, 'open', 1)
-    redis.call('RPUSH', rel_key(id, 'dependents'), other)
+    insist('RPUSH', rel_key(id, 'dependents'), other)
     redis.call('HSETNX', key, 'rel', '-')
   end
   return open, failed
@@ -240,8 +249,8 @@ local FOLLOWED = 500
 -- Takes note of a job that an outsider wrote, or put into a queue (nil: it is in none). False: it does not run now, because of its relations.
 local function admit(id, queue)
   local key = job_prefix .. id
-  local job = redis.call('HMGET', key, 'indexed', 'linked', 'prerequisites', 'dependencies', 'predecessor_id', 'parent_id', 'attempt', 'open', unpack(END_FIELDS))
-  local of, attempt = of_end(job, 9), job[7] or 0
+  local job = redis.call('HMGET', key, 'indexed', 'linked', 'prerequisites', 'dependencies', 'predecessor_id', 'parent_id', 'attempt', 'open', 'finished_at', unpack(END_FIELDS))
+  local of, attempt = of_end(job, 10), job[7] or 0
   local function named(other) return other and other ~= '' and other ~= id and other or nil end
   local predecessor, parent = named(job[5]), named(job[6])
   if not job[1] then
@@ -250,16 +259,19 @@ local function admit(id, queue)
   end
   -- Where it was put says who may run it; it goes back there if it is given back.
   local group, instance = string.match(queue or '', ':group:([^:]+)'), string.match(queue or '', ':inst:(%d+)')
+  local script_type = string.match(queue or '', ':type:([%w_.-]+)')
+  if script_type then redis.call('HSETNX', key, 'script_type', script_type) end
   if group then redis.call('HSETNX', key, 'group', group) end
   if instance then redis.call('HSETNX', key, 'instance', instance) end
   redis.call('HDEL', key, 'unseen')
   if job[2] then
-    local open = tonumber(job[8]) or 0
+    -- One that has ended before waits for nothing any more: nobody would let it go.
+    local open = job[9] and 0 or tonumber(job[8]) or 0
     -- It was created here and started by an outsider.
     if parent and of[8] ~= parent then open = open + link_parent(id, parent) end
     return hold_back(id, open, attempt)
   end
-  local others = listed(job[3] and job[3] ~= '[]' and job[3] or job[4])
+  local others = prerequisites_of(job[3], job[4])
   if #others == 0 and not predecessor and not parent then return true end
   redis.call('HSET', key, 'linked', '1')
   local function end_it(text)
@@ -267,10 +279,11 @@ local function admit(id, queue)
     return false
   end
   for _, other in ipairs(others) do
-    if redis.call('EXISTS', job_prefix .. other) == 0 then return end_it('prerequisite ' .. other .. ' does not exist') end
+    if not is_job(other) then return end_it('prerequisite ' .. other .. ' does not exist') end
   end
   local circle = find_cycle({ [id] = { prerequisite = others, dependent = {}, parent = parent, predecessor = predecessor } }, FOLLOWED, true)
-  if type(circle) == 'table' then return end_it('it would wait for itself, through prerequisite ' .. circle[1]) end
+  if type(circle) == 'table' then return end_it('it would wait for itself, through job ' .. circle[1]) end
+  if circle then return end_it('it has too many relations to tell whether it would wait for itself') end
   local open, failed = link_prerequisites(id, others)
   if failed then
     redis.call('HSET', key, 'open', open)

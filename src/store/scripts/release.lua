@@ -2,14 +2,7 @@
 -- ARGV  9 at most so many relatives
 -- Gives {1 if there is more to do else 0, script types that have work …}.
 -- A job counts, too, so with less than two nothing would ever be done.
-local left, types, seen = math.max(tonumber(ARGV[9]), 2), {}, {}
-
-local function has_work(script_type)
-  if script_type and not seen[script_type] then
-    seen[script_type] = true
-    types[#types + 1] = script_type
-  end
-end
+local left = math.max(tonumber(ARGV[9]), 2)
 
 -- The next relatives of a list, as many as this call has left. The second value says whether there may be more.
 local function next_of(list)
@@ -38,7 +31,7 @@ local function work(id, status, parent)
   -- It was retried, or a foreign actor has even ended it again and nobody has noticed: its next end comes here again.
   if now_is and (not is_final(now_is) or redis.call('ZSCORE', watched_key, id)) then return true end
   status = now_is or status
-  if string.sub(parent, 1, 9) == 'conveyor/' then
+  if string.sub(parent, 1, 9 + #prefix) == 'conveyor/' .. prefix then
     -- Its children and heirs lie in keys of their own, as bytes that no script reads.
     redis.call('ZADD', conveyor_key, 'NX', now, id .. ' ' .. status .. ' ' .. parent)
     parent = '-'
@@ -52,7 +45,7 @@ local function work(id, status, parent)
   for _, child in ipairs(ids) do
     if not is_waiting(child) then -- It was stopped or deleted meanwhile.
     elseif status == 'finished' then
-      redis.call('SADD', rel_key(id, 'active'), child)
+      insist('SADD', rel_key(id, 'active'), child)
       has_work(unblock(child))
     else
       give_up(child, 'parent ' .. id .. ' ended in error')

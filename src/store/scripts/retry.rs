@@ -19,6 +19,8 @@ pub enum Retried {
     Missing,
     /// The queue is full.
     Full(u64),
+    /// It would wait for itself by now, because others that it waits for were made to wait for it.
+    Circle(Status),
     /// This prerequisite of it is in error.
     Blocked(JobId),
 }
@@ -39,6 +41,7 @@ impl Store {
             Some("illegal") => Ok(Retried::Illegal(status())),
             Some("missing") => Ok(Retried::Missing),
             Some("full") => Ok(Retried::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(0))),
+            Some("circle") => Ok(Retried::Circle(status())),
             Some("blocked") => text(1).and_then(|id| id.parse().ok()).map(Retried::Blocked).ok_or_else(|| unexpected("retry", &answer)),
             _ => Err(unexpected("retry", &answer)),
         }

@@ -12,6 +12,32 @@ local function try(...)
   return reply
 end
 
+-- Writes to a list or set of ours with a command; what an outsider made of the key gives way.
+local function insist(command, key, member)
+  if try(command, key, member) then return end
+  redis.call('DEL', key)
+  redis.call(command, key, member)
+end
+
+-- A number that an outsider may have written, from 0 on.
+local function number(text, default)
+  local value = tonumber(text)
+  if not value or value ~= value or value < 0 or value == math.huge then return default end
+  return value
+end
+
+local function is_final(status) return status == 'finished' or status == 'error' end
+
+-- Script types that have work again, each once.
+local types, types_seen = {}, {}
+
+local function has_work(script_type)
+  if script_type and not types_seen[script_type] then
+    types_seen[script_type] = true
+    types[#types + 1] = script_type
+  end
+end
+
 local function is_uuid(id)
   return #id == 36 and string.find(id, '^%x+%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x+$') == 1 and string.byte(id, 9) == 45
 end
@@ -124,6 +150,8 @@ end
 local releases = 0
 
 local function release(id, status, rel)
+  -- An outsider may have written anything.
+  if string.find(rel, '%s') or rel == '' then rel = '-' end
   redis.call('LPUSH', release_key, id .. ' ' .. status .. ' ' .. rel)
   releases = releases + 1
 end
@@ -147,7 +175,8 @@ local function end_job(id, status, attempt, text, kind, logged, of, replied)
   if reply_to and reply_to ~= '' and string.sub(reply_to, 1, #prefix) == prefix then
     local message = said or { job_id = id, status = status }
     message[status == 'finished' and 'output' or 'error'] = text
-    if try('LPUSH', reply_to, cjson.encode(message)) then redis.call('EXPIRE', reply_to, REPLY_SECONDS) end
+    -- A list that was there before has an owner.
+    if try('LPUSH', reply_to, cjson.encode(message)) == 1 then redis.call('EXPIRE', reply_to, REPLY_SECONDS) end
   end
   event(id, status, attempt, kind)
   notify(origin, id)

@@ -28,7 +28,7 @@ local function refuse_slot(slot)
   local function has_ended(id)
     local status = try('HGET', job_prefix .. id, 'status')
     if not status then return redis.call('EXISTS', job_prefix .. id) == 0 end
-    return status == 'finished' or status == 'error'
+    return is_final(status)
   end
   local overlaps = false
   if slot.overlap == 'skip' then

@@ -7,7 +7,7 @@ local key = job_prefix .. id
 local job = try('HMGET', key, 'status', 'attempt', 'lease', 'actor', 'worker_id', 'script_type', 'group', 'instance', 'priority', 'id', unpack(END_FIELDS))
 if not job or not (job[1] or job[10] or job[6]) and redis.call('EXISTS', key) == 0 then return { 'missing' } end
 local status, attempt, script_type = job[1] or 'dispatched', job[2] or 0, job[6] or 'osis'
-if status == 'finished' or status == 'error' then return { 'ended', status } end
+if is_final(status) then return { 'ended', status } end
 
 if status ~= 'started' then
   withdraw(id, script_type, job[7], job[8], job[9])

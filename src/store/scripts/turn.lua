@@ -99,7 +99,7 @@ local pending, controls = {}, { control_key(own_type) }
 for slot, actor in ipairs(slots) do controls[slot + 1] = control_instance_key(actor) end
 if wanted > 0 and redis.call('EXISTS', unpack(controls)) > 0 then
   for _, control in ipairs(controls) do
-    for _, id in ipairs(try('LRANGE', control, 0, -1) or {}) do pending[id] = true end
+    for _, id in ipairs(try('LRANGE', control, 0, 1023) or {}) do pending[id] = true end
   end
 end
 

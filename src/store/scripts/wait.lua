@@ -7,22 +7,22 @@ local function read() return try('HMGET', key, 'status', 'origin', 'id', 'reply'
 local job = read()
 if not job or not (job[1] or job[3]) and redis.call('EXISTS', key) == 0 then return {} end
 local status, origin = job[1] or 'dispatched', job[2] or ''
-if is_final(status) and redis.call('ZSCORE', watched_key, ARGV[9]) then
+if is_final(status) and is_unsettled(ARGV[9]) then
   -- A foreign actor ended it, and nobody has noticed yet.
   status = settle(ARGV[9], status)
   job = read()
   flush()
   tell_own()
 end
-if ARGV[10] == '' and status ~= 'finished' and status ~= 'error' and not string.find(' ' .. origin .. ' ', ' ' .. server .. ' ', 1, true) and #origin < 1024 then
+if ARGV[10] == '' and not is_final(status) and not string.find(' ' .. origin .. ' ', ' ' .. server .. ' ', 1, true) and #origin < 1024 then
   redis.call('HSET', key, 'origin', origin == '' and server or origin .. ' ' .. server)
 end
-if job[4] == 'none' and (status == 'finished' or status == 'error') then
+if job[4] == 'none' and is_final(status) then
   -- A foreign actor that ended it may have pushed a reply that nobody takes.
   redis.call('DEL', reply_prefix .. ARGV[9])
 end
 -- One that a foreign actor ended is kept as long as others.
-if (status == 'finished' or status == 'error') and redis.call('TTL', key) == -1 and redis.call('HEXISTS', key, 'rel') == 0 then
+if is_final(status) and redis.call('TTL', key) == -1 and redis.call('HEXISTS', key, 'rel') == 0 then
   redis.call('EXPIRE', key, math.ceil(tonumber(ARGV[status == 'finished' and 6 or 7])))
 end
 local answer = { status, unpack(job, 5, 16) }

@@ -3,4 +3,5 @@
 mod keys;
 mod queues;
 mod relations;
+mod spoilt;
 mod state;

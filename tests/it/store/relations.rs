@@ -5,11 +5,11 @@ use hero::store::{Created, Ended, NewJob, Outcome, Slot, Store, Turn};
 
 use crate::support::Redis;
 
-fn job(spec: JobSpec) -> NewJob {
+pub(super) fn job(spec: JobSpec) -> NewJob {
     NewJob { id: JobId::random(), spec: JobSpec { script: "40 + 2".into(), ..spec }, start: true, waited: false, slot: None }
 }
 
-async fn create(store: &Store, spec: JobSpec) -> (JobId, Status) {
+pub(super) async fn create(store: &Store, spec: JobSpec) -> (JobId, Status) {
     let job = job(spec);
     let id = job.id.clone();
     match store.create(job).await.unwrap() {
@@ -18,23 +18,23 @@ async fn create(store: &Store, spec: JobSpec) -> (JobId, Status) {
     }
 }
 
-async fn turn(store: &Store, ends: &[Ended], room: usize) -> Vec<JobId> {
+pub(super) async fn turn(store: &Store, ends: &[Ended], room: usize) -> Vec<JobId> {
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
     let slots = [Slot { actor: "osis:default:1".into(), room }];
     let turned = store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap();
     turned.taken.into_iter().map(|claimed| claimed.job).collect()
 }
 
-fn ended(id: &JobId) -> Ended {
+pub(super) fn ended(id: &JobId) -> Ended {
     let outcome = Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json });
     Ended { job: id.clone(), attempt: 1, started_at: hero::model::Timestamp::local(), logged: false, usage: None, outcome }
 }
 
-async fn release(store: &Store) {
+pub(super) async fn release(store: &Store) {
     while store.release(128).await.unwrap() {}
 }
 
-async fn now(store: &Store, id: &JobId) -> Status {
+pub(super) async fn now(store: &Store, id: &JobId) -> Status {
     store.job(id).await.unwrap().unwrap().status
 }
 

@@ -1,0 +1,181 @@
+//! What outsiders write where it does not belong stops nothing, and nobody waits for ever.
+
+use std::time::Duration;
+
+use hero::model::{JobId, JobSpec, Status};
+use hero::store::{Created, Deleted, Retried, Store};
+
+use super::relations::{create, ended, job, now, release, turn};
+use crate::support::Redis;
+
+async fn house() -> (Redis, Store) {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    (redis, store)
+}
+
+fn key(id: &JobId) -> String {
+    format!("hero:job:{id}")
+}
+
+async fn finish(store: &Store, id: &JobId) {
+    assert_eq!(turn(store, &[], 9).await, std::slice::from_ref(id));
+    turn(store, &[ended(id)], 0).await;
+    release(store).await;
+}
+
+#[tokio::test]
+async fn a_key_that_is_no_hash_is_no_relative() {
+    let (redis, store) = house().await;
+    let list = JobId::random();
+    let _: i64 = redis.run(&["LPUSH", &key(&list), "x"]).await;
+    for spec in [
+        JobSpec { prerequisites: vec![list.clone()], ..JobSpec::default() },
+        JobSpec { parent_id: Some(list.clone()), ..JobSpec::default() },
+        JobSpec { predecessor_id: Some(list.clone()), ..JobSpec::default() },
+        JobSpec { dependents: vec![list.clone()], ..JobSpec::default() },
+    ] {
+        assert!(matches!(store.create(job(spec)).await.unwrap(), Created::NoRelative(_, ids) if ids == [list.clone()]));
+    }
+    // The same from outside: the job ends, and the one taken with it runs.
+    let (bad, good) = (JobId::random(), JobId::random());
+    let _: i64 = redis.run(&["HSET", &key(&bad), "script", "1", "prerequisites", "[\"somebody\"]"]).await;
+    let _: i64 = redis.run(&["LPUSH", "hero:job:somebody", "x"]).await;
+    let _: i64 = redis.run(&["HSET", &key(&good), "script", "1"]).await;
+    let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", bad.as_str(), good.as_str()]).await;
+    assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(&good));
+    assert_eq!(now(&store, &bad).await, Status::Error);
+}
+
+#[tokio::test]
+async fn a_spoilt_list_of_relatives_gives_way() {
+    let (redis, store) = house().await;
+    let (parent, _) = create(&store, JobSpec::default()).await;
+    for list in ["dependents", "children", "active", "onComplete"] {
+        let _: () = redis.run(&["SET", &format!("hero:rel:{parent}:{list}"), "x"]).await;
+    }
+    let (child, _) = create(&store, JobSpec { parent_id: Some(parent.clone()), ..JobSpec::default() }).await;
+    let (dependent, _) = create(&store, JobSpec { prerequisites: vec![child.clone()], ..JobSpec::default() }).await;
+    for id in [&parent, &child, &dependent] {
+        finish(&store, id).await;
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_was_ended_past_its_actor_and_deleted_lets_its_dependents_go() {
+    let (redis, store) = house().await;
+    let (first, _) = create(&store, JobSpec::default()).await;
+    let (second, _) = create(&store, JobSpec { prerequisites: vec![first.clone()], ..JobSpec::default() }).await;
+    assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(&first));
+    let _: i64 = redis.run(&["HSET", &key(&first), "status", "finished", "output", "1"]).await;
+    assert_eq!(store.delete(&first).await.unwrap(), Deleted::Deleted);
+    release(&store).await;
+    assert_eq!(now(&store, &second).await, Status::Dispatched);
+}
+
+#[tokio::test]
+async fn a_parent_that_runs_again_is_kept_for_its_children() {
+    let (_redis, store) = house().await;
+    let (grandparent, _) = create(&store, JobSpec::default()).await;
+    let (parent, _) = create(&store, JobSpec { parent_id: Some(grandparent.clone()), ..JobSpec::default() }).await;
+    let (child, _) = create(&store, JobSpec { parent_id: Some(parent.clone()), ..JobSpec::default() }).await;
+    let (heir, _) = create(&store, JobSpec { predecessor_id: Some(grandparent.clone()), ..JobSpec::default() }).await;
+    finish(&store, &grandparent).await;
+    finish(&store, &parent).await;
+    assert!(matches!(store.retry(&parent).await.unwrap(), Retried::Started(_)));
+    assert!(matches!(store.delete(&parent).await.unwrap(), Deleted::Open(_)));
+    store.stop(&parent).await.unwrap();
+    finish(&store, &child).await;
+    assert_eq!(now(&store, &heir).await, Status::Dispatched);
+}
+
+#[tokio::test]
+async fn a_retry_that_would_wait_for_itself_is_refused() {
+    let (_redis, store) = house().await;
+    let (root, _) = create(&store, JobSpec::default()).await;
+    let (heir, _) = create(&store, JobSpec { predecessor_id: Some(root.clone()), ..JobSpec::default() }).await;
+    finish(&store, &root).await;
+    finish(&store, &heir).await;
+    let of_root = JobSpec { parent_id: Some(root.clone()), ..JobSpec::default() };
+    let (child, _) = create(&store, JobSpec { prerequisites: vec![heir.clone()], ..of_root.clone() }).await;
+    finish(&store, &child).await;
+    let (_running, _) = create(&store, of_root).await;
+    assert_eq!(store.retry(&heir).await.unwrap(), Retried::Started(Status::WaitingForPrerequisites));
+    assert_eq!(store.retry(&child).await.unwrap(), Retried::Circle(Status::Finished));
+}
+
+#[tokio::test]
+async fn a_status_that_nobody_knows_is_taken_for_that_of_an_actor_that_may_die() {
+    let (redis, store) = house().await;
+    let (id, _) = create(&store, JobSpec::default()).await;
+    let _: String = redis.run(&["RPOP", "hero:q:work:type:osis"]).await;
+    let _: i64 = redis.run(&["HSET", &key(&id), "status", "running"]).await;
+    for _ in 0..2 {
+        store.clock().advance(Duration::from_secs(100));
+        store.reap(128).await.unwrap();
+    }
+    assert_eq!(turn(&store, &[], 9).await, [id]);
+}
+
+#[tokio::test]
+async fn numbers_that_are_none_stop_no_round() {
+    let (redis, store) = house().await;
+    let (odd, _) = create(&store, JobSpec { retries: 1, ..JobSpec::default() }).await;
+    let (other, _) = create(&store, JobSpec::default()).await;
+    for id in [&odd, &other] {
+        let _: String = redis.run(&["RPOP", "hero:q:work:type:osis"]).await;
+        let _: i64 = redis.run(&["HSET", &key(id), "status", "error", "error", "no", "retry_backoff", "nan"]).await;
+    }
+    store.clock().advance(Duration::from_secs(10));
+    store.reap(128).await.unwrap();
+    assert_eq!(now(&store, &odd).await, Status::Scheduled);
+    let due: Option<f64> = redis.run(&["ZSCORE", "hero:q:scheduled", odd.as_str()]).await;
+    assert!(due.is_some());
+    assert!(redis.run::<i64>(&["TTL", &key(&other)]).await > 0);
+}
+
+#[tokio::test]
+async fn a_job_that_is_held_back_keeps_the_type_of_its_queue() {
+    let (redis, store) = house().await;
+    let (first, _) = create(&store, JobSpec::default()).await;
+    let id = JobId::random();
+    let _: i64 = redis.run(&["HSET", &key(&id), "script", "1", "prerequisites", &format!("[\"{first}\"]")]).await;
+    let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:sal", id.as_str()]).await;
+    let (sal, queues) = ("sal".parse().unwrap(), [("hero:q:work:type:sal".to_owned(), 0)]);
+    let slots = [hero::store::Slot { actor: "sal:default:1".into(), room: 1 }];
+    let turned = store.turn(&hero::store::Turn { script_type: &sal, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
+    assert!(turned.taken.is_empty());
+    finish(&store, &first).await;
+    assert_eq!(redis.run::<Vec<String>>(&["LRANGE", "hero:q:work:type:sal", "0", "-1"]).await, [id.to_string()]);
+}
+
+#[tokio::test]
+async fn a_spoilt_list_of_a_caller_does_not_hold_up_the_others() {
+    let (redis, store) = house().await;
+    let (first, _) = create(&store, JobSpec { caller_id: Some("a".into()), ..JobSpec::default() }).await;
+    let (second, _) = create(&store, JobSpec { caller_id: Some("b".into()), ..JobSpec::default() }).await;
+    let (osis, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
+    let slots = [hero::store::Slot { actor: "osis:default:1".into(), room: 1 }];
+    let one = hero::store::Turn { script_type: &osis, ends: &[], slots: &slots, queues: &queues };
+    let taken = store.fair_turn(&one).await.unwrap().taken;
+    let left = if taken[0].job == first { second } else { first };
+    let lists: Vec<String> = redis.run(&["KEYS", "hero:q:fair:*:of:*"]).await;
+    let _: () = redis.run(&["SET", &lists[0], "x"]).await;
+    assert!(store.fair_turn(&one).await.unwrap().taken.is_empty());
+    // What was in it is pushed again in time.
+    for _ in 0..3 {
+        store.clock().advance(Duration::from_secs(40));
+        store.reap(128).await.unwrap();
+    }
+    assert_eq!(store.fair_turn(&one).await.unwrap().taken[0].job, left);
+}
+
+#[tokio::test]
+async fn one_idempotency_key_is_one_entry_of_a_group() {
+    let (redis, _store) = house().await;
+    let house = crate::support::House::on(redis).await;
+    let entry = JobSpec { idempotency_key: Some("k".into()), ..crate::support::spec("1") };
+    let refused = house.dispatcher.create_many(vec![entry.clone(), entry]).await.unwrap_err();
+    assert!(refused.to_string().starts_with("jobs[1]: idempotency_key"), "{refused}");
+    house.close().await;
+}
