@@ -5,18 +5,18 @@
 //! | `hero:job:{id}` | hash | create, turn, every transition, foreign clients and actors | retention after its end |
 //! | `hero:q:work:type:{t}[:group:{g}[:inst:{i}]][:prio:{0,1,2}]` | list | create, start, turn, promote, reap; foreign clients | while not empty |
 //! | `hero:q:ctl:type:{t}[:group:{g}:inst:{i}]` | list | stop; foreign clients | 60 s |
-//! | `hero:q:reply:{id}` | list | turn, stop; foreign actors | 5 min |
+//! | `hero:q:reply:{id}` | list | every end; foreign actors | 5 min |
 //! | `hero:stop_queue:{worker}` | list | stop, for a job that a foreign worker runs | 60 s |
-//! | `hero:q:scheduled` | zset by ms | create, start, turn | an entry until it is due |
-//! | `hero:q:leases` | zset by ms | create, turn, renew | an entry until the job leaves its actor |
+//! | `hero:q:scheduled` | zset by ms | whoever delays a job or a retry | an entry until it is due |
+//! | `hero:q:leases` | zset by ms | create, turn, renew, recover | an entry until the job leaves its actor |
 //! | `hero:q:unwritten` | zset by ms | turn, adopt: ids whose hash is not there yet | an entry 5 s |
 //! | `hero:q:watched` | zset by ms | whoever enqueues a job | an entry until an actor of ours takes the job, or it has ended |
 //! | `hero:q:capped` | zset by ms | turn: types that found no room in their context | an entry 5 s |
 //! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | turn: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |
 //! | `hero:q:release` | list | every end of a job with relations | an entry until its relatives are released |
 //! | `hero:q:conveyor` | zset by ms | every end of a job of the conveyor dialect | an entry until the job is closed or waits for its children |
-//! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | create, start: who waits for the job | until released |
-//! | `hero:rel:{id}:active` | set | release, start: its children that may run | a member until that child is closed |
+//! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | whoever links a job: who waits for it | until released |
+//! | `hero:rel:{id}:active` | set | release, and whoever links a job: its children that may run | a member until that child is closed |
 //! | `hero:meta:actor:inst:{t}:{g}:{i}` | string | the actor | 15 s |
 //! | `hero:meta:displaced:{server}` | string | a server whose actors lost their posts, while it lives | 15 s |
 //! | `hero:meta:actors` · `hero:meta:queues` | set | actors · whoever pushes | swept by the pruner |
@@ -28,13 +28,15 @@
 //! | `hero:schedule:{id}:waiting` | list | create: jobs of a schedule that queues them | with its schedule |
 //! | `hero:events` | stream | every transition | about 200,000 entries |
 //! | `hero:log:{id}` | stream | the actor | as long as its job |
-//! | `hero:index:{yyyymmddhh}` | list | create | trimmed by the pruner |
+//! | `hero:index:{yyyymmddhh}` | list | create, and whoever first sees an outsider's job | trimmed by the pruner |
 //! | `hero:idem:{sha256}` | hash | create | 24 h |
 //! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as twins | while not empty |
 //! | `hero:reply:{id}` | list | the end of a job that came so or has a twin; foreign actors | 5 min |
 //! | `rhai_tasks:{circle}` · `rhai_task_details:{id}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
 //! | `queue:{t}` · `job:{caller}:{n}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
 //! | `hero:bell:{ctx}:{t}` · `hero:inbox:{server}` | channel | whoever pushes · turn, stop | hints only |
+//!
+//! Conveyor's own keys are in [`ConveyorKeys`].
 //!
 //! Standalone, context N is database N and keys have no prefix; in Redis Cluster every key of context N begins with the
 //! hash tag `{ctx:N}:`. Channels always name their context, because pub/sub ignores databases.
