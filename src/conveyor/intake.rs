@@ -131,7 +131,7 @@ impl IntakeSettings {
             Ok(id) => id,
             Err(error) => return (Import::Bad { bytes }, error.to_string()),
         };
-        let parent = job.parent_uuid.clone();
+        let parent = job.parent().to_owned();
         match self.spec(&job, queue, script_type) {
             Ok(spec) => (Import::Job { bytes, id, parent, spec: Box::new(spec) }, String::new()),
             Err(reason) => (Import::Ill { bytes, id, parent, failed: job.as_failed(&reason, 0) }, reason),

@@ -13,6 +13,8 @@ use crate::store::{Close, Closed, ConveyorKeys, Error, Relative, Store};
 /// An end waits in Redis until it is worked off, so that it does not matter which server does it, or dies meanwhile.
 pub struct Keeper {
     store: Store,
+    /// How many rounds found nothing.
+    quiet: u32,
 }
 
 /// So many ends are worked off in one round,
@@ -21,11 +23,13 @@ const ENDS: usize = 64;
 const BATCH: usize = 128;
 /// How long an idle keeper pauses.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Where no conveyor job has ended for long, the pause grows to this.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Keeper {
     /// A keeper for one context, whatever namespaces its conveyor clients have.
     pub fn new(store: Store) -> Self {
-        Self { store }
+        Self { store, quiet: 0 }
     }
 
     async fn close(&self, entry: &str) -> Result<(), Error> {
@@ -36,7 +40,7 @@ impl Keeper {
         let job = end.bytes.as_deref().and_then(|bytes| Job::decode(bytes).ok());
         // Where the hash knows better, the job was run again meanwhile.
         let finished = end.status.map_or(ended, |status| status == crate::model::Status::Finished);
-        let parent = if end.parent.is_empty() { job.as_ref().map_or("", |job| &job.parent_uuid) } else { &end.parent };
+        let parent = if end.parent.is_empty() { job.as_ref().map_or("", Job::parent) } else { &end.parent };
         let failed = (!finished).then(|| match &job {
             Some(job) if end.status.is_some() => Some(job.as_failed(&end.error, end.failures)),
             // It never ran, and says itself why.
@@ -73,7 +77,13 @@ impl Service for Keeper {
             failed = failed.and(self.close(entry).await);
         }
         failed?;
-        Ok(if ends.is_empty() { PAUSE } else { Duration::ZERO })
+        if !ends.is_empty() {
+            self.quiet = 0;
+            return Ok(Duration::ZERO);
+        }
+        self.quiet = self.quiet.saturating_add(1);
+        // Ten rounds are a second: who is at work is not kept waiting.
+        Ok((PAUSE * (self.quiet / 10).max(1)).min(LONGEST_PAUSE))
     }
 }
 

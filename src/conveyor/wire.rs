@@ -115,6 +115,11 @@ impl Job {
         u32::try_from(all.saturating_sub(self.retry.max(0))).unwrap_or(0).max(1)
     }
 
+    /// The uuid of its parent, or nothing. No job is its own.
+    pub(super) fn parent(&self) -> &str {
+        if self.parent_uuid == self.uuid { "" } else { &self.parent_uuid }
+    }
+
     /// The bytes of the job as it fails for good.
     pub(super) fn as_failed(&self, reason: &str, failures: i32) -> Vec<u8> {
         let mut job = self.clone();

@@ -11,7 +11,7 @@ pub struct Releaser {
 /// So many relatives are released by one script call, which holds Redis for one to two milliseconds then.
 const BATCH: usize = 64;
 /// Jobs that end in this process are noticed at once; those that end elsewhere, and whose process died, within this.
-const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(500);
 
 impl Releaser {
     /// A releaser for one context.

@@ -30,6 +30,8 @@ local function import(bytes, id, parent, script_type, first, last)
   redis.call('HSET', key, 'id', id, 'created_at', now_text, 'dialect', 'conveyor', 'dialect_key', conveyor_job_key(at, id), 'dialect_parent', parent,
     'rel', conveyor_relation(at), 'linked', '1', 'indexed', '1', unpack(ARGV, first, last))
   redis.call('SET', conveyor_job_key(at, id), bytes)
+  -- No job is its own child, whatever its client says.
+  try('SREM', conveyor_job_key(at, id, 'active'), id)
   for _, what in ipairs({ 'children', 'active', 'onComplete' }) do redis.call('PERSIST', conveyor_job_key(at, id, what)) end
   count(script_type, 'created')
   begin(id, 0, script_type, work, nil, 0)

@@ -23,7 +23,10 @@ impl Store {
         let mut call = self.0.call(&SCRIPT);
         call.arg(limit);
         let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
-        let handled = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("promote", &answer))?;
+        let handled: usize = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("promote", &answer))?;
+        if handled > 0 {
+            self.0.releases.notify_one();
+        }
         self.0.bells.ring_all(answer.iter().skip(2).filter_map(|text| text.0.as_ref()));
         Ok(Promoted { handled, next_due: answer.get(1).and_then(Text::parse).map(Timestamp::from_millis) })
     }

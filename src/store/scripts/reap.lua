@@ -95,9 +95,21 @@ local function look_at_started(id, key, job)
   again_in(id, RESTLESS)
 end
 
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', watched_key, '-inf', now, 'LIMIT', 0, ARGV[9])) do
-  looked = looked + 1
+-- Whether a job lies far back in a long queue, so that nobody needs to look closer; then it is looked at again later.
+local lengths = {}
+local function lies_far_back(id, key)
+  local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'missing_at', 'dialect', 'indexed')
+  if not job or job[1] ~= 'dispatched' or not job[2] or job[6] or job[7] or job[8] then return false end
+  local queue = work_key(job[2], job[3], job[4], job[5])
+  lengths[queue] = lengths[queue] or try('LLEN', queue) or 0
+  if lengths[queue] <= FAR then return false end
+  again_in(id, math.max(look_again_at(job[2]) - now, math.floor(lengths[queue] / 2)))
+  return true
+end
+
+local function look_at(id)
   local key = job_prefix .. id
+  if lies_far_back(id, key) then return end
   local job = try('HMGET', key, 'status', 'attempt', 'crashes', 'stop_requested_at', 'script_type', 'group', 'instance', 'priority', 'lease', 'seen_at',
     'missing_at', 'timeout', unpack(END_FIELDS))
   local status = job and (job[1] or redis.call('EXISTS', key) == 1 and 'dispatched')
@@ -106,6 +118,11 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', watched_key, '-inf', now, 'LIMIT
   elseif not status or status == 'created' or status == 'scheduled' or status == 'waiting_for_prerequisites' then redis.call('ZREM', watched_key, id)
   else look_at_started(id, key, job) -- Also where a foreign actor has a word of its own.
   end
+end
+
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', watched_key, '-inf', now, 'LIMIT', 0, ARGV[9])) do
+  looked = looked + 1
+  look_at(id)
 end
 flush()
 tell_own()

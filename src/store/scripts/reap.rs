@@ -16,7 +16,10 @@ impl Store {
         let mut call = self.0.call(&SCRIPT);
         call.arg(limit);
         let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
-        let looked = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("reap", &answer))?;
+        let looked: usize = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("reap", &answer))?;
+        if looked > 0 {
+            self.0.releases.notify_one();
+        }
         self.0.bells.ring_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
         Ok(looked)
     }

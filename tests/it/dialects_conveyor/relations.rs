@@ -68,6 +68,18 @@ async fn heirs_run_after_all_descendants_through_any_depth() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_calls_itself_its_parent_runs_and_leaves_nothing() {
+    let house = consumer().await;
+    let (redis, job) = (&house.redis, Message::new("1"));
+    let job = Message { parent: job.uuid.clone(), ..job };
+    let _: i64 = redis.run(&["SADD", &active(&job), &job.uuid]).await;
+    push(redis, "queue:work", &job).await;
+    is(redis, &job.uuid, "finished").await;
+    closed(redis, &job).await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn more_children_and_heirs_than_one_step_takes_run_all() {
     let house = consumer().await;
     let (redis, parent) = (&house.redis, Message::new("0"));
