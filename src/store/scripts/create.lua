@@ -183,7 +183,8 @@ else
     local last, slot, answer, status = fields + tonumber(ARGV[fields]), slots[job], nil, nil
     if slot then answer = refuse_slot(slot) end
     if not answer then answer, status = check(at, of) end
-    if not answer and of and (of.parent or #of.dependent > 0) then
+    -- A child that waits for nothing else closes no circle that was not there without it.
+    if not answer and of and (#of.dependent > 0 or of.parent and (of.predecessor or #of.prerequisite > 0)) then
       local found = find_cycle({ [ARGV[at + 1]] = of }, MOST_FOLLOWED)
       answer = found and (found == true and { 'tangled' } or { 'cycle', unpack(found) }) or nil
     end

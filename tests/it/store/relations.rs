@@ -90,3 +90,16 @@ async fn who_waits_for_himself_is_refused() {
     assert!(answers.iter().any(|answer| matches!(answer, Created::Cycle(_))), "{answers:?}");
     assert!(store.job(&one).await.unwrap().is_none());
 }
+
+#[tokio::test]
+async fn a_chain_of_children_may_be_of_any_depth() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let (mut parent, _) = create(&store, JobSpec::default()).await;
+    // Deeper than relations are followed where a circle is possible.
+    for _ in 0..4500 {
+        let (child, status) = create(&store, JobSpec { parent_id: Some(parent), ..JobSpec::default() }).await;
+        assert_eq!(status, Status::WaitingForPrerequisites);
+        parent = child;
+    }
+}
