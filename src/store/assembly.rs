@@ -87,8 +87,12 @@ mod tests {
 
     #[test]
     fn who_names_a_seldom_function_names_one() {
-        for line in ["create.lua", "turn.lua"].iter().zip([include_str!("scripts/create.lua"), include_str!("scripts/turn.lua")]) {
-            let (script, code) = line;
+        let scripts = [
+            ("create.lua", include_str!("scripts/create.lua")),
+            ("start.lua", include_str!("scripts/start.lua")),
+            ("turn.lua", include_str!("scripts/turn.lua")),
+        ];
+        for (script, code) in scripts {
             for name in code.lines().filter_map(|line| line.strip_prefix(SELDOM)).flat_map(|names| names.split(", ")) {
                 assert!(SHARED.join("\n").contains(&format!("local function {name}(")), "{script} names {name}");
             }

@@ -1,6 +1,7 @@
 -- Starts created jobs.
 -- ARGV  9 queue length limit   10… ids
 -- Gives for each job {'started', status, script type} · {'illegal', status} · {'missing'} · {'full', length}.
+-- Seldom: link_parent, mirror, twin_of
 local limit, answers = tonumber(ARGV[9]), {}
 
 local function start(id)
