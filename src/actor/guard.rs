@@ -56,9 +56,9 @@ impl Service for Renewer {
     const NAME: &'static str = "renewer";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        for lost in self.store.renew(&self.holdings.all()).await? {
+        for (lost, attempt) in self.store.renew(&self.holdings.all()).await? {
             // It may have ended meanwhile, as it should.
-            if self.holdings.contains(&lost) {
+            if self.holdings.attempt(&lost) == Some(attempt) {
                 tracing::warn!(job = %lost, "the lease of a running job was lost, its result will be refused");
                 self.store.inbox().stop(lost);
             }

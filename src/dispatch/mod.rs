@@ -10,6 +10,7 @@ mod follow;
 mod indexer;
 mod logs;
 mod pause;
+mod pressure;
 mod promoter;
 mod protocol;
 mod pruner;
@@ -50,7 +51,7 @@ pub use timekeeper::Timekeeper;
 use crate::log_file::LogDirectory;
 use crate::model::{Actor, ContextId, Job, JobId, JobResult, QueueInfo, ScriptType, Seconds, Status};
 use crate::store::{Deleted, Look, Retried, Settled, Started, Stopping, Store};
-use pruner::Pressure;
+use pressure::Pressure;
 
 /// What a dispatcher needs to know beside its stores.
 #[derive(Debug, Clone)]

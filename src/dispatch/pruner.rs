@@ -1,37 +1,38 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::pressure::Pressure;
 use crate::service::Service;
-use crate::store::{Error, JobFilter, Store};
-
-/// Whether Redis is so full that new jobs are refused.
-#[derive(Debug, Default)]
-pub(super) struct Pressure {
-    refusing: AtomicBool,
-}
-
-impl Pressure {
-    /// Whether new jobs are taken.
-    pub(super) fn admits_jobs(&self) -> bool {
-        !self.refusing.load(Ordering::Relaxed)
-    }
-}
+use crate::store::{Error, Pruning, Store};
 
 /// Keeps Redis from growing: takes ended jobs out of the index, and the oldest finished ones away when memory is short.
 pub struct Pruner {
     store: Store,
     pressure: Arc<Pressure>,
     /// The hour that is being walked, and how far.
-    place: Option<(String, usize)>,
+    place: Option<(String, Pruning)>,
+    relief: Relief,
     tidied: Option<Instant>,
     walked: Option<Instant>,
 }
 
-/// From this share of `maxmemory` the oldest finished jobs go.
-const SHORT: f64 = 0.7;
-/// From this share new jobs are refused.
-const FULL: f64 = 0.9;
+/// Where in the index jobs are looked for that may go before their time. It goes on from round to round, so that what may not go, however much
+/// it is, does not hide what may.
+#[derive(Debug, Default)]
+struct Relief {
+    place: Option<(String, usize)>,
+    /// How many jobs went since the walk through the index began.
+    gone: usize,
+    /// When the last walk that found nothing ended.
+    in_vain: Option<Instant>,
+}
+
+/// So long a round deletes at most.
+const ROUND: Duration = Duration::from_millis(300);
+/// Redis is asked how full it is after so many steps.
+const STEPS: usize = 8;
+/// After a walk that found nothing to delete.
+const IN_VAIN: Duration = Duration::from_secs(5);
 /// Actors and queues that are gone are forgotten this often.
 const TIDY: Duration = Duration::from_secs(5);
 /// The index is walked this often.
@@ -40,42 +41,77 @@ const WALK: Duration = Duration::from_secs(60);
 impl Pruner {
     /// A pruner for one context.
     pub(super) fn new(store: Store, pressure: Arc<Pressure>) -> Self {
-        Self { store, pressure, place: None, tidied: None, walked: None }
+        Self { store, pressure, place: None, relief: Relief::default(), tidied: None, walked: None }
     }
 
-    async fn relieve(&self) -> Result<(), Error> {
-        let facts = self.store.store_info().await?;
-        let share = if facts.max_memory == 0 { 0.0 } else { facts.used_memory as f64 / facts.max_memory as f64 };
-        self.pressure.refusing.store(share >= FULL, Ordering::Relaxed);
-        if share < SHORT {
-            return Ok(());
+    /// Looks how full Redis is, and deletes jobs before their time while it is too full.
+    async fn relieve(&mut self) -> Result<(), Error> {
+        let began = Instant::now();
+        let mut gone = 0;
+        while self.is_short().await? && began.elapsed() < ROUND {
+            if self.relief.in_vain.is_some_and(|at| at.elapsed() < IN_VAIN) {
+                break;
+            }
+            let mut at_the_end = false;
+            for _ in 0..STEPS {
+                let Some(deleted) = self.relieve_a_little().await? else {
+                    at_the_end = true;
+                    break;
+                };
+                gone += deleted;
+            }
+            if at_the_end {
+                break;
+            }
         }
-        let gone =
-            self.store.delete_oldest(&JobFilter { status: Some(crate::model::Status::Finished), ..JobFilter::default() }, 1000).await?;
-        metrics::counter!("hero_jobs_evicted_total", self.store.labels([])).increment(gone as u64);
-        tracing::warn!(
-            used = facts.used_memory,
-            limit = facts.max_memory,
-            jobs = gone,
-            "memory is short: the oldest finished jobs were deleted"
-        );
+        if gone > 0 {
+            metrics::counter!("hero_jobs_evicted_total", self.store.labels([])).increment(gone as u64);
+            tracing::debug!(jobs = gone, "memory is short: finished jobs were deleted before their time");
+        }
         Ok(())
+    }
+
+    async fn is_short(&self) -> Result<bool, Error> {
+        self.pressure.note(&self.store.store_info().await?);
+        Ok(self.pressure.is_short())
+    }
+
+    /// Looks at the next few jobs. Gives how many went; nothing at the end of the index.
+    async fn relieve_a_little(&mut self) -> Result<Option<usize>, Error> {
+        let relief = &mut self.relief;
+        let (hour, from) = match relief.place.take() {
+            Some(place) => place,
+            None => match self.store.index_hours().await?.into_iter().next() {
+                Some(hour) => (hour, 0),
+                None => return Ok(None),
+            },
+        };
+        let evicted = self.store.evict(&hour, from).await?;
+        relief.gone += evicted.gone;
+        relief.place = match evicted.next {
+            Some(next) => Some((hour, next)),
+            None => self.store.index_hours().await?.into_iter().find(|later| *later > hour).map(|hour| (hour, 0)),
+        };
+        if relief.place.is_none() {
+            relief.in_vain = (std::mem::take(&mut relief.gone) == 0).then(Instant::now);
+            return Ok((evicted.gone > 0).then_some(evicted.gone));
+        }
+        Ok(Some(evicted.gone))
     }
 
     /// One chunk of one hour. True: the walk is over.
     async fn walk(&mut self) -> Result<bool, Error> {
-        let (hour, from) = match self.place.take() {
+        let (hour, at) = match self.place.take() {
             Some(place) => place,
             None => match self.store.index_hours().await?.into_iter().next() {
-                Some(hour) => (hour, 0),
+                Some(hour) => (hour, Pruning::default()),
                 None => return Ok(true),
             },
         };
-        if let Some(from) = self.store.prune_index(&hour, from).await? {
-            self.place = Some((hour, from));
-            return Ok(false);
-        }
-        self.place = self.store.index_hours().await?.into_iter().find(|later| *later > hour).map(|hour| (hour, 0));
+        self.place = match self.store.prune_index(&hour, at).await? {
+            Some(at) => Some((hour, at)),
+            None => self.store.index_hours().await?.into_iter().find(|later| *later > hour).map(|hour| (hour, Pruning::default())),
+        };
         Ok(self.place.is_none())
     }
 }

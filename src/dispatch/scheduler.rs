@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 
-use super::pruner::Pressure;
+use super::pressure::Pressure;
 use super::timetable::Timetable;
 use crate::model::{JobId, JobSpec, Overlap, ScheduleId, Timestamp};
 use crate::service::Service;

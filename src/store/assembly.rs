@@ -1,10 +1,12 @@
 //! Puts scripts together from the parts that they share.
 
 /// The shared parts, in the order in which they build on each other. A blank line ends a part.
-const SHARED: [&str; 8] = [
+const SHARED: [&str; 10] = [
     include_str!("../keys.lua"),
+    include_str!("scripts/time.lua"),
     include_str!("scripts/dialects.lua"),
     include_str!("scripts/shared.lua"),
+    include_str!("scripts/index.lua"),
     include_str!("scripts/relations.lua"),
     include_str!("scripts/foreign.lua"),
     include_str!("scripts/queues.lua"),
@@ -15,17 +17,30 @@ const SHARED: [&str; 8] = [
 /// Begins a line of a script that names functions which few of its calls need.
 const SELDOM: &str = "-- Seldom: ";
 
+/// Begins the line of a script that says what it may do, which has to be the first line of the whole.
+///
+/// `allow-oom` is for what records, renews, releases or frees; without it Redis refuses the whole script while its memory is full, before the
+/// first write. `no-writes` is for what only reads, which is never refused for want of memory or disk.
+const FLAGS: &str = "#!lua";
+
+/// While a slot moves, a node raises an error for each key that it has not got (any more), in the middle of a script, too. So a script is refused
+/// as a whole, before anything is done. In a cluster, `KEYS[1]` is a key of the slot.
+const PROBE: &str = "if KEYS[1] and redis.pcall('EXISTS', KEYS[1] .. ':none') ~= 0 then \
+                     return redis.error_reply('TRYAGAIN the slot of this context is moving') end\n\n";
+
 /// A script behind those shared parts that it mentions, directly or through others.
 ///
 /// Every call makes every function anew, which costs a fraction of a microsecond each. So what is not used is left out, and what a script
 /// names in a line `-- Seldom: …` becomes one function that makes itself, and what it alone uses, when it is called.
 pub(super) fn assembled(code: &str) -> String {
+    let (flags, code): (Vec<&str>, Vec<&str>) = code.lines().partition(|line| line.starts_with(FLAGS));
+    let (flags, code) = (flags.first().unwrap_or(&FLAGS), &*code.join("\n"));
     let shared = SHARED.join("\n");
     let parts: Vec<&str> = shared.split("\n\n").collect();
     let seldom: Vec<&str> = code.lines().filter_map(|line| line.strip_prefix(SELDOM)).flat_map(|names| names.split(", ")).collect();
     let is_seldom = |part: &str| names(part).any(|name| seldom.contains(&name));
     let used = used_by(code, &parts, |part| !is_seldom(part));
-    let mut assembled = String::new();
+    let mut assembled = format!("{flags}\n{PROBE}");
     for (place, part) in parts.iter().enumerate() {
         if let Some(name) = names(part).find(|name| seldom.contains(name)) {
             let own = used_by(name, &parts, |part| !used.iter().any(|place| parts[*place] == part));

@@ -1,39 +1,92 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use crate::model::Timestamp;
 
-/// The time of the store: this machine's clock, set by that of Redis.
+/// The time of the store: that of Redis, as far as this process knows it.
+///
+/// Between two looks at Redis it follows the time that has passed in this process, so steps of the machine's clock do not reach it. What is over
+/// is not decided by it: scripts ask Redis itself.
 #[derive(Debug, Default)]
 pub struct Clock {
-    /// What to add to the local clock, in milliseconds.
+    /// What to add to the time since the process began, in milliseconds.
     offset: AtomicI64,
+    /// Whether it was set by Redis.
+    set: AtomicBool,
     /// Whether the clock stands; `offset` is the time it shows then.
     stands: AtomicBool,
+    /// Whether its time counts in scripts, too.
+    counts: AtomicBool,
+}
+
+/// A look at Redis that took longer says too little.
+const SLOW: Duration = Duration::from_millis(100);
+
+/// Milliseconds since the first look at any clock in this process.
+fn passed() -> i64 {
+    static BEGAN: OnceLock<Instant> = OnceLock::new();
+    i64::try_from(BEGAN.get_or_init(Instant::now).elapsed().as_millis()).unwrap_or(i64::MAX)
 }
 
 impl Clock {
     /// The time now.
     pub fn now(&self) -> Timestamp {
-        let local = if self.stands.load(Ordering::Relaxed) { 0 } else { Timestamp::local().as_millis() };
-        Timestamp::from_millis(local + self.offset.load(Ordering::Relaxed))
+        let passed = if self.stands.load(Ordering::Relaxed) { 0 } else { passed() };
+        Timestamp::from_millis(passed + self.offset.load(Ordering::Relaxed))
     }
 
-    /// Sets the clock by Redis, which showed `theirs` between `before` and `after`.
-    pub(super) fn set(&self, before: Timestamp, theirs: Timestamp, after: Timestamp) {
-        let middle = i64::midpoint(before.as_millis(), after.as_millis());
-        if !self.stands.load(Ordering::Relaxed) {
-            self.offset.store(theirs.as_millis() - middle, Ordering::Relaxed);
+    /// A time as scripts get it. They take their own from Redis, unless the clock is a test's.
+    pub(super) fn argument(&self, now: Timestamp) -> String {
+        let sign = if self.counts.load(Ordering::Relaxed) { "=" } else { "" };
+        format!("{sign}{}", now.as_millis())
+    }
+
+    /// Sets the clock by Redis, which showed `theirs` in the middle of the `took` until now. False: that took too long to say anything, and the
+    /// clock goes on as it is.
+    pub(super) fn set(&self, theirs: Timestamp, took: Duration) -> bool {
+        if took > SLOW && self.set.load(Ordering::Relaxed) {
+            return false;
         }
+        if !self.counts.load(Ordering::Relaxed) {
+            let now = theirs.plus(took / 2).as_millis();
+            self.offset.store(now - passed(), Ordering::Relaxed);
+            self.set.store(true, Ordering::Relaxed);
+        }
+        true
     }
 
-    /// Stops the clock at a time, so that the time of a test is its own. From then on only [`Clock::advance`] moves it.
+    /// Has the clock show a wrong time until it is set again, as after a sleep of the machine.
+    pub fn err_by(&self, millis: i64) {
+        self.offset.fetch_add(millis, Ordering::Relaxed);
+    }
+
+    /// Stops the clock at a time, so that the time of a test is its own, in scripts, too. From then on only [`Clock::advance`] moves it.
     pub fn stop_at(&self, time: Timestamp) {
+        self.counts.store(true, Ordering::Relaxed);
         self.stands.store(true, Ordering::Relaxed);
         self.offset.store(time.as_millis(), Ordering::Relaxed);
     }
 
-    /// Moves the clock, so that a test need not wait.
-    pub fn advance(&self, by: std::time::Duration) {
+    /// Moves the clock, so that a test need not wait. From then on its time counts in scripts, too.
+    pub fn advance(&self, by: Duration) {
+        self.counts.store(true, Ordering::Relaxed);
         self.offset.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_look_at_redis_does_not_set_the_clock_again() {
+        let (clock, then) = (Clock::default(), Timestamp::from_millis(1_763_000_000_000));
+        assert!(clock.set(then, Duration::from_secs(2)), "the first look counts, however slow");
+        let shown = clock.now();
+        assert!(!clock.set(then.plus(Duration::from_secs(3600)), Duration::from_millis(101)));
+        assert!(clock.now().since(shown) < Duration::from_secs(1800));
+        assert!(clock.set(then.plus(Duration::from_secs(3600)), Duration::from_millis(1)));
+        assert!(clock.now().since(shown) > Duration::from_secs(1800));
     }
 }

@@ -17,6 +17,7 @@ mod home;
 mod inbox;
 mod log;
 mod managed;
+mod memory;
 mod openings;
 mod peek;
 mod plain;
@@ -28,6 +29,7 @@ mod scripts;
 mod slots;
 mod subscriber;
 mod survey;
+mod trickle;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -51,7 +53,7 @@ pub use query::{Counters, JobFilter, JobPage, StoreInfo};
 pub use queues::{Pausing, Place};
 pub use schedules::StoredSchedule;
 pub use scripts::{
-    Claimed, Created, Deleted, Ended, Firing, NewJob, NotFired, Outcome, Promoted, Recovered, Retried, Scheduling, Slot, Started, Stopping,
+    Claimed, Created, Deleted, Ended, Evicted, Firing, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered, Retried, Scheduling, Slot, Started, Stopping,
     Turn, Turned,
 };
 pub use scripts::{Close, Closed, ConveyorEnd, Due, Import, Imported};
@@ -110,6 +112,8 @@ struct Inner {
     queue_limit: usize,
     /// The most jobs that may run in the context; 0 is no limit.
     max_running: AtomicUsize,
+    memory: memory::Memory,
+    trickle: trickle::Trickle,
     /// Whether a queue kept jobs sorted by caller when last seen.
     sorted: AtomicBool,
     push: Push,
@@ -175,6 +179,8 @@ impl Store {
             periods: settings.periods,
             queue_limit: settings.queue_limit,
             max_running: AtomicUsize::new(0),
+            memory: memory::Memory::default(),
+            trickle: trickle::Trickle::default(),
             sorted: AtomicBool::new(false),
             turns,
             push: settings.push,
@@ -246,12 +252,11 @@ impl Store {
         &self.0.changes
     }
 
-    /// Sets the clock by Redis.
-    pub async fn set_clock(&self) -> Result<(), Error> {
-        let before = Timestamp::local();
+    /// Sets the clock by Redis. False: Redis took too long to answer, so the clock goes on as it is.
+    pub async fn set_clock(&self) -> Result<bool, Error> {
+        let before = std::time::Instant::now();
         let (seconds, micros): (i64, i64) = self.0.commands.call(&redis::cmd("TIME")).await?;
-        self.0.clock.set(before, Timestamp::from_millis(seconds * 1000 + micros / 1000), Timestamp::local());
-        Ok(())
+        Ok(self.0.clock.set(Timestamp::from_millis(seconds * 1000 + micros / 1000), before.elapsed()))
     }
 }
 
@@ -272,7 +277,7 @@ impl Inner {
         let mut call = script.call(self.signpost.as_deref());
         call.arg(self.keys.prefix())
             .arg(self.keys.context().0)
-            .arg(now.as_millis())
+            .arg(self.clock.argument(now))
             .arg(now.to_string())
             .arg(self.server.as_str())
             .arg(self.periods.keep_finished.as_secs_f64())

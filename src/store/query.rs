@@ -176,28 +176,6 @@ impl Store {
         }
     }
 
-    /// Deletes the oldest jobs that pass the filter, looking at no more than `limit`. Says how many went.
-    pub async fn delete_oldest(&self, filter: &JobFilter, limit: usize) -> Result<usize, Error> {
-        let (mut looked, mut gone) = (0, 0);
-        for hour in self.index_hours().await? {
-            let mut from = 0;
-            while looked < limit {
-                let mut chunk = redis::cmd("LRANGE");
-                chunk.arg(self.keys().index_of_hour(&hour)).arg(from).arg(from + 127);
-                let ids: Vec<String> = self.0.commands.call(&chunk).await?;
-                if ids.is_empty() {
-                    break;
-                }
-                let ids: Vec<JobId> = ids.iter().filter_map(|id| id.parse().ok()).collect();
-                for job in self.jobs(&ids).await?.iter().filter(|job| filter.admits(job)) {
-                    gone += usize::from(self.delete(&job.job_id).await? == super::Deleted::Deleted);
-                }
-                (looked, from) = (looked + 128, from + 128);
-            }
-        }
-        Ok(gone)
-    }
-
     /// The hours in which jobs were created, oldest first.
     pub async fn index_hours(&self) -> Result<Vec<String>, Error> {
         let keys = self.scan(&self.keys().index_pattern()).await?;
@@ -250,11 +228,6 @@ impl Store {
         let _: String = self.0.commands.call(&redis::cmd("PING")).await?;
         Ok(())
     }
-
-    /// How Redis is.
-    pub async fn store_info(&self) -> Result<StoreInfo, Error> {
-        store_info(&self.0.commands).await
-    }
 }
 
 /// A cursor `{hour}-{end}`: the next job is the one before `end` in that hour's index.
@@ -264,7 +237,7 @@ fn parse_cursor(cursor: &str) -> Option<(String, usize)> {
     Some((valid.then(|| hour.to_owned())?, end.parse().ok()?))
 }
 
-async fn store_info(link: &Link) -> Result<StoreInfo, Error> {
+pub(super) async fn store_info(link: &Link) -> Result<StoreInfo, Error> {
     let info: String = link.call(&redis::cmd("INFO")).await?;
     let value = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap_or_default();
     let number = |name| value(name).parse().unwrap_or(0);

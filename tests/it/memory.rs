@@ -54,9 +54,9 @@ async fn forget(redis: &Redis, store: &Store) -> u64 {
     })
     .await;
     for hour in store.index_hours().await.unwrap() {
-        let mut from = 0;
-        while let Some(next) = store.prune_index(&hour, from).await.unwrap() {
-            from = next;
+        let mut at = hero::store::Pruning::default();
+        while let Some(next) = store.prune_index(&hour, at).await.unwrap() {
+            at = next;
         }
     }
     let _: String = redis.run(&["MEMORY", "PURGE"]).await;

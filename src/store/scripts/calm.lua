@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Says which script types no foreign actor takes.
 -- ARGV  9 seconds for which that holds   10… script types that actors of ours take, and no other that shows itself
 -- Gives the number of types.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Works off the end of a conveyor job: its children run or end with it, and once they are closed its heirs run and it leaves its parent.
 -- ARGV  9 entry   10 what conveyor keys begin with   11 id   12 'finished' or 'error'   13 parent or ''
 --       14 the job with the reason of its failure, or ''   15 number of children, each:

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Honours stop requests that lie in control queues.
 -- ARGV  9… control queues
 -- Gives {ids that this server runs and shall stop}. Jobs that were not started end here; requests for others stay and expire.

@@ -1,6 +1,6 @@
 -- Creates jobs, and starts those that are to be started: into their queue, or with an actor of this server that has room.
--- ARGV  9 queue length limit   10 index key   11 when a job that is not started is given up, ms   12 lease expiry, ms
---       13 'all' (all jobs or none), 'twins' (some go to a second queue, too), both words or ''   14 number of pools with room, each: script type · number of its queues · queue …
+-- ARGV  9 queue length limit   10 index key   11 so long a job that is not started is kept, ms   12 lease, ms
+--       13 words: 'all' (all jobs or none) · 'twins' (some go to a second queue, too) · 'look' (memory may be short)   14 number of pools with room, each: script type · number of its queues · queue …
 --       then number of jobs, each:
 --       id · 'new' (nobody else can have it) or '' · 'start' or '' · actor that has room, or '' · due time, ms, or '' · script type · work queue · digest of caller and idempotency key, or ''
 --       · digest of the parameters · number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
@@ -11,7 +11,10 @@
 -- · {'late', id, status} (that dependent has begun) · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
 -- · {'none'} (another one of all is refused) · {'fired'} (another server was first with the slot) · {'skipped'} (the slot is left out).
 -- Seldom: refuse, find_cycle, relate, link_parent, give_up, begin, refuse_slot, note_slot, twin_of
-local limit, index, given_up, lease_until, all, at = tonumber(ARGV[9]), ARGV[10], ARGV[11], ARGV[12], string.find(ARGV[13], 'all') ~= nil, 14
+local limit, index, given_up, lease_until, all, at = tonumber(ARGV[9]), ARGV[10], now + ARGV[11], now + ARGV[12], string.find(ARGV[13], 'all') ~= nil, 14
+if string.find(ARGV[13], 'look') and is_nearly_full() then
+  return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
+end
 local answers, created, slots = {}, {}, slots_in(ARGV[#ARGV])
 
 -- Whether nobody waits for the actors of a type who would be overtaken. While any queue is paused or sorted, jobs go through theirs.

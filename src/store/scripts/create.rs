@@ -14,6 +14,9 @@ use crate::store::{Claimed, Error, Firing, Inner, Push, Store};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("create.lua")));
 
+/// From this part of its memory on Redis is asked with each call how full it is.
+const LOOK_FROM: f64 = 0.7;
+
 /// A job to be stored.
 #[derive(Debug, Clone)]
 pub struct NewJob {
@@ -169,6 +172,7 @@ impl Inner {
         };
         let reservations: Vec<Option<Reservation>> = jobs.iter().map(room).collect();
         let call = self.encode(jobs, or_none, &reservations, now);
+        self.memory.add(jobs.len(), &call);
         // Pools are woken as soon as the script is on its way: their turn follows on the same connection, so it comes after.
         let ring = || {
             let queued = jobs.iter().zip(&reservations).filter(|(job, room)| job.start && room.is_none());
@@ -201,13 +205,14 @@ impl Inner {
 
     fn encode(&self, jobs: &[NewJob], or_none: bool, reservations: &[Option<Reservation>], now: Timestamp) -> Cmd {
         let mut call = self.call_at(&SCRIPT, now);
-        call.arg(self.queue_limit).arg(self.keys.index(now)).arg(now.plus(self.periods.keep_created).as_millis());
-        call.arg(now.plus(self.periods.lease).as_millis()).arg(match (or_none, self.push) {
-            (true, Push::Both) => "all twins",
-            (true, _) => "all",
-            (false, Push::Both) => "twins",
-            (false, _) => "",
-        });
+        call.arg(self.queue_limit).arg(self.keys.index(now)).arg(self.periods.keep_created.as_millis() as u64);
+        call.arg(self.periods.lease.as_millis() as u64).arg(
+            [("all", or_none), ("twins", self.push == Push::Both), ("look", self.memory.share() > LOOK_FROM)]
+                .into_iter()
+                .filter_map(|(word, holds)| holds.then_some(word))
+                .collect::<Vec<_>>()
+                .join(" "),
+        );
         let mut pools: Vec<(&ScriptType, &Reservation)> = Vec::new();
         for (job, room) in jobs.iter().zip(reservations) {
             if let Some(room) = room

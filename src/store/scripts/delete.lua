@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Deletes a job that does not run, with everything of its own. Those that wait for it are let go as if it had ended in error.
 -- ARGV  9 id
 -- Gives {'deleted'} · {'illegal', status} · {'open', status} (its children have not ended) · {'missing'}.
@@ -19,8 +20,12 @@ if redis.call('EXISTS', rel_key(id, 'active')) == 1 or is_final(status) and not 
   return { 'open', status }
 end
 if (tonumber(job[9]) or 0) > 0 then unlink(id, prerequisites_of(job[10], job[11]), job[12], job[13]) end
-withdraw(id, job[2], job[3], job[4], job[5])
-redis.call('DEL', key, reply_prefix .. id, log_key(id))
+-- One that has ended is in no queue, unless an outsider put it there, and looking for it in a long one takes long.
+local LONG = 1000
+if not is_final(status) or (try('LLEN', work_key(job[2] or 'osis', job[3], job[4], job[5])) or LONG) < LONG then
+  withdraw(id, job[2], job[3], job[4], job[5])
+end
+erase(id)
 -- The relatives of one that has ended are released already, or are about to be.
 if job[8] and not is_final(status) then release(id, 'error', job[8]) end
 notify(job[7], id)

@@ -40,7 +40,7 @@ local function mirror(id, dialect, status, text, seconds, replied)
   local key = redis.pcall('HGET', job_prefix .. id, 'dialect_key')
   -- In a cluster a key of another context may be in reach.
   if type(key) ~= 'string' or string.sub(key, 1, #prefix) ~= prefix then return nil end
-  local time = kind.seconds and string.format('%d', math.floor(ARGV[3] / 1000)) or ARGV[4]
+  local time = kind.seconds and string.format('%d', math.floor(now / 1000)) or now_text
   local fields = { 'status', kind.words[status], 'updated_at', time }
   if seconds then
     local what = status == 'finished' and 'output' or 'error'
@@ -67,6 +67,6 @@ local function untwin(id)
   local twin = twin_of(id)
   if not twin or redis.pcall('LREM', twin, -1, id) == 1 then return true end
   redis.pcall('HDEL', job_prefix .. id, 'twin', 'twin_only')
-  redis.call('ZADD', watched_key, 'NX', ARGV[3] + 500, id)
+  redis.call('ZADD', watched_key, 'NX', now + 500, id)
   return false
 end

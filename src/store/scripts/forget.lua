@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Takes names out of a set whose key is gone.
 -- ARGV  9 set of keys   10… keys to look at
 -- Gives the number taken out.

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::unexpected;
@@ -8,23 +9,23 @@ use crate::store::{Error, Store};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("held.lua")));
 
-/// How many leases one call looks at.
+/// How many leases one call looks at, about.
 const CHUNK: usize = 256;
 
 impl Store {
     /// Every attempt that a pool of this server holds, as Redis sees it. A turn whose answer got lost may have taken some.
     pub async fn held(&self, script_type: &ScriptType, group: &Name) -> Result<Vec<(JobId, u32)>, Error> {
-        let (mut held, mut from, pool) = (Vec::new(), 0, format!("{script_type}:{group}:"));
+        let (mut held, mut from, pool) = (BTreeMap::new(), 0_u64, format!("{script_type}:{group}:"));
         loop {
             let mut call = self.0.call(&SCRIPT);
             call.arg(from).arg(CHUNK).arg(&pool);
             let answer: Vec<Text> = self.0.turns.script(&SCRIPT, &call).await?;
-            let (looked, pairs) = answer.split_first().ok_or_else(|| unexpected("held", &answer))?;
+            let (next, pairs) = answer.split_first().ok_or_else(|| unexpected("held", &answer))?;
             held.extend(pairs.chunks_exact(2).filter_map(|pair| Some((pair[0].parse()?, pair[1].parse()?))));
-            if looked.parse() != Some(CHUNK) {
-                return Ok(held);
+            from = next.parse().ok_or_else(|| unexpected("held", &answer))?;
+            if from == 0 {
+                return Ok(held.into_iter().collect());
             }
-            from += CHUNK;
         }
     }
 }

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Takes a post or keeps it.
 -- ARGV  9 presence key   10 set of presence keys   11 incarnation   12 presence (JSON)   13 seconds it lasts   14 a dead incarnation, or ''
 -- Gives {'held'} or {'taken', presence of the holder}.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Leaves a post, if this incarnation holds it.
 -- ARGV  9 presence key   10 set of presence keys   11 incarnation
 local known, holder = pcall(cjson.decode, try('GET', ARGV[9]) or '')

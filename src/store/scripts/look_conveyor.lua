@@ -1,3 +1,4 @@
+#!lua flags=no-writes
 -- What the end of a conveyor job is about: itself, the next of its children and the next of its heirs.
 -- ARGV  9 what conveyor keys begin with   10 id   11 at most so many of each
 -- Gives {status or '', error or '', failed attempts, parent or '', the job or '', number of children, child …, heir …}.

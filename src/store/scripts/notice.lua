@@ -1,7 +1,8 @@
+#!lua flags=allow-oom
 -- Takes note of jobs that outsiders wrote: they come into the index, and what follows from the state in which they are happens.
--- ARGV  9 the time a day ago   10 when a job that nobody starts is given up, ms   11… ids
+-- ARGV  9 the time a day ago   10 so long a job that nobody starts is kept, ms   11… ids
 -- Gives {number of jobs that were new, script types that have work …}.
-local day_ago, given_up, new = ARGV[9], ARGV[10], 0
+local day_ago, given_up, new = ARGV[9], now + ARGV[10], 0
 
 local function notice(id)
   local key = job_prefix .. id

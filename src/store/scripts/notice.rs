@@ -23,7 +23,7 @@ impl Store {
         for jobs in jobs.chunks(CHUNK) {
             let now = self.0.clock.now();
             let mut call = self.0.call_at(&SCRIPT, now);
-            call.arg(now.minus(DAY).to_string()).arg(now.plus(self.0.periods.keep_created).as_millis());
+            call.arg(now.minus(DAY).to_string()).arg(self.0.periods.keep_created.as_millis() as u64);
             for job in jobs {
                 call.arg(job.as_str());
             }

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Has a schedule move on over slots that were missed, without a job.
 -- ARGV  9 slot, as in slot.lua
 -- Gives 'passed' or 'fired' (another server was first, or the schedule is gone).

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Has nothing taken from a queue, or has it served again.
 -- ARGV  9 work queue, without priority   10 its script type   11 'pause' or 'resume'   12 at most so many queues are paused
 -- Gives 'done' or 'many' (so many are paused already).

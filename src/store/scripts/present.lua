@@ -1,3 +1,4 @@
+#!lua flags=no-writes
 -- The present state of a job, and the place in the event stream where it stands.
 -- ARGV  9 id
 -- Gives {} (missing) or {id of the newest event, status, attempt, time of the last change, error kind, progress}.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Puts jobs into their queues whose time has come, and ids whose hash has come; gives up jobs that nobody started.
 -- ARGV  9 at most so many of each
 -- Gives {number of entries handled, next due time, ms, or '', script types that have work …}.

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Moves scheduled jobs of the conveyor dialect to their queues, each once, whoever else looks.
 -- ARGV  9 what conveyor keys begin with   10… elements, each: bytes · name of its queue, or '' (no job)
 -- Gives for each 'moved' · 'gone' (another server moved it, or its time changed) · 'failed' (set aside) · 'later' (its queue is no list).

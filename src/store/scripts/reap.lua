@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Takes jobs from servers that let their lease run out, and looks after jobs that lie in queues or run with foreign actors.
 -- ARGV  9 at most so many of each
 -- Gives {number of entries looked at, script types that have work again …}.

@@ -10,7 +10,7 @@ use crate::store::{Error, PRESENCE, Post, Store};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("recover.lua")));
 
-/// How many leases one call looks at.
+/// How many leases one call looks at, about.
 const CHUNK: usize = 256;
 
 /// What earlier incarnations of actors still hold.
@@ -28,7 +28,7 @@ impl Store {
     /// Ends the leases of servers that are known to be dead: the reaper has each of their jobs run again within a second, and counts a crash. And
     /// looks for others that hold jobs in the name of these posts.
     pub async fn recover(&self, posts: &[Post], dead: &BTreeSet<String>) -> Result<Recovered, Error> {
-        let (mut recovered, mut others, mut from) = (Recovered::default(), BTreeSet::new(), 0);
+        let (mut recovered, mut others, mut from) = (Recovered::default(), BTreeSet::new(), 0_u64);
         loop {
             let mut call = self.0.call(&SCRIPT);
             call.arg(from).arg(CHUNK).arg(posts.len());
@@ -37,14 +37,13 @@ impl Store {
             }
             call.arg(dead);
             let answer: Vec<Text> = self.0.turns.script(&SCRIPT, &call).await?;
-            let [looked, ended, owners @ ..] = &*answer else { return Err(unexpected("recover", &answer)) };
+            let [next, ended, owners @ ..] = &*answer else { return Err(unexpected("recover", &answer)) };
             recovered.ended += ended.parse().unwrap_or(0);
             others.extend(owners.iter().filter_map(|owner| owner.0.clone()));
-            if looked.parse() != Some(CHUNK) {
+            from = next.parse().ok_or_else(|| unexpected("recover", &answer))?;
+            if from == 0 {
                 break;
             }
-            // What was ended moved to the front, behind nothing that was not looked at.
-            from += CHUNK;
         }
         if !others.is_empty() {
             (recovered.live, recovered.silent) = self.showing_themselves(others).await?;

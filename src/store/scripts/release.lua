@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Releases the relatives of jobs that have ended: dependents and children, then heirs and the parent once all descendants have ended.
 -- ARGV  9 at most so many relatives
 -- Gives {1 if there is more to do else 0, script types that have work …}.

@@ -1,15 +1,17 @@
--- What transitions share; stands between keys.lua and the script.
--- ARGV  3 now, ms   4 now, text   5 this server   6 seconds to keep a job: finished   7 error
---       8 finished, for a caller who waited
-local now, now_text, server = tonumber(ARGV[3]), ARGV[4], ARGV[5]
+-- What transitions share; stands between time.lua and the script.
+-- ARGV  5 this server   6 seconds to keep a job: finished   7 error   8 finished, for a caller who waited
+local server = ARGV[5]
 
 local CRASHES, REPLY_SECONDS, CONTROL_SECONDS, IDEMPOTENCY_SECONDS = 3, 300, 60, 86400
 
--- Runs a command on a key that outsiders may have spoilt: nil instead of an error.
+-- Runs a command on a key that outsiders may have named or spoilt: nil instead of an error that comes from what the key is. Any other, such as
+-- that of a slot that moves, ends the script: what cannot be read now is not what is not there.
 local function try(...)
   local reply = redis.pcall(...)
-  if type(reply) == 'table' and reply.err then return nil end
-  return reply
+  if type(reply) ~= 'table' or not reply.err then return reply end
+  local code = string.match(reply.err, '^%u*')
+  local of_key = code == 'WRONGTYPE' or code == 'ERR' or code == 'NOPERM' or code == 'CROSSSLOT'
+  if not of_key or string.find(reply.err, 'non local key', 1, true) or string.find(reply.err, 'cluster', 1, true) then error(reply) end
 end
 
 -- Writes to a list or set of ours with a command; what an outsider made of the key gives way.
@@ -27,6 +29,16 @@ local function number(text, default)
 end
 
 local function is_final(status) return status == 'finished' or status == 'error' end
+
+-- Deletes a job with everything that is its own.
+local function erase(id) redis.call('UNLINK', job_prefix .. id, reply_prefix .. id, log_key(id)) end
+
+-- Whether Redis has little memory left; that is for the ends of jobs.
+local function is_nearly_full()
+  local info = redis.call('INFO', 'memory')
+  local used, most = string.match(info, 'used_memory:(%d+)'), tonumber(string.match(info, 'maxmemory:(%d+)') or 0)
+  return most > 0 and tonumber(used) >= 0.9 * most
+end
 
 -- Script types that have work again, each once.
 local types, types_seen = {}, {}

@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Stops a job that has not ended.
 -- ARGV  9 id
 -- Gives {'stopped', script type} (it ended here) · {'asked', script type, owner} (its actor was told; owner '' is a foreign one)

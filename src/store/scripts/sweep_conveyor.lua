@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Looks after lists and sets of conveyor jobs whose owner does not: it has ended already, or is unknown.
 -- ARGV  9 what conveyor keys begin with   10 seconds to keep what nobody owns   11… ids
 -- Gives the number of jobs whose end is worked off again.

@@ -1,5 +1,5 @@
 -- One turn of a pool: records how jobs ended, then takes new ones. One round trip does both.
--- ARGV  9 lease expiry, ms   10 script type   11 number of ended attempts, each:
+-- ARGV  9 lease, ms   10 script type   11 number of ended attempts, each:
 --         id · attempt · logged ('1' or '') · usage (JSON or '') · outcome · then by outcome:
 --         'finished' · output · format
 --         'error' · kind · message · line · column · stack (JSON or '') · limit · wait before a retry, ms
@@ -16,7 +16,7 @@
 --       1 if a queue keeps jobs sorted by caller else 0, 1 if there is room left and a queue of another layout holds something else 0.
 -- Before this stands fair.lua or a `take_in_turn` that is nil, and cap.lua or a `share_of` that is nil.
 -- Seldom: admit, mirror, fail, crashed, requeue, untwin, is_paused, millis
-local lease_until, own_type, ends, at = ARGV[9], ARGV[10], tonumber(ARGV[11]), 11
+local lease_until, own_type, ends, at = now + ARGV[9], ARGV[10], tonumber(ARGV[11]), 11
 local function take() at = at + 1; return ARGV[at] end
 
 local statuses, leases_over = {}, {}

@@ -10,12 +10,17 @@ use crate::store::compat::CompatQueues;
 use crate::store::connection::Script;
 use crate::store::{Error, Store};
 
-/// By whether callers take turns, and whether the context has a limit: what is not needed would cost every turn a microsecond.
-static SCRIPTS: LazyLock<[[Script; 2]; 2]> = LazyLock::new(|| {
+/// By whether callers take turns, and whether the context has a limit: what is not needed would cost every turn a microsecond. And by whether
+/// memory is full: Redis refuses the first kind then, and the second takes next to nothing.
+static SCRIPTS: LazyLock<[[[Script; 2]; 2]; 2]> = LazyLock::new(|| {
     let fair = ["local take_in_turn = nil", include_str!("fair.lua")];
     let cap = ["local share_of, stand_in_line, hold_more = nil, nil, nil", include_str!("cap.lua")];
-    fair.map(|fair| cap.map(|cap| Script::new(&[fair, cap, include_str!("turn.lua")].join("\n"))))
+    let flags = ["#!lua", "#!lua flags=allow-oom"];
+    fair.map(|fair| cap.map(|cap| flags.map(|flags| Script::new(&[flags, fair, cap, include_str!("turn.lua")].join("\n")))))
 });
+
+/// While memory is full, a pool takes one job in this time: those in the queues are what it is full of, perhaps.
+const TRICKLE: Duration = Duration::from_secs(1);
 
 /// What the script gives, as its header says.
 type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8, u8);
@@ -168,26 +173,19 @@ impl Store {
     async fn take_turn(&self, turn: &Turn<'_>, compat: &CompatQueues, fair: bool) -> Result<(Turned, bool), Error> {
         let store = &self.0;
         let (now, most_running) = (store.clock.now(), self.max_running());
-        let script = &SCRIPTS[usize::from(fair || store.sorted.load(Ordering::Relaxed))][usize::from(most_running > 0)];
-        let mut call = store.call_at(script, now);
-        call.arg(now.plus(store.periods.lease).as_millis()).arg(turn.script_type.as_str()).arg(turn.ends.len());
-        for end in turn.ends {
-            add_end(&mut call, end);
-        }
-        call.arg(turn.slots.len());
-        for slot in turn.slots {
-            call.arg(&slot.actor).arg(slot.room);
-        }
-        call.arg(turn.queues.len());
-        for (queue, slot) in turn.queues {
-            call.arg(queue).arg(*slot);
-        }
-        call.arg(if fair { "fair" } else { "" }).arg(most_running);
-        call.arg(compat.queues.len());
-        for key in compat.keys() {
-            call.arg(key);
-        }
-        let (statuses, taken, stopped, more, releases, sorted, adoptable): Answer = store.turns.script(script, &call).await?;
+        let [script, when_full] = &SCRIPTS[usize::from(fair || store.sorted.load(Ordering::Relaxed))][usize::from(most_running > 0)];
+        let call = self.encode_turn(script, turn, turn.slots, compat, fair, now);
+        let answer: Result<Answer, Error> = store.turns.script(script, &call).await;
+        let (statuses, taken, stopped, more, releases, sorted, adoptable) = match answer {
+            Err(error) if error.out_of_memory() => {
+                // What ended is recorded all the same.
+                let one: Vec<Slot> = turn.slots.iter().find(|slot| slot.room > 0).map(|slot| Slot { room: 1, ..slot.clone() }).into_iter().collect();
+                let slots = if !one.is_empty() && store.trickle.is_due(turn.script_type, TRICKLE) { &one[..] } else { &[] };
+                let call = self.encode_turn(when_full, turn, slots, &CompatQueues::default(), fair, now);
+                store.turns.script(when_full, &call).await?
+            }
+            answer => answer?,
+        };
         if !turn.slots.is_empty() {
             store.sorted.store(sorted == 1, Ordering::Relaxed);
         }
@@ -203,6 +201,28 @@ impl Store {
         }
         let taken = taken.into_iter().filter_map(|values| claimed(values, now)).collect();
         Ok((Turned { statuses, taken, more: more == 1 }, adoptable == 1))
+    }
+
+    fn encode_turn(&self, script: &Script, turn: &Turn<'_>, slots: &[Slot], compat: &CompatQueues, fair: bool, now: Timestamp) -> Cmd {
+        let mut call = self.0.call_at(script, now);
+        call.arg(self.0.periods.lease.as_millis() as u64).arg(turn.script_type.as_str()).arg(turn.ends.len());
+        for end in turn.ends {
+            add_end(&mut call, end);
+        }
+        call.arg(slots.len());
+        for slot in slots {
+            call.arg(&slot.actor).arg(slot.room);
+        }
+        call.arg(turn.queues.len());
+        for (queue, slot) in turn.queues {
+            call.arg(queue).arg(*slot);
+        }
+        call.arg(if fair { "fair" } else { "" }).arg(self.max_running());
+        call.arg(compat.queues.len());
+        for key in compat.keys() {
+            call.arg(key);
+        }
+        call
     }
 
     /// Tells those who wait here how a job ended, if it did.

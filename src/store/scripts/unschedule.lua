@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Deletes a schedule. Its jobs stay.
 -- ARGV  9 id   10 'over' (only if it has come to its end, or has lost its hash) or ''
 -- Gives 'deleted', 'missing' or 'kept'.

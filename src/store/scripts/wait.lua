@@ -1,3 +1,4 @@
+#!lua flags=allow-oom
 -- Says how a job ended, or has this server told when it does.
 -- ARGV  9 id   10 'only look' or ''
 -- Gives {} (missing) or {status, then the values of RESULT_FIELDS, then 'new' if an outsider wrote it and nobody has noticed}.

@@ -154,11 +154,11 @@ impl<'r> Town<'r> {
                 let mut lost = Vec::new();
                 for (job, attempt) in &server.running {
                     if !self.plain.renew(number, *job, *attempt) {
-                        lost.push(self.plain.job(*job).id.clone());
+                        lost.push((self.plain.job(*job).id.clone(), *attempt));
                     }
                 }
                 assert_eq!(server.store.renew(&running).await.unwrap(), lost);
-                server.running.retain(|(job, _)| !lost.contains(&self.plain.job(*job).id));
+                server.running.retain(|(job, attempt)| !lost.contains(&(self.plain.job(*job).id.clone(), *attempt)));
             }
             Step::Stop(number) => {
                 let Some(job) = self.any(*number) else { return };

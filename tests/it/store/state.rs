@@ -165,7 +165,7 @@ async fn a_lease_is_renewed_only_by_its_holder() {
     let redis = Redis::start().await;
     let (alice, mallory) = (redis.store().await, redis.store().await);
     let id = at(&alice, Status::Started).await;
-    assert_eq!(mallory.renew(&[(id.clone(), 1)]).await.unwrap(), std::slice::from_ref(&id));
+    assert_eq!(mallory.renew(&[(id.clone(), 1)]).await.unwrap(), [(id.clone(), 1)]);
     assert!(alice.renew(&[(id.clone(), 1)]).await.unwrap().is_empty());
     let (osis, group) = ("osis".parse().unwrap(), "default".parse().unwrap());
     assert_eq!(alice.held(&osis, &group).await.unwrap(), [(id, 1)]);

@@ -1,0 +1,57 @@
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::store::StoreInfo;
+
+/// How short the memory of a Redis is.
+#[derive(Debug, Default)]
+pub(super) struct Pressure(AtomicU8);
+
+/// From this share of `maxmemory` the oldest finished jobs go.
+const SHORT: f64 = 0.7;
+/// From this share on new jobs are refused; what is left is for the ends of those that are there.
+const FULL: f64 = 0.9;
+
+/// Steps of shortage, each with what follows from it.
+const STEPS: [&str; 4] = [
+    "memory of Redis is there again: new jobs are taken",
+    "memory of Redis is short: finished jobs are deleted before their time, the oldest first; jobs with a retention or an idempotency key stay",
+    "Redis is nearly full: new jobs are refused (1007) until finished jobs have made room",
+    "Redis is full: new jobs, starts and retries are refused (1007), log lines are lost, and each pool takes one job a second; running jobs go on \
+     and their ends are recorded",
+];
+
+impl Pressure {
+    /// Whether new jobs are taken.
+    pub(super) fn admits_jobs(&self) -> bool {
+        self.0.load(Ordering::Relaxed) < 2
+    }
+
+    /// Whether jobs have to go before their time.
+    pub(super) fn is_short(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= 1
+    }
+
+    /// Whether memory is so full that Redis refuses writes.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 3
+    }
+
+    /// Takes note of how full Redis is. What follows from a change is logged once.
+    pub(super) fn note(&self, info: &StoreInfo) {
+        let share = if info.max_memory == 0 { 0.0 } else { info.used_memory as f64 / info.max_memory as f64 };
+        let step = if share >= 1.0 {
+            3
+        } else if share >= FULL {
+            2
+        } else {
+            u8::from(share >= SHORT)
+        };
+        let before = self.0.swap(step, Ordering::Relaxed);
+        let what = STEPS[usize::from(step)];
+        match step.cmp(&before) {
+            std::cmp::Ordering::Greater => tracing::warn!(used = info.used_memory, limit = info.max_memory, "{what}"),
+            std::cmp::Ordering::Less => tracing::info!(used = info.used_memory, limit = info.max_memory, "{what}"),
+            std::cmp::Ordering::Equal => {}
+        }
+    }
+}

@@ -1,0 +1,28 @@
+use std::sync::LazyLock;
+
+use crate::store::connection::Script;
+use crate::store::{Error, Store};
+
+static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("evict.lua")));
+
+/// How many jobs one call looks at.
+const CHUNK: usize = 64;
+
+/// What a step of [`Store::evict`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evicted {
+    /// How many jobs were deleted.
+    pub gone: usize,
+    /// Where in the hour to go on; nothing at its end.
+    pub next: Option<usize>,
+}
+
+impl Store {
+    /// Deletes finished jobs of an hour before their time, beginning at a place of its index. What somebody counts on stays: see `evict.lua`.
+    pub async fn evict(&self, hour: &str, from: usize) -> Result<Evicted, Error> {
+        let mut call = self.0.call(&SCRIPT);
+        call.arg(self.0.keys.index_of_hour(hour)).arg(from).arg(CHUNK);
+        let (looked, gone): (usize, usize) = self.0.commands.script(&SCRIPT, &call).await?;
+        Ok(Evicted { gone, next: (looked == CHUNK).then_some(from + looked) })
+    }
+}
