@@ -32,7 +32,10 @@ impl Service for Reaper {
             self.store.ping().await.inspect_err(|_| self.was_away = true)?;
             return Ok(self.store.periods().lease / 3 + Duration::from_secs(1));
         }
-        let looked = self.store.reap(BATCH).await.inspect_err(|_| self.was_away = true)?;
+        let Some(looked) = self.store.reap(BATCH).await.inspect_err(|_| self.was_away = true)? else {
+            self.was_away = true;
+            return Ok(Duration::ZERO);
+        };
         // Servers that share a Redis shall not all come at once.
         Ok(if looked >= BATCH { BUSY } else { Duration::from_millis(rand::random_range(250..450)) })
     }

@@ -1,8 +1,11 @@
 #!lua flags=allow-oom
 -- Takes jobs from servers that let their lease run out, and looks after jobs that lie in queues or run with foreign actors.
 -- ARGV  9 at most so many of each
--- Gives {number of entries looked at, script types that have work again …}.
-local looked = 0
+-- Gives {number of entries looked at, script types that have work again …}; -1 instead of the number: the call was on its way for long.
+local looked, LATE = 0, 1000
+
+-- What kept this call may have kept renewals, too: then no lease is over before their servers could call again.
+if string.byte(ARGV[3]) ~= 61 and now - ARGV[3] > LATE then return { -1 } end
 
 -- Counts the death of whoever ran a job, and has it run again or end.
 local function lost(id, attempt, crashes, stop_requested, script_type, group, instance, priority, of)

@@ -9,18 +9,19 @@ static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("rea
 
 impl Store {
     /// Returns jobs whose lease has run out to their queue, and looks after jobs in queues and with foreign actors, at most `limit` of
-    /// each. Says how many it looked at.
+    /// each. Says how many it looked at; nothing, when the call was on its way for so long that renewals may be, too.
     ///
     /// So a job may run twice: [`Store::turn`] refuses the late result.
-    pub async fn reap(&self, limit: usize) -> Result<usize, Error> {
+    pub async fn reap(&self, limit: usize) -> Result<Option<usize>, Error> {
         let mut call = self.0.call(&SCRIPT);
         call.arg(limit);
         let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
-        let looked: usize = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("reap", &answer))?;
+        let looked: i64 = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("reap", &answer))?;
+        let Ok(looked) = usize::try_from(looked) else { return Ok(None) };
         if looked > 0 {
             self.0.releases.notify_one();
         }
         self.0.bells.ring_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
-        Ok(looked)
+        Ok(Some(looked))
     }
 }

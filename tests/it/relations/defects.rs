@@ -114,7 +114,7 @@ async fn the_recovery_after_a_crash_does_not_stop_at_a_job_that_is_gone() {
     store.clock().advance(Duration::from_secs(31));
     let mut looked = 1;
     while looked > 0 {
-        looked = store.reap(5).await.unwrap();
+        looked = store.reap(5).await.unwrap().unwrap();
     }
     for (at, job) in jobs.iter().enumerate().filter(|(at, _)| at % 3 != 0) {
         assert_eq!(store.job(job).await.unwrap().unwrap().status, Status::Dispatched, "{at}");

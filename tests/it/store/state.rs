@@ -183,7 +183,7 @@ async fn the_third_lost_lease_ends_a_job_as_crashed() {
     for crash in 1..=3 {
         assert_eq!(turn(&store, &[], 1).await.taken[0].attempt, crash);
         store.clock().advance(Duration::from_secs(31));
-        assert_eq!(store.reap(128).await.unwrap(), 1);
+        assert_eq!(store.reap(128).await.unwrap(), Some(1));
     }
     let job = store.job(&id).await.unwrap().unwrap();
     assert_eq!((job.status, job.crashes, job.error.unwrap().kind), (Status::Error, 3, hero::model::ErrorKind::Crashed));

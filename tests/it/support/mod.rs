@@ -9,7 +9,7 @@ mod redis;
 mod server;
 
 pub use authority::Authority;
-pub use cluster::Cluster;
+pub use cluster::{Cluster, Node};
 pub use house::{CONTEXT, House, spec};
 pub use pool::{hero, pool_settings};
 pub use process::{Kin, Process};
