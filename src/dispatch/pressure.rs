@@ -1,7 +1,5 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::store::StoreInfo;
-
 /// How short the memory of a Redis is.
 #[derive(Debug, Default)]
 pub(super) struct Pressure(AtomicU8);
@@ -37,8 +35,8 @@ impl Pressure {
     }
 
     /// Takes note of how full Redis is. What follows from a change is logged once.
-    pub(super) fn note(&self, info: &StoreInfo) {
-        let share = if info.max_memory == 0 { 0.0 } else { info.used_memory as f64 / info.max_memory as f64 };
+    pub(super) fn note(&self, used: u64, limit: u64) {
+        let share = if limit == 0 { 0.0 } else { used as f64 / limit as f64 };
         let step = if share >= 1.0 {
             3
         } else if share >= FULL {
@@ -49,8 +47,8 @@ impl Pressure {
         let before = self.0.swap(step, Ordering::Relaxed);
         let what = STEPS[usize::from(step)];
         match step.cmp(&before) {
-            std::cmp::Ordering::Greater => tracing::warn!(used = info.used_memory, limit = info.max_memory, "{what}"),
-            std::cmp::Ordering::Less => tracing::info!(used = info.used_memory, limit = info.max_memory, "{what}"),
+            std::cmp::Ordering::Greater => tracing::warn!(used, limit, "{what}"),
+            std::cmp::Ordering::Less => tracing::info!(used, limit, "{what}"),
             std::cmp::Ordering::Equal => {}
         }
     }

@@ -29,8 +29,6 @@ struct Relief {
 
 /// So long a round deletes at most.
 const ROUND: Duration = Duration::from_millis(300);
-/// Redis is asked how full it is after so many steps.
-const STEPS: usize = 8;
 /// After a walk that found nothing to delete.
 const IN_VAIN: Duration = Duration::from_secs(5);
 /// Actors and queues that are gone are forgotten this often.
@@ -52,16 +50,9 @@ impl Pruner {
             if self.relief.in_vain.is_some_and(|at| at.elapsed() < IN_VAIN) {
                 break;
             }
-            let mut at_the_end = false;
-            for _ in 0..STEPS {
-                let Some(deleted) = self.relieve_a_little().await? else {
-                    at_the_end = true;
-                    break;
-                };
-                gone += deleted;
-            }
-            if at_the_end {
-                break;
+            match self.relieve_a_little().await? {
+                Some(deleted) => gone += deleted,
+                None => break,
             }
         }
         if gone > 0 {
@@ -72,7 +63,8 @@ impl Pruner {
     }
 
     async fn is_short(&self) -> Result<bool, Error> {
-        self.pressure.note(&self.store.store_info().await?);
+        let (used, limit) = self.store.look_at_memory().await?;
+        self.pressure.note(used, limit);
         Ok(self.pressure.is_short())
     }
 

@@ -1,7 +1,6 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::query::store_info;
-use super::{Error, Store, StoreInfo};
+use super::{Error, Store};
 
 /// How full Redis was when last looked at, and about how much was stored since.
 #[derive(Debug, Default)]
@@ -32,13 +31,15 @@ impl Memory {
 }
 
 impl Store {
-    /// How Redis is. What is said of its memory is what [`Store::create`] goes by.
-    pub async fn store_info(&self) -> Result<StoreInfo, Error> {
-        let info = store_info(&self.0.commands).await?;
+    /// Looks how full Redis is: bytes in use, and how many there may be; 0 is no limit. [`Store::create`] goes by that.
+    pub async fn look_at_memory(&self) -> Result<(u64, u64), Error> {
+        let info: String = self.0.commands.call(redis::cmd("INFO").arg("memory")).await?;
+        let number = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok());
+        let (used, limit) = (number("used_memory").unwrap_or(0), number("maxmemory").unwrap_or(0));
         let memory = &self.0.memory;
-        memory.used.store(info.used_memory, Ordering::Relaxed);
-        memory.limit.store(info.max_memory, Ordering::Relaxed);
+        memory.used.store(used, Ordering::Relaxed);
+        memory.limit.store(limit, Ordering::Relaxed);
         memory.stored.store(0, Ordering::Relaxed);
-        Ok(info)
+        Ok((used, limit))
     }
 }

@@ -223,6 +223,11 @@ impl Store {
         Ok(counters)
     }
 
+    /// How Redis is.
+    pub async fn store_info(&self) -> Result<StoreInfo, Error> {
+        store_info(&self.0.commands).await
+    }
+
     /// Whether Redis answers.
     pub async fn ping(&self) -> Result<(), Error> {
         let _: String = self.0.commands.call(&redis::cmd("PING")).await?;
@@ -237,7 +242,7 @@ fn parse_cursor(cursor: &str) -> Option<(String, usize)> {
     Some((valid.then(|| hour.to_owned())?, end.parse().ok()?))
 }
 
-pub(super) async fn store_info(link: &Link) -> Result<StoreInfo, Error> {
+async fn store_info(link: &Link) -> Result<StoreInfo, Error> {
     let info: String = link.call(&redis::cmd("INFO")).await?;
     let value = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap_or_default();
     let number = |name| value(name).parse().unwrap_or(0);

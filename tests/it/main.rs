@@ -15,6 +15,7 @@ mod foreign;
 mod memory;
 mod model;
 mod outside;
+mod pressure;
 mod relations;
 mod rpc;
 mod rpc_wire;

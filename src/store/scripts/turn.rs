@@ -179,9 +179,10 @@ impl Store {
         let (statuses, taken, stopped, more, releases, sorted, adoptable) = match answer {
             Err(error) if error.out_of_memory() => {
                 // What ended is recorded all the same.
-                let one: Vec<Slot> = turn.slots.iter().find(|slot| slot.room > 0).map(|slot| Slot { room: 1, ..slot.clone() }).into_iter().collect();
-                let slots = if !one.is_empty() && store.trickle.is_due(turn.script_type, TRICKLE) { &one[..] } else { &[] };
-                let call = self.encode_turn(when_full, turn, slots, &CompatQueues::default(), fair, now);
+                let free = turn.slots.iter().position(|slot| slot.room > 0).filter(|_| store.trickle.is_due(turn.script_type, TRICKLE));
+                let room = |(at, slot): (usize, &Slot)| Slot { room: usize::from(free == Some(at)), ..slot.clone() };
+                let slots: Vec<Slot> = turn.slots.iter().enumerate().map(room).collect();
+                let call = self.encode_turn(when_full, turn, &slots, &CompatQueues::default(), fair, now);
                 store.turns.script(when_full, &call).await?
             }
             answer => answer?,

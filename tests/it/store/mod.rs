@@ -1,7 +1,9 @@
 //! The scripts, asked one by one.
 
+mod index;
 mod keys;
 mod queues;
 mod relations;
 mod spoilt;
 mod state;
+mod time;

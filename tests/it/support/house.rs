@@ -40,11 +40,20 @@ impl House {
 
     /// Without actors, on this Redis; new jobs go where `push` says.
     pub async fn pushing(redis: Redis, push: Push) -> Self {
+        Self::with(redis, push, Periods::default()).await
+    }
+
+    /// Without actors, on this Redis, where things last so long.
+    pub async fn lasting(redis: Redis, periods: Periods) -> Self {
+        Self::with(redis, Push::default(), periods).await
+    }
+
+    async fn with(redis: Redis, push: Push, periods: Periods) -> Self {
         let settings = hero::store::Settings {
             endpoint: redis.endpoint(),
             context: CONTEXT,
             server: ServerId::new(),
-            periods: Periods::default(),
+            periods,
             queue_limit: 100_000,
             push,
         };

@@ -1,0 +1,92 @@
+//! What is walked while others change it: the index of an hour, and the leases.
+
+use std::collections::BTreeSet;
+
+use hero::model::{JobId, JobSpec};
+use hero::store::{NewJob, Pruning, Slot, Store, Turn};
+
+use crate::support::Redis;
+
+fn jobs(number: usize) -> Vec<NewJob> {
+    let spec = JobSpec { script: "1".into(), ..JobSpec::default() };
+    (0..number).map(|_| NewJob { id: JobId::random(), spec: spec.clone(), start: true, waited: false, slot: None }).collect()
+}
+
+async fn listed(store: &Store) -> Vec<JobId> {
+    let (mut ids, mut cursor) = (Vec::new(), None::<String>);
+    loop {
+        let page = store.list(&Default::default(), cursor.as_deref(), 300).await.unwrap().unwrap();
+        ids.extend(page.jobs.into_iter().map(|job| job.job_id));
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            ids.reverse();
+            return ids;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_of_jobs_that_are_gone_leave_the_index_and_the_others_keep_their_order_all_the_while() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let mut left: Vec<JobId> = Vec::new();
+    for _ in 0..3 {
+        let new = jobs(1000);
+        store.create_all_or_none(&new).await.unwrap();
+        left.extend(new.into_iter().map(|job| job.id));
+    }
+    let gone: Vec<JobId> = left.iter().enumerate().filter(|(at, _)| *at < 400 || at % 3 == 0).map(|(_, id)| id.clone()).collect();
+    for id in &gone {
+        let _: u64 = redis.run(&["DEL", &format!("hero:job:{id}")]).await;
+    }
+    left.retain(|id| !gone.contains(id));
+    let mut late = jobs(20);
+    for hour in store.index_hours().await.unwrap() {
+        let mut at = Some(Pruning::default());
+        while let Some(place) = at {
+            at = store.prune_index(&hour, place).await.unwrap();
+            if let Some(job) = late.pop() {
+                left.push(job.id.clone());
+                store.create(job).await.unwrap();
+            }
+            assert_eq!(listed(&store).await, left, "at {place:?}");
+        }
+        // A walk that was broken off is taken up by the next.
+        let again = store.prune_index(&hour, Pruning::default()).await.unwrap();
+        assert!(again.is_none() || left.len() > 256);
+    }
+    let keys: Vec<String> = redis.run(&["KEYS", "hero:index:*"]).await;
+    let mut ids = 0;
+    for key in &keys {
+        ids += redis.run::<usize>(&["LLEN", key]).await;
+    }
+    assert_eq!(ids, left.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_at_what_a_pool_holds_misses_nothing_while_leases_are_renewed() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
+    let slots = [Slot { actor: "osis:default:1".into(), room: 200 }];
+    let mut running = BTreeSet::new();
+    while running.len() < 1000 {
+        store.create_all_or_none(&jobs(200)).await.unwrap();
+        let turned = store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
+        running.extend(turned.taken.into_iter().map(|job| (job.job, job.attempt)));
+    }
+    let all: Vec<(JobId, u32)> = running.iter().cloned().collect();
+    let renewing = {
+        let (store, all) = (store.clone(), all.clone());
+        tokio::spawn(async move {
+            loop {
+                assert!(store.renew(&all).await.unwrap().is_empty());
+            }
+        })
+    };
+    for _ in 0..20 {
+        let held = store.held(&"osis".parse().unwrap(), &"default".parse().unwrap()).await.unwrap();
+        assert_eq!(held, all);
+    }
+    renewing.abort();
+}

@@ -1,0 +1,97 @@
+//! Whose clock decides: that of Redis.
+
+use std::time::Duration;
+
+use hero::model::{JobId, JobSpec, Status, Timestamp};
+use hero::store::{Created, Ended, NewJob, Outcome, Slot, Store, Turn};
+
+use crate::support::Redis;
+
+const HOUR: i64 = 3_600_000;
+
+fn new(later: Option<Timestamp>) -> NewJob {
+    let spec = JobSpec { script: "1".into(), run_at: later, ..JobSpec::default() };
+    NewJob { id: JobId::random(), spec, start: true, waited: false, slot: None }
+}
+
+async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {
+    let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
+    let slots = [Slot { actor: "osis:default:1".into(), room }];
+    store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap()
+}
+
+/// Looks as a reaper that is told to wait first.
+async fn reap(store: &Store) {
+    while store.reap(128).await.unwrap().is_none_or(|looked| looked > 0) {
+        store.set_clock().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_server_whose_clock_jumps_an_hour_takes_no_job_from_others_and_loses_none_of_its_own() {
+    for jump in [HOUR, -HOUR] {
+        let redis = Redis::start().await;
+        let (odd, other) = (redis.store().await, redis.store().await);
+        let theirs = new(None);
+        other.create(theirs.clone()).await.unwrap();
+        assert_eq!(turn(&other, &[], 1).await.taken.len(), 1);
+        let later = new(Some(other.clock().now().plus(Duration::from_secs(60))));
+        assert_eq!(other.create(later.clone()).await.unwrap(), Created::Created(Status::Scheduled));
+
+        odd.clock().err_by(jump);
+        let own = new(None);
+        odd.create(own.clone()).await.unwrap();
+        let taken = turn(&odd, &[], 1).await.taken;
+        assert_eq!(taken.len(), 1);
+        assert!(odd.renew(&[(own.id.clone(), 1)]).await.unwrap().is_empty());
+        odd.reap(128).await.unwrap();
+        odd.promote(128).await.unwrap();
+        reap(&other).await;
+        other.promote(128).await.unwrap();
+        for id in [&theirs.id, &own.id] {
+            let job = other.job(id).await.unwrap().unwrap();
+            assert_eq!((job.status, job.attempt, job.crashes), (Status::Started, 1, 0));
+            // What is written says when it was, too.
+            let error = (job.updated_at.unwrap().as_millis() - other.clock().now().as_millis()).abs();
+            assert!(error < 60_000, "{error} ms off");
+        }
+        assert_eq!(other.job(&later.id).await.unwrap().unwrap().status, Status::Scheduled);
+        let until: f64 = redis.run(&["ZSCORE", "hero:q:leases", own.id.as_str()]).await;
+        let left = until - other.clock().now().as_millis() as f64;
+        assert!((0.0..=31_000.0).contains(&left), "a lease of {left} ms");
+        let end = Ended { outcome: Outcome::Released, ..Ended::released(own.id.clone(), 1, taken[0].started_at) };
+        assert_eq!(turn(&odd, &[end], 0).await.statuses, [Some(Status::Dispatched)]);
+    }
+}
+
+#[tokio::test]
+async fn a_reaper_whose_call_was_on_its_way_for_long_leaves_leases_to_those_who_could_not_renew_them() {
+    let redis = Redis::start().await;
+    let periods = hero::store::Periods { lease: Duration::from_millis(1), ..Default::default() };
+    let store = redis.store_with(periods).await;
+    store.create(new(None)).await.unwrap();
+    let taken = turn(&store, &[], 1).await.taken.remove(0);
+    let passed = store.clock().now().plus(Duration::from_millis(5));
+    crate::support::until("the end of the lease", || async { (store.clock().now() > passed).then_some(()) }).await;
+    // As if it had been sent two seconds ago.
+    store.clock().err_by(-2000);
+    assert_eq!(store.reap(128).await.unwrap(), None);
+    assert_eq!(store.job(&taken.job).await.unwrap().unwrap().status, Status::Started);
+    store.set_clock().await.unwrap();
+    assert_eq!(store.reap(128).await.unwrap(), Some(1));
+    assert_eq!(store.job(&taken.job).await.unwrap().unwrap().status, Status::Dispatched);
+}
+
+#[tokio::test]
+async fn the_scripts_write_times_as_the_program_does() {
+    let redis = Redis::start().await;
+    let lua = include_str!("../../../src/store/scripts/time.lua").replace("the_time(ARGV[3], ARGV[4])", "0, ''");
+    let script = format!("{lua}\nreturn time_text(tonumber(ARGV[1]))");
+    let random = (0..200).map(|_| rand::random_range(0..253_402_300_799_999_i64));
+    // The ends of years, leap days and centuries.
+    let odd = [0, 951_782_399_999, 951_782_400_000, 951_868_800_000, 1_709_164_800_000, 4_107_542_400_000, 253_402_300_799_999];
+    for millis in odd.into_iter().chain(random) {
+        let text: String = redis.run(&["EVAL", &script, "0", &millis.to_string()]).await;
+        assert_eq!(text, Timestamp::from_millis(millis).to_string());
+    }
+}
