@@ -128,7 +128,9 @@ async fn write(
         if let Some(open) = file.take() {
             file = append(open, &job, store.clock().now(), lines.clone()).await;
         }
+        // That Redis is full is said once for all jobs.
         if let Err(error) = store.append_log(&job, &lines).await
+            && !error.out_of_memory()
             && !std::mem::replace(&mut failed, true)
         {
             tracing::warn!(%job, %error, "log lines of a job are lost");

@@ -8,6 +8,7 @@ mod close_conveyor;
 mod control;
 mod create;
 mod delete;
+mod displaced;
 mod evict;
 mod forget;
 mod held;

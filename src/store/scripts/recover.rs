@@ -6,7 +6,7 @@ use redis::Pipeline;
 use super::unexpected;
 use crate::store::codec::Text;
 use crate::store::connection::Script;
-use crate::store::{Error, PRESENCE, Post, Store};
+use crate::store::{Error, Post, Store};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("recover.lua")));
 
@@ -62,11 +62,5 @@ impl Store {
             servers.iter().zip(displaced).filter(|(_, lives)| *lives).map(|(server, _)| server.clone()).collect();
         live.extend(self.actors().await?.into_iter().filter_map(|actor| actor.presence.incarnation));
         Ok(servers.into_iter().partition(|server| live.contains(server)))
-    }
-
-    /// Says that this server lives although its actors have lost their posts to others, so that nobody takes its jobs.
-    pub async fn say_displaced(&self) -> Result<(), Error> {
-        let key = self.keys().displaced(self.server().as_str());
-        self.0.commands.call(redis::cmd("SET").arg(key).arg("1").arg("EX").arg(PRESENCE.as_secs())).await
     }
 }

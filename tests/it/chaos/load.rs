@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -13,6 +13,8 @@ use crate::support::PATIENCE;
 
 /// The code of what the status of a job does not allow: it exists, or was started, already.
 const STATE: i32 = 1002;
+/// The code of what there is no room for.
+const FULL: i32 = 1007;
 /// So many jobs of a client may be under way.
 const UNDER_WAY: usize = 12;
 
@@ -25,11 +27,16 @@ pub enum End {
 
 /// Every job that a server acknowledged.
 #[derive(Default)]
-pub struct Jobs(Mutex<BTreeMap<JobId, End>>, Mutex<BTreeMap<String, End>>);
+pub struct Jobs(Mutex<BTreeMap<JobId, End>>, Mutex<BTreeMap<String, End>>, AtomicUsize);
 
 impl Jobs {
     pub fn acknowledged(&self) -> usize {
         self.0.lock().unwrap().len()
+    }
+
+    /// How many calls were refused because Redis was full.
+    pub fn refused(&self) -> usize {
+        self.2.load(Ordering::Relaxed)
     }
 
     /// How a script has to end that was submitted without an id: if an answer gets lost, another job is made for it.
@@ -53,11 +60,14 @@ fn job(random: &mut StdRng) -> (JobSpec, End) {
         _ => (format!("throw \"{number}\""), End::Thrown(3), 2),
     };
     let retry_backoff = (retries > 0).then(|| Seconds::new(0.02)).flatten();
-    (JobSpec { script, retries, retry_backoff, job_id: Some(JobId::random()), ..JobSpec::default() }, end)
+    // None is deleted early because memory is short.
+    let retention = Seconds::new(3600.0);
+    (JobSpec { script, retries, retry_backoff, retention, job_id: Some(JobId::random()), ..JobSpec::default() }, end)
 }
 
 /// A client that goes to another server when its own is gone.
 struct Caller {
+    jobs: Arc<Jobs>,
     addresses: Addresses,
     at: usize,
     client: Option<Client>,
@@ -83,6 +93,10 @@ impl Caller {
                 }
             };
             match call(client).await {
+                Err(error) if error.has_code(FULL) => {
+                    self.jobs.2.fetch_add(1, Ordering::Relaxed);
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
                 // Redis or the server is away: nobody knows what was done, so it is asked again.
                 Err(error) if error.has_code(1009) => tokio::time::sleep(Duration::from_millis(10)).await,
                 Err(Error::Closed(_) | Error::Unreachable { .. } | Error::Timeout { .. }) => self.elsewhere().await,
@@ -101,7 +115,7 @@ impl Caller {
 /// Submits jobs until there are enough, every other one by `run_and_wait`.
 pub async fn submit(client: usize, seed: u64, addresses: Addresses, jobs: Arc<Jobs>, enough: Arc<AtomicBool>) {
     let mut random = StdRng::seed_from_u64(seed);
-    let mut caller = Caller { addresses, at: client % 2, client: None };
+    let mut caller = Caller { jobs: jobs.clone(), addresses, at: client % 2, client: None };
     let context = ContextId::default();
     let mut under_way = Vec::new();
     while !enough.load(Ordering::Relaxed) {

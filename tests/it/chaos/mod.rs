@@ -1,4 +1,5 @@
-//! Everything is killed again and again, at random moments under load, and nothing that was acknowledged gets lost.
+//! Everything is killed again and again, Redis is full, clocks jump, and processes sleep, at random moments under load, and nothing that was
+//! acknowledged gets lost.
 
 mod load;
 mod record;
@@ -13,10 +14,8 @@ use rand::{Rng as _, SeedableRng as _};
 
 use crate::support::{Kin, until};
 use load::{Jobs, submit};
-use town::{Town, Victim};
+use town::{Fault, Town};
 
-/// Each kind of process is killed so often.
-const KILLS: usize = 10;
 /// At least so many jobs are acknowledged.
 const JOBS: usize = 2000;
 /// So many clients submit them.
@@ -37,18 +36,18 @@ async fn every_acknowledged_job_ends_once_whatever_is_killed() {
     let clients: Vec<_> =
         (0..CLIENTS).map(|client| tokio::spawn(submit(client, random.random(), town.addresses(), jobs.clone(), enough.clone()))).collect();
 
-    let mut victims: Vec<Victim> = Victim::ALL.into_iter().flat_map(|victim| std::iter::repeat_n(victim, KILLS)).collect();
-    victims.shuffle(&mut random);
-    let every = JOBS / victims.len();
+    let mut faults: Vec<Fault> = Fault::ALL.into_iter().flat_map(|(fault, times)| std::iter::repeat_n(fault, times)).collect();
+    faults.shuffle(&mut random);
+    let every = JOBS / faults.len();
     let next = AtomicUsize::new(0);
-    for victim in victims {
+    for fault in faults {
         // Spread over the whole load, and somewhere between two jobs.
         next.fetch_add(random.random_range(1..2 * every), Ordering::Relaxed);
         until("more jobs", || async { (jobs.acknowledged() >= next.load(Ordering::Relaxed)).then_some(()) }).await;
         for _ in 0..random.random_range(0..200) {
             tokio::task::yield_now().await;
         }
-        town.kill(victim, &mut random).await;
+        town.suffer(fault, &jobs, &mut random).await;
         next.fetch_max(jobs.acknowledged(), Ordering::Relaxed);
     }
     until("enough jobs", || async { (jobs.acknowledged() >= JOBS).then_some(()) }).await;
@@ -57,10 +56,10 @@ async fn every_acknowledged_job_ends_once_whatever_is_killed() {
         client.await.unwrap();
     }
 
-    let kills = town.kills();
-    assert!(Victim::ALL.iter().all(|victim| kills[victim] >= KILLS), "{kills:?}");
+    let suffered = town.faults();
+    assert!(Fault::ALL.iter().all(|(fault, times)| suffered[fault] >= *times), "{suffered:?}");
     record::check(&town, &jobs).await;
-    println!("{} jobs, kills: {kills:?}", jobs.acknowledged());
+    println!("{} jobs, {suffered:?}", jobs.acknowledged());
     let kin = town.kin();
     town.close().await;
     Kin::all_gone(&kin).await;

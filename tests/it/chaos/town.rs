@@ -1,23 +1,43 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rand::Rng as _;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
+use rustix::process::Signal;
 
-use crate::support::{Kin, PATIENCE, Process};
+use super::load::Jobs;
+use crate::serve::try_command;
+use crate::support::{Kin, PATIENCE, Process, faketime, until};
 
-/// What can be killed.
+/// What can happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Victim {
+pub enum Fault {
+    /// kill -9.
     Engine,
     Server,
     Actors,
     Redis,
+    /// Redis has no memory for a while.
+    Brim,
+    /// The clock of the second server and of the actors jumps.
+    Clock,
+    /// The second server, or the actors, sleep for longer than a lease.
+    Sleep,
 }
 
-impl Victim {
-    pub const ALL: [Self; 4] = [Self::Engine, Self::Server, Self::Actors, Self::Redis];
+impl Fault {
+    /// Each with how often it happens.
+    pub const ALL: [(Self, usize); 7] = [
+        (Self::Engine, 10),
+        (Self::Server, 10),
+        (Self::Actors, 10),
+        (Self::Redis, 10),
+        (Self::Brim, 5),
+        (Self::Clock, 5),
+        (Self::Sleep, 4),
+    ];
 }
 
 /// The addresses of the servers, whichever processes they are now.
@@ -28,10 +48,13 @@ pub struct Town {
     home: tempfile::TempDir,
     processes: Vec<Process>,
     addresses: Addresses,
-    kills: BTreeMap<Victim, usize>,
+    faults: BTreeMap<Fault, usize>,
     /// Every child that was seen.
     seen: BTreeSet<Kin>,
 }
+
+/// Longer than it takes to renew it twice.
+const LEASE: Duration = Duration::from_secs(1);
 
 /// The places in `processes`.
 const FIRST: usize = 0;
@@ -44,9 +67,10 @@ impl Town {
             home: tempfile::tempdir().unwrap(),
             processes: Vec::new(),
             addresses: Addresses::default(),
-            kills: BTreeMap::new(),
+            faults: BTreeMap::new(),
             seen: BTreeSet::new(),
         };
+        std::fs::write(town.clock(), "+0").unwrap();
         for place in [FIRST, SECOND, ACTORS] {
             let process = town.start(place).await;
             town.processes.push(process);
@@ -59,8 +83,13 @@ impl Town {
         self.addresses.clone()
     }
 
-    pub fn kills(&self) -> BTreeMap<Victim, usize> {
-        self.kills.clone()
+    pub fn faults(&self) -> BTreeMap<Fault, usize> {
+        self.faults.clone()
+    }
+
+    /// What the clocks of the second server and of the actors are off by: `faketime` reads it.
+    fn clock(&self) -> std::path::PathBuf {
+        self.home.path().join("clock")
     }
 
     /// Starts what belongs to a place, again and again as a service manager does: without Redis it refuses.
@@ -82,7 +111,13 @@ impl Town {
         arguments.extend(lease.into_iter().chain(grace));
         let begun = std::time::Instant::now();
         loop {
-            let mut process = Process::start(&arguments);
+            let mut process = Process::start_with(&arguments, |command| {
+                if place != FIRST {
+                    // The private Redis of the first has a clock that goes right.
+                    command.env("LD_PRELOAD", faketime()).env("FAKETIME_TIMESTAMP_FILE", self.clock());
+                    command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("DONT_FAKE_MONOTONIC", "1");
+                }
+            });
             if process.becomes_ready().await {
                 return process;
             }
@@ -90,32 +125,46 @@ impl Town {
         }
     }
 
-    /// kill -9; then a process that is nobody's child is started again.
-    pub async fn kill(&mut self, victim: Victim, random: &mut StdRng) {
+    /// Has something happen. What was killed, and is nobody's child, is started again.
+    pub async fn suffer(&mut self, fault: Fault, jobs: &Jobs, random: &mut StdRng) {
         self.remember();
-        match victim {
-            Victim::Engine => {
+        match fault {
+            Fault::Engine => {
                 let engines: Vec<Kin> = self.processes.iter().flat_map(Process::engines).collect();
                 let Some(engine) = engines.choose(random) else { return };
                 engine.kill();
             }
-            Victim::Redis => match self.processes[FIRST].redis() {
-                Some(redis) => redis.kill(),
-                // It is being started again after the last kill; then its start is what we meet.
-                None => return Box::pin(self.kill_when_there(random)).await,
-            },
-            Victim::Server => {
+            // It may be in the middle of its start after the last kill; then that is what we meet.
+            Fault::Redis => until("the private Redis", || async { self.processes[FIRST].redis() }).await.kill(),
+            Fault::Server => {
                 let place = if random.random() { FIRST } else { SECOND };
                 self.replace(place).await;
             }
-            Victim::Actors => self.replace(ACTORS).await,
+            Fault::Actors => self.replace(ACTORS).await,
+            Fault::Brim => self.fill(jobs).await,
+            Fault::Clock => std::fs::write(self.clock(), ["+0", "+3600", "-3600"].choose(random).unwrap()).unwrap(),
+            Fault::Sleep => {
+                let place = if random.random() { SECOND } else { ACTORS };
+                self.processes[place].signal(Signal::STOP);
+                tokio::time::sleep(LEASE + LEASE / 2).await;
+                self.processes[place].signal(Signal::CONT);
+            }
         }
-        *self.kills.entry(victim).or_default() += 1;
+        *self.faults.entry(fault).or_default() += 1;
     }
 
-    async fn kill_when_there(&mut self, random: &mut StdRng) {
-        crate::support::until("the private Redis", || async { self.processes[FIRST].redis().map(drop) }).await;
-        self.kill(Victim::Redis, random).await;
+    /// Leaves Redis without memory until some clients were refused.
+    async fn fill(&self, jobs: &Jobs) {
+        let limit = async |bytes| {
+            until("a command", || async {
+                try_command::<String>(&self.home.path().join("first"), &["CONFIG", "SET", "maxmemory", bytes]).await.ok()
+            })
+            .await
+        };
+        let before = jobs.refused();
+        limit("1").await;
+        until("refusals", || async { (jobs.refused() >= before + 20).then_some(()) }).await;
+        limit("0").await;
     }
 
     async fn replace(&mut self, place: usize) {

@@ -73,14 +73,19 @@ fn words<'a>(first: &[&'a str], then: &'a [String]) -> Vec<&'a str> {
 
 /// One command to a private Redis.
 pub async fn command<T: redis::FromRedisValue>(data: &Path, words: &[&str]) -> T {
+    try_command(data, words).await.unwrap()
+}
+
+/// The same, which may be away.
+pub async fn try_command<T: redis::FromRedisValue>(data: &Path, words: &[&str]) -> redis::RedisResult<T> {
     let client = redis::Client::open(format!("unix://{}", data.join("redis.sock").display())).unwrap();
     let (info, secret) = (client.get_connection_info().clone(), std::fs::read_to_string(data.join("redis.secret")).unwrap());
     let settings = info.redis_settings().clone().set_password(secret.trim());
     let client = redis::Client::open(info.set_redis_settings(settings)).unwrap();
-    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let mut connection = client.get_multiplexed_async_connection().await?;
     let mut command = redis::cmd(words[0]);
     command.arg(&words[1..]);
-    command.query_async(&mut connection).await.unwrap()
+    command.query_async(&mut connection).await
 }
 
 /// The statuses that a job has had, in order.

@@ -12,7 +12,7 @@ pub use authority::Authority;
 pub use cluster::{Cluster, Node};
 pub use house::{CONTEXT, House, spec};
 pub use pool::{hero, pool_settings};
-pub use process::{Kin, Process};
+pub use process::{Kin, Process, faketime};
 pub use redis::Redis;
 pub use server::{Client, Fault, Items, Server, get};
 

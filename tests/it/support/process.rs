@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 
@@ -22,6 +22,12 @@ pub struct Process {
     pid: u32,
     out: Lines,
     err: Lines,
+}
+
+/// The library that makes a process see another time than the machine's.
+pub fn faketime() -> PathBuf {
+    let found = std::fs::read_dir("/usr/lib").unwrap().filter_map(|entry| Some(entry.ok()?.path().join("faketime/libfaketimeMT.so.1")));
+    found.into_iter().find(|path| path.exists()).expect("faketime is installed (make setup)")
 }
 
 /// What a process said, line by line.
@@ -113,7 +119,11 @@ impl Process {
 
     /// Asks it to end.
     pub fn terminate(&self) {
-        kill_process(Pid::from_raw(self.pid.cast_signed()).unwrap(), Signal::TERM).unwrap();
+        self.signal(Signal::TERM);
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.pid.cast_signed()).unwrap(), signal).unwrap();
     }
 
     /// kill -9, and waits for its end.
