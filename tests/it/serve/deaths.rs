@@ -1,7 +1,7 @@
 use hero::client::Client;
 use hero::model::{ErrorKind, JobId, JobSpec, Status};
 
-use super::{CONTEXT, STORE_UNAVAILABLE, changes, end, is, run, spec, start};
+use super::{CONTEXT, STORE_UNAVAILABLE, changes, end, is, run, sharing, spec, start, words};
 use crate::support::{Kin, PATIENCE, Process, Redis, until};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -129,4 +129,45 @@ async fn pools_of_one_server_do_not_give_back_each_others_jobs() {
         end(&client, &id).await;
         assert_eq!(changes(&data, &id).await, ["created", "dispatched", "started", "finished"]);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_slept_longer_than_a_lease_ends_no_job_that_others_have_now() {
+    let home = tempfile::tempdir().unwrap();
+    let (data, other) = (home.path().join("data"), home.path().join("other"));
+    let shared = sharing(&data);
+    let server = Process::serve(&data, &["--pool", "none"]).await;
+    let arguments = ["actor", "--pool", "osis=1", "--lease", "1s", "--data", other.to_str().unwrap()];
+    let actors = [Process::start(&words(&arguments, &shared)).until_ready().await, Process::start(&words(&arguments, &shared)).until_ready().await];
+    let client = server.client().await;
+    let id = start(&client, spec("sleep(2.5); 5")).await;
+    is(&client, &id, Status::Started).await;
+    let holder = client.get_job(CONTEXT, &id).await.unwrap().actor.unwrap();
+    let present = client.list_actors(CONTEXT).await.unwrap();
+    let pid = present.iter().find(|actor| holder.ends_with(&format!(":{}", actor.instance))).unwrap().presence.pid;
+    let sleeper = actors.iter().find(|process| Some(process.pid()) == pid).unwrap();
+    sleeper.signal(rustix::process::Signal::STOP);
+    until("the other has it", || async { client.get_job(CONTEXT, &id).await.ok().filter(|job| job.attempt == 2) }).await;
+    // It wakes while the other runs the job.
+    sleeper.signal(rustix::process::Signal::CONT);
+    let result = client.wait_job(CONTEXT, &id, PATIENCE).await.unwrap();
+    assert_eq!((result.output.as_str(), result.attempt), ("5", 2));
+    // Both take jobs.
+    let both = async || {
+        let jobs = futures_util::future::join_all((0..4).map(|_| start(&client, spec("sleep(0.2); 1")))).await;
+        let mut by = std::collections::BTreeSet::new();
+        for id in &jobs {
+            client.wait_job(CONTEXT, id, PATIENCE).await.unwrap();
+            by.insert(client.get_job(CONTEXT, id).await.unwrap().actor);
+        }
+        (by.len() == 2).then_some(())
+    };
+    until("both at work", both).await;
+    let job = client.get_job(CONTEXT, &id).await.unwrap();
+    assert_eq!((job.status, job.attempt, job.crashes, job.stop_requested_at), (Status::Finished, 2, 1, None));
+    assert_eq!(changes(&data, &id).await, ["created", "dispatched", "started", "dispatched", "started", "finished"]);
+    for process in actors {
+        process.stop().await;
+    }
+    server.stop().await;
 }
