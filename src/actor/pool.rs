@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,7 @@ use crate::log_file::LogDirectory;
 use crate::model::{Name, Presence, Priority, Queue, ScriptType, Target};
 use crate::process::{self, Spawner};
 use crate::service;
-use crate::store::{Compat, Post, Store};
+use crate::store::{Compat, PRESENCE, Post, Store};
 
 /// Which instance numbers the actors of a pool have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +71,10 @@ struct ActorStatus {
     live: bool,
     /// How many jobs it runs.
     running: usize,
+    /// When Redis last took its presence; nothing before the first heartbeat, as its post was taken before that.
+    seen: Option<Instant>,
+    /// Whether somebody else has its post.
+    displaced: bool,
 }
 
 impl PoolStatus {
@@ -81,6 +85,19 @@ impl PoolStatus {
     /// How many actors have an engine.
     pub fn live(&self) -> usize {
         self.locked().iter().filter(|actor| actor.live).count()
+    }
+
+    /// How many actors have an engine and a presence.
+    pub fn present(&self) -> usize {
+        let present = |actor: &&ActorStatus| actor.live && !actor.displaced && actor.seen.is_none_or(|seen| seen.elapsed() < PRESENCE);
+        self.locked().iter().filter(present).count()
+    }
+
+    /// Notes a heartbeat: whether the post is still the actor's.
+    pub(super) fn beat(&self, slot: usize, held: bool) {
+        if let Some(actor) = self.locked().get_mut(slot) {
+            (actor.seen, actor.displaced) = (Some(Instant::now()), !held);
+        }
     }
 
     pub(super) fn running(&self) -> Vec<usize> {

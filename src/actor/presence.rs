@@ -93,7 +93,9 @@ impl Service for Heartbeat {
             self.presence.last_heartbeat = Some(self.store.clock().now());
             self.presence.in_flight = running.get(slot).map(|running| u32::try_from(*running).unwrap_or(u32::MAX));
             self.presence.confinement = self.status.confinement(slot);
-            if let Held::Taken(holder) = self.store.hold(post, &self.presence).await? {
+            let held = self.store.hold(post, &self.presence).await?;
+            self.status.beat(slot, matches!(held, Held::Held));
+            if let Held::Taken(holder) = held {
                 self.store.say_displaced().await?;
                 tracing::error!(%post, holder = ?holder.hostname, pid = ?holder.pid, "somebody else took the post of an actor while this process was away");
             }

@@ -16,6 +16,7 @@ mod openrpc;
 mod output;
 mod progress;
 mod queue;
+mod readiness;
 mod ready;
 mod run;
 mod schedule;

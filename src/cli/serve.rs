@@ -4,24 +4,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use futures_util::future::join_all;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::exit::Exit;
 use super::gauges::{self, Gauges};
 use super::host::{Host, Hosted, runtime, shutdown_on_signal};
+use super::readiness::Watch;
 use super::settings::{Flags, Resolved, Settings, resolve};
 use super::{logging, output, ready};
-use crate::model::{ContextId, Timestamp};
+use crate::model::Timestamp;
 use crate::rpc::{self, Access, App, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving};
 use crate::service;
-use crate::store::Store;
 
 /// How long connections may take to receive their last answers.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// A Redis that does not answer within this is not ready.
-const PING: Duration = Duration::from_secs(2);
 
 /// A server with its actors, and a private Redis unless `--redis` names one.
 #[derive(Debug, Args)]
@@ -78,19 +75,11 @@ async fn serve(settings: &Settings, host: &Host, metrics: PrometheusHandle, shut
         let pools = host.pools_of(store.context()).map(|pool| (pool.settings.script_type.clone(), pool.status.clone())).collect();
         tokio::spawn(service::run(Gauges::new(store.clone(), pools, metrics.clone()), shutdown.clone()));
     }
-    let pools = host.pools.iter().map(|hosted| {
-        let name = format!("{}{}", hosted.pool.settings.script_type, in_context(hosted.context));
-        (name, hosted.pool.status.clone())
-    });
-    let (dispatcher, pools) = (host.dispatcher.clone(), Arc::<[_]>::from(pools.collect::<Vec<_>>()));
+    let watch = Watch::new(host.dispatcher.clone(), &host.pools);
+    tokio::spawn(service::run(watch.clone(), shutdown.clone()));
     let readiness = move || -> Pin<Box<dyn Future<Output = Readiness> + Send>> {
-        let (dispatcher, pools) = (dispatcher.clone(), pools.clone());
-        Box::pin(async move {
-            let idle = pools.iter().filter(|(_, status)| status.live() == 0);
-            let mut reasons: Vec<String> = idle.map(|(name, _)| format!("no actor of the pool {name} has an engine")).collect();
-            reasons.extend(join_all(dispatcher.stores().map(silence)).await.into_iter().flatten());
-            if reasons.is_empty() { Ok(()) } else { Err(reasons) }
-        })
+        let watch = watch.clone();
+        Box::pin(async move { watch.look().await })
     };
     let details = ServerDetails {
         server_id: host.server.to_string(),
@@ -109,22 +98,6 @@ async fn serve(settings: &Settings, host: &Host, metrics: PrometheusHandle, shut
     Ok(rpc::serve(server_settings(settings), app, shutdown).await?)
 }
 
-/// Why a context cannot be used now, if it cannot.
-async fn silence(store: &Store) -> Option<String> {
-    let place = in_context(store.context());
-    // Well within the time that `/readyz` has to answer, so that it can name the reason.
-    match tokio::time::timeout(PING, store.ping()).await {
-        Ok(Ok(())) => None,
-        Ok(Err(error)) => Some(format!("Redis{place} does not answer: {error}")),
-        Err(_) => Some(format!("Redis{place} does not answer within {} s", PING.as_secs())),
-    }
-}
-
-/// Context 0 goes without saying.
-fn in_context(context: ContextId) -> String {
-    if context == ContextId::default() { String::new() } else { format!(" of context {context}") }
-}
-
 fn details(hosted: &Hosted) -> PoolDetails {
     let settings = &hosted.pool.settings;
     let actors = u32::try_from(hosted.pool.posts.len()).unwrap_or(u32::MAX);
@@ -141,6 +114,7 @@ fn server_settings(settings: &Settings) -> ServerSettings {
         response_bytes: bytes(settings.max_response),
         subscriptions_per_connection: settings.max_subscriptions,
         connections: settings.max_connections,
+        connections_per_address: settings.max_per_address,
         ..Limits::default()
     };
     ServerSettings {

@@ -14,6 +14,7 @@ mod pressure;
 mod promoter;
 mod protocol;
 mod pruner;
+mod readiness;
 mod reaper;
 mod releaser;
 mod schedule;
@@ -52,6 +53,7 @@ use crate::log_file::LogDirectory;
 use crate::model::{Actor, ContextId, Job, JobId, JobResult, QueueInfo, ScriptType, Seconds, Status};
 use crate::store::{Deleted, Look, Retried, Settled, Started, Stopping, Store};
 use pressure::Pressure;
+use readiness::Memory;
 
 /// What a dispatcher needs to know beside its stores.
 #[derive(Debug, Clone)]
@@ -93,6 +95,7 @@ struct Inner {
     settings: Settings,
     /// Contexts can be in different Redis, one full and another not.
     pressure: BTreeMap<ContextId, Arc<Pressure>>,
+    memory: BTreeMap<ContextId, Memory>,
     closing: CancellationToken,
 }
 
@@ -101,7 +104,8 @@ impl Dispatcher {
     pub fn new(stores: impl IntoIterator<Item = Store>, settings: Settings) -> Self {
         let stores: BTreeMap<_, _> = stores.into_iter().map(|store| (store.context(), store)).collect();
         let pressure = stores.keys().map(|context| (*context, Arc::default())).collect();
-        Self(Arc::new(Inner { stores, settings, pressure, closing: CancellationToken::new() }))
+        let memory = stores.keys().map(|context| (*context, Memory::default())).collect();
+        Self(Arc::new(Inner { stores, settings, pressure, memory, closing: CancellationToken::new() }))
     }
 
     /// The contexts that are served here.

@@ -29,11 +29,6 @@ impl Pressure {
         self.0.load(Ordering::Relaxed) >= 1
     }
 
-    /// Whether memory is so full that Redis refuses writes.
-    pub(super) fn is_full(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == 3
-    }
-
     /// Takes note of how full Redis is. What follows from a change is logged once.
     pub(super) fn note(&self, used: u64, limit: u64) {
         let share = if limit == 0 { 0.0 } else { used as f64 / limit as f64 };

@@ -7,6 +7,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::error::Error;
 use super::load::{Gauge, Share};
+use super::room::Account;
 
 /// What a method needs from whoever calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,14 +62,16 @@ pub struct Session {
     requests: AtomicU32,
     calls: Gauge,
     address: Share,
+    account: Arc<Account>,
     _open: TaskTrackerToken,
 }
 
 impl Session {
-    pub(super) fn new(peer: SocketAddr, local: IpAddr, address: Share, open: TaskTrackerToken) -> Self {
+    pub(super) fn new(peer: SocketAddr, local: IpAddr, address: Share, account: Arc<Account>, open: TaskTrackerToken) -> Self {
         metrics::gauge!(super::CONNECTIONS).increment(1.0);
         let (touched_ms, requests, calls) = Default::default();
-        Self { peer, local, identity: Identity::Anonymous, opened: Instant::now(), touched_ms, requests, calls, address, _open: open }
+        let (identity, opened) = (Identity::Anonymous, Instant::now());
+        Self { peer, local, identity, opened, touched_ms, requests, calls, address, account, _open: open }
     }
 
     /// Where the connection comes from.
@@ -98,8 +101,18 @@ impl Session {
         &self.address
     }
 
+    /// What the connection holds.
+    pub(super) fn account(&self) -> &Arc<Account> {
+        &self.account
+    }
+
     pub(super) fn calls(&self) -> &Gauge {
         &self.calls
+    }
+
+    /// Whether there has been an HTTP request yet.
+    pub(super) fn has_asked(&self) -> bool {
+        self.touched_ms.load(Ordering::Acquire) > 0 || self.requests.load(Ordering::Acquire) > 0
     }
 
     /// Notes an HTTP request, which is being answered until the result is dropped.
@@ -108,9 +121,9 @@ impl Session {
         Busy(Arc::clone(self))
     }
 
-    /// How long the connection has been without an HTTP request.
+    /// How long the connection has been without an HTTP request, and without an answer that is still being read.
     pub(super) fn idle(&self) -> Duration {
-        if self.requests.load(Ordering::Acquire) > 0 {
+        if self.requests.load(Ordering::Acquire) > 0 || self.account.unsent() > 0 {
             return Duration::ZERO;
         }
         self.opened.elapsed().saturating_sub(Duration::from_millis(self.touched_ms.load(Ordering::Acquire)))
@@ -129,7 +142,7 @@ pub(super) struct Busy(Arc<Session>);
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        let now = u64::try_from(self.0.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = u64::try_from(self.0.opened.elapsed().as_millis()).unwrap_or(u64::MAX).max(1);
         self.0.touched_ms.store(now, Ordering::Release);
         self.0.requests.fetch_sub(1, Ordering::AcqRel);
     }

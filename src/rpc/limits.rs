@@ -25,6 +25,12 @@ pub struct Limits {
     pub subscriptions_per_connection: u32,
     /// Subscriptions of one address.
     pub subscriptions_per_address: u32,
+    /// Bytes held for one connection: its requests until they are answered, and its answers until they are read. More make calls wait.
+    pub held_per_connection: u64,
+    /// Bytes held for one address.
+    pub held_per_address: u64,
+    /// Bytes held for all.
+    pub held: u64,
     /// Open connections of the server.
     pub connections: u32,
     /// Open connections of one address.
@@ -33,6 +39,8 @@ pub struct Limits {
     pub send_buffer: u32,
     /// How long a subscription waits for its slow reader before it ends with an error.
     pub send_timeout: Seconds,
+    /// How long a reader may take nothing that is ready for it; then its connection is closed.
+    pub write_timeout: Seconds,
     /// The most seconds a call may take, besides the wait that it asks for.
     pub handler_timeout: Seconds,
     /// Seconds after which an HTTP connection without requests is closed.
@@ -53,10 +61,14 @@ impl Default for Limits {
             response_bytes: 10 * 1024 * 1024,
             subscriptions_per_connection: 256,
             subscriptions_per_address: 1024,
+            held_per_connection: 32 * 1024 * 1024,
+            held_per_address: 64 * 1024 * 1024,
+            held: 256 * 1024 * 1024,
             connections: 4096,
-            connections_per_address: 1024,
+            connections_per_address: 2048,
             send_buffer: 256,
             send_timeout: seconds(10),
+            write_timeout: seconds(30),
             handler_timeout: seconds(30),
             idle_timeout: seconds(75),
             ping_interval: seconds(20),

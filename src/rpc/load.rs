@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::limits::Limits;
+use super::room::{Account, Room};
+
 /// A count with a limit.
 #[derive(Debug, Default)]
 pub(super) struct Gauge(AtomicU32);
@@ -76,12 +79,13 @@ impl Rate {
 }
 
 /// What one address uses, over all its connections.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Address {
     pub(super) rate: Rate,
     pub(super) calls: Gauge,
     pub(super) subscriptions: Gauge,
     connections: Gauge,
+    room: Arc<Room>,
 }
 
 /// A connection's share of its address; the connection counts as open while this lives.
@@ -103,22 +107,38 @@ impl Drop for Share {
 }
 
 /// Every address that is connected, or was a moment ago.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Addresses {
     known: Mutex<HashMap<IpAddr, Arc<Address>>>,
+    limits: Limits,
+    room: Arc<Room>,
 }
 
 impl Addresses {
-    /// A new connection's share of `address`, unless it has `limit` connections already.
-    pub(super) fn join(&self, address: IpAddr, limit: u32) -> Option<Share> {
+    pub(super) fn new(limits: Limits) -> Self {
+        let room = Room::of_server(&limits);
+        Self { known: Mutex::default(), limits, room }
+    }
+
+    /// A new connection's share of `address`, unless it has as many as it may. No address gets more than half of all.
+    pub(super) fn join(&self, address: IpAddr) -> Option<Share> {
+        let limit = self.limits.connections_per_address.min((self.limits.connections / 2).max(1));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() == known.capacity() {
             // Before the map grows. Who leaves and comes back at once still finds the rate it used up.
             let now = Instant::now();
             known.retain(|_, address| address.connections.get() > 0 || !address.rate.is_idle(now));
         }
-        let address = known.entry(address).or_default();
+        let address = known.entry(address).or_insert_with(|| {
+            let (rate, calls, subscriptions, connections) = Default::default();
+            Arc::new(Address { rate, calls, subscriptions, connections, room: Room::of_address(&self.limits) })
+        });
         address.connections.rise(limit).then(|| Share(Arc::clone(address)))
+    }
+
+    /// The account of a new connection with this share.
+    pub(super) fn account(&self, share: &Share) -> Arc<Account> {
+        Account::open(&self.limits, &share.room, &self.room)
     }
 }
 
@@ -157,12 +177,21 @@ mod tests {
 
     #[test]
     fn an_address_has_a_limited_number_of_connections() {
-        let addresses = Addresses::default();
+        let addresses = Addresses::new(Limits { connections: 100, connections_per_address: 1, ..Limits::default() });
         let address = IpAddr::from([192, 0, 2, 1]);
-        let first = addresses.join(address, 1).unwrap();
-        assert!(addresses.join(address, 1).is_none());
-        assert!(addresses.join(IpAddr::from([192, 0, 2, 2]), 1).is_some());
+        let first = addresses.join(address).unwrap();
+        assert!(addresses.join(address).is_none());
+        assert!(addresses.join(IpAddr::from([192, 0, 2, 2])).is_some());
         drop(first);
-        assert!(addresses.join(address, 1).is_some());
+        assert!(addresses.join(address).is_some());
+    }
+
+    #[test]
+    fn no_address_gets_more_than_half_of_all_connections() {
+        let addresses = Addresses::new(Limits { connections: 10, connections_per_address: 100, ..Limits::default() });
+        let address = IpAddr::from([192, 0, 2, 1]);
+        let shares: Vec<_> = std::iter::from_fn(|| addresses.join(address)).collect();
+        assert_eq!(shares.len(), 5);
+        assert!(addresses.join(IpAddr::from([192, 0, 2, 2])).is_some());
     }
 }

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use super::app::App;
 use super::auth::{Permission, Session};
 use super::error::{Code, Error};
+use super::room::Size;
 
 /// A call as it could be made, and what it could give. Typed, so that it always fits the schema.
 pub struct Example<P, R> {
@@ -33,6 +34,8 @@ pub trait Method<C = App>: DeserializeOwned + Serialize + JsonSchema + Send + 's
     const ERRORS: &'static [Code];
     /// Whether it waits for a job, as long as its caller wants.
     const WAITS: bool = false;
+    /// How large its answer may be. One that waits may begin at any time, so it is small to begin with.
+    const SIZE: Size = Size::Small;
     /// The result.
     type Output: Serialize + JsonSchema + Clone + Send + 'static;
 

@@ -13,13 +13,17 @@ mod http;
 mod layers;
 mod limits;
 mod load;
+mod lobby;
 mod method;
 pub mod methods;
 mod openrpc;
 mod params;
+mod room;
 mod server;
+mod socket;
 mod subscription;
 mod table;
+mod wire;
 
 use std::sync::LazyLock;
 
@@ -28,6 +32,7 @@ pub use auth::{Access, Identity, Permission, Session};
 pub use error::{Code, Error};
 pub use limits::Limits;
 pub use method::{Example, Items, Method, Subscription};
+pub use room::Size;
 pub use server::{ServeError, ServerSettings, Serving, serve, serve_table};
 pub use table::{Kind, Table};
 

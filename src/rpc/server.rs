@@ -9,7 +9,11 @@ use axum::Router;
 use axum::body::{Bytes, HttpBody};
 use axum::response::Response;
 use http::Request;
-use jsonrpsee::server::{ServerHandle, StopHandle, serve_with_graceful_shutdown, stop_channel};
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use jsonrpsee::server::{ServerHandle, StopHandle, stop_channel};
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -21,7 +25,9 @@ use super::http::{Front, Guard, router};
 use super::layers::Rules;
 use super::limits::Limits;
 use super::load::Addresses;
+use super::lobby::Lobby;
 use super::table::Table;
+use super::wire::Wire;
 
 /// Where and for whom the server listens.
 #[derive(Debug, Clone)]
@@ -148,8 +154,9 @@ fn start<C: Send + Sync + 'static>(
     let guard = Guard::new(&settings.allowed_origins, &settings.allowed_hosts);
     let connections = TaskTracker::new();
     let door = Door {
+        lobby: Lobby::new(super::http::probes(probes.clone(), guard.clone())),
         router: router(front, probes, Bytes::from(document), guard),
-        addresses: Addresses::default(),
+        addresses: Addresses::new(settings.limits.clone()),
         limits: settings.limits,
         connections: connections.clone(),
         stop,
@@ -160,6 +167,8 @@ fn start<C: Send + Sync + 'static>(
 
 /// What new connections need.
 struct Door {
+    /// For those that find no place.
+    lobby: Lobby,
     router: Router,
     addresses: Addresses,
     limits: Limits,
@@ -194,39 +203,69 @@ impl Door {
         // The accept loop itself is tracked too.
         let open = self.connections.len().saturating_sub(1);
         let room = open < self.limits.connections as usize;
-        let share = if room { self.addresses.join(peer.ip(), self.limits.connections_per_address) } else { None };
-        let Some(share) = share else {
+        let Some(share) = room.then(|| self.addresses.join(peer.ip())).flatten() else {
             tracing::debug!(%peer, open, "a connection too many");
-            // Best effort: whoever floods us need not read it.
-            let _ = socket.try_write(TOO_MANY);
+            self.lobby.receive(socket);
             return;
         };
         let local = socket.local_addr().map_or(IpAddr::from([127, 0, 0, 1]), |address| address.ip());
-        if let Err(error) = socket.set_nodelay(true) {
-            tracing::debug!(%error, %peer, "TCP_NODELAY was refused");
-        }
-        let session = Arc::new(Session::new(peer, local, share, self.connections.token()));
+        prepare(&socket, self.limits.write_timeout.duration(), peer);
+        let account = self.addresses.account(&share);
+        let wire = Wire::new(socket, Arc::clone(&account), self.limits.write_timeout.duration());
+        let session = Arc::new(Session::new(peer, local, share, account, self.connections.token()));
         let entrance = Entrance { router: self.router.clone(), session: Arc::clone(&session) };
         let (stop, idle) = (self.stop.clone(), self.limits.idle_timeout.duration());
         tokio::spawn(async move {
-            tokio::select! {
-                served = serve_with_graceful_shutdown(socket, entrance, stop.shutdown()) => {
-                    if let Err(error) = served {
-                        tracing::debug!(%error, %peer, "a connection broke");
+            let service = TowerToHyperService::new(entrance);
+            let served = http1::Builder::new().max_buf_size(HEAD).serve_connection(TokioIo::new(wire), service).with_upgrades();
+            let stopped = stop.shutdown();
+            tokio::pin!(served, stopped);
+            let served = tokio::select! {
+                served = &mut served => served,
+                () = &mut stopped => {
+                    served.as_mut().graceful_shutdown();
+                    tokio::select! {
+                        served = served => served,
+                        () = session.account().ended() => return,
                     }
                 }
-                () = idle_for(idle, &session) => tracing::debug!(%peer, "an idle connection was closed"),
+                () = session.account().ended() => return,
+                () = idle_for(idle, &session) => return tracing::debug!(%peer, "an idle connection was closed"),
+            };
+            if let Err(error) = served {
+                tracing::debug!(%error, %peer, "a connection broke");
             }
         });
     }
 }
 
-const TOO_MANY: &[u8] =
-    b"HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain\r\ncontent-length: 22\r\nconnection: close\r\n\r\nToo many connections.\n";
+/// The head of a request, and what is written at once, may be so large.
+const HEAD: usize = 64 * 1024;
+/// So much that is not sent yet is kept by the system for one connection, and not by us.
+const UNSENT_BY_SYSTEM: u32 = 256 * 1024;
+/// The first request has to come within this.
+const FIRST: Duration = Duration::from_secs(30);
+
+/// Sets what a connection of strangers needs. All of it can be missing.
+fn prepare(socket: &TcpStream, patience: Duration, peer: SocketAddr) {
+    let raw = SockRef::from(socket);
+    let set = [
+        ("TCP_NODELAY", socket.set_nodelay(true)),
+        ("TCP_NOTSENT_LOWAT", raw.set_tcp_notsent_lowat(UNSENT_BY_SYSTEM)),
+        // A machine that is gone acknowledges nothing, and says nothing either.
+        ("TCP_USER_TIMEOUT", raw.set_tcp_user_timeout(Some(patience * 2))),
+    ];
+    for (option, set) in set {
+        if let Err(error) = set {
+            tracing::debug!(%error, %peer, option, "a socket option was refused");
+        }
+    }
+}
 
 /// Ends when the connection has been without an HTTP request for `limit`. A WebSocket has left HTTP before that.
 async fn idle_for(limit: Duration, session: &Session) {
     loop {
+        let limit = if session.has_asked() { limit } else { limit.min(FIRST) };
         match limit.checked_sub(session.idle()) {
             Some(left) if !left.is_zero() => tokio::time::sleep(left).await,
             _ => return,

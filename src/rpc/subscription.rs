@@ -5,8 +5,7 @@ use std::time::Duration;
 use futures_util::{FutureExt, StreamExt};
 use jsonrpsee::core::SubscriptionError;
 use jsonrpsee::server::{
-    PendingSubscriptionSink, RegisterMethodError, RpcModule, SendTimeoutError, SubscriptionCloseResponse, SubscriptionMessage,
-    SubscriptionSink,
+    PendingSubscriptionSink, RegisterMethodError, RpcModule, SendTimeoutError, SubscriptionCloseResponse, SubscriptionSink,
 };
 use serde::Serialize;
 
@@ -15,6 +14,7 @@ use super::error::Error;
 use super::limits::Limits;
 use super::load::Place;
 use super::method::{Items, Subscription};
+use super::room::Account;
 use super::{openrpc, params};
 
 /// How long a subscription may take, and how much an address may have.
@@ -68,9 +68,9 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
         let busy = Error::Busy { what: "too many subscriptions from your address", retry_after: Duration::from_secs(1) };
         let place = Place::take(AddressSubscriptions(Arc::clone(&session)), bounds.per_address).ok_or(busy)?;
         let items = tokio::time::timeout(bounds.open, subscription.open(&app, &session)).await;
-        Ok::<_, Error>((items.map_err(|_| Error::Deadline(bounds.open))??, place))
+        Ok::<_, Error>((items.map_err(|_| Error::Deadline(bounds.open))??, place, session))
     };
-    let (items, _place) = match opened.await {
+    let (items, _place, session) = match opened.await {
         Ok(opened) => opened,
         Err(error) => {
             pending.reject(error.into_object()).await;
@@ -78,7 +78,7 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
         }
     };
     let Ok(sink) = pending.accept().await else { return SubscriptionCloseResponse::None };
-    match pump(items, &sink, S::NOTIFICATION, bounds.send).await {
+    match pump(items, &sink, S::NOTIFICATION, session.account(), bounds.send).await {
         Ok(()) => SubscriptionCloseResponse::None,
         Err(error) => ended(error),
     }
@@ -87,7 +87,13 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
 /// Sends items until they end, the client leaves, or it reads too slowly.
 ///
 /// At most one item is under way from here; what piles up behind a slow reader is the stream's to bound and to mark as lost.
-async fn pump<T: Serialize>(mut items: Items<T>, sink: &SubscriptionSink, name: &str, patience: Duration) -> Result<(), Error> {
+async fn pump<T: Serialize>(
+    mut items: Items<T>,
+    sink: &SubscriptionSink,
+    name: &str,
+    account: &Account,
+    patience: Duration,
+) -> Result<(), Error> {
     loop {
         let item = tokio::select! {
             biased;
@@ -97,14 +103,23 @@ async fn pump<T: Serialize>(mut items: Items<T>, sink: &SubscriptionSink, name: 
                 None => return Ok(()),
             },
         };
-        let message = SubscriptionMessage::new(name, sink.subscription_id(), &item).map_err(|error| {
+        let item = serde_json::value::to_raw_value(&item).map_err(|error| {
             tracing::error!(%error, name, "an item cannot be written as JSON");
             Error::Internal
         })?;
-        match sink.send_timeout(message, patience).await {
-            Ok(()) => {}
-            Err(SendTimeoutError::Timeout(_)) => return Err(Error::Slow),
-            Err(SendTimeoutError::Closed(_)) => return Ok(()),
+        let bytes = item.get().len();
+        tokio::select! {
+            biased;
+            () = sink.closed() => return Ok(()),
+            admitted = tokio::time::timeout(patience, account.admit_item()) => admitted.map_err(|_| Error::Slow)?,
+        }
+        account.made(bytes);
+        if let Err(error) = sink.send_timeout(item, patience).await {
+            account.dropped(bytes);
+            return match error {
+                SendTimeoutError::Timeout(_) => Err(Error::Slow),
+                SendTimeoutError::Closed(_) => Ok(()),
+            };
         }
     }
 }

@@ -11,6 +11,7 @@ use super::error::Error;
 use super::limits::Limits;
 use super::method::{Method, Subscription};
 use super::openrpc::{self, Describer};
+use super::room::Size;
 use super::{params, subscription};
 
 /// How a method is answered.
@@ -34,6 +35,7 @@ pub(super) struct Definition<C> {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     pub(super) permission: Permission,
+    size: Size,
     /// The second name of a subscription, which ends it.
     pub(super) unsubscribe: Option<&'static str>,
     register: Register<C>,
@@ -63,6 +65,7 @@ impl<C: Send + Sync + 'static> Table<C> {
             name: M::NAME,
             kind: if M::WAITS { Kind::Wait } else { Kind::Call },
             permission: M::PERMISSION,
+            size: M::SIZE,
             unsubscribe: None,
             register: register_method::<C, M>,
             describe: openrpc::describe_method::<C, M>,
@@ -76,6 +79,7 @@ impl<C: Send + Sync + 'static> Table<C> {
             name: S::NAME,
             kind: Kind::Subscription,
             permission: S::PERMISSION,
+            size: Size::Small,
             unsubscribe: Some(S::UNSUBSCRIBE),
             register: subscription::register::<C, S>,
             describe: openrpc::describe_subscription::<C, S>,
@@ -97,14 +101,14 @@ impl<C: Send + Sync + 'static> Table<C> {
         text
     }
 
-    /// Every name with its kind and permission, also those that the document does not list.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&'static str, Kind, Permission)> {
-        let unsubscribe = |name| (name, Kind::Unsubscription, Permission::Public);
+    /// Every name with its kind, permission and size, also those that the document does not list.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&'static str, Kind, Permission, Size)> {
+        let unsubscribe = |name| (name, Kind::Unsubscription, Permission::Public, Size::Small);
         self.definitions
             .iter()
-            .flat_map(move |line| [Some((line.name, line.kind, line.permission)), line.unsubscribe.map(unsubscribe)])
+            .flat_map(move |line| [Some((line.name, line.kind, line.permission, line.size)), line.unsubscribe.map(unsubscribe)])
             .flatten()
-            .chain([(DISCOVER, Kind::Call, Permission::Public)])
+            .chain([(DISCOVER, Kind::Call, Permission::Public, Size::Medium)])
     }
 
     /// The methods as jsonrpsee calls them. Fails if a name is listed twice.

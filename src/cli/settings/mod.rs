@@ -148,6 +148,9 @@ pub struct Settings {
     /// Connections at once.
     #[serde(deserialize_with = "value::count")]
     pub max_connections: u32,
+    /// Connections at once of one address.
+    #[serde(deserialize_with = "value::count")]
+    pub max_per_address: u32,
     /// Subscriptions of one connection.
     #[serde(deserialize_with = "value::count")]
     pub max_subscriptions: u32,

@@ -90,6 +90,11 @@ fn with_defaults(given: Figment, env: &BTreeMap<String, String>) -> Result<Figme
                 (Default::Computed(_), "calls_per_second") => {
                     defaults::calls_per_second(text("listen").as_deref().unwrap_or("127.0.0.1:8700")).to_owned()
                 }
+                (Default::Computed(_), "max_per_address") => {
+                    let all = given.find_value("max_connections").ok();
+                    let all = all.and_then(|all| all.to_u128().or_else(|| all.into_string()?.parse().ok())).unwrap_or(1000);
+                    (all / 2).max(1).to_string()
+                }
                 (Default::Computed(_), "data") => path_text(&defaults::data(env).ok_or_else(|| {
                     Invalid("there is no home directory to keep data in; say where with --data DIR or HERO_DATA".to_owned())
                 })?),
@@ -163,6 +168,7 @@ fn check(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Re
         ("script_result", settings.script_result),
         ("queue_length", settings.queue_length),
         ("max_connections", settings.max_connections.into()),
+        ("max_per_address", settings.max_per_address.into()),
         ("max_batch", settings.max_batch.into()),
         ("max_request", settings.max_request),
         ("max_response", settings.max_response),

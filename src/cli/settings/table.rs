@@ -201,6 +201,13 @@ pub static SETTINGS: &[Setting] = &[
         "What stands before the keys of conveyor clients (`NAME:queue:…`); nothing by default, as in their specification",
     ),
     setting("max_connections", One("N"), Is("1000"), Server, "Connections at once"),
+    setting(
+        "max_per_address",
+        One("N"),
+        Computed("half of max_connections"),
+        Server,
+        "Connections at once of one address; a proxy in front of others needs more",
+    ),
     setting("max_subscriptions", One("N"), Is("100"), Server, "Subscriptions of one connection"),
     setting("max_batch", One("N"), Is("100"), Server, "Calls in one batch"),
     setting("max_request", One("SIZE"), Is("2MB"), Server, "The largest request"),

@@ -7,4 +7,4 @@ mod routes;
 
 pub(super) use front::Front;
 pub(super) use guard::Guard;
-pub(super) use routes::router;
+pub(super) use routes::{probes, router};

@@ -12,14 +12,23 @@ use super::front::Front;
 use super::guard::{Guard, guard};
 use crate::rpc::app::Probes;
 
+/// What a connection too many is still told: how the server is.
+pub(in crate::rpc) fn probes(probes: Probes, allowed: Guard) -> Router {
+    const TOO_MANY: &str = "Too many connections; only /healthz, /readyz and /metrics are answered now.\n";
+    look(Router::new())
+        .with_state(probes)
+        .fallback(async || (StatusCode::TOO_MANY_REQUESTS, TOO_MANY))
+        .layer(axum::middleware::from_fn_with_state(Arc::new(allowed), guard))
+}
+
+fn look(router: Router<Probes>) -> Router<Probes> {
+    router.route("/healthz", get(async || "ok\n")).route("/readyz", get(readyz)).route("/metrics", get(metrics))
+}
+
 /// Everything that the port answers, behind the guard.
 pub(in crate::rpc) fn router(front: Front, probes: Probes, document: Bytes, allowed: Guard) -> Router {
     let document = move || async move { ([(header::CONTENT_TYPE, "application/json")], document) };
-    Router::new()
-        .route("/openrpc.json", get(document))
-        .route("/healthz", get(async || "ok\n"))
-        .route("/readyz", get(readyz))
-        .route("/metrics", get(metrics))
+    look(Router::new().route("/openrpc.json", get(document)))
         .with_state(probes)
         .route_service("/", front)
         .layer(axum::middleware::from_fn_with_state(Arc::new(allowed), guard))

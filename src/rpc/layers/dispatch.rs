@@ -8,17 +8,24 @@ use jsonrpsee::server::middleware::rpc::{Request, RpcService, RpcServiceT};
 
 use super::fan_out::OverHttp;
 use super::{Answer, Error, Rules, refuse};
+use crate::rpc::socket::Caller;
 use crate::rpc::table::Kind;
+
+/// What calls methods: jsonrpsee for a body, our own for a WebSocket.
+pub(super) enum Target {
+    Http(RpcService),
+    Socket(Caller),
+}
 
 /// Hands calls to their methods.
 pub(in crate::rpc) struct Dispatch {
-    service: RpcService,
+    target: Target,
     rules: Arc<Rules>,
 }
 
 impl Dispatch {
-    pub(super) fn new(service: RpcService, rules: Arc<Rules>) -> Self {
-        Self { service, rules }
+    pub(super) fn new(target: Target, rules: Arc<Rules>) -> Self {
+        Self { target, rules }
     }
 
     fn needs_websocket(&self, method: &str) -> bool {
@@ -32,6 +39,9 @@ impl Answer for Dispatch {
             let error = Error::Request("subscriptions need a WebSocket; connect to the same address with ws://");
             return Either::Left(ready(refuse(request.id, error)));
         }
-        Either::Right(self.service.call(request).boxed())
+        Either::Right(match &self.target {
+            Target::Http(service) => service.call(request).boxed(),
+            Target::Socket(caller) => caller.call(request).boxed(),
+        })
     }
 }

@@ -1,5 +1,6 @@
 use std::future::{Future, ready};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::Either;
 use futures_util::stream::{FuturesOrdered, StreamExt};
@@ -8,12 +9,19 @@ use jsonrpsee::server::{BatchResponseBuilder, MethodResponse};
 use jsonrpsee::types::{ErrorCode, Id};
 
 use super::{Answer, Error, Rules, refuse};
+use crate::rpc::auth::Session;
 use crate::rpc::table::Kind;
 
 /// Marks calls that came in an HTTP body, and which entries of its batch have an id that jsonrpsee takes for none.
 #[derive(Debug, Clone, Default)]
 pub(in crate::rpc) struct OverHttp {
     pub(in crate::rpc) bad_ids: Arc<[usize]>,
+}
+
+/// Marks calls of a batch: how many bytes of their answers were counted.
+#[derive(Debug, Clone, Default)]
+pub(in crate::rpc) struct InBatch {
+    pub(in crate::rpc) made: Arc<AtomicUsize>,
 }
 
 /// Marks an answer without content.
@@ -56,6 +64,7 @@ impl<S: Answer> RpcServiceT for FanOut<S> {
     fn batch<'a>(&self, batch: Batch<'a>) -> impl Future<Output = MethodResponse> + Send + 'a {
         let mut answer = BatchResponseBuilder::new_with_limit(self.rules.limits.response_bytes as usize);
         let is_empty = batch.is_empty();
+        let (mut session, parts) = (None, InBatch::default());
         let mut answers = FuturesOrdered::new();
         for (at, entry) in batch.into_iter().enumerate() {
             answers.push_back(match entry {
@@ -63,7 +72,11 @@ impl<S: Answer> RpcServiceT for FanOut<S> {
                     let refusal = Error::Request("a subscription cannot begin in a batch; subscribe in a message of its own");
                     Either::Left(ready(refuse(request.id, refusal)))
                 }
-                Ok(BatchEntry::Call(request)) => Either::Right(self.inner.call(request)),
+                Ok(BatchEntry::Call(mut request)) => {
+                    session = session.or_else(|| request.extensions().get::<Arc<Session>>().map(Arc::clone));
+                    request.extensions_mut().insert(parts.clone());
+                    Either::Right(self.inner.call(request))
+                }
                 Ok(BatchEntry::Notification(notification)) => match notification.extensions().get::<OverHttp>() {
                     Some(http) if !http.bad_ids.contains(&at) => continue,
                     _ => Either::Left(ready(invalid())),
@@ -80,6 +93,10 @@ impl<S: Answer> RpcServiceT for FanOut<S> {
             }
             while let Some(response) = answers.next().await {
                 if let Err(too_large) = answer.append(response) {
+                    drop(answers);
+                    if let Some(session) = &session {
+                        session.account().dropped(parts.made.load(Ordering::Acquire));
+                    }
                     return too_large;
                 }
             }

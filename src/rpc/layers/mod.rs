@@ -2,6 +2,7 @@
 //!
 //! Only [`FanOut`] knows batches: it turns them into single calls, so no layer can be passed by wrapping a call in `[…]`.
 
+mod admit;
 mod authorize;
 mod catch_panic;
 mod deadline;
@@ -22,12 +23,16 @@ use tower::Layer;
 use super::auth::{Access, Permission};
 use super::error::Error;
 use super::limits::Limits;
+use super::room::Size;
+use super::socket::Caller;
 use super::table::{Kind, Table};
+use admit::Admit;
 use authorize::Authorize;
 use catch_panic::CatchPanic;
 use deadline::Deadline;
-use dispatch::Dispatch;
+use dispatch::{Dispatch, Target};
 use fan_out::FanOut;
+use fan_out::InBatch;
 pub(super) use fan_out::{NoContent, OverHttp};
 use measure::{Measure, Measurements};
 use throttle::Throttle;
@@ -42,6 +47,7 @@ pub(in crate::rpc) trait Answer: Send + Sync + 'static {
 struct Entry {
     kind: Kind,
     permission: Permission,
+    size: Size,
     measurements: Measurements,
 }
 
@@ -56,10 +62,10 @@ pub(in crate::rpc) struct Rules {
 impl Rules {
     /// The rules for the methods of `table`.
     pub(super) fn new<C: Send + Sync + 'static>(table: &Table<C>, limits: Limits, access: Access) -> Self {
-        let entry = |name, kind, permission| Arc::new(Entry { kind, permission, measurements: Measurements::new(name) });
+        let entry = |name, kind, permission, size| Arc::new(Entry { kind, permission, size, measurements: Measurements::new(name) });
         Self {
-            entries: table.entries().map(|(name, kind, permission)| (name, entry(name, kind, permission))).collect(),
-            unknown: entry("unknown", Kind::Call, Permission::Public),
+            entries: table.entries().map(|(name, kind, permission, size)| (name, entry(name, kind, permission, size))).collect(),
+            unknown: entry("unknown", Kind::Call, Permission::Public, Size::Small),
             limits,
             access,
         }
@@ -71,7 +77,7 @@ impl Rules {
 }
 
 /// The whole way of a call, from the outside in.
-type Way = FanOut<CatchPanic<Measure<Throttle<Authorize<Deadline<Dispatch>>>>>>;
+pub(in crate::rpc) type Way = FanOut<CatchPanic<Measure<Throttle<Authorize<Admit<Deadline<Dispatch>>>>>>>;
 
 /// Puts the layers round the service of a connection.
 #[derive(Clone)]
@@ -81,9 +87,20 @@ impl Layer<RpcService> for Layers {
     type Service = Way;
 
     fn layer(&self, service: RpcService) -> Way {
+        self.over(Target::Http(service))
+    }
+}
+
+impl Layers {
+    /// The way of the calls of one WebSocket.
+    pub(super) fn over_socket(&self, caller: Caller) -> Way {
+        self.over(Target::Socket(caller))
+    }
+
+    fn over(&self, target: Target) -> Way {
         let rules = || Arc::clone(&self.0);
-        let deadline = Deadline::new(Dispatch::new(service, rules()), rules());
-        let throttle = Throttle::new(Authorize::new(deadline, rules()), rules());
+        let deadline = Deadline::new(Dispatch::new(target, rules()), rules());
+        let throttle = Throttle::new(Authorize::new(Admit::new(deadline, rules()), rules()), rules());
         FanOut::new(CatchPanic::new(Measure::new(throttle, rules())), rules())
     }
 }

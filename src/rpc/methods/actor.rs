@@ -9,6 +9,7 @@ use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::method::{Example, Method};
+use crate::rpc::room::Size;
 
 /// Lists the live actors, with what each may do and how it is confined. Actors of other programs that say that they live are among them.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +25,7 @@ impl Method for ListActors {
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const SIZE: Size = Size::Large;
     type Output = Vec<Actor>;
 
     fn examples() -> Vec<Example<Self, Vec<Actor>>> {

@@ -10,6 +10,7 @@ use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::method::{Example, Method};
+use crate::rpc::room::Size;
 
 /// `spec` with the session's caller where it names none.
 pub(super) fn signed(mut spec: JobSpec, session: &Session) -> JobSpec {
@@ -231,6 +232,7 @@ impl Method for GetJob {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = LOOK_ERRORS;
+    const SIZE: Size = Size::Medium;
     type Output = Job;
 
     fn examples() -> Vec<Example<Self, Job>> {
@@ -269,6 +271,7 @@ impl Method for ListJobs {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const SIZE: Size = Size::Large;
     type Output = JobPage;
 
     fn examples() -> Vec<Example<Self, JobPage>> {

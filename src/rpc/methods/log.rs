@@ -11,6 +11,7 @@ use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::method::{Example, Items, Method, Subscription};
+use crate::rpc::room::Size;
 
 const ERRORS: &[Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
 
@@ -39,6 +40,7 @@ impl Method for GetLogs {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = ERRORS;
+    const SIZE: Size = Size::Large;
     type Output = LogPage;
 
     fn examples() -> Vec<Example<Self, LogPage>> {

@@ -9,6 +9,7 @@ use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::method::{Example, Method};
+use crate::rpc::room::Size;
 
 /// Lists the work queues, with how many jobs wait in each and how many actors take from it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +25,7 @@ impl Method for ListQueues {
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const SIZE: Size = Size::Medium;
     type Output = Vec<QueueInfo>;
 
     fn examples() -> Vec<Example<Self, Vec<QueueInfo>>> {

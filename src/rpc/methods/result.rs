@@ -14,6 +14,7 @@ use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::method::{Example, Method};
+use crate::rpc::room::Size;
 
 /// Creates a job, starts it, waits for its end and gives its result.
 ///
@@ -160,6 +161,7 @@ impl Method for GetResult {
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] =
         &[Code::JobNotFound, Code::State, Code::StoreUnavailable, Code::NotFound, Code::JobFailed, Code::JobStopped];
+    const SIZE: Size = Size::Medium;
     type Output = JobResult;
 
     fn examples() -> Vec<Example<Self, JobResult>> {

@@ -11,6 +11,7 @@ use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::method::{Example, Method};
+use crate::rpc::room::Size;
 
 /// Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with its next runs.
 ///
@@ -77,6 +78,7 @@ impl Method for ListSchedules {
     const TAG: &'static str = tag::SCHEDULES;
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const SIZE: Size = Size::Large;
     type Output = SchedulePage;
 
     fn examples() -> Vec<Example<Self, SchedulePage>> {

@@ -1,8 +1,10 @@
 //! The wire itself, with a few methods of its own: what a server does with frames, bodies, batches and strangers.
 
+mod crowds;
 mod frames;
 mod guards;
 mod limits;
+mod readers;
 mod specification;
 mod subscriptions;
 
@@ -13,7 +15,7 @@ use std::time::Duration;
 use futures_util::stream::StreamExt as _;
 use futures_util::{SinkExt, stream};
 use hero::rpc::{
-    Code, Error, Example, Items, Method, Permission, Probes, ServerSettings, Serving, Session, Subscription, Table, serve_table,
+    Code, Error, Example, Items, Method, Permission, Probes, ServerSettings, Serving, Session, Size, Subscription, Table, serve_table,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +37,8 @@ struct Bench {
     release: Arc<Notify>,
     /// How many `hold` calls have begun.
     held: Arc<AtomicU32>,
+    /// How many answers `large` made.
+    made: Arc<AtomicU32>,
     /// How many `hold` calls were dropped before they were released.
     dropped: Arc<AtomicU32>,
 }
@@ -169,6 +173,31 @@ impl Method<Bench> for HoldLong {
     }
 }
 
+/// Gives as many bytes as its caller wants.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Large {
+    bytes: usize,
+}
+
+impl Method<Bench> for Large {
+    const NAME: &'static str = "large";
+    const TAG: &'static str = "test";
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = &[];
+    const SIZE: Size = Size::Large;
+    type Output = String;
+
+    fn examples() -> Vec<Example<Self, String>> {
+        vec![Example { name: "large", params: Self { bytes: 1 }, result: "x".into() }]
+    }
+
+    async fn call(self, bench: &Bench, _: &Session) -> Result<String, Error> {
+        bench.made.fetch_add(1, Ordering::SeqCst);
+        Ok("x".repeat(self.bytes))
+    }
+}
+
 fn table() -> Table<Bench> {
     Table::new()
         .method::<Subtract>()
@@ -177,6 +206,7 @@ fn table() -> Table<Bench> {
         .method::<Panic>()
         .method::<Hold>()
         .method::<HoldLong>()
+        .method::<Large>()
         .subscription::<Count>()
 }
 

@@ -5,6 +5,7 @@ mod deaths;
 mod drain;
 mod endpoints;
 mod private_redis;
+mod readiness;
 mod refusals;
 mod shared_redis;
 

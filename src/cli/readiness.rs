@@ -1,0 +1,92 @@
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::host::Hosted;
+use crate::actor::PoolStatus;
+use crate::dispatch::Dispatcher;
+use crate::model::ContextId;
+use crate::rpc::Readiness;
+use crate::service::Service;
+
+/// How often the log learns of it when nobody asks.
+const PERIOD: Duration = Duration::from_secs(5);
+
+/// Whether this server can do what it is there for. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Watch {
+    dispatcher: Dispatcher,
+    /// Each pool, by a name that tells its context.
+    pools: Arc<[(String, Arc<PoolStatus>)]>,
+    /// When the last look began, and what it saw. One look at a time, however many ask.
+    last: Arc<tokio::sync::Mutex<Option<(Instant, Readiness)>>>,
+    /// What the log was told last.
+    told: Arc<Mutex<Readiness>>,
+}
+
+impl Watch {
+    pub(super) fn new(dispatcher: Dispatcher, pools: &[Hosted]) -> Self {
+        let pools = pools.iter().map(|hosted| {
+            let name = format!("{}{}", hosted.pool.settings.script_type, in_context(hosted.context));
+            (name, hosted.pool.status.clone())
+        });
+        Self { dispatcher, pools: pools.collect(), last: Arc::default(), told: Arc::new(Mutex::new(Ok(()))) }
+    }
+
+    /// How it is now: nobody is given news that is older than the question.
+    pub(super) async fn look(&self) -> Readiness {
+        let asked = Instant::now();
+        let mut last = self.last.lock().await;
+        if let Some((began, readiness)) = &*last
+            && *began >= asked
+        {
+            return readiness.clone();
+        }
+        let began = Instant::now();
+        let mut reasons = Vec::new();
+        for (name, status) in self.pools.iter() {
+            if status.live() == 0 {
+                reasons.push(format!("no actor of the pool {name} has an engine"));
+            } else if status.present() == 0 {
+                reasons.push(format!(
+                    "no actor of the pool {name} is present: Redis did not take its presence, or somebody else has its post"
+                ));
+            }
+        }
+        reasons.extend(self.dispatcher.readiness().await);
+        let readiness = if reasons.is_empty() { Ok(()) } else { Err(reasons) };
+        *last = Some((began, readiness.clone()));
+        self.tell(&readiness);
+        readiness
+    }
+
+    /// Tells the log of a change, once.
+    fn tell(&self, readiness: &Readiness) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&*told, readiness) {
+            (Ok(()), Err(reasons)) => {
+                tracing::warn!(reasons = reasons.join("; "), "not ready: /readyz says 503, and new jobs may be refused or not be run");
+            }
+            (Err(_), Ok(())) => tracing::info!("ready again"),
+            _ => {}
+        }
+        *told = readiness.clone();
+    }
+}
+
+/// Looks now and then, so that the log knows also if nobody asks.
+impl Service for Watch {
+    type Error = std::convert::Infallible;
+
+    const NAME: &'static str = "readiness";
+
+    async fn tick(&mut self) -> Result<Duration, Self::Error> {
+        // The log has been told what there is to tell.
+        let _ = self.look().await;
+        Ok(PERIOD)
+    }
+}
+
+/// Context 0 goes without saying.
+fn in_context(context: ContextId) -> String {
+    if context == ContextId::default() { String::new() } else { format!(" of context {context}") }
+}

@@ -1,0 +1,62 @@
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use tokio::sync::Mutex;
+
+use super::{Dispatcher, StoreInfo};
+use crate::model::ContextId;
+use crate::store::{Error, Store};
+
+/// A Redis that does not answer within this is not ready. Well within the time that a probe has, so that it can name the reason.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How old the news of its memory may be.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// What was last heard of the memory of a Redis.
+#[derive(Debug, Default)]
+pub(super) struct Memory(Mutex<Option<(Instant, StoreInfo)>>);
+
+impl Memory {
+    async fn of(&self, store: &Store) -> Result<StoreInfo, Error> {
+        let mut known = self.0.lock().await;
+        match &*known {
+            Some((at, info)) if at.elapsed() < FRESH => Ok(info.clone()),
+            _ => {
+                let info = store.store_info().await?;
+                *known = Some((Instant::now(), info.clone()));
+                Ok(info)
+            }
+        }
+    }
+}
+
+impl Dispatcher {
+    /// Why jobs cannot be taken now, a reason for each context in which they cannot; nothing if they can.
+    pub async fn readiness(&self) -> Vec<String> {
+        let contexts = self.0.stores.values().zip(self.0.memory.values());
+        join_all(contexts.map(|(store, memory)| lack(store, memory))).await.into_iter().flatten().collect()
+    }
+}
+
+/// Why a context cannot be used now, if it cannot.
+async fn lack(store: &Store, memory: &Memory) -> Option<String> {
+    let place = in_context(store.context());
+    let look = async {
+        store.ping().await?;
+        memory.of(store).await
+    };
+    match tokio::time::timeout(PATIENCE, look).await {
+        Ok(Ok(info)) if info.max_memory > 0 && info.used_memory >= info.max_memory => {
+            let (used, limit) = (info.used_memory, info.max_memory);
+            Some(format!("Redis{place} is full and refuses to write: {used} of {limit} bytes are in use"))
+        }
+        Ok(Ok(_)) => None,
+        Ok(Err(error)) => Some(format!("Redis{place} does not answer: {error}")),
+        Err(_) => Some(format!("Redis{place} does not answer within {} s", PATIENCE.as_secs())),
+    }
+}
+
+/// Context 0 goes without saying.
+fn in_context(context: ContextId) -> String {
+    if context == ContextId::default() { String::new() } else { format!(" of context {context}") }
+}

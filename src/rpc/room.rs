@@ -1,0 +1,348 @@
+//! How many bytes the server holds for its clients: requests that arrive or are answered, and answers that nobody has read yet.
+//!
+//! Counted three times: for a connection, for its address and for the server. A request is refused when there is no room for it.
+//! The length of an answer is known only when it is made, so a call waits before it begins: for room, and if its answer may be
+//! large also for a share of those that may be made at once.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use super::limits::Limits;
+
+/// How large the answer of a method may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Size {
+    /// A few words.
+    #[default]
+    Small,
+    /// One job with its script and its result.
+    Medium,
+    /// As large as answers may be.
+    Large,
+}
+
+impl Size {
+    /// How many of the shares below such an answer takes.
+    const fn shares(self) -> u32 {
+        match self {
+            Self::Small => 0,
+            Self::Medium => 1,
+            Self::Large => 8,
+        }
+    }
+}
+
+/// So many shares has a connection, an address and the server: two, four and eight large answers at once.
+const SHARES: [u32; 3] = [16, 32, 64];
+/// A connection that takes nothing for so long makes way when others wait for room.
+const STUCK: Duration = Duration::from_secs(1);
+
+/// Bytes that are held, with a limit.
+#[derive(Debug)]
+pub(super) struct Room {
+    held: AtomicU64,
+    limit: u64,
+    /// Told when there is room again.
+    freed: Notify,
+    shares: Arc<Semaphore>,
+    accounts: Mutex<Vec<Weak<Account>>>,
+}
+
+impl Room {
+    fn new(limit: u64, shares: u32) -> Arc<Self> {
+        let shares = Arc::new(Semaphore::new(shares as usize));
+        Arc::new(Self { held: AtomicU64::new(0), limit, freed: Notify::new(), shares, accounts: Mutex::default() })
+    }
+
+    /// The room of the whole server.
+    pub(super) fn of_server(limits: &Limits) -> Arc<Self> {
+        Self::new(limits.held, SHARES[2])
+    }
+
+    /// The room of one address.
+    pub(super) fn of_address(limits: &Limits) -> Arc<Self> {
+        Self::new(limits.held_per_address, SHARES[1])
+    }
+
+    fn try_hold(&self, bytes: u64) -> bool {
+        let next = |held: u64| held.checked_add(bytes).filter(|sum| *sum <= self.limit);
+        self.held.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
+    }
+
+    fn hold(&self, bytes: u64) {
+        self.held.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    fn free(&self, bytes: u64) {
+        let before = self.held.fetch_sub(bytes, Ordering::AcqRel);
+        let falls_below = |level| before >= level && before - bytes < level;
+        if falls_below(self.limit) || falls_below(self.little()) {
+            self.freed.notify_waiters();
+        }
+    }
+
+    /// What may lie ready for a reader that did not ask for each piece.
+    const fn little(&self) -> u64 {
+        self.limit / 16
+    }
+
+    fn is_full(&self) -> bool {
+        self.held.load(Ordering::Acquire) >= self.limit
+    }
+
+    /// Waits until less than `level` is held. Connections that take nothing make way for others.
+    async fn wait(&self, level: u64) {
+        loop {
+            let freed = self.freed.notified();
+            tokio::pin!(freed);
+            freed.as_mut().enable();
+            if self.held.load(Ordering::Acquire) < level {
+                return;
+            }
+            if tokio::time::timeout(STUCK, freed).await.is_err() && self.is_full() {
+                self.evict();
+            }
+        }
+    }
+
+    /// Ends the connection that holds most of those that take nothing.
+    fn evict(&self) {
+        let accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let stuck = accounts.iter().filter_map(Weak::upgrade).filter(|account| account.is_stuck());
+        if let Some(account) = stuck.max_by_key(|account| account.unsent()) {
+            tracing::debug!(unsent = account.unsent(), "a connection that reads nothing is closed, because others wait for room");
+            account.end();
+        }
+    }
+
+    fn enter(&self, account: &Arc<Account>) {
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        if accounts.len() == accounts.capacity() {
+            accounts.retain(|account| account.strong_count() > 0);
+        }
+        accounts.push(Arc::downgrade(account));
+    }
+}
+
+/// What one connection holds, and how long it has been silent.
+#[derive(Debug)]
+pub(super) struct Account {
+    /// Of the connection, of its address, of the server.
+    rooms: [Arc<Room>; 3],
+    /// Bytes of answers that are made and not written.
+    unsent: AtomicU64,
+    opened: Instant,
+    /// When the peer last gave a sign of life, in ms after `opened`.
+    heard_ms: AtomicU64,
+    /// Since when it takes nothing, in ms after `opened`; 0 if it does.
+    stuck_ms: AtomicU64,
+    ended: CancellationToken,
+}
+
+impl Account {
+    /// The account of a new connection.
+    pub(super) fn open(limits: &Limits, address: &Arc<Room>, server: &Arc<Room>) -> Arc<Self> {
+        let account = Arc::new(Self {
+            rooms: [Room::new(limits.held_per_connection, SHARES[0]), Arc::clone(address), Arc::clone(server)],
+            unsent: AtomicU64::new(0),
+            opened: Instant::now(),
+            heard_ms: AtomicU64::new(0),
+            stuck_ms: AtomicU64::new(0),
+            ended: CancellationToken::new(),
+        });
+        for room in &account.rooms[1..] {
+            room.enter(&account);
+        }
+        account
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// Notes that the peer gave a sign of life.
+    pub(super) fn heard(&self) {
+        self.heard_ms.store(self.now_ms(), Ordering::Release);
+    }
+
+    /// How long the peer has given no sign of life.
+    pub(super) fn silence(&self) -> Duration {
+        Duration::from_millis(self.now_ms().saturating_sub(self.heard_ms.load(Ordering::Acquire)))
+    }
+
+    /// Notes that the peer takes nothing now.
+    pub(super) fn stuck(&self) {
+        // Since the first time.
+        let _ = self.stuck_ms.compare_exchange(0, self.now_ms(), Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    fn is_stuck(&self) -> bool {
+        let since = self.stuck_ms.load(Ordering::Acquire);
+        since > 0 && self.now_ms().saturating_sub(since) >= u64::try_from(STUCK.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Has the connection closed.
+    pub(super) fn end(&self) {
+        self.ended.cancel();
+    }
+
+    /// Ends when the connection has to be closed.
+    pub(super) async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+
+    /// Bytes of answers that are made and not written.
+    pub(super) fn unsent(&self) -> u64 {
+        self.unsent.load(Ordering::Acquire)
+    }
+
+    /// Counts an answer that was made.
+    pub(super) fn made(&self, bytes: usize) {
+        self.unsent.fetch_add(bytes as u64, Ordering::AcqRel);
+        for room in &self.rooms {
+            room.hold(bytes as u64);
+        }
+    }
+
+    /// Counts bytes that the peer took. Frames and heads are not counted when they are made, so this may be more.
+    pub(super) fn written(&self, bytes: usize) {
+        if self.stuck_ms.swap(0, Ordering::AcqRel) > 0 {
+            self.heard();
+        }
+        self.dropped(bytes);
+    }
+
+    /// Counts an answer that is not sent after all.
+    pub(super) fn dropped(&self, bytes: usize) {
+        let bytes = bytes as u64;
+        let less = |unsent: u64| Some(unsent.saturating_sub(bytes));
+        let unsent = self.unsent.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).unwrap_or_default();
+        for room in &self.rooms {
+            room.free(bytes.min(unsent));
+        }
+    }
+
+    /// Whether a call with a small answer may begin at once.
+    pub(super) fn has_room(&self) -> bool {
+        !self.rooms[..2].iter().any(|room| room.is_full())
+    }
+
+    /// Waits until a call whose answer has this size may begin. It may be made as long as the result lives.
+    pub(super) async fn admit(&self, size: Size) -> Vec<OwnedSemaphorePermit> {
+        let mut permits = Vec::new();
+        for room in &self.rooms[..2] {
+            room.wait(room.limit).await;
+        }
+        if size == Size::Small {
+            return permits;
+        }
+        for room in &self.rooms {
+            let permit = Arc::clone(&room.shares).acquire_many_owned(size.shares()).await;
+            permits.push(permit.expect("nobody closes the semaphore"));
+            room.wait(room.limit).await;
+        }
+        permits
+    }
+
+    /// Waits until a subscription may send its next item.
+    pub(super) async fn admit_item(&self) {
+        let [here, address, _] = &self.rooms;
+        here.wait(here.little()).await;
+        address.wait(address.limit).await;
+    }
+
+    /// Begins to hold a request of no bytes yet.
+    pub(super) fn request(self: &Arc<Self>) -> Held {
+        Held { account: Arc::clone(self), bytes: 0 }
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        let unsent = *self.unsent.get_mut();
+        for room in &self.rooms {
+            room.free(unsent);
+        }
+    }
+}
+
+/// A request that is held as long as this lives.
+#[derive(Debug)]
+pub(super) struct Held {
+    account: Arc<Account>,
+    bytes: u64,
+}
+
+impl Held {
+    /// Holds so many bytes more, if there is room.
+    #[must_use]
+    pub(super) fn grow(&mut self, bytes: usize) -> bool {
+        let bytes = bytes as u64;
+        for (at, room) in self.account.rooms.iter().enumerate() {
+            if !room.try_hold(bytes) {
+                for room in &self.account.rooms[..at] {
+                    room.free(bytes);
+                }
+                return false;
+            }
+        }
+        self.bytes += bytes;
+        true
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        for room in &self.account.rooms {
+            room.free(self.bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(limits: &Limits) -> (Arc<Room>, Arc<Room>, Arc<Account>) {
+        let (address, server) = (Room::of_address(limits), Room::of_server(limits));
+        let account = Account::open(limits, &address, &server);
+        (address, server, account)
+    }
+
+    #[test]
+    fn what_is_held_is_counted_for_connection_address_and_server_and_given_back() {
+        let limits = Limits { held_per_connection: 100, held_per_address: 150, held: 200, ..Limits::default() };
+        let (address, server, first) = account(&limits);
+        let second = Account::open(&limits, &address, &server);
+        let mut request = first.request();
+        assert!(request.grow(60) && !request.grow(60) && request.grow(40));
+        let mut other = second.request();
+        assert!(!other.grow(60) && other.grow(50));
+        second.made(80);
+        assert!(!second.has_room() && server.held.load(Ordering::SeqCst) == 230);
+        drop((request, other));
+        second.written(30);
+        assert!(second.has_room() && second.unsent() == 50);
+        second.written(1000);
+        assert_eq!(second.unsent(), 0);
+        second.made(70);
+        drop(second);
+        assert_eq!((address.held.load(Ordering::SeqCst), server.held.load(Ordering::SeqCst)), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn large_answers_are_made_two_at_a_time() {
+        let (_address, _server, account) = account(&Limits::default());
+        let (first, _second) = (account.admit(Size::Large).await, account.admit(Size::Large).await);
+        let third = account.admit(Size::Large);
+        tokio::pin!(third);
+        assert!(futures_util::poll!(third.as_mut()).is_pending());
+        assert!(account.admit(Size::Small).await.is_empty());
+        drop(first);
+        assert_eq!(third.await.len(), 3);
+    }
+}

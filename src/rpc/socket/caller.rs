@@ -1,0 +1,48 @@
+use std::future::ready;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Either};
+use jsonrpsee::server::middleware::rpc::Request;
+use jsonrpsee::server::{
+    BoundedSubscriptions, ConnectionId, MethodCallback, MethodResponse, MethodSink, Methods, RandomStringIdProvider, SubscriptionState,
+};
+use jsonrpsee::types::{ErrorCode, ErrorObject, Params, error::reject_too_many_subscriptions};
+
+/// Calls the methods of jsonrpsee for one WebSocket.
+#[derive(Clone)]
+pub(in crate::rpc) struct Caller {
+    pub(super) methods: Methods,
+    pub(super) connection: ConnectionId,
+    pub(super) response_bytes: usize,
+    pub(super) subscriptions: BoundedSubscriptions,
+    /// Where subscriptions send to.
+    pub(super) sink: MethodSink,
+}
+
+impl Caller {
+    /// Calls a method, or begins or ends a subscription.
+    pub(in crate::rpc) fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + use<'a> {
+        let Request { id, method, params, extensions, .. } = request;
+        let params = Params::new(params.as_ref().map(|params| params.get()));
+        let refuse = |id, error| Either::Left(ready(MethodResponse::error(id, error)));
+        let later = |answer: BoxFuture<'a, MethodResponse>| Either::Right(answer);
+        match self.methods.method_with_name(&method).map(|(_, callback)| callback) {
+            None => refuse(id, ErrorObject::from(ErrorCode::MethodNotFound)),
+            Some(MethodCallback::Sync(callback)) => Either::Left(ready(callback(id, params, self.response_bytes, extensions))),
+            Some(MethodCallback::Async(callback)) => {
+                later(callback(id.into_owned(), params.into_owned(), self.connection, self.response_bytes, extensions))
+            }
+            Some(MethodCallback::Subscription(callback)) => {
+                let Some(subscription_permit) = self.subscriptions.acquire() else {
+                    return refuse(id, reject_too_many_subscriptions(self.subscriptions.max()));
+                };
+                let ids = RandomStringIdProvider::new(16);
+                let state = SubscriptionState { conn_id: self.connection, id_provider: &ids, subscription_permit };
+                later(callback(id, params, self.sink.clone(), state, extensions).boxed())
+            }
+            Some(MethodCallback::Unsubscription(callback)) => {
+                Either::Left(ready(callback(id, params, self.connection, self.response_bytes, extensions)))
+            }
+        }
+    }
+}

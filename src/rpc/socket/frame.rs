@@ -1,0 +1,251 @@
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
+use tokio::time::{Instant, timeout_at};
+
+use crate::rpc::room::Held;
+
+/// What a frame is for (RFC 6455, 5.2).
+const CONTINUATION: u8 = 0;
+const TEXT: u8 = 1;
+const BINARY: u8 = 2;
+const CLOSE: u8 = 8;
+const PING: u8 = 9;
+const PONG: u8 = 10;
+/// Control frames carry no more.
+const CONTROL: usize = 125;
+/// A message grows by so much at a time, so that nobody holds what he only announced.
+const STEP: usize = 64 * 1024;
+
+/// What a client sent.
+#[derive(Debug)]
+pub(super) enum Incoming {
+    /// A whole message.
+    Message(Vec<u8>, Held),
+    /// A message that was too large, and skipped.
+    TooLarge,
+    Ping(Vec<u8>),
+    Pong,
+    Close,
+}
+
+/// Why a connection cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    /// The peer is gone.
+    #[error("the peer is gone")]
+    Gone,
+    /// It does not keep to the protocol.
+    #[error("{0}")]
+    Protocol(&'static str),
+    /// A message took too long to arrive.
+    #[error("a message took too long to arrive")]
+    Late,
+    /// There is no room for what it sends.
+    #[error("there is no room for a message")]
+    NoRoom,
+}
+
+impl Fault {
+    /// The code to close with (RFC 6455, 7.4.1).
+    pub(super) const fn code(&self) -> u16 {
+        match self {
+            Self::Gone => 1000,
+            Self::Protocol(_) => 1002,
+            Self::Late => 1008,
+            Self::NoRoom => 1013,
+        }
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+/// How much a message may be, and how long it may take to arrive.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) bytes: usize,
+    pub(super) time: Duration,
+}
+
+/// The frames of a client, put together to messages.
+pub(super) struct Frames<R> {
+    io: BufReader<R>,
+    bounds: Bounds,
+    /// Begins to hold a message.
+    hold: Box<dyn Fn() -> Held + Send>,
+    /// The message that is arriving.
+    open: Option<Open>,
+}
+
+struct Open {
+    bytes: Vec<u8>,
+    held: Held,
+    deadline: Instant,
+    too_large: bool,
+}
+
+struct Head {
+    is_last: bool,
+    kind: u8,
+    length: u64,
+    mask: [u8; 4],
+}
+
+impl<R: AsyncRead + Unpin> Frames<R> {
+    pub(super) fn new(io: R, bounds: Bounds, hold: impl Fn() -> Held + Send + 'static) -> Self {
+        Self { io: BufReader::new(io), bounds, hold: Box::new(hold), open: None }
+    }
+
+    /// What still arrives, as plain bytes.
+    pub(super) fn into_inner(self) -> R {
+        self.io.into_inner()
+    }
+
+    /// The next thing that is whole.
+    pub(super) async fn next(&mut self) -> Result<Incoming, Fault> {
+        loop {
+            let head = self.head().await?;
+            match (head.kind, &self.open) {
+                (CLOSE | PING | PONG, _) => return self.control(head).await,
+                (CONTINUATION, None) => return Err(Fault::Protocol("a message begins with a continuation")),
+                (TEXT | BINARY, Some(_)) => return Err(Fault::Protocol("a message begins within another")),
+                (CONTINUATION | TEXT | BINARY, _) => {}
+                _ => return Err(Fault::Protocol("there is no such frame")),
+            }
+            self.data(&head).await?;
+            if !head.is_last {
+                continue;
+            }
+            let open = self.open.take().expect("data opens a message");
+            return Ok(if open.too_large { Incoming::TooLarge } else { Incoming::Message(open.bytes, open.held) });
+        }
+    }
+
+    /// Fills `bytes`, within the time of the message that is arriving.
+    async fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Fault> {
+        let read = self.io.read_exact(bytes);
+        match &self.open {
+            Some(open) => timeout_at(open.deadline, read).await.map_err(|_| Fault::Late)??,
+            None => read.await?,
+        };
+        Ok(())
+    }
+
+    async fn head(&mut self) -> Result<Head, Fault> {
+        let mut first = [0; 2];
+        self.fill(&mut first).await?;
+        if first[0] & 0x70 != 0 {
+            return Err(Fault::Protocol("no extension was agreed on"));
+        }
+        if first[1] & 0x80 == 0 {
+            return Err(Fault::Protocol("frames of clients have to be masked"));
+        }
+        let (is_last, kind) = (first[0] & 0x80 != 0, first[0] & 0x0f);
+        let length = match first[1] & 0x7f {
+            126 => {
+                let mut length = [0; 2];
+                self.fill(&mut length).await?;
+                u64::from(u16::from_be_bytes(length))
+            }
+            127 => {
+                let mut length = [0; 8];
+                self.fill(&mut length).await?;
+                u64::from_be_bytes(length)
+            }
+            length => u64::from(length),
+        };
+        if kind >= CLOSE && (!is_last || length > CONTROL as u64) {
+            return Err(Fault::Protocol("a control frame is short and whole"));
+        }
+        let mut mask = [0; 4];
+        self.fill(&mut mask).await?;
+        Ok(Head { is_last, kind, length, mask })
+    }
+
+    async fn control(&mut self, head: Head) -> Result<Incoming, Fault> {
+        let mut bytes = vec![0; usize::try_from(head.length).unwrap_or(CONTROL)];
+        self.fill(&mut bytes).await?;
+        unmask(&mut bytes, head.mask);
+        Ok(match head.kind {
+            PING => Incoming::Ping(bytes),
+            PONG => Incoming::Pong,
+            _ => Incoming::Close,
+        })
+    }
+
+    async fn data(&mut self, head: &Head) -> Result<(), Fault> {
+        let open = self.open.get_or_insert_with(|| {
+            let deadline = Instant::now() + self.bounds.time;
+            Open { bytes: Vec::new(), held: (self.hold)(), deadline, too_large: false }
+        });
+        if head.length.saturating_add(open.bytes.len() as u64) > self.bounds.bytes as u64 {
+            open.too_large = true;
+            open.bytes = Vec::new();
+        }
+        let skips = open.too_large;
+        let (mut left, from) = (head.length, open.bytes.len());
+        let mut step = Vec::new();
+        while left > 0 {
+            step.resize(usize::try_from(left).map_or(STEP, |left| left.min(STEP)), 0);
+            self.fill(&mut step).await?;
+            left -= step.len() as u64;
+            let open = self.open.as_mut().expect("it was opened above");
+            if skips {
+                continue;
+            }
+            if !open.held.grow(step.len()) {
+                return Err(Fault::NoRoom);
+            }
+            open.bytes.extend_from_slice(&step);
+        }
+        let open = self.open.as_mut().expect("it was opened above");
+        unmask(&mut open.bytes[from..], head.mask);
+        Ok(())
+    }
+}
+
+fn unmask(bytes: &mut [u8], mask: [u8; 4]) {
+    for (byte, mask) in bytes.iter_mut().zip(mask.iter().cycle()) {
+        *byte ^= mask;
+    }
+}
+
+/// Puts a frame of the server behind `buffer`, without its content.
+fn begin(buffer: &mut Vec<u8>, kind: u8, length: usize) {
+    buffer.push(0x80 | kind);
+    match length {
+        0..=125 => buffer.push(length as u8),
+        126..=0xffff => {
+            buffer.push(126);
+            buffer.extend_from_slice(&(length as u16).to_be_bytes());
+        }
+        _ => {
+            buffer.push(127);
+            buffer.extend_from_slice(&(length as u64).to_be_bytes());
+        }
+    }
+}
+
+/// Puts the head of a text message behind `buffer`.
+pub(super) fn begin_text(buffer: &mut Vec<u8>, length: usize) {
+    begin(buffer, TEXT, length);
+}
+
+pub(super) fn ping(buffer: &mut Vec<u8>) {
+    begin(buffer, PING, 0);
+}
+
+pub(super) fn pong(buffer: &mut Vec<u8>, content: &[u8]) {
+    begin(buffer, PONG, content.len());
+    buffer.extend_from_slice(content);
+}
+
+pub(super) fn close(buffer: &mut Vec<u8>, code: u16) {
+    begin(buffer, CLOSE, 2);
+    buffer.extend_from_slice(&code.to_be_bytes());
+}

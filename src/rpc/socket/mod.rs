@@ -1,0 +1,208 @@
+//! WebSockets: frames become calls, answers and items become frames.
+//!
+//! jsonrpsee has a loop for this of its own, but it reads on however little its peer reads, holds requests of any number, and
+//! takes frames that are not masked. Methods and subscriptions are jsonrpsee's all the same.
+
+mod caller;
+mod frame;
+mod message;
+mod writer;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use futures_util::StreamExt;
+use futures_util::stream;
+use http::{Extensions, StatusCode};
+use hyper_util::rt::TokioIo;
+use jsonrpsee::server::{BoundedSubscriptions, ConnectionId, MethodSink, Methods, StopHandle};
+use jsonrpsee::types::{Id, error::reject_too_big_request};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Semaphore, mpsc};
+
+use super::auth::Session;
+use super::layers::{Layers, Rules, Way};
+use super::limits::Limits;
+pub(in crate::rpc) use caller::Caller;
+use frame::{Bounds, Fault, Frames, Incoming};
+use writer::{Control, GOING_AWAY, write};
+
+/// So many messages more than calls may be under way: refusals, mostly. Then reading pauses.
+const MORE: u32 = 64;
+/// So many pongs and the like wait to be written.
+const CONTROLS: usize = 8;
+/// How long a client that was told to close may take to do so.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Serves WebSockets.
+pub(in crate::rpc) struct Sockets {
+    methods: Methods,
+    rules: Arc<Rules>,
+    limits: Limits,
+    stop: StopHandle,
+    opened: AtomicUsize,
+}
+
+impl Sockets {
+    pub(in crate::rpc) fn new(methods: Methods, rules: Arc<Rules>, limits: Limits, stop: StopHandle) -> Self {
+        Self { methods, rules, limits, stop, opened: AtomicUsize::new(0) }
+    }
+
+    /// Answers the handshake, and serves the connection once it is done.
+    pub(in crate::rpc) fn open(self: &Arc<Self>, request: Request, session: Arc<Session>) -> Response {
+        let answer = match soketto::handshake::http::Server::new().receive_request(&request) {
+            Ok(answer) => answer,
+            Err(error) => {
+                let mut refusal = Response::new(Body::from(format!("This is no WebSocket handshake: {error}\n")));
+                *refusal.status_mut() = StatusCode::BAD_REQUEST;
+                return refusal;
+            }
+        };
+        let sockets = Arc::clone(self);
+        tokio::spawn(async move {
+            match hyper::upgrade::on(request).await {
+                Ok(upgraded) => sockets.serve(TokioIo::new(upgraded), session).await,
+                Err(error) => tracing::debug!(%error, "a connection did not become a WebSocket"),
+            }
+        });
+        answer.map(|()| Body::empty())
+    }
+
+    async fn serve(&self, io: impl AsyncRead + AsyncWrite + Send + 'static, session: Arc<Session>) {
+        let (reader, writer) = tokio::io::split(io);
+        let (sender, messages) = mpsc::channel(self.limits.send_buffer.max(1) as usize);
+        let (controls, receiver) = mpsc::channel(CONTROLS);
+        let ping_interval = self.limits.ping_interval.duration().max(Duration::from_millis(100));
+        let writing = tokio::spawn(write(writer, messages, receiver, ping_interval));
+
+        let sink = MethodSink::new(sender);
+        let way = Layers(Arc::clone(&self.rules)).over_socket(Caller {
+            methods: self.methods.clone(),
+            connection: ConnectionId(self.opened.fetch_add(1, Ordering::Relaxed)),
+            response_bytes: self.limits.response_bytes as usize,
+            subscriptions: BoundedSubscriptions::new(self.limits.subscriptions_per_connection),
+            sink: sink.clone(),
+        });
+        let bounds = Bounds { bytes: self.limits.request_bytes as usize, time: self.limits.handler_timeout.duration() };
+        let account = Arc::clone(session.account());
+        let mut frames = Frames::new(reader, bounds, move || account.request());
+        let socket = Socket { session, sink, way: Arc::new(way), limits: &self.limits, silence: ping_interval * 3 };
+        let code = tokio::select! {
+            code = socket.run(&mut frames, &controls, self.stop.clone()) => code,
+            () = socket.sink.closed() => None, // The writer gave up.
+            () = socket.session.account().ended() => None,
+        };
+        let Some(code) = code else {
+            writing.abort();
+            return;
+        };
+        // The writer is there, and it has a deadline of its own. It closes the queue, which ends calls and subscriptions.
+        let _ = controls.send(Control::Close(code)).await;
+        let _ = writing.await;
+        // A connection that is closed before everything is read is reset, and the peer may not see why.
+        let _ = tokio::time::timeout(FAREWELL, tokio::io::copy(&mut frames.into_inner(), &mut tokio::io::sink())).await;
+    }
+}
+
+/// One WebSocket.
+struct Socket<'a> {
+    session: Arc<Session>,
+    sink: MethodSink,
+    way: Arc<Way>,
+    limits: &'a Limits,
+    silence: Duration,
+}
+
+impl Socket<'_> {
+    /// Reads and answers until the end, and gives the code to close with, if the peer is still there.
+    async fn run<R>(&self, frames: &mut Frames<R>, controls: &mpsc::Sender<Control>, stop: StopHandle) -> Option<u16>
+    where
+        R: AsyncRead + Unpin + Send,
+    {
+        let most = self.limits.calls_per_connection.saturating_add(MORE);
+        let under_way = Arc::new(Semaphore::new(most as usize));
+        let stopped = stop.shutdown();
+        let silent = self.silent();
+        // Reading a message takes many steps, so what waits for it must not be dropped half way.
+        let incoming = stream::unfold(frames, |frames| async { Some((frames.next().await, frames)) });
+        tokio::pin!(stopped, silent, incoming);
+        loop {
+            let place = tokio::select! {
+                place = Arc::clone(&under_way).acquire_owned() => place.expect("nobody closes the semaphore"),
+                () = &mut stopped => break,
+            };
+            let next = tokio::select! {
+                next = incoming.next() => next.expect("frames never end, they fail"),
+                () = &mut silent => return None,
+                () = &mut stopped => break,
+            };
+            match next {
+                Ok(Incoming::Message(message, held)) => {
+                    let answer = self.answer(message);
+                    tokio::spawn(async move {
+                        answer.await;
+                        drop((held, place));
+                    });
+                }
+                Ok(Incoming::TooLarge) => {
+                    let sink = self.sink.clone();
+                    let limit = self.limits.request_bytes;
+                    tokio::spawn(async move {
+                        // Who left needs no answer.
+                        let _ = sink.send_error(Id::Null, reject_too_big_request(limit)).await;
+                        drop(place);
+                    });
+                }
+                // If many wait to be answered, one answer to the latest would do; so one may be lost.
+                Ok(Incoming::Ping(content)) => drop(controls.try_send(Control::Pong(content))),
+                Ok(Incoming::Pong) => {}
+                Ok(Incoming::Close) => return Some(1000),
+                Err(Fault::Gone) => return None,
+                Err(fault) => {
+                    tracing::debug!(%fault, peer = %self.session.peer(), "a WebSocket is closed");
+                    return Some(fault.code());
+                }
+            }
+        }
+        // Calls that are under way are answered; what arrives now is not read any more, except a close.
+        tokio::select! {
+            _ = under_way.acquire_many(most) => {}
+            () = async { while !matches!(incoming.next().await, Some(Ok(Incoming::Close) | Err(_))) {} } => {}
+        }
+        Some(GOING_AWAY)
+    }
+
+    /// Answers a message, unless the connection closes first.
+    fn answer(&self, message: Vec<u8>) -> impl Future<Output = ()> + Send + use<> {
+        let (way, sink, batch) = (Arc::clone(&self.way), self.sink.clone(), self.limits.batch as usize);
+        let mut extensions = Extensions::new();
+        extensions.insert(Arc::clone(&self.session));
+        async move {
+            let response = tokio::select! {
+                () = sink.closed() => return,
+                response = message::answer(&way, &message, &extensions, batch) => response,
+            };
+            drop(message);
+            // A subscription has answered for itself.
+            if response.is_method_call() || response.is_batch() {
+                // Who left needs no answer.
+                let _ = sink.send(response.into_json()).await;
+            }
+        }
+    }
+
+    /// Ends when the peer has given no sign of life for too long.
+    async fn silent(&self) {
+        self.session.account().heard();
+        loop {
+            match self.silence.checked_sub(self.session.account().silence()) {
+                Some(left) if !left.is_zero() => tokio::time::sleep(left).await,
+                _ => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::frame;
+
+/// What goes out besides messages.
+#[derive(Debug)]
+pub(super) enum Control {
+    /// The answer to a ping.
+    Pong(Vec<u8>),
+    /// The end, with its code.
+    Close(u16),
+}
+
+/// The server goes away: who has an answer coming gets it first.
+pub(super) const GOING_AWAY: u16 = 1001;
+/// Short messages go out together, up to this.
+const TOGETHER: usize = 16 * 1024;
+
+/// Writes everything that goes to a client, and pings it. Ends after [`Control::Close`], or when the client takes nothing.
+pub(super) async fn write(
+    mut io: impl AsyncWrite + Unpin,
+    mut messages: mpsc::Receiver<Box<RawValue>>,
+    mut controls: mpsc::Receiver<Control>,
+    ping_interval: Duration,
+) {
+    let mut pings = interval(ping_interval);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut buffer = Vec::new();
+    let code = loop {
+        tokio::select! {
+            biased;
+            control = controls.recv() => match control {
+                Some(Control::Pong(content)) => frame::pong(&mut buffer, &content),
+                Some(Control::Close(code)) => break code,
+                None => return,
+            },
+            Some(message) = messages.recv() => {
+                if put(&mut io, &mut buffer, &message).await.is_err() {
+                    return;
+                }
+                while buffer.len() < TOGETHER && let Ok(message) = messages.try_recv() {
+                    if put(&mut io, &mut buffer, &message).await.is_err() {
+                        return;
+                    }
+                }
+            }
+            _ = pings.tick() => frame::ping(&mut buffer),
+        }
+        if flush(&mut io, &mut buffer).await.is_err() {
+            return;
+        }
+    };
+    messages.close();
+    while code == GOING_AWAY
+        && let Ok(message) = messages.try_recv()
+    {
+        if put(&mut io, &mut buffer, &message).await.is_err() {
+            return;
+        }
+    }
+    frame::close(&mut buffer, code);
+    if flush(&mut io, &mut buffer).await.is_ok() {
+        // The peer may have closed already.
+        let _ = io.shutdown().await;
+    }
+}
+
+/// Puts a message behind what waits in `buffer`; a long one is written at once.
+async fn put(io: &mut (impl AsyncWrite + Unpin), buffer: &mut Vec<u8>, message: &RawValue) -> std::io::Result<()> {
+    let text = message.get().as_bytes();
+    frame::begin_text(buffer, text.len());
+    if text.len() <= TOGETHER {
+        buffer.extend_from_slice(text);
+        return Ok(());
+    }
+    io.write_all(buffer).await?;
+    buffer.clear();
+    io.write_all(text).await
+}
+
+async fn flush(io: &mut (impl AsyncWrite + Unpin), buffer: &mut Vec<u8>) -> std::io::Result<()> {
+    io.write_all(buffer).await?;
+    buffer.clear();
+    io.flush().await
+}

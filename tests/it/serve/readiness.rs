@@ -1,0 +1,69 @@
+//! What `/readyz` says, and what the log says of it.
+
+use crate::support::{Process, Redis, until};
+
+async fn reasons(server: &Process, part: &str) {
+    until(part, || async {
+        let (code, body) = server.get("/readyz").await;
+        (code == 503 && body.contains(part)).then_some(())
+    })
+    .await;
+}
+
+async fn ready(server: &Process) {
+    until("ready", || async { (server.get("/readyz").await.0 == 200).then_some(()) }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_whose_redis_is_full_is_not_ready_and_the_log_says_so_once() {
+    let redis = Redis::start().await;
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(home.path(), &["--pool", "osis=1", "--redis", &redis.url()]).await;
+    ready(&server).await;
+    let _: () = redis.run(&["CONFIG", "SET", "maxmemory", "1"]).await;
+    reasons(&server, "Redis is full and refuses to write").await;
+    for _ in 0..5 {
+        assert_eq!(server.get("/readyz").await.0, 503);
+    }
+    assert_eq!(server.get("/healthz").await.0, 200);
+    let _: () = redis.run(&["CONFIG", "SET", "maxmemory", "0"]).await;
+    ready(&server).await;
+    let log = server.stop().await;
+    let times = |words: &str| log.lines().filter(|line| line.contains(words)).count();
+    assert_eq!((times("not ready"), times("ready again")), (1, 1), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_whose_actors_lost_their_presence_is_not_ready() {
+    const PRESENCE: &str = "hero:meta:actor:inst:osis:default:1";
+    let redis = Redis::start().await;
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(home.path(), &["--pool", "osis=1", "--redis", &redis.url()]).await;
+    ready(&server).await;
+    assert_eq!(redis.run::<i32>(&["EXISTS", PRESENCE]).await, 1);
+    let _: () = redis.run(&["SET", PRESENCE, r#"{"incarnation":"somebody else"}"#]).await;
+    reasons(&server, "no actor of the pool osis is present").await;
+    let _: i32 = redis.run(&["DEL", PRESENCE]).await;
+    ready(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn probes_in_any_number_put_next_to_no_load_on_redis() {
+    let redis = Redis::start().await;
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(home.path(), &["--pool", "osis=1", "--redis", &redis.url()]).await;
+    let infos = async || {
+        let stats: String = redis.run(&["INFO", "commandstats"]).await;
+        let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_info:calls=")).expect("INFO was called").to_owned();
+        line.split(',').next().unwrap().parse::<u64>().unwrap()
+    };
+    let (before, begun) = (infos().await, std::time::Instant::now());
+    let all: Vec<_> = (0..200).map(|_| server.get("/readyz")).collect();
+    for (code, body) in futures_util::future::join_all(all).await {
+        assert_eq!(code, 200, "{body}");
+    }
+    let asked = infos().await - before;
+    // The server's own loops ask for it too: the pruner each second, the gauges every five.
+    let allowed = 3 * (begun.elapsed().as_secs() + 2);
+    assert!(asked <= allowed, "{asked} times for 200 probes in {:?}", begun.elapsed());
+}
