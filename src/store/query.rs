@@ -296,9 +296,9 @@ pub(super) async fn check(link: &Link) -> Result<Vec<String>, Error> {
     let info: String = link.call(redis::cmd("INFO").arg("server")).await?;
     let version = info.lines().find_map(|line| line.strip_prefix("redis_version:")).unwrap_or_default().trim().to_owned();
     let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
-    if (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < (6, 2) {
+    if (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < (7, 0) {
         return Err(Error::Unsuitable(format!(
-            "this Redis says it is version {version:?}; hero needs Redis 6.2 or newer, or Valkey (apt-get install redis-server)"
+            "this Redis says it is version {version:?}; hero needs Redis 7.0 or newer, or Valkey (apt-get install redis-server)"
         )));
     }
     let known: Vec<redis::Value> = link.call(redis::cmd("COMMAND").arg("INFO").arg("evalsha").arg("blmove")).await?;

@@ -147,3 +147,33 @@ async fn what_is_no_redis_is_refused_and_never_waited_for() {
     let missing = format!("unix://{}", data.path().join("missing.sock").display());
     refused(on(data.path(), &missing, &[], None), &[&missing, "No such file"]).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_before_7_0_is_refused_and_says_so() {
+    let (port, data) = (port(), tempfile::tempdir().unwrap());
+    let redis = Redis::with(&["--port", &port]).await;
+    let said: String = redis.run(&["INFO", "server"]).await;
+    let (_, rest) = said.split_once("redis_version:").unwrap();
+    let version = rest.split(['\r', '.']).take(2).collect::<Vec<_>>().join(".");
+    // A real one, whose version reads as older on the way; of the same length, so that no count is wrong.
+    let (newer, older) = (format!("redis_version:{version}"), format!("redis_version:{:0<1$}", "6.2", version.len()));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let server = tokio::net::TcpStream::connect(format!("127.0.0.1:{port}")).await.unwrap();
+            let ((mut from_client, mut to_client), (mut from_server, mut to_server)) = (client.into_split(), server.into_split());
+            tokio::spawn(async move { tokio::io::copy(&mut from_client, &mut to_server).await });
+            let (newer, older) = (newer.clone(), older.clone());
+            tokio::spawn(async move {
+                let mut answer = [0; 65536];
+                while let Ok(length @ 1..) = from_server.read(&mut answer).await {
+                    let text = String::from_utf8(answer[..length].to_vec()).unwrap().replace(&newer, &older);
+                    to_client.write_all(text.as_bytes()).await?;
+                }
+                std::io::Result::Ok(())
+            });
+        }
+    });
+    refused(on(data.path(), &url, &[], None), &[&url, "6.2", "Redis 7.0 or newer"]).await;
+}
