@@ -65,6 +65,31 @@ async fn by_tcp_with_a_password() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_password_in_an_address_is_not_among_the_arguments_of_the_process() {
+    let (port, data) = (port(), tempfile::tempdir().unwrap());
+    let redis = Redis::with(&["--port", &port]).await;
+    let _: () = redis.run(&["CONFIG", "SET", "requirepass", "hunter22"]).await;
+    let url = format!("redis://:hunter22@127.0.0.1:{port}");
+    let shows = |pid: u32, file: &str| String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/{file}")).unwrap()).into_owned();
+    let other = format!("1={url}/7");
+    let more: [&OsStr; 4] = ["--contexts".as_ref(), "0,1".as_ref(), "--context-endpoint".as_ref(), other.as_ref()];
+    let server = on(data.path(), &url, &more, None).until_ready().await;
+    let actor = Process::start(&["actor", "--pool", "sal=1", &format!("--redis={url}"), "--data", data.path().to_str().unwrap()])
+        .until_ready()
+        .await;
+    for pid in [server.pid(), actor.pid()] {
+        let arguments = shows(pid, "cmdline");
+        assert!(arguments.contains("redis://:***@127.0.0.1") && !arguments.contains("hunter"), "{arguments}");
+        assert!(!shows(pid, "environ").contains("hunter"));
+        assert_eq!(shows(pid, "comm").trim(), "hero");
+    }
+    assert!(server.children().iter().chain(&actor.children()).all(|child| !child.command().contains("hunter")));
+    assert_eq!(run(&server.client().await, "40 + 2").await.unwrap().output, "42");
+    actor.stop().await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn by_tcp_as_an_acl_user() {
     let (port, data) = (port(), tempfile::tempdir().unwrap());
     let redis = Redis::with(&["--port", &port]).await;
