@@ -133,6 +133,18 @@ impl Store {
         Ok(found.collect())
     }
 
+    /// Which of these jobs exist, in their order.
+    pub async fn exist(&self, ids: &[JobId]) -> Result<Vec<bool>, Error> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut pipeline = Pipeline::with_capacity(ids.len());
+        for id in ids {
+            pipeline.cmd("EXISTS").arg(self.keys().job(id));
+        }
+        self.0.commands.pipeline(&pipeline).await
+    }
+
     /// A page of jobs, newest first. Foreign jobs are in it once an actor or the indexer has seen them.
     pub async fn list(&self, filter: &JobFilter, cursor: Option<&str>, limit: usize) -> Result<Option<JobPage>, Error> {
         let hours = self.index_hours().await?;
