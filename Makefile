@@ -41,7 +41,7 @@ setup: ## Install redis-server where it is missing
 	@if command -v redis-server > /dev/null || command -v valkey-server > /dev/null; then exit 0; fi; \
 	install="apt-get update && apt-get install -y redis-server"; \
 	if ! command -v apt-get > /dev/null; then \
-	  echo "redis-server is missing: install redis (or valkey) 6.2 or newer with your system's packages, then try again"; exit 1; \
+	  echo "redis-server is missing: install redis (or valkey) 7.0 or newer with your system's packages, then try again"; exit 1; \
 	elif [ "$$(id -u)" -ne 0 ]; then \
 	  echo "redis-server is missing; this installs it:"; echo "  sudo sh -c '$$install'"; exit 1; \
 	fi; \

@@ -3,6 +3,8 @@
 //! A path comes from whoever made the job: the kernel itself refuses `..`, symbolic links and anything outside
 //! (`openat2` with `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`), so there is no moment between check and use.
 
+mod owners;
+
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Component, Path, PathBuf};
@@ -10,6 +12,8 @@ use std::path::{Component, Path, PathBuf};
 use crate::model::ContextId;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
+
+pub use owners::{Kept, Owner, Walk};
 
 /// Why a log file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +71,11 @@ impl LogDirectory {
             relative => relative,
         };
         let plain = below.components().all(|part| matches!(part, Component::Normal(_))) && !path.ends_with('/') && !path.contains('\0');
-        if plain && below.file_name().is_some() && !below.starts_with(CONTEXTS) { Ok(below.to_owned()) } else { Err(outside()) }
+        if plain && below.file_name().is_some() && !below.starts_with(CONTEXTS) && !below.starts_with(owners::OWNERS) {
+            Ok(below.to_owned())
+        } else {
+            Err(outside())
+        }
     }
 
     fn open(&self, path: &Path, flags: OFlags) -> Result<File, Error> {

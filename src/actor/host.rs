@@ -77,7 +77,7 @@ impl JobHost {
     ) -> Result<Self, crate::log_file::Error> {
         let mut secrets: Vec<String> = secrets.filter(|secret| secret.len() >= SHORTEST_SECRET).collect();
         secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
-        let file = log.map(|(directory, path)| directory.append(path)).transpose()?;
+        let file = log.map(|(directory, path)| directory.append_for(job, path)).transpose()?;
         Ok(Self { store: store.clone(), job: job.clone(), mask: mask.clone(), secrets, file, writer: None })
     }
 

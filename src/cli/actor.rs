@@ -2,7 +2,7 @@ use clap::{Args, Subcommand};
 
 use super::exit::Exit;
 use super::host::{Host, runtime, shutdown_on_signal};
-use super::output::{self, Style, Table, ago};
+use super::output::{self, Style, Table, ago, cells};
 use super::serve::{environment, print_config};
 use super::session::Global;
 use super::settings::{Flags, Settings, resolve};
@@ -54,15 +54,19 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
     logging::start(&settings)?;
     let shutdown = shutdown_on_signal()?;
     let host = Host::open(&settings, shutdown.clone()).await?;
-    output::line(&ready::actors(&host.redis, &settings.pools, &settings.contexts))?;
+    output::line(ready::actors(&host.redis, &settings.pools, &settings.contexts))?;
     shutdown.cancelled().await;
     host.close().await;
     Ok(())
 }
 
-/// A weak confinement with all it has; else its last step, which says enough. `--json` has the rest.
+/// What a weak confinement lacks; else its last step, which says enough. `--json` has the rest.
 fn confinement(steps: &str) -> String {
-    if steps.starts_with("weak") { steps.to_owned() } else { steps.rsplit(',').next().unwrap_or(steps).to_owned() }
+    match steps.split_once(';') {
+        Some((weak, _)) => weak.to_owned(),
+        None if steps.starts_with("weak") => steps.to_owned(),
+        None => steps.rsplit(',').next().unwrap_or(steps).to_owned(),
+    }
 }
 
 async fn list(global: &Global, context: ContextId) -> anyhow::Result<Exit> {
@@ -79,7 +83,7 @@ async fn list(global: &Global, context: ContextId) -> anyhow::Result<Exit> {
     for actor in actors {
         let presence = actor.presence;
         let capabilities = presence.capabilities.join(",");
-        table.row([
+        table.row(cells![
             actor.script_type.to_string(),
             actor.group.to_string(),
             actor.instance.to_string(),

@@ -1,8 +1,6 @@
-use std::io::Write as _;
-
 use serde_json::json;
 
-use super::output::Style;
+use super::output::{self, Style};
 use super::settings;
 use crate::client::{self, RpcError, code};
 use crate::model::{ErrorKind, Status};
@@ -128,12 +126,15 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
             "message": chain(error),
             "data": rpc.and_then(|rpc| rpc.data.as_ref()),
         }, "exit_code": exit as u8 });
-        let _ = writeln!(std::io::stdout(), "{document}"); // Nobody is left to tell.
+        let _ = output::json(&document); // Nobody is left to tell.
     } else {
-        let style = Style::stderr();
-        let _ = writeln!(std::io::stderr(), "{} {}", style.red("error:"), chain(error));
+        // What a server says is one line; of our own errors some bring lines of a log.
+        let (told, style) = (chain(error), Style::stderr());
+        let (first, more) = if client.is_some() { (told.as_str(), "") } else { told.split_once('\n').unwrap_or((&told, "")) };
+        output::note(style.red("error:") + " " + first);
+        more.lines().for_each(|line| output::note(format!("       {line}")));
         if let Some(advice) = client.and_then(advice) {
-            let _ = writeln!(std::io::stderr(), "       {advice}");
+            output::note(format!("       {advice}"));
         }
     }
     exit

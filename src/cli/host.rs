@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use rustix::fs::Mode;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -88,6 +89,7 @@ impl Host {
         let (stores, redis) = connect(settings, managed, &server).await?;
         let mut of_dispatch = dispatch::Settings::new(LogDirectory::new(&settings.log_dir));
         of_dispatch.script_types = settings.script_types.iter().cloned().collect();
+        of_dispatch.log_quota = settings.log_quota;
         of_dispatch.longest_script = usize::try_from(settings.script_source).unwrap_or(usize::MAX);
         let dispatcher = Dispatcher::new(stores.clone(), of_dispatch);
         let closing = CancellationToken::new();
@@ -373,6 +375,8 @@ pub(super) fn shutdown_on_signal() -> anyhow::Result<CancellationToken> {
 /// The threads of a server. One processor is left to Redis, and engines bring threads of their own: on two processors, a second
 /// thread here costs a fifth of the throughput in wake-ups.
 pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    // Whatever is written from here on is for its owner alone.
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     tokio::runtime::Builder::new_multi_thread().worker_threads(processors.saturating_sub(1).max(1)).enable_all().build()
 }

@@ -82,7 +82,7 @@ pub fn main() -> ExitCode {
     if let Some(code) = child::main() {
         return code;
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(crate::process::arguments(&["--redis", "--context-endpoint"])) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print(); // Nobody is left to tell.

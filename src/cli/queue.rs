@@ -2,7 +2,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::exit::Exit;
-use super::output::{self, Style, Table};
+use super::output::{self, Style, Table, cells};
 use super::session::Global;
 use crate::model::{ContextId, Name, Priority, Queue as WorkQueue, ScriptType, Target};
 
@@ -82,8 +82,8 @@ async fn list(global: &Global, list: &List) -> anyhow::Result<()> {
     let style = Style::stdout();
     let mut table = Table::new(style, &["TYPE", "GROUP", "INSTANCE", "PRIORITY", "WAITING", "ACTORS", "PAUSED", "QUEUE"]);
     for queue in &queues {
-        let actors = if queue.actors == 0 { style.yellow("0") } else { queue.actors.to_string() };
-        table.row([
+        let actors = if queue.actors == 0 { style.yellow("0") } else { queue.actors.to_string().into() };
+        table.row(cells![
             queue.script_type.to_string(),
             queue.group.as_ref().map_or("-", Name::as_str).to_owned(),
             queue.instance.map_or("-".to_owned(), |instance| instance.to_string()),
@@ -95,8 +95,8 @@ async fn list(global: &Global, list: &List) -> anyhow::Result<()> {
             .to_owned(),
             queue.depth.to_string(),
             actors,
-            if queue.paused { style.yellow("yes") } else { "-".to_owned() },
-            queue.name.clone(),
+            if queue.paused { style.yellow("yes") } else { "-".into() },
+            &queue.name,
         ]);
     }
     table.print()

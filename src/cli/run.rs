@@ -1,13 +1,12 @@
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::sleep;
 
 use super::exit::{self, Exit, Usage};
-use super::output::{self, Style, harmless};
+use super::output::{self, Style};
 use super::script_error;
 use super::session::Global;
 use super::settings::parse_time;
@@ -52,7 +51,7 @@ impl Run {
                 Err(error) if error.downcast_ref::<Error>().is_some_and(|error| error.rpc().is_none()) => return Err(error),
                 Err(error) => drop(exit::report(&error, global.json)),
             }
-            eprintln!("{}", Style::stderr().dim(&format!("-- waiting for {} to change, Ctrl-C ends --", self.file.display())));
+            output::note(Style::stderr().dim(format!("-- waiting for {} to change, Ctrl-C ends --", self.file.display())));
             while modified(&self.file) == seen || modified(&self.file).is_none() {
                 tokio::select! {
                     _ = sleep(LOOK) => {}
@@ -89,7 +88,7 @@ impl Run {
             return Err(if named { error } else { error.context(format!("job {job_id} was not seen to its end")) });
         };
         let file = if self.file == Path::new("-") { "stdin".into() } else { self.file.display().to_string() };
-        let _ = write!(std::io::stderr(), "{}", script_error::render(Style::stderr(), &file, script, &cause)); // The code tells it too.
+        script_error::render(Style::stderr(), &file, script, &cause).into_iter().for_each(output::note);
         Ok(exit)
     }
 }
@@ -99,8 +98,11 @@ fn modified(path: &Path) -> Option<SystemTime> {
 }
 
 fn log_line(style: Style, json: bool, line: &LogLine) -> anyhow::Result<()> {
-    let text = if json { json!(line).to_string() } else { format!("{}{}", style.level(line.level), harmless(&line.text)) };
-    let _ = writeln!(std::io::stderr(), "{text}"); // Who does not read the log may still want the result.
+    if json {
+        output::note_json(line)
+    } else {
+        output::note(style.level(line.level) + &line.text)
+    }
     Ok(())
 }
 
@@ -108,9 +110,9 @@ fn log_line(style: Style, json: bool, line: &LogLine) -> anyhow::Result<()> {
 pub(super) fn print_value(result: &JobResult) -> anyhow::Result<()> {
     match &result.value {
         Some(Value::Null) => Ok(()),
-        Some(Value::String(text)) => output::line(text),
-        Some(value) => output::line(&value.to_string()),
+        Some(Value::String(text)) => output::text(text),
+        Some(value) => output::text(&output::json_text(value)?),
         None if result.output.is_empty() => Ok(()),
-        None => output::line(&result.output),
+        None => output::text(&result.output),
     }
 }

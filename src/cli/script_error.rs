@@ -1,11 +1,8 @@
-use std::fmt::Write as _;
-
-use super::output::{Style, harmless};
+use super::output::{Line, Style};
 use crate::model::{ErrorKind, JobError};
 
 /// How a script went wrong, the way compilers say it: `file:line:column: message`, the line, and a caret.
-pub(super) fn render(style: Style, file: &str, script: &str, error: &JobError) -> String {
-    let mut text = String::new();
+pub(super) fn render(style: Style, file: &str, script: &str, error: &JobError) -> Vec<Line> {
     let place = match (error.line, error.column) {
         (Some(line), Some(column)) => format!("{file}:{line}:{column}: "),
         (Some(line), None) => format!("{file}:{line}: "),
@@ -17,26 +14,24 @@ pub(super) fn render(style: Style, file: &str, script: &str, error: &JobError) -
     };
     // The protocol's own words, which say to people no more than the kind does.
     let message = match (error.kind, error.message.as_str()) {
-        (ErrorKind::Timeout, "timeout") => "it took longer than its timeout".into(),
-        (ErrorKind::Stopped, "stopped") => "before it ran".into(),
-        (ErrorKind::Stopped, "stopped_by_request") => "by request".into(),
-        (_, message) => harmless(message),
+        (ErrorKind::Timeout, "timeout") => "it took longer than its timeout",
+        (ErrorKind::Stopped, "stopped") => "before it ran",
+        (ErrorKind::Stopped, "stopped_by_request") => "by request",
+        (_, message) => message,
     };
-    let _ = writeln!(text, "{}{} {message}", style.bold(&place), style.red(&format!("{kind}:")));
+    let mut lines = vec![style.bold(place) + style.red(format!("{kind}:")) + " " + message];
     let source = error.line.and_then(|line| Some((line, script.lines().nth((line as usize).checked_sub(1)?)?)));
     if let Some((number, source)) = source {
         let number = number.to_string();
         let (line, caret) = excerpt(source, error.column);
         let margin = " ".repeat(number.len());
-        let _ = writeln!(text, "  {} {}", style.dim(&format!("{number} |")), line);
+        lines.push(Line::from("  ") + style.dim(format!("{number} |")) + " " + line);
         if let Some(caret) = caret {
-            let _ = writeln!(text, "  {} {}{}", style.dim(&format!("{margin} |")), " ".repeat(caret), style.red("^"));
+            lines.push(Line::from("  ") + style.dim(format!("{margin} |")) + " " + " ".repeat(caret) + style.red("^"));
         }
     }
-    for function in &error.stack {
-        let _ = writeln!(text, "  in {}", harmless(function));
-    }
-    text
+    lines.extend(error.stack.iter().map(|function| Line::from("  in ") + function));
+    lines
 }
 
 /// The part of a line to show, and where the caret goes below it: long lines are cut around the column.
@@ -59,6 +54,7 @@ mod tests {
         error.stack.push("total".to_owned());
         let plain = Style::stdout(); // Not a terminal under test.
         let text = render(plain, "a.rhai", "let x = 1;\n\tlet z = y;\n", &error);
+        let text = text.iter().map(Line::as_str).collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(text, @r"
         a.rhai:2:9: script: Variable not found: y
           2 |  let z = y;

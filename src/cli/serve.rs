@@ -55,7 +55,7 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
     let host = Host::open(&settings, shutdown.clone()).await?;
     match serve(&settings, &host, metrics, shutdown).await {
         Ok(serving) => {
-            output::line(&ready::line(serving.local_addr(), &host.redis, &settings.pools, &settings.contexts))?;
+            output::line(ready::line(serving.local_addr(), &host.redis, &settings.pools, &settings.contexts))?;
             host.shutdown.cancelled().await;
             host.drain().await;
             // The last answers need Redis, so it ends after them.
@@ -132,7 +132,7 @@ pub(super) fn print_config(resolved: &Resolved, json: bool) -> anyhow::Result<Ex
     if json {
         output::json(&resolved.to_json())?
     } else {
-        output::line(resolved.to_toml().trim_end())?
+        output::lines(resolved.to_toml().trim_end())?
     }
     Ok(Exit::Ok)
 }

@@ -20,6 +20,14 @@ pub struct LogPage {
 }
 
 impl Dispatcher {
+    /// Removes the log file of a job that is gone, if no other has it.
+    pub(super) async fn release_log(&self, context: ContextId, id: &JobId, path: String) {
+        let (directory, job) = (self.0.settings.log_directory.of(context), id.clone());
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || directory.release(&job, &path)).await {
+            tracing::warn!(job = %id, %error, "the log file of a deleted job is still there; the sweeper tries again");
+        }
+    }
+
     /// Lines that a job logged behind `cursor`, at most `limit`.
     ///
     /// Read from the stream that every actor writes; for a foreign worker that only wrote the file at `log_path`, from there.

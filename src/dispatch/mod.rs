@@ -8,6 +8,7 @@ mod error;
 mod explain;
 mod follow;
 mod indexer;
+mod log_sweeper;
 mod logs;
 mod pause;
 mod pressure;
@@ -38,6 +39,7 @@ pub use connect::Loops;
 pub use error::Error;
 pub use follow::Followed;
 pub use indexer::Indexer;
+pub use log_sweeper::LogSweeper;
 pub use logs::LogPage;
 pub use promoter::Promoter;
 pub use pruner::Pruner;
@@ -68,6 +70,8 @@ pub struct Settings {
     pub retry_backoff: Duration,
     /// Where log files are.
     pub log_directory: LogDirectory,
+    /// How many bytes all log files may have together; then the oldest go. 0 is no limit.
+    pub log_quota: u64,
 }
 
 impl Settings {
@@ -79,6 +83,7 @@ impl Settings {
             timeout: Duration::from_secs(60),
             retry_backoff: Duration::from_secs(1),
             log_directory,
+            log_quota: 1 << 30,
         }
     }
 }
@@ -204,10 +209,22 @@ impl Dispatcher {
         page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))
     }
 
-    /// Deletes a job that does not run, with its log and its reply.
+    /// Deletes a job that does not run, with its log and its reply. Its log file goes at once where it is in this server's directory.
     pub async fn delete(&self, context: ContextId, id: &JobId) -> Result<(), Error> {
-        match self.store(context)?.delete(id).await.map_err(|error| Error::store(error, Some(id)))? {
-            Deleted::Deleted => Ok(()),
+        let (store, failed) = (self.store(context)?, |error| Error::store(error, Some(id)));
+        let path = match store.job(id).await {
+            Ok(job) => job.and_then(|job| job.log_path),
+            Err(error) if error.may_pass() => return Err(failed(error)),
+            // What an outsider made of the key has no log file.
+            Err(_) => None,
+        };
+        match store.delete(id).await.map_err(failed)? {
+            Deleted::Deleted => {
+                if let Some(path) = path {
+                    self.release_log(context, id, path).await;
+                }
+                Ok(())
+            }
             Deleted::Illegal(status) => Err(Error::State { job_id: id.clone(), status, action: "deleted; stop it first" }),
             Deleted::Open(status) => Err(Error::State { job_id: id.clone(), status, action: "deleted before its children have ended" }),
             Deleted::Missing => Err(Error::NotFound(id.clone())),
@@ -249,6 +266,9 @@ impl Dispatcher {
             run(boxed(Timekeeper::new(store.clone()), shutdown));
             run(boxed(Pruner::new(store.clone(), pressure.clone()), shutdown));
         }
+        let directory = |store: &Store| (store.clone(), self.0.settings.log_directory.of(store.context()));
+        let sweeper = LogSweeper::new(self.stores().map(directory).collect(), self.0.settings.log_quota);
+        tasks.spawn(boxed(sweeper, shutdown));
         tasks.close();
         tasks
     }

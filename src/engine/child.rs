@@ -196,7 +196,7 @@ impl Child {
         self.pid
     }
 
-    /// How it is confined: the steps in force, or `weak: …`.
+    /// How it is confined: `weak: no …` with what is missing, then the steps in force.
     pub fn confinement(&self) -> &str {
         &self.confinement
     }

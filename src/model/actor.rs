@@ -41,7 +41,7 @@ pub struct Presence {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
     pub in_flight: Option<u32>,
-    /// How its engine is confined: the steps in force, or `weak: …`.
+    /// How its engine is confined: `weak: no …` with what is missing, then the steps in force behind a semicolon.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub confinement: Option<String>,

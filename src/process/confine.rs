@@ -1,9 +1,9 @@
 //! `hero exec PROFILE --parent PID … -- program args…`: gives up everything a child does not need, then becomes the program.
 //!
 //! A trampoline, because the steps must happen in the child between fork and exec, where a multi-threaded program can't run
-//! Rust code safely. Each step that the system does not offer is left out and *reported*: the program finds the steps in force
-//! in the variable [`CONFINEMENT`], such as `process_group,environment,descriptors,rlimits,no_new_privs,parent_death_signal,
-//! landlock:7`, with `weak: ` in front when one is missing.
+//! Rust code safely. Each step that the system does not offer is left out and *reported*: the program finds in the variable [`CONFINEMENT`]
+//! what is missing and, behind a semicolon, the steps in force, such as `weak: no seccomp, no setuid; process_group,umask,environment,
+//! descriptors,rlimits,no_new_privs,parent_death_signal,landlock:7`.
 
 mod landlock;
 mod request;
@@ -14,7 +14,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setpgid, setrlimit};
+use rustix::fs::Mode;
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, geteuid, getppid, getrlimit, set_parent_process_death_signal, setpgid, setrlimit, umask,
+};
 use rustix::thread::set_no_new_privs;
 
 use request::Request;
@@ -22,13 +25,22 @@ use request::Request;
 /// The variable in which a confined program finds the steps in force.
 pub const CONFINEMENT: &str = "HERO_CONFINEMENT";
 
+/// What this version does not do, each with what a program that broke out of its interpreter could therefore do.
+const LACKS: [&str; 5] = [
+    "seccomp",           // Make any system call.
+    "network namespace", // Send UDP; connect to unix sockets, that of the private Redis too, whose password it does not know.
+    "mount namespace",   // See the names, sizes and modes of files, and change the modes of its user's; landlock guards the contents.
+    "PID namespace",     // Start processes that outlive it.
+    "process limit",     // Start as many as its user may.
+];
+
 /// The exit code when confinement or exec failed, as `env` and `nohup` have it.
 const FAILED: u8 = 125;
 
 /// What a child may keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Profile {
-    /// A script engine: no files but the program and the system's libraries, no network, an empty environment.
+    /// A script engine: no contents of files but the program and the system's libraries, no TCP, an empty environment.
     Engine {
         /// Bytes of address space; allocating more ends the engine.
         address_space: u64,
@@ -109,7 +121,14 @@ pub fn exec_main(args: impl IntoIterator<Item = std::ffi::OsString>) -> ExitCode
 /// Takes the steps and becomes the program. Gives what went wrong.
 fn exec(request: &Request) -> String {
     let mut steps = Steps::default();
+    steps.missing.extend(LACKS.map(ToOwned::to_owned));
+    if geteuid().is_root() {
+        // It stays root, with every capability.
+        steps.missing.push("setuid".to_owned());
+    }
     steps.take("process_group", setpgid(None, None));
+    umask(Mode::RWXG | Mode::RWXO);
+    steps.done.push("umask".to_owned());
 
     let mut command = std::process::Command::new(&request.program);
     command.args(&request.args).env_clear();
@@ -145,7 +164,7 @@ fn lower(resource: Resource, most: u64) -> rustix::io::Result<()> {
 #[derive(Default)]
 struct Steps {
     done: Vec<String>,
-    missing: bool,
+    missing: Vec<String>,
 }
 
 impl Steps {
@@ -157,11 +176,13 @@ impl Steps {
     }
 
     fn miss(&mut self, name: &str, why: &dyn std::fmt::Display) {
-        self.missing = true;
+        self.missing.push(name.to_owned());
         eprintln!("hero exec: without {name}: {why}");
     }
 
     fn report(&self) -> String {
-        format!("{}{}", if self.missing { "weak: " } else { "" }, self.done.join(","))
+        let missing: Vec<String> = self.missing.iter().map(|name| format!("no {name}")).collect();
+        let weak = if missing.is_empty() { String::new() } else { format!("weak: {}; ", missing.join(", ")) };
+        format!("{weak}{}", self.done.join(","))
     }
 }

@@ -227,12 +227,12 @@ fn manager(client: &Client, in_a_cluster: bool) -> RedisResult<ConnectionManager
     ConnectionManager::new_lazy_with_config(client.clone(), config)
 }
 
-/// The SHA-256 of texts, in hexadecimal; `\0` stands between them.
+/// The SHA-256 of texts, in hexadecimal. The length of each stands before it, so that no other texts give the same.
 pub(super) fn digest(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part.as_bytes());
-        hasher.update([0]);
     }
     hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

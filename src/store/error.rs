@@ -61,6 +61,8 @@ impl Error {
         match self {
             Self::Deadline(_) | Self::Reply { .. } | Self::Closed => false,
             Self::Unsuitable(_) => true,
+            // Redis 7 refuses so only the first write of a script, before anything is done: the disk, the memory or the replicas.
+            Self::Redis(error) if matches!(error.code(), Some("OOM" | "MISCONF" | "NOREPLICAS" | "READONLY")) => true,
             // An error in the middle of a script leaves what it did before.
             Self::Redis(error) if error.detail().is_some_and(|detail| detail.contains("script:")) => false,
             Self::Redis(error) => {
@@ -68,7 +70,7 @@ impl Error {
                     || match error.kind() {
                         ErrorKind::AuthenticationFailed | ErrorKind::InvalidClientConfig | ErrorKind::RESP3NotSupported => true,
                         ErrorKind::Server(kind) => kind != ServerErrorKind::ResponseError,
-                        ErrorKind::Extension => matches!(error.code(), Some("OOM" | "MISCONF" | "NOAUTH" | "WRONGPASS" | "NOREPLICAS")),
+                        ErrorKind::Extension => matches!(error.code(), Some("NOAUTH" | "WRONGPASS")),
                         _ => false,
                     }
             }

@@ -133,6 +133,18 @@ impl Store {
         Ok(found.collect())
     }
 
+    /// Which of these jobs exist, in their order.
+    pub async fn exist(&self, ids: &[JobId]) -> Result<Vec<bool>, Error> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut pipeline = Pipeline::with_capacity(ids.len());
+        for id in ids {
+            pipeline.cmd("EXISTS").arg(self.keys().job(id));
+        }
+        self.0.commands.pipeline(&pipeline).await
+    }
+
     /// A page of jobs, newest first. Foreign jobs are in it once an actor or the indexer has seen them.
     pub async fn list(&self, filter: &JobFilter, cursor: Option<&str>, limit: usize) -> Result<Option<JobPage>, Error> {
         let hours = self.index_hours().await?;
@@ -274,9 +286,9 @@ pub(super) async fn check(link: &Link) -> Result<Vec<String>, Error> {
     let info: String = link.call(redis::cmd("INFO").arg("server")).await?;
     let version = info.lines().find_map(|line| line.strip_prefix("redis_version:")).unwrap_or_default().trim().to_owned();
     let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
-    if (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < (6, 2) {
+    if (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < (7, 0) {
         return Err(Error::Unsuitable(format!(
-            "this Redis says it is version {version:?}; hero needs Redis 6.2 or newer, or Valkey (apt-get install redis-server)"
+            "this Redis says it is version {version:?}; hero needs Redis 7.0 or newer, or Valkey (apt-get install redis-server)"
         )));
     }
     let known: Vec<redis::Value> = link.call(redis::cmd("COMMAND").arg("INFO").arg("evalsha").arg("blmove")).await?;

@@ -52,7 +52,7 @@ pub(super) struct Bench {
 impl Bench {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         if cfg!(debug_assertions) {
-            eprintln!("this is a debug build: its figures say nothing; use `make bench`");
+            output::note("this is a debug build: its figures say nothing; use `make bench`");
         }
         let report = match global.named_server() {
             Some(server) => self.foreign(global, server).await?,

@@ -109,7 +109,7 @@ impl Report {
                 Some(0.0) => "less than 0.5 ms".to_owned(),
                 Some(time) => format!("{time:.1} ms"),
             };
-            line(&format!(
+            line(format!(
                 "{}, {} jobs: {:.0} created/s (Redis blocked at most {}), {:.0} run/s (at most {})",
                 group.shape,
                 group.jobs,
@@ -120,13 +120,13 @@ impl Report {
             ))?;
         }
         if let Some(compat) = &self.compat {
-            line(&format!(
+            line(format!(
                 "other layouts: {:.1} µs of Redis a job with all, {:.1} µs with none, ratio {:.2}",
                 compat.all_us, compat.canonical_us, compat.ratio
             ))?;
         }
         match &self.rest {
-            Some(rest) => line(&format!(
+            Some(rest) => line(format!(
                 "at rest: {:.1} MB (proportional set size of {} processes), {:.2}% of one core",
                 rest.pss_mb, rest.processes, rest.cpu_percent
             )),

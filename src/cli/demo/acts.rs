@@ -72,8 +72,8 @@ async fn failure(stage: &Stage) -> anyhow::Result<()> {
     expect("line and column are known", &(failure.error.line.is_some() && failure.error.column.is_some()), &true)?;
     expect("the message names the cause", &failure.error.message.contains("no price for plum"), &true)?;
     let rendered = script_error::render(Style::stdout(), "examples/failing.rhai", FAILING, &failure.error);
-    stage.aside("`hero run` shows that as")?;
-    stage.aside(&rendered)
+    stage.aside(vec!["`hero run` shows that as".into()])?;
+    stage.aside(rendered)
 }
 
 async fn stop(stage: &Stage) -> anyhow::Result<()> {

@@ -3,7 +3,7 @@ use std::cell::Cell;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use crate::cli::output::{self, Style, harmless};
+use crate::cli::output::{self, Line, Style};
 use crate::client::{Client, Error, RpcError};
 use crate::model::JobId;
 
@@ -30,26 +30,26 @@ impl Stage {
 
     /// Announces what comes.
     pub(super) fn act(&self, title: &str) -> anyhow::Result<()> {
-        if self.json { Ok(()) } else { output::line(&format!("\n{}", self.style.bold(title))) }
+        if self.json { Ok(()) } else { output::line("").and_then(|()| output::line(self.style.bold(title))) }
     }
 
     /// Shows something that arrived without being asked for.
     pub(super) fn heard(&self, topic: &str, item: &Value) -> anyhow::Result<()> {
         match self.json {
             true => output::json(&json!({ "notification": topic, "item": item })),
-            false => output::line(&format!("  {} {} {}", self.style.yellow("«"), self.style.dim(topic), short(item))),
+            false => output::line(Line::from("  ") + self.style.yellow("«") + " " + self.style.dim(topic) + " " + short(item)),
         }
     }
 
     /// Shows something that is for people only.
-    pub(super) fn aside(&self, text: &str) -> anyhow::Result<()> {
-        if self.json { Ok(()) } else { text.lines().try_for_each(|line| output::line(&format!("    {line}"))) }
+    pub(super) fn aside(&self, lines: Vec<Line>) -> anyhow::Result<()> {
+        if self.json { Ok(()) } else { lines.into_iter().try_for_each(|line| output::line(Line::from("    ") + line)) }
     }
 
     /// Makes a call, shows it and gives its answer, which may be an error of the server.
     async fn ask(&self, method: &str, params: Value) -> anyhow::Result<Result<Value, RpcError>> {
         if !self.json {
-            output::line(&format!("  {} {method} {}", self.style.dim("→"), short(&params)))?;
+            output::line(Line::from("  ") + self.style.dim("→") + format!(" {method} {}", short(&params)))?;
         }
         self.calls.set(self.calls.get() + 1);
         let answer = match self.client.call_within(std::time::Duration::from_secs(120), method, &params).await {
@@ -62,9 +62,9 @@ impl Stage {
             (true, Err(error)) => output::json(
                 &json!({ "method": method, "params": params, "error": { "code": error.code, "message": error.message, "data": error.data } }),
             )?,
-            (false, Ok(value)) => output::line(&format!("  {} {}", self.style.green("←"), short(value)))?,
+            (false, Ok(value)) => output::line(Line::from("  ") + self.style.green("←") + " " + short(value))?,
             (false, Err(error)) => {
-                output::line(&format!("  {} error {}: {}", self.style.red("←"), error.code, harmless(&error.message)))?;
+                output::line(Line::from("  ") + self.style.red("←") + format!(" error {}: {}", error.code, error.message))?;
             }
         }
         Ok(answer)

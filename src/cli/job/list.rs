@@ -1,6 +1,6 @@
 use clap::Args;
 
-use crate::cli::output::{self, Style, Table, ago, cell};
+use crate::cli::output::{self, Style, Table, ago, cell, cells};
 use crate::cli::session::Global;
 use crate::cli::spec::{moment, pair};
 use crate::dispatch::{JobFilter, JobPage};
@@ -83,19 +83,19 @@ fn print(page: &JobPage) -> anyhow::Result<()> {
     let style = Style::stdout();
     let mut table = Table::new(style, &["ID", "STATUS", "TYPE", "ATTEMPT", "CREATED", "TOOK", "NAME OR SCRIPT"]);
     for job in &page.jobs {
-        table.row([
+        table.row(cells![
             job.job_id.to_string(),
             style.status(job.status),
             job.script_type.as_ref().map_or("-", ScriptType::as_str).to_owned(),
             job.attempt.to_string(),
             ago(job.created_at),
             took(job),
-            job.name.as_deref().map_or_else(|| style.dim(&cell(gist(&job.script))), cell),
+            job.name.as_deref().map_or_else(|| style.dim(cell(gist(&job.script))), cell),
         ]);
     }
     table.print()?;
     if let Some(cursor) = &page.next_cursor {
-        eprintln!("{}", Style::stderr().dim(&format!("there are more: --cursor {cursor}")));
+        output::note(Style::stderr().dim(format!("there are more: --cursor {cursor}")));
     }
     Ok(())
 }

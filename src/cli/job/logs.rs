@@ -1,7 +1,7 @@
 use clap::Args;
 
 use super::Named;
-use crate::cli::output::{self, Style, harmless};
+use crate::cli::output::{self, Style};
 use crate::cli::session::Global;
 use crate::cli::watch::{PAGE, Watch};
 use crate::client::Client;
@@ -50,9 +50,9 @@ impl Logs {
 
 fn show(json: bool, line: &LogLine) -> anyhow::Result<()> {
     if json {
-        return output::line(&serde_json::to_string(line)?);
+        return output::line(output::json_text(line)?);
     }
     let style = Style::stdout();
-    let time = line.time.map(|time| style.dim(&format!("{time} "))).unwrap_or_default();
-    output::line(&format!("{time}{}{}", style.level(line.level), harmless(&line.text)))
+    let time = line.time.map(|time| style.dim(format!("{time} "))).unwrap_or_default();
+    output::line(time + style.level(line.level) + &line.text)
 }

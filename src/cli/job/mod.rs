@@ -121,12 +121,13 @@ async fn explain(global: &Global, named: &Named) -> anyhow::Result<()> {
     if global.json {
         return output::json(&explanation);
     }
-    output::line(&format!("{} ({}): {}", Style::stdout().status(explanation.status), explanation.reason, explanation.message))?;
+    let why = format!(" ({}): {}", explanation.reason, explanation.message);
+    output::line(Style::stdout().status(explanation.status) + why)?;
     explanation.position.map_or(Ok(()), |position| {
-        output::line(&format!("place {position} of {} in {}", explanation.depth.unwrap_or(position), explanation.queue.unwrap_or_default()))
+        output::line(format!("place {position} of {} in {}", explanation.depth.unwrap_or(position), explanation.queue.unwrap_or_default()))
     })
 }
 
 fn status(global: &Global, status: Status) -> anyhow::Result<()> {
-    if global.json { output::json(&json!({ "status": status })) } else { output::line(&Style::stdout().status(status)) }
+    if global.json { output::json(&json!({ "status": status })) } else { output::line(Style::stdout().status(status)) }
 }

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
 use super::Named;
-use crate::cli::output::{self, Style, harmless};
+use crate::cli::output::{self, Line, Style};
 use crate::cli::script_error;
 use crate::cli::session::Global;
 
@@ -14,27 +14,26 @@ pub(super) async fn main(global: &Global, named: &Named) -> anyhow::Result<()> {
     let style = Style::stdout();
     let fields = serde_json::to_value(&job)?;
     let long = ["script", "output", "error", "status"];
-    output::line(&format!("{:<18} {}", "status", style.status(job.status)))?;
+    output::line(Line::from(format!("{:<18} ", "status")) + style.status(job.status))?;
     for (name, value) in fields.as_object().into_iter().flatten().filter(|(name, _)| !long.contains(&name.as_str())) {
         let text = match value {
-            Value::String(text) => harmless(text).into_owned(),
-            value => value.to_string(),
+            Value::String(text) => text.clone(),
+            value => output::json_text(value)?,
         };
-        output::line(&format!("{name:<18} {text}"))?;
+        output::line(format!("{name:<18} {text}"))?;
     }
-    section(style, "script", &job.script)?;
+    let plain = |text: &str| text.lines().map(Line::from).collect::<Vec<_>>();
+    section(style, "script", plain(&job.script))?;
     if let Some(text) = job.output.as_deref().filter(|text| !text.is_empty()) {
-        section(style, "output", text)?;
+        section(style, "output", plain(text))?;
     }
     if let Some(error) = &job.error {
-        section(style, "error", script_error::render(style, "script", &job.script, error).trim_end())?;
+        section(style, "error", script_error::render(style, "script", &job.script, error))?;
     }
     Ok(())
 }
 
-fn section(style: Style, name: &str, text: &str) -> anyhow::Result<()> {
-    output::line(&style.bold(name))?;
-    // An error was made harmless where it was rendered, and has colours of our own.
-    let text = if name == "error" { text.into() } else { harmless(text) };
-    text.lines().try_for_each(|line| output::line(&format!("  {line}")))
+fn section(style: Style, name: &str, lines: Vec<Line>) -> anyhow::Result<()> {
+    output::line(style.bold(name))?;
+    lines.into_iter().try_for_each(|line| output::line(Line::from("  ") + line))
 }

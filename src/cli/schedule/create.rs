@@ -76,7 +76,7 @@ impl Create {
         }
         output::line(schedule.schedule_id.as_str())?;
         let runs: Vec<String> = schedule.next_runs.iter().map(ToString::to_string).collect();
-        eprintln!("{}", Style::stderr().dim(&format!("next runs: {}", runs.join(", "))));
+        output::note(Style::stderr().dim(format!("next runs: {}", runs.join(", "))));
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 use clap::Args;
 
-use crate::cli::output::{self, Style, Table, ago, cell};
+use crate::cli::output::{self, Line, Style, Table, ago, cell, cells};
 use crate::cli::session::Global;
 use crate::dispatch::SchedulePage;
 use crate::model::{ContextId, JobId, Schedule};
@@ -44,10 +44,10 @@ fn print(page: &SchedulePage) -> anyhow::Result<()> {
     let style = Style::stdout();
     let mut table = Table::new(style, &["ID", "WHEN", "NEXT RUN", "LAST RUN", "LAST JOB", "RUNS", "SKIPPED", "MISSED", "NAME"]);
     for schedule in &page.schedules {
-        table.row([
+        table.row(cells![
             schedule.schedule_id.to_string(),
             cell(&when(schedule)),
-            schedule.next_runs.first().map_or_else(|| style.dim("ended"), ToString::to_string),
+            schedule.next_runs.first().map_or_else(|| style.dim("ended"), |run| Line::from(run.to_string())),
             ago(schedule.last_run),
             schedule.last_job.as_ref().map_or("-", JobId::as_str).to_owned(),
             schedule.runs.to_string(),
@@ -58,7 +58,7 @@ fn print(page: &SchedulePage) -> anyhow::Result<()> {
     }
     table.print()?;
     if let Some(cursor) = &page.next_cursor {
-        eprintln!("{}", Style::stderr().dim(&format!("there are more: --cursor {cursor}")));
+        output::note(Style::stderr().dim(format!("there are more: --cursor {cursor}")));
     }
     Ok(())
 }

@@ -135,6 +135,9 @@ pub struct Settings {
     pub recycle_memory: u64,
     /// Where the log files of jobs are; absolute.
     pub log_dir: PathBuf,
+    /// How many bytes all log files may have together; 0 is no limit.
+    #[serde(deserialize_with = "value::size")]
+    pub log_quota: u64,
     /// Texts to replace in job logs.
     #[serde(deserialize_with = "value::list")]
     pub mask: Vec<String>,

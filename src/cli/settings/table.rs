@@ -177,7 +177,8 @@ pub static SETTINGS: &[Setting] = &[
     setting("recycle_jobs", One("N"), Is("10000"), Both, "Replace an engine process after this many jobs; 0 never"),
     setting("recycle_age", One("TIME"), Is("1h"), Both, "Replace an engine process after this time; 0 never"),
     setting("recycle_memory", One("SIZE"), Is("192MB"), Both, "Replace an engine process that holds this much between jobs; 0 never"),
-    setting("log_dir", One("DIR"), Computed("DATA/logs"), Both, "Where the log files of jobs are"),
+    setting("log_dir", One("DIR"), Computed("DATA/logs"), Both, "Where the log files of jobs are; of one Redis"),
+    setting("log_quota", One("SIZE"), Is("1GB"), Both, "How much all log files may take together; then the oldest go; 0 is no limit"),
     setting(
         "mask",
         List("PATTERN"),

@@ -1,3 +1,4 @@
+mod privacy;
 mod program;
 mod socket;
 
@@ -35,7 +36,7 @@ pub enum Durability {
 /// What a private Redis is to be.
 #[derive(Debug, Clone)]
 pub struct PrivateRedis {
-    /// Where it keeps its data; made, only for its owner, if it is not there.
+    /// Where it keeps its data; made, only for its owner, if it is not there, and refused if it is open to others.
     pub data: PathBuf,
     /// When what was acknowledged is on the disk.
     pub durability: Durability,
@@ -67,7 +68,7 @@ const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: D
 const LONGEST_LOG: u64 = 10 * 1024 * 1024;
 
 impl Managed {
-    /// Starts it and waits until it answers. The data directory belongs to one server at a time.
+    /// Starts it and waits until it answers. The data directory belongs to one server at a time, and is closed to all other users.
     pub async fn start(spawner: &Spawner, settings: PrivateRedis) -> Result<Self, Error> {
         let data = &settings.data;
         let failed = |what: &str, error: io::Error| Error::Unsuitable(format!("{what} {}: {error}", data.display()));
@@ -77,6 +78,7 @@ impl Managed {
             .create(data)
             .map_err(|error| failed("cannot make the data directory", error))?;
         let data = &data.canonicalize().map_err(|error| failed("cannot use the data directory", error))?;
+        privacy::ensure(data)?;
         let lock = lock(data)?;
         let secret = secret(data).map_err(|error| failed("cannot write the secret in", error))?;
         let program = program::find().await?;

@@ -21,7 +21,7 @@ pub(super) async fn find() -> Result<PathBuf, Error> {
     for program in ["redis-server", "valkey-server"] {
         for candidate in std::env::split_paths(&path).map(|directory| directory.join(program)).filter(|candidate| candidate.is_file()) {
             match version(&ask(&candidate).await) {
-                Some(version) if version >= (6, 2) => return Ok(candidate),
+                Some(version) if version >= (7, 0) => return Ok(candidate),
                 Some((major, minor)) => refused.push(format!("{} is version {major}.{minor}", candidate.display())),
                 None => refused.push(format!("{} is no Redis server", candidate.display())),
             }
@@ -29,7 +29,7 @@ pub(super) async fn find() -> Result<PathBuf, Error> {
     }
     let seen = if refused.is_empty() { String::new() } else { format!(" ({})", refused.join("; ")) };
     Err(Error::Unsuitable(format!(
-        "no redis-server or valkey-server of version 6.2 or newer on PATH{seen}; install one (apt-get install redis-server, \
+        "no redis-server or valkey-server of version 7.0 or newer on PATH{seen}; install one (apt-get install redis-server, \
          dnf install valkey, apk add valkey, brew install redis), or name yours with --redis redis://…"
     )))
 }

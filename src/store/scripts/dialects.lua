@@ -38,8 +38,10 @@ local function mirror(id, dialect, status, text, seconds, replied)
     return nil
   end
   local key = redis.pcall('HGET', job_prefix .. id, 'dialect_key')
-  -- In a cluster a key of another context may be in reach.
-  if type(key) ~= 'string' or string.sub(key, 1, #prefix) ~= prefix then return nil end
+  -- Whoever wrote the hash may have named any key of ours or of another context.
+  local start = prefix .. kind.prefix
+  local element = type(key) == 'string' and string.sub(key, 1, #start) == start and string.sub(key, #start + 1)
+  if not element or #element > 128 or not string.find(element, kind.element) then return nil end
   local time = kind.seconds and string.format('%d', math.floor(now / 1000)) or now_text
   local fields = { 'status', kind.words[status], 'updated_at', time }
   if seconds then
@@ -51,14 +53,21 @@ local function mirror(id, dialect, status, text, seconds, replied)
   end
   redis.pcall('HSET', key, unpack(fields))
   if seconds then redis.pcall('EXPIRE', key, seconds) end
-  return kind.named and { [kind.named] = string.sub(key, #prefix + #kind.prefix + 1), status = kind.words[status] } or nil
+  return kind.named and { [kind.named] = element, status = kind.words[status] } or nil
 end
 
--- The legacy queue that a job is pushed to as well, and whether it is pushed only there.
+-- The legacy queue that a job is pushed to as well, and whether it is pushed only there. Whoever wrote the hash may have named any key: only
+-- the names of legacy queues count, and no job's hash is one.
 local function twin_of(id)
   local of = redis.pcall('HMGET', job_prefix .. id, 'twin', 'twin_only')
-  local twin = of[1] and string.sub(of[1], 1, #prefix) == prefix and of[1] or nil
-  return twin, twin and of[2] == '1'
+  local twin = of[1] and string.sub(of[1], 1, #prefix) == prefix and of[1]
+  if not twin then return nil, nil end
+  local place = string.sub(twin, #prefix + 1)
+  local worker = string.match(place, '^hero:work_queue:(.+)$') or string.match(place, '^hero:job:actor_queue:(.+)$')
+  local name = worker or string.match(place, '^hero:job:(.+)$')
+  if not name or #name > 128 or not string.find(name, '^[%w_.-]+$') then return nil, nil end
+  if not worker and string.find(name, '^%x+%-%x+%-%x+%-%x+%-%x+$') then return nil, nil end
+  return twin, of[2] == '1'
 end
 
 -- Takes a job that is to start out of its twin queue. False: a foreign actor has taken it from there. It stays dispatched, and is pushed

@@ -6,6 +6,7 @@ mod fake;
 mod help;
 mod live;
 mod readme;
+mod terminal;
 
 use std::path::Path;
 use std::process::{Command, Output};

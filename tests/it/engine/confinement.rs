@@ -29,13 +29,35 @@ async fn landlocked() -> bool {
 #[tokio::test]
 async fn an_engine_says_how_it_is_confined() {
     let bench = Bench::start().await;
-    let steps = "process_group,environment,descriptors,rlimits,no_new_privs,parent_death_signal";
+    let (said, landlocked) = (bench.child.confinement(), landlocked().await);
+    let (weak, steps) = said.split_once("; ").unwrap();
+    let root = rustix::process::geteuid().is_root();
+    let mut missing = vec!["seccomp", "network namespace", "mount namespace", "PID namespace", "process limit"];
+    missing.extend(root.then_some("setuid").into_iter().chain((!landlocked).then_some("landlock")));
+    assert_eq!(weak, format!("weak: {}", missing.iter().map(|name| format!("no {name}")).collect::<Vec<_>>().join(", ")));
+    let known = "process_group,umask,environment,descriptors,rlimits,no_new_privs,parent_death_signal";
+    assert_eq!(steps.split(",landlock:").next(), Some(known), "{said}");
+    assert_eq!(steps.contains(",landlock:"), landlocked, "{said}");
+}
+
+#[tokio::test]
+async fn what_an_engine_says_is_missing_is_missing() {
+    let bench = Bench::start().await;
     let said = bench.child.confinement();
-    if landlocked().await {
-        assert!(said.starts_with(&format!("{steps},landlock:")), "{said}");
-    } else {
-        assert_eq!(said, format!("weak: {steps}"));
+    let of = |pid: u32, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap();
+    let line = |text: String, name: &str| text.lines().find(|line| line.starts_with(name)).map(ToOwned::to_owned);
+    let namespace = |pid: u32, kind: &str| std::fs::read_link(format!("/proc/{pid}/ns/{kind}")).unwrap();
+    let (own, engine) = (std::process::id(), bench.child.pid());
+    // What it has as the test has it, it did not get of its own.
+    let same = |file: &str, name: &str| line(of(own, file), name) == line(of(engine, file), name);
+    assert_eq!(said.contains("no seccomp"), same("status", "Seccomp"), "{said}");
+    assert_eq!(said.contains("no process limit"), same("limits", "Max processes"), "{said}");
+    for (kind, name) in [("net", "network"), ("mnt", "mount"), ("pid", "PID")] {
+        assert_eq!(said.contains(&format!("no {name} namespace")), namespace(own, kind) == namespace(engine, kind), "{said}");
     }
+    let is_root = line(of(engine, "status"), "Uid:").unwrap().split_whitespace().nth(1) == Some("0");
+    assert_eq!(said.contains("no setuid"), is_root, "{said}");
+    assert_eq!(line(of(engine, "status"), "Umask:").unwrap().split_whitespace().nth(1), Some("0077"));
 }
 
 #[tokio::test]

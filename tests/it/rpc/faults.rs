@@ -207,3 +207,32 @@ async fn a_script_that_kills_its_engine_three_times_is_given_up_alone() {
     assert_eq!((&job["crashes"], &job["status"]), (&json!(3), &json!("error")));
     assert_eq!(client.ok("run_and_wait", json!(["40 + 2"])).await["value"], 42);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_redis_refuses_that_cannot_save_was_not_done() {
+    let house = House::on(Redis::with(&["--save", "3600 1000000", "--appendonly", "no"]).await).await;
+    let (server, redis) = (Server::of(&house).await, &house.redis);
+    let client = server.connect().await;
+    let id = client.ok("create_job", json!(["1"])).await;
+    let save = async |status: &str| {
+        let _: String = redis.run(&["BGSAVE"]).await;
+        until("the end of the save", || async {
+            redis.run::<String>(&["INFO", "persistence"]).await.contains(&format!("rdb_last_bgsave_status:{status}")).then_some(())
+        })
+        .await;
+    };
+    // A directory of the name of the file: that cannot be written whoever runs this.
+    let file = redis.directory().join("dump.rdb");
+    std::fs::create_dir(&file).unwrap();
+    save("err").await;
+    for (method, params) in [("create_job", json!(["2"])), ("start_job", json!([id])), ("delete_job", json!([id]))] {
+        let fault = client.fault(method, params).await;
+        assert_eq!((fault.code, &fault.data["outcome"]), (1009, &json!("not_done")), "{method}: {fault:?}");
+    }
+    std::fs::remove_dir(&file).unwrap();
+    save("ok").await;
+    let jobs = client.ok("list_jobs", json!({})).await["jobs"].as_array().unwrap().clone();
+    assert_eq!(jobs.iter().map(|job| (&job["job_id"], job["status"].as_str())).collect::<Vec<_>>(), [(&id, Some("created"))]);
+    client.ok("delete_job", json!([id])).await;
+    house.close().await;
+}

@@ -7,6 +7,7 @@ mod http;
 mod jobs;
 mod life;
 mod list;
+mod log_files;
 mod logs;
 mod openrpc;
 mod operations;

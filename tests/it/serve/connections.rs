@@ -65,6 +65,31 @@ async fn by_tcp_with_a_password() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_password_in_an_address_is_not_among_the_arguments_of_the_process() {
+    let (port, data) = (port(), tempfile::tempdir().unwrap());
+    let redis = Redis::with(&["--port", &port]).await;
+    let _: () = redis.run(&["CONFIG", "SET", "requirepass", "hunter22"]).await;
+    let url = format!("redis://:hunter22@127.0.0.1:{port}");
+    let shows = |pid: u32, file: &str| String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/{file}")).unwrap()).into_owned();
+    let other = format!("1={url}/7");
+    let more: [&OsStr; 4] = ["--contexts".as_ref(), "0,1".as_ref(), "--context-endpoint".as_ref(), other.as_ref()];
+    let server = on(data.path(), &url, &more, None).until_ready().await;
+    let actor = Process::start(&["actor", "--pool", "sal=1", &format!("--redis={url}"), "--data", data.path().to_str().unwrap()])
+        .until_ready()
+        .await;
+    for pid in [server.pid(), actor.pid()] {
+        let arguments = shows(pid, "cmdline");
+        assert!(arguments.contains("redis://:***@127.0.0.1") && !arguments.contains("hunter"), "{arguments}");
+        assert!(!shows(pid, "environ").contains("hunter"));
+        assert_eq!(shows(pid, "comm").trim(), "hero");
+    }
+    assert!(server.children().iter().chain(&actor.children()).all(|child| !child.command().contains("hunter")));
+    assert_eq!(run(&server.client().await, "40 + 2").await.unwrap().output, "42");
+    actor.stop().await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn by_tcp_as_an_acl_user() {
     let (port, data) = (port(), tempfile::tempdir().unwrap());
     let redis = Redis::with(&["--port", &port]).await;
@@ -146,4 +171,34 @@ async fn what_is_no_redis_is_refused_and_never_waited_for() {
     refused(on(data.path(), &nobody, &[], None), &[&nobody, "refused"]).await;
     let missing = format!("unix://{}", data.path().join("missing.sock").display());
     refused(on(data.path(), &missing, &[], None), &[&missing, "No such file"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_before_7_0_is_refused_and_says_so() {
+    let (port, data) = (port(), tempfile::tempdir().unwrap());
+    let redis = Redis::with(&["--port", &port]).await;
+    let said: String = redis.run(&["INFO", "server"]).await;
+    let (_, rest) = said.split_once("redis_version:").unwrap();
+    let version = rest.split(['\r', '.']).take(2).collect::<Vec<_>>().join(".");
+    // A real one, whose version reads as older on the way; of the same length, so that no count is wrong.
+    let (newer, older) = (format!("redis_version:{version}"), format!("redis_version:{:0<1$}", "6.2", version.len()));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let server = tokio::net::TcpStream::connect(format!("127.0.0.1:{port}")).await.unwrap();
+            let ((mut from_client, mut to_client), (mut from_server, mut to_server)) = (client.into_split(), server.into_split());
+            tokio::spawn(async move { tokio::io::copy(&mut from_client, &mut to_server).await });
+            let (newer, older) = (newer.clone(), older.clone());
+            tokio::spawn(async move {
+                let mut answer = [0; 65536];
+                while let Ok(length @ 1..) = from_server.read(&mut answer).await {
+                    let text = String::from_utf8(answer[..length].to_vec()).unwrap().replace(&newer, &older);
+                    to_client.write_all(text.as_bytes()).await?;
+                }
+                std::io::Result::Ok(())
+            });
+        }
+    });
+    refused(on(data.path(), &url, &[], None), &[&url, "6.2", "Redis 7.0 or newer"]).await;
 }

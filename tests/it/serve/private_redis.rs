@@ -62,6 +62,64 @@ async fn the_password_is_in_a_file_for_the_owner_and_nowhere_else() {
     assert!(!log.contains(secret));
 }
 
+/// Everything in a directory that others may do something with, links aside.
+fn open_to_others(directory: &Path) -> Vec<std::path::PathBuf> {
+    let entries: Vec<_> = std::fs::read_dir(directory).unwrap().map(Result::unwrap).collect();
+    let below = entries.iter().filter(|entry| entry.file_type().unwrap().is_dir()).flat_map(|entry| open_to_others(&entry.path()));
+    let open = |entry: &&std::fs::DirEntry| {
+        !entry.file_type().unwrap().is_symlink() && entry.metadata().unwrap().permissions().mode() & 0o077 != 0
+    };
+    below.chain(entries.iter().filter(open).map(std::fs::DirEntry::path)).collect()
+}
+
+fn chmod(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_directory_that_others_may_look_into_is_refused_with_the_line_that_mends_it() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("the data");
+    std::fs::create_dir(&data).unwrap();
+    let line = format!("chmod 700 '{}'", data.canonicalize().unwrap().display());
+    for mode in [0o755, 0o750, 0o701, 0o710, 0o777] {
+        chmod(&data, mode);
+        let (code, log) = Process::serving(&data, &["--pool", "none"]).failure().await;
+        assert!(code == Some(1) && log.contains(&line), "{mode:o}: {code:?} {log}");
+        assert_eq!(std::fs::read_dir(&data).unwrap().count(), 0, "a refusal leaves nothing behind");
+    }
+    assert!(std::process::Command::new("sh").args(["-c", &line]).status().unwrap().success());
+    Process::serve(&data, &["--pool", "none"]).await.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_in_the_data_directory_is_open_to_others() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    // What an earlier version, or a copy, left open. The password may have been read.
+    std::fs::create_dir_all(data.join("appendonlydir")).unwrap();
+    chmod(&data, 0o700);
+    let old = "0123456789".repeat(7);
+    for (name, text) in [("redis.secret", old.as_str()), ("redis.log", "old\n"), ("dump.rdb.old", "x"), ("appendonlydir/old", "x")] {
+        std::fs::write(data.join(name), text).unwrap();
+        chmod(&data.join(name), 0o644);
+    }
+    let server = Process::serve(&data, &["--pool", "osis=1"]).await;
+    let spec = hero::model::JobSpec { log_path: Some("a/b.log".into()), ..super::spec("print(1)") };
+    server.client().await.run_and_wait(&spec, PATIENCE).await.unwrap();
+    let _: String = super::command(&data, &["SAVE"]).await;
+    let _: String = super::command(&data, &["BGREWRITEAOF"]).await;
+    crate::support::until("the end of the rewrite", || async {
+        super::command::<String>(&data, &["INFO", "persistence"]).await.contains("aof_rewrite_in_progress:0").then_some(())
+    })
+    .await;
+    assert!(data.join("logs/a/b.log").exists() && data.join("dump.rdb").exists());
+    assert_eq!(open_to_others(&data), Vec::<std::path::PathBuf>::new());
+    assert_ne!(std::fs::read_to_string(data.join("redis.secret")).unwrap().trim(), old);
+    server.stop().await;
+    assert_eq!(open_to_others(&data), Vec::<std::path::PathBuf>::new());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stranger_without_the_password_is_not_let_in() {
     let home = tempfile::tempdir().unwrap();

@@ -44,8 +44,9 @@ async fn without_a_redis_server_the_packages_are_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_toy_of_the_same_name_is_passed_over() {
     let home = tempfile::tempdir().unwrap();
-    // One says nonsense, one is too old, one does not know --version and serves for ever.
-    let toys = [("a", "echo mini-redis 0.4.1"), ("b", "echo 'Redis server v=5.0.7 sha=0'"), ("c", "exec sleep 1000")];
+    // One says nonsense, two are too old, one does not know --version and serves for ever.
+    let old = ["echo 'Redis server v=5.0.7 sha=0'", "echo 'Redis server v=6.2.14 sha=0'"];
+    let toys = [("a", "echo mini-redis 0.4.1"), ("b", old[0]), ("d", old[1]), ("c", "exec sleep 1000")];
     let directories: Vec<PathBuf> =
         toys.iter().map(|(name, body)| toy(&home.path().join(name), body).parent().unwrap().to_owned()).collect();
     let mut path: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
@@ -56,7 +57,7 @@ async fn a_toy_of_the_same_name_is_passed_over() {
     path.push(&only);
     let (code, log) = with_path(&home.path().join("refused"), &path).failure().await;
     assert_eq!(code, Some(1));
-    for (name, why) in [("a", "is no Redis server"), ("b", "is version 5.0"), ("c", "is no Redis server")] {
+    for (name, why) in [("a", "is no Redis server"), ("b", "is version 5.0"), ("d", "is version 6.2"), ("c", "is no Redis server")] {
         let said = format!("{} {why}", home.path().join(name).join("redis-server").display());
         assert!(log.contains(&said), "{said}: {log}");
     }

@@ -179,3 +179,49 @@ async fn one_idempotency_key_is_one_entry_of_a_group() {
     assert!(refused.to_string().starts_with("jobs[1]: idempotency_key"), "{refused}");
     house.close().await;
 }
+
+#[tokio::test]
+async fn a_job_that_names_a_key_of_ours_as_its_mirror_changes_nothing_there() {
+    let (redis, store) = house().await;
+    let (_first, _) = create(&store, JobSpec::default()).await;
+    turn(&store, &[], 9).await;
+    let _: i64 = redis.run(&["HSET", "hero:meta:queue:stats:x", "created", "1"]).await;
+    let _: i64 = redis.run(&["HSET", "rhai_task_details:", "a", "1"]).await;
+    let keys =
+        ["hero:meta:queues", "hero:events", "hero:meta:queue:stats:x", "hero:index:*", "rhai_task_details:", "job:1:x", "queue:osis"];
+    for (dialect, named) in ["rhailib", "runner"].into_iter().flat_map(|dialect| keys.map(|named| (dialect, named))) {
+        let id = JobId::random();
+        let _: i64 = redis.run(&["HSET", &key(&id), "script", "1", "dialect", dialect, "dialect_key", named]).await;
+        let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
+        finish(&store, &id).await;
+    }
+    for key in ["hero:meta:queues", "hero:events", "hero:meta:queue:stats:x", "rhai_task_details:"] {
+        assert_eq!(redis.run::<i64>(&["TTL", key]).await, -1, "{key}");
+    }
+    for key in ["hero:meta:queue:stats:x", "rhai_task_details:"] {
+        assert_eq!(redis.run::<Vec<String>>(&["HGETALL", key]).await.len(), 2, "{key}");
+    }
+    assert_eq!(redis.run::<i64>(&["EXISTS", "hero:index:*", "job:1:x", "queue:osis"]).await, 0);
+    // A hash of the layout is written as ever.
+    let id = JobId::random();
+    let _: i64 = redis.run(&["HSET", &key(&id), "script", "1", "dialect", "runner", "dialect_key", "job:1:2"]).await;
+    let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
+    finish(&store, &id).await;
+    assert_eq!(redis.run::<String>(&["HGET", "job:1:2", "status"]).await, "finished");
+}
+
+#[tokio::test]
+async fn a_job_that_names_a_key_of_ours_as_its_twin_gets_nothing_pushed_there() {
+    let (redis, store) = house().await;
+    let (other, nobody) = (JobId::random(), JobId::random());
+    let _: i64 = redis.run(&["HSET", &key(&other), "script", "1"]).await;
+    for twin in ["hero:q:release", "hero:q:work:type:sal", "hero:q:reply:x", "hero:job:actor_queue:a b", &key(&other), &key(&nobody)] {
+        let (id, _) = create(&store, JobSpec::default()).await;
+        finish(&store, &id).await;
+        let _: i64 = redis.run(&["HSET", &key(&id), "dialect", "legacy", "twin", twin, "twin_only", "1"]).await;
+        assert!(matches!(store.retry(&id).await.unwrap(), Retried::Started(Status::Dispatched)), "{twin}");
+        assert_eq!(redis.run::<String>(&["TYPE", twin]).await, if twin == key(&other) { "hash" } else { "none" }, "{twin}");
+        // It is in our queue, and nobody is said to have taken it from the other one.
+        finish(&store, &id).await;
+    }
+}

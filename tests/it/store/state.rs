@@ -276,3 +276,18 @@ async fn a_job_that_nobody_starts_is_given_up_after_a_day() {
     assert_eq!(now(&store, &id).await, Status::Error);
     assert_eq!(store.stop(&id).await.unwrap(), Stopping::Ended(Status::Error));
 }
+
+#[tokio::test]
+async fn a_caller_and_a_key_are_told_from_others_that_read_alike_together() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let keyed = |caller: &str, key: &str| {
+        let mut new = job();
+        new.spec.caller_id = Some(caller.into());
+        new.spec.idempotency_key = Some(key.into());
+        new
+    };
+    for (caller, key) in [("a", "b\0c"), ("a\0b", "c"), ("", "a\0b\0c"), ("a\0b\0c", "")] {
+        assert_eq!(store.create(keyed(caller, key)).await.unwrap(), Created::Created(Status::Created), "{caller:?} {key:?}");
+    }
+}

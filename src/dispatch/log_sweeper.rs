@@ -1,0 +1,118 @@
+use std::time::Duration;
+
+use crate::log_file::{Kept, LogDirectory, Owner, Walk};
+use crate::service::Service;
+use crate::store::{Error, Store};
+
+/// Removes the log files whose jobs are gone, and the oldest ones when all together are too large.
+///
+/// It touches only what our actors wrote, in the directories of this process; each machine with actors has a sweeper of its own.
+pub struct LogSweeper {
+    /// Each context with its directory.
+    places: Vec<(Store, LogDirectory)>,
+    quota: u64,
+    /// The place that is walked now.
+    place: usize,
+    walk: Option<Walk>,
+    /// The files met in this round, with their place; too many are not remembered, but count.
+    files: Vec<(usize, Kept)>,
+    bytes: u64,
+}
+
+/// Entries looked at in one step, and files removed in one.
+const STEP: usize = 500;
+/// Between two steps.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Between two rounds.
+const ROUND: Duration = Duration::from_secs(60);
+/// So many files are candidates for removal in a round.
+const REMEMBERED: usize = 1 << 20;
+
+impl LogSweeper {
+    /// A sweeper for these contexts, whose log files may have `quota` bytes together; 0 is no limit.
+    pub fn new(places: Vec<(Store, LogDirectory)>, quota: u64) -> Self {
+        metrics::describe_gauge!("hero_log_files_bytes", "Bytes of the log files of jobs in the directory of this process.");
+        metrics::describe_counter!("hero_log_files_removed_total", "Log files removed because their jobs were gone, or for the quota.");
+        for reason in ["job", "quota"] {
+            metrics::counter!("hero_log_files_removed_total", "reason" => reason).increment(0);
+        }
+        Self { places, quota, place: 0, walk: None, files: Vec::new(), bytes: 0 }
+    }
+
+    /// Looks at the next entries of a place. True: it was the end of the place.
+    async fn look(&mut self, store: &Store, directory: &LogDirectory) -> Result<bool, Error> {
+        let mut walk = self.walk.take().unwrap_or_else(|| directory.walk());
+        let stepped = tokio::task::spawn_blocking(move || (walk.step(STEP), walk)).await;
+        let Ok((owners, walk)) = stepped else { return Ok(true) };
+        if owners.is_empty() {
+            self.bytes += walk.files.iter().map(|file| file.bytes).sum::<u64>();
+            let room = REMEMBERED.saturating_sub(self.files.len());
+            self.files.extend(walk.files.into_iter().take(room).map(|file| (self.place, file)));
+            return Ok(true);
+        }
+        self.walk = Some(walk);
+        let jobs: Vec<_> = owners.iter().map(|owner| owner.job.clone()).collect();
+        let exist = store.exist(&jobs).await?;
+        let gone: Vec<Owner> = owners.into_iter().zip(exist).filter(|(_, exists)| !exists).map(|(owner, _)| owner).collect();
+        let directory = directory.clone();
+        let removing = move || gone.into_iter().filter(|owner| removed(directory.release_entry(owner))).collect::<Vec<_>>();
+        let removed = tokio::task::spawn_blocking(removing).await.unwrap_or_default();
+        metrics::counter!("hero_log_files_removed_total", "reason" => "job").increment(removed.len() as u64);
+        if let Some(walk) = &mut self.walk {
+            removed.iter().for_each(|owner| walk.forget(owner));
+        }
+        Ok(false)
+    }
+
+    /// Removes the oldest files until the rest is small enough, in steps. True: it is.
+    async fn shrink(&mut self) -> bool {
+        let (mut oldest, mut left) = (Vec::new(), self.bytes);
+        // The oldest stand at the end.
+        while self.quota > 0 && left > self.quota && oldest.len() < STEP {
+            let Some((place, file)) = self.files.pop() else { break };
+            left -= file.bytes.min(left);
+            oldest.extend(self.places.get(place).map(|(_, directory)| (directory.clone(), file)));
+        }
+        self.bytes = left;
+        if oldest.is_empty() {
+            return true;
+        }
+        let removing =
+            move || oldest.iter().filter(|(directory, file)| removed(directory.remove_kept(file).map(|bytes| bytes > 0))).count();
+        let removed = tokio::task::spawn_blocking(removing).await.unwrap_or(0);
+        metrics::counter!("hero_log_files_removed_total", "reason" => "quota").increment(removed as u64);
+        tracing::warn!(files = removed, limit = self.quota, "the log files take too much room: the oldest were removed");
+        false
+    }
+}
+
+/// Whether a file went. One that cannot be removed is tried again in the next round.
+fn removed(answer: Result<bool, crate::log_file::Error>) -> bool {
+    answer.unwrap_or_else(|error| {
+        tracing::warn!(%error, "a log file cannot be removed");
+        false
+    })
+}
+
+impl Service for LogSweeper {
+    type Error = Error;
+
+    const NAME: &'static str = "log_sweeper";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        if let Some((store, directory)) = self.places.get(self.place).cloned() {
+            if self.look(&store, &directory).await? {
+                self.place += 1;
+                self.files.sort_unstable_by(|(_, one), (_, other)| other.cmp(one));
+            }
+            return Ok(PAUSE);
+        }
+        if !self.shrink().await {
+            return Ok(PAUSE);
+        }
+        metrics::gauge!("hero_log_files_bytes").set(self.bytes as f64);
+        (self.place, self.bytes) = (0, 0);
+        self.files.clear();
+        Ok(ROUND)
+    }
+}

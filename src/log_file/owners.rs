@@ -1,0 +1,277 @@
+//! Which jobs have which log file, so that a file goes when the last of them is gone.
+//!
+//! `.jobs/{digest of the path}/{job}` stands for each, and `.jobs/{digest}.path` says which path that is. What has no such entry was not
+//! written by us, and is never touched. A lock in the same place keeps those who make files and those who remove them apart.
+
+use std::fs::{DirBuilder, File, ReadDir};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, ResolveFlags, flock};
+use rustix::io::Errno;
+use sha2::{Digest as _, Sha256};
+
+use super::{Error, LogDirectory, LogFile};
+use crate::model::JobId;
+
+/// Below it are the entries. No `log_path` leads there.
+pub(super) const OWNERS: &str = ".jobs";
+
+/// That a job has a log file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    digest: String,
+    /// The job.
+    pub job: JobId,
+}
+
+/// A log file, with the older one beside it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kept {
+    /// When something was last written to it.
+    pub written: SystemTime,
+    /// Its size in bytes.
+    pub bytes: u64,
+    digest: String,
+}
+
+/// A walk through all entries, in steps.
+#[derive(Debug)]
+pub struct Walk {
+    directory: LogDirectory,
+    paths: Option<ReadDir>,
+    jobs: Option<(String, ReadDir)>,
+    /// The files met so far.
+    pub files: Vec<Kept>,
+}
+
+impl LogDirectory {
+    /// Opens a log file of a job to append to, and notes that it is its.
+    pub fn append_for(&self, job: &JobId, path: &str) -> Result<LogFile, Error> {
+        let resolved = self.resolve(path)?;
+        let _lock = self.lock()?;
+        let digest = digest(&resolved);
+        let place = self.owners().join(format!("{digest}.path"));
+        private_directory(&self.owners().join(&digest))?;
+        if path_in(&place, &digest).is_none() {
+            std::fs::write(&place, resolved.as_os_str().as_encoded_bytes())?;
+        }
+        private_file(&self.owners().join(&digest).join(job.as_str()))?;
+        self.append(path)
+    }
+
+    /// Forgets that a job had a log file, because there is no such job any more. The file goes if it was nobody else's. True: it went.
+    pub fn release(&self, job: &JobId, path: &str) -> Result<bool, Error> {
+        self.release_entry(&Owner { digest: digest(&self.resolve(path)?), job: job.clone() })
+    }
+
+    /// The same for an entry.
+    pub fn release_entry(&self, owner: &Owner) -> Result<bool, Error> {
+        let entries = self.owners().join(&owner.digest);
+        // Nothing was ever written here.
+        if !entries.exists() {
+            return Ok(false);
+        }
+        let _lock = self.lock()?;
+        gone(std::fs::remove_file(entries.join(owner.job.as_str())))?;
+        match std::fs::remove_dir(&entries) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => return Ok(false),
+            removed => gone(removed)?,
+        }
+        let removed = self.remove(&owner.digest)? > 0;
+        gone(std::fs::remove_file(self.owners().join(format!("{}.path", owner.digest))))?;
+        Ok(removed)
+    }
+
+    /// Removes a file although its jobs are still there. Gives its bytes.
+    pub fn remove_kept(&self, file: &Kept) -> Result<u64, Error> {
+        let _lock = self.lock()?;
+        self.remove(&file.digest)
+    }
+
+    /// Begins a walk through all entries.
+    pub fn walk(&self) -> Walk {
+        Walk { directory: self.clone(), paths: std::fs::read_dir(self.owners()).ok(), jobs: None, files: Vec::new() }
+    }
+
+    fn owners(&self) -> PathBuf {
+        self.root.join(OWNERS)
+    }
+
+    fn lock(&self) -> io::Result<File> {
+        private_directory(&self.owners())?;
+        let file = private_file(&self.owners().join("lock"))?;
+        flock(&file, FlockOperation::LockExclusive)?;
+        Ok(file)
+    }
+
+    /// The file of a digest and the older one, which another path may have been given to.
+    fn names(&self, digest: &str) -> Vec<PathBuf> {
+        let Some(path) = path_in(&self.owners().join(format!("{digest}.path")), digest) else { return Vec::new() };
+        let mut older = path.clone().into_os_string();
+        older.push(".1");
+        let older = PathBuf::from(older);
+        let taken = self.owners().join(self::digest(&older)).exists();
+        [path].into_iter().chain((!taken).then_some(older)).collect()
+    }
+
+    /// Removes the files of a digest, and the directories that are empty then. Gives their bytes.
+    fn remove(&self, digest: &str) -> Result<u64, Error> {
+        let mut bytes = 0;
+        for path in self.names(digest) {
+            // What is in the way of the path, such as a symbolic link, is not ours.
+            let Ok(file) = self.open(&path, OFlags::RDONLY) else { continue };
+            let size = file.metadata()?.len();
+            match self.unlink(&path) {
+                Ok(()) => bytes += size.max(1),
+                Err(Errno::NOENT) => {}
+                Err(error) => return Err(io::Error::from(error).into()),
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn unlink(&self, path: &Path) -> rustix::io::Result<()> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(&self.root, flags, Mode::empty())?;
+        let beneath = |at: &Path| {
+            let at = if at.as_os_str().is_empty() { Path::new(".") } else { at };
+            rustix::fs::openat2(&root, at, flags, Mode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)
+        };
+        let parent = path.parent().unwrap_or(Path::new(""));
+        rustix::fs::unlinkat(beneath(parent)?, path.file_name().unwrap_or_default(), AtFlags::empty())?;
+        for empty in parent.ancestors().filter(|at| !at.as_os_str().is_empty()) {
+            let above = beneath(empty.parent().unwrap_or(Path::new("")))?;
+            if rustix::fs::unlinkat(above, empty.file_name().unwrap_or_default(), AtFlags::REMOVEDIR).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Walk {
+    /// Takes the file of an entry out of those met, because it went.
+    pub fn forget(&mut self, owner: &Owner) {
+        // It was met a short while ago.
+        if let Some(at) = self.files.iter().rposition(|file| file.digest == owner.digest) {
+            self.files.remove(at);
+        }
+    }
+
+    /// The next entries, at most so many; none at the end of the walk.
+    pub fn step(&mut self, limit: usize) -> Vec<Owner> {
+        let mut found = Vec::new();
+        while found.len() < limit {
+            if let Some((digest, jobs)) = &mut self.jobs {
+                match jobs.next() {
+                    Some(Ok(entry)) => {
+                        let job = entry.file_name().to_str().and_then(|name| name.parse().ok());
+                        found.extend(job.map(|job| Owner { digest: digest.clone(), job }));
+                    }
+                    Some(Err(_)) | None => self.jobs = None,
+                }
+                continue;
+            }
+            let Some(Ok(entry)) = self.paths.as_mut().and_then(Iterator::next) else { break };
+            let name = entry.file_name();
+            let Some(digest) = name.to_str().filter(|name| is_digest(name)) else { continue };
+            let sizes = self.directory.names(digest).into_iter().filter_map(|path| {
+                let metadata = self.directory.open(&path, OFlags::RDONLY).ok()?.metadata().ok()?;
+                // What it takes, not what it says: a file may have holes.
+                Some((metadata.modified().ok()?, metadata.blocks() * 512))
+            });
+            let (written, bytes) = sizes.fold((None, 0), |(last, sum), (written, bytes)| (last.max(Some(written)), sum + bytes));
+            if let Some(written) = written {
+                self.files.push(Kept { written, bytes, digest: digest.to_owned() });
+            }
+            self.jobs = std::fs::read_dir(entry.path()).ok().map(|jobs| (digest.to_owned(), jobs));
+        }
+        found
+    }
+}
+
+fn digest(path: &Path) -> String {
+    let sum = Sha256::digest(path.as_os_str().as_encoded_bytes());
+    sum.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn is_digest(name: &str) -> bool {
+    name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The path that stands in a file, if it is the one with this digest: half of one would be another file.
+fn path_in(place: &Path, digest: &str) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt as _;
+    let path = PathBuf::from(std::ffi::OsString::from_vec(std::fs::read(place).ok()?));
+    (self::digest(&path) == digest).then_some(path)
+}
+
+fn private_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+fn private_file(path: &Path) -> io::Result<File> {
+    File::options().write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+/// What somebody else has removed is removed.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(directory: &LogDirectory) -> Vec<Owner> {
+        let mut walk = directory.walk();
+        std::iter::from_fn(|| Some(walk.step(1)).filter(|step| !step.is_empty())).flatten().collect()
+    }
+
+    #[test]
+    fn a_file_goes_with_the_last_of_its_jobs_and_takes_empty_directories_along() {
+        let root = tempfile::tempdir().unwrap();
+        let logs = LogDirectory::new(root.path());
+        let (first, second) = (JobId::random(), JobId::random());
+        for job in [&first, &second, &first] {
+            logs.append_for(job, "a/b/x.log").unwrap().write_line("one").unwrap();
+        }
+        std::fs::write(root.path().join("a/b/x.log.1"), "older").unwrap();
+        std::fs::write(root.path().join("a/mine"), "not a job's").unwrap();
+        assert_eq!(all(&logs).len(), 2);
+        assert!(!logs.release(&first, "a/b/x.log").unwrap());
+        assert!(root.path().join("a/b/x.log").exists());
+        assert!(logs.release(&second, "a/b/x.log").unwrap());
+        assert!(!root.path().join("a/b").exists() && root.path().join("a/mine").exists());
+        assert!(all(&logs).is_empty() && !logs.release(&second, "a/b/x.log").unwrap());
+        let left: Vec<_> = std::fs::read_dir(logs.owners()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["lock"]);
+    }
+
+    #[test]
+    fn what_another_job_calls_its_own_is_no_older_file() {
+        let root = tempfile::tempdir().unwrap();
+        let logs = LogDirectory::new(root.path());
+        let (first, second) = (JobId::random(), JobId::random());
+        logs.append_for(&first, "x").unwrap().write_line("one").unwrap();
+        logs.append_for(&second, "x.1").unwrap().write_line("two").unwrap();
+        assert!(logs.release(&first, "x").unwrap());
+        assert!(root.path().join("x.1").exists() && !root.path().join("x").exists());
+    }
+
+    #[test]
+    fn no_path_leads_to_the_entries_and_no_entry_out_of_the_directory() {
+        let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (logs, job) = (LogDirectory::new(root.path()), JobId::random());
+        assert!(logs.append_for(&job, ".jobs/lock").is_err());
+        logs.append_for(&job, "d/x").unwrap().write_line("one").unwrap();
+        std::fs::write(outside.path().join("x"), "theirs").unwrap();
+        std::fs::remove_dir_all(root.path().join("d")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), root.path().join("d")).unwrap();
+        assert!(!logs.release(&job, "d/x").unwrap());
+        assert!(outside.path().join("x").exists());
+    }
+}

@@ -1,0 +1,84 @@
+//! Log files go with their jobs, and all together have a limit.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use hero::dispatch::LogSweeper;
+use hero::log_file::LogDirectory;
+use hero::service::Service as _;
+
+use super::*;
+
+/// The log directory of a house, as its pool has it.
+fn logs(house: &House) -> PathBuf {
+    house.redis.directory().join("logs")
+}
+
+/// A job that wrote a line into this log file, and has ended.
+async fn logged(client: &Client, path: &str) -> Value {
+    let job = client.ok("run_and_wait", json!({"script": "print(`x`)", "log_path": path})).await;
+    job["job_id"].clone()
+}
+
+/// One whole round over the log files of a house, which may have so many bytes.
+async fn sweep(house: &House, quota: u64) {
+    let mut sweeper = LogSweeper::new(vec![(house.store.clone(), LogDirectory::new(logs(house)))], quota);
+    // The pause after a round is longer than between its steps.
+    while sweeper.tick().await.unwrap() < Duration::from_secs(1) {}
+}
+
+async fn forget(house: &House, id: &Value) {
+    let _: i64 = house.redis.run(&["DEL", &format!("hero:job:{}", id.as_str().unwrap())]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_file_of_a_deleted_job_is_gone_with_it() {
+    let (house, _server, client) = open(1).await;
+    let id = logged(&client, "a/b.log").await;
+    let file = logs(&house).join("a/b.log");
+    assert!(std::fs::read_to_string(&file).unwrap().ends_with("x\n"));
+    client.ok("delete_job", json!([id])).await;
+    assert!(!file.exists() && !logs(&house).join("a").exists());
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_file_goes_when_the_last_job_that_has_it_is_no_longer_kept() {
+    let (house, _server, client) = open(1).await;
+    let (first, second, third) = (logged(&client, "shared").await, logged(&client, "shared").await, logged(&client, "other").await);
+    let exists = |name: &str| logs(&house).join(name).exists();
+    std::fs::write(logs(&house).join("mine"), "not a job's").unwrap();
+    forget(&house, &first).await;
+    sweep(&house, 0).await;
+    assert!(exists("shared") && exists("other"));
+    forget(&house, &second).await;
+    sweep(&house, 0).await;
+    assert!(!exists("shared") && exists("other"));
+    forget(&house, &third).await;
+    sweep(&house, 0).await;
+    assert!(!exists("other") && exists("mine"));
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn beyond_the_limit_of_all_log_files_the_oldest_go() {
+    let (house, _server, client) = open(1).await;
+    let mut ids = Vec::new();
+    for (name, age) in [("old", 300), ("middle", 200), ("new", 100)] {
+        ids.push(logged(&client, name).await);
+        let file = std::fs::File::options().append(true).open(logs(&house).join(name)).unwrap();
+        std::io::Write::write_all(&mut &file, &[b'x'; 40_000]).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
+    }
+    std::fs::write(logs(&house).join("mine"), [b'x'; 400_000]).unwrap();
+    let left = || ["old", "middle", "new", "mine"].map(|name| logs(&house).join(name).exists());
+    sweep(&house, 0).await;
+    assert_eq!(left(), [true; 4]);
+    sweep(&house, 100_000).await;
+    assert_eq!(left(), [false, true, true, true]);
+    sweep(&house, 50_000).await;
+    assert_eq!(left(), [false, false, true, true]);
+    // Their jobs are still there, and say what they logged.
+    assert_eq!(client.ok("get_logs", json!([ids[0]])).await["lines"][0]["text"], "x");
+    house.close().await;
+}
