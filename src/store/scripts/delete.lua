@@ -3,8 +3,7 @@
 -- Gives {'deleted'} · {'illegal', status} · {'open', status} (its children have not ended) · {'missing'}.
 local id = ARGV[9]
 local key = job_prefix .. id
-local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel', 'open', 'prerequisites', 'dependencies',
-  'predecessor_id', 'parent_id')
+local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel')
 if not job or not (job[1] or job[6]) and redis.call('EXISTS', key) == 0 then return { 'missing' } end
 if job[1] == 'started' then return { 'illegal', job[1] } end
 local status = job[1]
@@ -18,7 +17,7 @@ if redis.call('EXISTS', rel_key(id, 'active')) == 1 or is_final(status) and not 
   tell_own()
   return { 'open', status }
 end
-if (tonumber(job[9]) or 0) > 0 then unlink(id, prerequisites_of(job[10], job[11]), job[12], job[13]) end
+unlink(id)
 withdraw(id, job[2], job[3], job[4], job[5])
 redis.call('DEL', key, reply_prefix .. id, log_key(id))
 -- The relatives of one that has ended are released already, or are about to be.
