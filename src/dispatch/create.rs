@@ -1,11 +1,16 @@
 use std::collections::{HashMap, HashSet};
 
+use super::error::RETRY_AFTER;
 use super::{Dispatcher, Error};
 use crate::model::{JobId, JobSpec, ScriptType, Status};
-use crate::store::{Created, NewJob};
+use crate::store::{Created, NewJob, Weight};
 
 /// At most so many jobs are created together, because Redis does nothing else meanwhile: it takes about 20 ms.
 const MOST_JOBS: usize = 1000;
+/// Nor have jobs that are created together more relations,
+const MOST_RELATIONS: usize = 4000;
+/// or more bytes.
+const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 impl Dispatcher {
     /// Stores a job; [`Dispatcher::start`] starts it. The same idempotency key gives the same job.
@@ -33,6 +38,14 @@ impl Dispatcher {
             jobs.push(self.check(spec, false).await.map_err(entry(index))?);
         }
         join(&mut jobs).map_err(|(index, error)| entry(index)(error))?;
+        let Weight { bytes, relations } = jobs.iter().map(NewJob::weight).sum();
+        if relations > MOST_RELATIONS {
+            let message = format!("name {relations} other jobs; jobs that are created together name at most {MOST_RELATIONS}, so use several calls");
+            return Err(Error::invalid("jobs", message));
+        }
+        if bytes > MOST_BYTES {
+            return Err(Error::TooLarge { what: "jobs", size: bytes, limit: MOST_BYTES });
+        }
         let answers = self.store(context)?.create_all_or_none(&jobs).await.map_err(|error| Error::store(error, None))?;
         // The entry that was refused says why none was stored; `None` only says that another one was.
         if let Some(index) = answers.iter().position(|answer| !answer.is_stored() && *answer != Created::None) {
@@ -111,6 +124,13 @@ fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<(Job
             others => Err(Error::invalid(param, format!("jobs {} do not exist", list(others)))),
         },
         Created::Late(other, status) => Err(Error::invalid("dependents", format!("job {other} is {status}, so it cannot wait any more"))),
+        Created::Crowded(other) => {
+            Err(Error::invalid("dependents", format!("job {other} waits for as many others as it may; a job between them could wait for some")))
+        }
+        Created::Leaving => Err(Error::Full {
+            what: format!("a job that had the id {id} is gone, and those that waited for it are still being let go"),
+            retry_after: RETRY_AFTER,
+        }),
         Created::Cycle(others) => match others.as_slice() {
             [other] => Err(Error::invalid("prerequisites", format!("job {other} would wait for itself"))),
             others => Err(Error::invalid("prerequisites", format!("jobs {} would wait for each other", list(others)))),

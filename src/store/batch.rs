@@ -1,3 +1,4 @@
+use std::collections::VecDeque;
 use std::future::Future;
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use super::error::Error;
 
 /// At most so many requests go into one script call, so that none holds Redis for long.
 pub(super) const LARGEST: usize = 128;
+/// At most so many bytes, and relations, go into one call with others. Redis needs about 6 ms for either.
+const HEAVIEST: Weight = Weight { bytes: 1024 * 1024, relations: 1000 };
 
 /// What arrives within this time shall go into one batch, because a round trip to Redis with one request costs as much as
 /// one with several. It counts only where so much arrives; a lone request is sent at once.
@@ -18,39 +21,82 @@ const FEWEST: usize = 4;
 /// No request waits longer for company.
 const LONGEST_WAIT: Duration = Duration::from_millis(1);
 
+/// What a request costs Redis beside its share of a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Weight {
+    /// Bytes of texts, roughly.
+    pub bytes: usize,
+    /// Other jobs that it names.
+    pub relations: usize,
+}
+
+impl Weight {
+    /// Whether it is too much for a call with others.
+    pub(super) fn is_heavy(&self) -> bool {
+        self.bytes > HEAVIEST.bytes || self.relations > HEAVIEST.relations
+    }
+}
+
+impl std::iter::Sum for Weight {
+    fn sum<Weights: Iterator<Item = Self>>(weights: Weights) -> Self {
+        weights.fold(Self::default(), |sum, one| Self { bytes: sum.bytes + one.bytes, relations: sum.relations + one.relations })
+    }
+}
+
+/// A request of which several go into one call.
+pub(super) trait Request: Send + 'static {
+    /// What it costs.
+    fn weight(&self) -> Weight;
+}
+
+struct Asked<R, Answer> {
+    request: R,
+    weight: Weight,
+    caller: oneshot::Sender<Result<Answer, Error>>,
+}
+
+/// What a call gave back: its requests, and for each the answer, or nothing where it has to be asked again in a call of its own.
+pub(super) type Sent<R, Answer> = (Vec<R>, Result<Vec<Option<Answer>>, Error>);
+
 /// Collects requests while the last batch is under way, and a little longer where many come, and sends them as one.
 ///
 /// A request that was handed in is sent even if the caller stops waiting. The task ends with the last `Batch`.
-pub(super) struct Batch<Request, Answer> {
-    queue: mpsc::Sender<(Request, oneshot::Sender<Result<Answer, Error>>)>,
+pub(super) struct Batch<R, Answer> {
+    queue: mpsc::Sender<Asked<R, Answer>>,
 }
 
-impl<Request: Send + 'static, Answer: Send + 'static> Batch<Request, Answer> {
+impl<R: Request, Answer: Send + 'static> Batch<R, Answer> {
     /// Starts the task; `send` answers each request of a batch, in order.
-    pub(super) fn new<Send_, Sent>(send: Send_) -> Self
+    pub(super) fn new<Send_, Sending>(send: Send_) -> Self
     where
-        Send_: Fn(Vec<Request>) -> Sent + Send + 'static,
-        Sent: Future<Output = Result<Vec<Answer>, Error>> + Send,
+        Send_: Fn(Vec<R>) -> Sending + Send + 'static,
+        Sending: Future<Output = Sent<R, Answer>> + Send,
     {
-        let (queue, mut requests) = mpsc::channel::<(Request, oneshot::Sender<Result<Answer, Error>>)>(4096);
+        let (queue, requests) = mpsc::channel(4096);
         tokio::spawn(async move {
-            let (mut batch, mut arrivals) = (Vec::with_capacity(LARGEST), Arrivals::new());
-            while requests.recv_many(&mut batch, LARGEST).await > 0 {
-                let (enough, until) = (arrivals.expected(WORTH_WAITING).min(LARGEST / 4), Instant::now() + LONGEST_WAIT);
-                while batch.len() < enough {
-                    let more = LARGEST - batch.len();
-                    if !matches!(timeout_at(until, requests.recv_many(&mut batch, more)).await, Ok(1..)) {
-                        arrivals.disappoint();
-                        break;
-                    }
+            let mut line = Line { requests, arrivals: Arrivals::new(), waiting: VecDeque::new(), alone: VecDeque::new(), was_alone: false };
+            while line.fill().await {
+                let batch = line.take();
+                let (mut requests, mut callers) = (Vec::with_capacity(batch.len()), Vec::with_capacity(batch.len()));
+                for Asked { request, weight, caller } in batch {
+                    requests.push(request);
+                    callers.push((weight, caller));
                 }
-                arrivals.note(batch.len());
-                let (requests, callers): (Vec<_>, Vec<_>) = batch.drain(..).unzip();
-                let answers = send(requests).await;
+                let (requests, answers) = send(requests).await;
                 let mut answers = answers.map(Vec::into_iter);
-                for caller in callers {
+                for (request, (weight, caller)) in requests.into_iter().zip(callers) {
                     let answer = match &mut answers {
-                        Ok(answers) => answers.next().ok_or(Error::Closed),
+                        Ok(answers) => match answers.next() {
+                            Some(Some(answer)) => Ok(answer),
+                            Some(None) => {
+                                // Nothing was done, and nobody waits for it if the caller has gone.
+                                if !caller.is_closed() {
+                                    line.alone.push_back(Asked { request, weight, caller });
+                                }
+                                continue;
+                            }
+                            None => Err(Error::Closed),
+                        },
                         Err(error) => Err(error.clone()),
                     };
                     // A caller that has gone does not need its answer.
@@ -62,14 +108,73 @@ impl<Request: Send + 'static, Answer: Send + 'static> Batch<Request, Answer> {
     }
 
     /// Waits for the answer to one request.
-    pub(super) async fn ask(&self, request: Request) -> Result<Answer, Error> {
+    pub(super) async fn ask(&self, request: R) -> Result<Answer, Error> {
         let (caller, answer) = oneshot::channel();
         let asking = async {
-            self.queue.send((request, caller)).await.map_err(|_| Error::Closed)?;
+            let weight = request.weight();
+            self.queue.send(Asked { request, weight, caller }).await.map_err(|_| Error::Closed)?;
             answer.await.map_err(|_| Error::Closed)?
         };
         // While Redis is away batches fail one after another, and nobody shall wait for those before him as well.
         tokio::time::timeout(DEADLINE, asking).await.unwrap_or(Err(Error::Deadline(DEADLINE)))
+    }
+}
+
+/// Who is to be sent next.
+struct Line<R, Answer> {
+    requests: mpsc::Receiver<Asked<R, Answer>>,
+    arrivals: Arrivals,
+    waiting: VecDeque<Asked<R, Answer>>,
+    /// Each of these goes into a call of its own.
+    alone: VecDeque<Asked<R, Answer>>,
+    was_alone: bool,
+}
+
+impl<R: Request, Answer: Send + 'static> Line<R, Answer> {
+    /// Waits until there is something to send; false: there never will be.
+    async fn fill(&mut self) -> bool {
+        let before = self.waiting.len();
+        while self.waiting.len() < LARGEST
+            && let Ok(one) = self.requests.try_recv()
+        {
+            self.waiting.push_back(one);
+        }
+        let left_over = !self.alone.is_empty() || self.waiting.len() >= LARGEST;
+        if left_over {
+            self.arrivals.note(self.waiting.len() - before);
+            return true;
+        }
+        let mut batch = Vec::from(std::mem::take(&mut self.waiting));
+        if batch.is_empty() && self.requests.recv_many(&mut batch, LARGEST).await == 0 {
+            return false;
+        }
+        let (enough, until) = (self.arrivals.expected(WORTH_WAITING).min(LARGEST / 4), Instant::now() + LONGEST_WAIT);
+        while batch.len() < enough {
+            let more = LARGEST - batch.len();
+            if !matches!(timeout_at(until, self.requests.recv_many(&mut batch, more)).await, Ok(1..)) {
+                self.arrivals.disappoint();
+                break;
+            }
+        }
+        self.arrivals.note(batch.len() - before);
+        self.waiting = batch.into();
+        true
+    }
+
+    /// As many as one call may have, the first in any case.
+    fn take(&mut self) -> Vec<Asked<R, Answer>> {
+        // In turn, so that neither kind waits for all of the other.
+        self.was_alone = !self.alone.is_empty() && (!self.was_alone || self.waiting.is_empty());
+        if self.was_alone {
+            return self.alone.pop_front().into_iter().collect();
+        }
+        let mut sum = Weight::default();
+        let fits = |one: &&Asked<R, Answer>| {
+            sum = [sum, one.weight].into_iter().sum();
+            !sum.is_heavy()
+        };
+        let many = self.waiting.iter().take(LARGEST).take_while(fits).count();
+        self.waiting.drain(..many.clamp(1, self.waiting.len())).collect()
     }
 }
 

@@ -108,6 +108,7 @@ fn error(message: Text, kind: Text, line: Text, column: Text, stack: Text, limit
 /// Everything in a job's hash that outsiders may see. Values of `env_vars` are masked.
 pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
     let mut fields = fields;
+    let added = added_prerequisites(&fields);
     let mut take = |name: &str| Text(fields.remove(name).unwrap_or_default().some());
     let status = Status::parse(take("status").0.as_deref()).unwrap_or(Status::Started);
     let created_at = take("created_at").parse();
@@ -116,6 +117,7 @@ pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
     let names = |text: Text| text.0.and_then(|text| serde_json::from_str::<BTreeMap<String, String>>(&text).ok()).unwrap_or_default();
     let ids = |text: Text| text.0.and_then(|text| serde_json::from_str::<Vec<JobId>>(&text).ok()).unwrap_or_default();
     let (message, kind, line, column) = (take("error"), take("error_kind"), take("error_line"), take("error_column"));
+    let prerequisites = ids(take("prerequisites")).into_iter().chain(added).collect();
     Job {
         job_id: id.clone(),
         status,
@@ -137,7 +139,7 @@ pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
         run_at: take("run_at").parse(),
         log_path: take("log_path").0,
         client_rpc_id: take("client_rpc_id").0,
-        prerequisites: ids(take("prerequisites")),
+        prerequisites,
         dependents: ids(take("dependents")),
         parent_id: take("parent_id").parse(),
         predecessor_id: take("predecessor_id").parse(),
@@ -158,6 +160,17 @@ pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
         }),
         usage: fields.remove("usage").and_then(|text| parse_usage(&text)),
     }
+}
+
+/// Prerequisites that were added beside the text of a job's hash, in order.
+fn added_prerequisites(fields: &HashMap<String, Text>) -> Vec<JobId> {
+    if !fields.contains_key("more_prerequisites") {
+        return Vec::new();
+    }
+    let added = fields.iter().filter_map(|(field, place)| Some((place.parse()?, field.strip_prefix("prerequisite:")?.parse().ok()?)));
+    let mut added: Vec<(u64, JobId)> = added.collect();
+    added.sort_unstable();
+    added.into_iter().map(|(_, id)| id).collect()
 }
 
 /// The fields of a new job: those of the dispatcher protocol, even when empty, and what else was given.

@@ -35,6 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
+pub use batch::Weight;
 pub use bell::Bells;
 pub use clock::Clock;
 pub use codec::{Look, Settled};

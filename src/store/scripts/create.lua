@@ -8,7 +8,9 @@
 --       and last: the most jobs that may run in the context, or 0 · the slots that jobs are for, as in slot.lua
 -- Gives for each job {'created', status} · {'exists', status} (id taken) · {'same', id, status} (idempotency key seen)
 -- · {'reused', id} (idempotency key seen with other parameters) · {'full', length} · {'no', parameter, id …} (there are no such jobs)
--- · {'late', id, status} (that dependent has begun) · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
+-- · {'late', id, status} (that dependent has begun) · {'crowded', id} (that dependent waits for as many as it may) · {'leaving'} (a job that had the
+-- id is gone, its relatives are still to be released) · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many
+-- relations to follow) · {'again'} (too many with those of the jobs before it: the call after this one may have room, and has if it is the first there)
 -- · {'none'} (another one of all is refused) · {'fired'} (another server was first with the slot) · {'skipped'} (the slot is left out).
 -- Seldom: refuse, find_cycle, relate, link_parent, give_up, begin, refuse_slot, note_slot, twin_of
 local limit, index, given_up, lease_until, all, at = tonumber(ARGV[9]), ARGV[10], now + ARGV[11], now + ARGV[12], string.find(ARGV[13], 'all') ~= nil, 14
@@ -39,9 +41,6 @@ end
 -- Jobs of this call that are not stored yet, when all are or none is.
 local given = {}
 
--- No more relations of other jobs are followed to see whether a new one would wait for itself.
-local MOST_FOLLOWED = 4000
-
 -- The relations of the job whose arguments stand behind a place, or nil.
 local function relations_at(place)
   local number = tonumber(ARGV[place + 10])
@@ -66,7 +65,14 @@ local function check(place, of)
     end
   end
   local key = job_prefix .. id
-  if ARGV[place + 2] == '' and redis.call('EXISTS', key) == 1 then return { 'exists', try('HGET', key, 'status') or '' } end
+  if ARGV[place + 2] == '' then
+    if redis.call('EXISTS', key) == 1 then return { 'exists', try('HGET', key, 'status') or '' } end
+    if redis.call('EXISTS', rel_key(id, 'dependents'), rel_key(id, 'children'), rel_key(id, 'active'), rel_key(id, 'onComplete')) > 0 then
+      -- If an outsider deleted the hash nothing is on its way yet that lets them go.
+      release(id, 'error', '-')
+      return { 'leaving' }
+    end
+  end
   local refused = of and refuse(id, of, given)
   if refused then return refused end
   if start ~= 'start' then return nil, 'created' end
@@ -154,7 +160,7 @@ local function store_all()
     answers[job], place[4] = check(place[1], place[2])
     refused = refused or answers[job] and answers[job][1] ~= 'same'
   end
-  local found = not refused and find_cycle(given, MOST_FOLLOWED)
+  local found = not refused and find_cycle(given, { left = MOST_FOLLOWED })
   if found then
     refused = true
     local of_circle = {}
@@ -178,6 +184,25 @@ local function store_all()
   end
 end
 
+-- What was followed for the jobs of this call.
+local walk = { left = MOST_FOLLOWED }
+
+-- Why a job would wait for itself, or that nobody knows.
+local function refuse_cycle(id, of)
+  local waits, leads_here = of.predecessor or #of.prerequisite > 0, #of.dependent > 0
+  -- A child that waits for nothing else closes no circle that was not there without it, nor does what waits for nothing.
+  if not (of.parent and waits or leads_here and (of.parent or waits)) then
+    -- From where the walk has been it may go on to this one now.
+    if of.parent or leads_here then walk.done = nil end
+    return
+  end
+  local first = walk.left == MOST_FOLLOWED
+  local found = find_cycle({ [id] = of }, walk)
+  walk.left = math.max(walk.left, 0)
+  if found == true then return { first and 'tangled' or 'again' } end
+  return found and { 'cycle', unpack(found) }
+end
+
 if all then
   store_all()
 else
@@ -186,11 +211,7 @@ else
     local last, slot, answer, status = fields + tonumber(ARGV[fields]), slots[job], nil, nil
     if slot then answer = refuse_slot(slot) end
     if not answer then answer, status = check(at, of) end
-    -- A child that waits for nothing else closes no circle that was not there without it.
-    if not answer and of and (#of.dependent > 0 or of.parent and (of.predecessor or #of.prerequisite > 0)) then
-      local found = find_cycle({ [ARGV[at + 1]] = of }, MOST_FOLLOWED)
-      answer = found and (found == true and { 'tangled' } or { 'cycle', unpack(found) }) or nil
-    end
+    if not answer and of then answer = refuse_cycle(ARGV[at + 1], of) end
     answers[job] = answer or store(at, status, of, fields + 1, last)
     if slot then note_slot(slot, ARGV[at + 1], answers[job]) end
     at = last

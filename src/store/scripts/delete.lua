@@ -4,8 +4,7 @@
 -- Gives {'deleted'} · {'illegal', status} · {'open', status} (its children have not ended) · {'missing'}.
 local id = ARGV[9]
 local key = job_prefix .. id
-local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel', 'open', 'prerequisites', 'dependencies',
-  'predecessor_id', 'parent_id')
+local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel')
 if not job or not (job[1] or job[6]) and redis.call('EXISTS', key) == 0 then return { 'missing' } end
 if job[1] == 'started' then return { 'illegal', job[1] } end
 local status = job[1]
@@ -19,7 +18,7 @@ if redis.call('EXISTS', rel_key(id, 'active')) == 1 or is_final(status) and not 
   tell_own()
   return { 'open', status }
 end
-if (tonumber(job[9]) or 0) > 0 then unlink(id, prerequisites_of(job[10], job[11]), job[12], job[13]) end
+unlink(id)
 -- One that has ended is in no queue, unless an outsider put it there, and looking for it in a long one takes long.
 local LONG = 1000
 if not is_final(status) or (try('LLEN', work_key(job[2] or 'osis', job[3], job[4], job[5])) or LONG) < LONG then

@@ -1,4 +1,4 @@
--- Who waits for whom; stands behind shared.lua. A job's `open` counts what it waits for, and each of these is let go exactly once.
+-- Who waits for whom; stands behind shared.lua. A job's `open` counts what it waits for, and each of these lets it go exactly once.
 
 -- The ids in a JSON list. What is no list has none.
 local function listed(text)
@@ -15,6 +15,29 @@ end
 -- What a job waits for to finish; outsiders may write either field.
 local function prerequisites_of(prerequisites, dependencies)
   return listed(prerequisites and prerequisites ~= '[]' and prerequisites or dependencies)
+end
+
+-- Ids beyond this number are not added to the text of a hash, which is written anew for each: they are fields of their own.
+local MOST_IN_TEXT, MOST_ADDED = 100, 10000
+
+-- Adds to what a job waits for to finish, where whoever reads the job finds it.
+local function add_prerequisite(id, other)
+  local key = job_prefix .. id
+  if math.max(try('HSTRLEN', key, 'prerequisites') or 0, try('HSTRLEN', key, 'dependencies') or 0) > 39 * MOST_IN_TEXT then
+    redis.call('HSET', key, 'prerequisite:' .. other, redis.call('HINCRBY', key, 'more_prerequisites', 1))
+  else
+    local others = prerequisites_of(unpack(redis.call('HMGET', key, 'prerequisites', 'dependencies')))
+    others[#others + 1] = other
+    local text = '["' .. table.concat(others, '","') .. '"]'
+    redis.call('HSET', key, 'prerequisites', text, 'dependencies', text)
+  end
+end
+
+-- Those that were added beside the text.
+local function added_prerequisites(id)
+  local others = {}
+  for _, field in ipairs(redis.call('HKEYS', job_prefix .. id)) do others[#others + 1] = string.match(field, '^prerequisite:(.+)$') end
+  return others
 end
 
 -- Whether there is a job with an id. A key of another type is none: old layouts have lists by such names.
@@ -40,6 +63,19 @@ local function heed(id, status)
   redis.call('HSET', job_prefix .. id, 'unseen', '1')
 end
 
+-- The field of a job that says in which list of another one it stands. A later job of the same id has none, and is not let go in its place.
+local function standing(what, other) return 'waits:' .. what .. ':' .. other end
+
+-- Puts a job into a list of another one.
+local function stand_in(id, what, other)
+  insist('RPUSH', rel_key(other, what), id)
+  redis.call('HSET', job_prefix .. id, standing(what, other), '1')
+  try('HSETNX', job_prefix .. other, 'rel', '-')
+end
+
+-- Has a job that was taken out of a list stand there no more. False: it never did, another one that had its id was meant.
+local function step_out(id, what, other) return try('HDEL', job_prefix .. id, standing(what, other)) == 1 end
+
 -- Has a job wait until others have finished. Gives how many are not, and one that ended in error.
 local function link_prerequisites(id, others)
   local open, failed = 0, nil
@@ -49,8 +85,7 @@ local function link_prerequisites(id, others)
     if status == 'error' and not is_unsettled(other) then
       failed = failed or other
     elseif status ~= 'finished' then
-      insist('RPUSH', rel_key(other, 'dependents'), id)
-      try('HSETNX', job_prefix .. other, 'rel', '-')
+      stand_in(id, 'dependents', other)
       heed(other, status)
       open = open + 1
     end
@@ -61,8 +96,7 @@ end
 -- Has a job wait until another one and all its descendants have ended. Gives 1 if they have not.
 local function link_predecessor(id, other)
   if closed(other) then return 0 end
-  insist('RPUSH', rel_key(other, 'onComplete'), id)
-  try('HSETNX', job_prefix .. other, 'rel', '-')
+  stand_in(id, 'onComplete', other)
   local status = try('HGET', job_prefix .. other, 'status')
   if not is_final(status) then heed(other, status) end
   return 1
@@ -73,23 +107,35 @@ local function link_parent(id, parent)
   if parent == id or not is_job(parent) then return 0 end
   local status = try('HGET', job_prefix .. parent, 'status')
   redis.call('HSET', job_prefix .. id, 'rel', parent)
-  try('HSETNX', job_prefix .. parent, 'rel', '-')
   if is_final(status) then
+    try('HSETNX', job_prefix .. parent, 'rel', '-')
     insist('SADD', rel_key(parent, 'active'), id)
     -- The parent is kept until its children have ended.
     redis.call('PERSIST', job_prefix .. parent)
     return 0
   end
-  insist('RPUSH', rel_key(parent, 'children'), id)
+  stand_in(id, 'children', parent)
   heed(parent, status)
   return 1
 end
 
+-- No more elements of lists are looked at to take a job out of them. What stays in a longer one is passed over when its turn comes.
+local SEARCHED = 100000
+
 -- Takes a job that waits no more out of the lists of those it waited for, so that none of them lets it go another time.
-local function unlink(id, prerequisites, predecessor, parent)
-  for _, other in ipairs(prerequisites) do try('LREM', rel_key(other, 'dependents'), 0, id) end
-  if predecessor then try('LREM', rel_key(predecessor, 'onComplete'), 0, id) end
-  if parent then try('LREM', rel_key(parent, 'children'), 0, id) end
+local function unlink(id)
+  local key, left = job_prefix .. id, SEARCHED
+  for _, field in ipairs(try('HKEYS', key) or {}) do
+    local what, other = string.match(field, '^waits:(%a+):(.+)$')
+    if what then
+      redis.call('HDEL', key, field)
+      local length = try('LLEN', rel_key(other, what)) or 0
+      if length <= left then
+        left = left - length
+        try('LREM', rel_key(other, what), 1, id)
+      end
+    end
+  end
 end
 
 -- Why a job cannot have the relations it names, or nil. `given`: the jobs that are stored together with it.
@@ -111,38 +157,46 @@ local function refuse(id, of, given)
   if refused then return refused end
   for _, other in ipairs(of.dependent) do
     if not given[other] then
-      local job = try('HMGET', job_prefix .. other, 'status', 'attempt') or {}
+      local job = try('HMGET', job_prefix .. other, 'status', 'attempt', 'more_prerequisites') or {}
       local waits = job[1] == 'created' or job[1] == 'waiting_for_prerequisites' or job[1] == 'scheduled' and (tonumber(job[2]) or 0) == 0
       if not waits then return { 'late', other, job[1] or 'dispatched' } end
+      if (tonumber(job[3]) or 0) >= MOST_ADDED then return { 'crowded', other } end
     end
   end
 end
 
--- Jobs that would wait for each other if the jobs of `new` (id → relations) were stored; true when there are more than `left` to follow, or nil.
--- A node is the start or the close of a job. A start waits for the starts of prerequisites and parent, and for the close of the predecessor;
--- a close waits for the job's own start, and for the closes of its children. `known`: others may name the new jobs already.
-local function find_cycle(new, left, known)
-  local before, children, state, path, visit, comes_back = {}, {}, {}, {}, nil, known
-  local function add(to, id, other)
+-- No more relations are followed in one call to see whether jobs of ours would wait for themselves.
+local MOST_FOLLOWED = 4000
+
+-- Jobs that would wait for each other if the jobs of `new` (id → relations) were stored; true when there are more than `walk.left` relations to
+-- follow, or nil. A node is the start or the close of a job. A start waits for the starts of prerequisites and parent, and for the close of the
+-- predecessor; a close waits for the job's own start, and for the closes of its children. `known`: others may name the new jobs already.
+-- What `walk` holds serves the next call of the same script, too: nothing is followed twice, and all calls share what is `left`.
+local function find_cycle(new, walk, known)
+  local before, path, visit, comes_back = {}, {}, nil, known
+  -- Nodes from which all has been followed; children that are named here; jobs whose ancestors are.
+  walk.done, walk.children, walk.climbed = walk.done or {}, walk.children or {}, walk.climbed or {}
+  local function add(to, kind, id, other)
     -- A job that exists leads back to a new one only if that one names it as dependent or parent.
     comes_back = comes_back or not new[id]
+    -- From there it goes on now.
+    if walk.done[kind .. id] then walk.done = {} end
     to[id] = to[id] or {}
     table.insert(to[id], other)
   end
   local function parent_of(id) return try('HGET', job_prefix .. id, 'parent_id') end
   -- Children that were not started stand in no list of their parents.
-  local climbed = {}
   local function climb(id, parent)
-    while parent and parent ~= '' and left > 0 do
-      add(children, parent, id)
-      if new[parent] or climbed[parent] then return end
-      climbed[parent], left = true, left - 1
+    while parent and parent ~= '' and walk.left > 0 do
+      add(walk.children, 'close ', parent, id)
+      if new[parent] or walk.climbed[parent] then return end
+      walk.climbed[parent], walk.left = true, walk.left - 1
       id, parent = parent, parent_of(parent)
     end
   end
   for id, of in pairs(new) do
     for _, other in ipairs(of.dependent) do
-      add(before, other, id)
+      add(before, 'start ', other, id)
       if not new[other] then climb(other, parent_of(other)) end
     end
     climb(id, of.parent)
@@ -153,11 +207,17 @@ local function find_cycle(new, left, known)
       if found then return found end
     end
   end
+  -- Nil: more than can be followed, which is not even read.
   local function relations_of(id)
-    local job = comes_back and try('HMGET', job_prefix .. id, 'status', 'prerequisites', 'dependencies', 'parent_id', 'predecessor_id') or {}
+    local fields = { 'status', 'prerequisites', 'dependencies', 'parent_id', 'predecessor_id', 'more_prerequisites' }
+    local job = comes_back and try('HMGET', job_prefix .. id, unpack(fields)) or {}
     -- What has begun waits for nothing any more.
     if not (job[1] == 'created' or job[1] == 'scheduled' or job[1] == 'waiting_for_prerequisites') then return { prerequisite = {} } end
-    return { prerequisite = prerequisites_of(job[2], job[3]), parent = job[4], predecessor = job[5] }
+    local added = tonumber(job[6]) or 0
+    if added + #(job[2] or job[3] or '') / 390 > walk.left + 1 then return nil end
+    local others = prerequisites_of(job[2], job[3])
+    for _, other in ipairs(added > 0 and added_prerequisites(id) or {}) do others[#others + 1] = other end
+    return { prerequisite = others, parent = job[4], predecessor = job[5] }
   end
   -- The jobs on the way from a node to itself, the last first.
   local function circle(node)
@@ -171,22 +231,27 @@ local function find_cycle(new, left, known)
       if path[at] == node then return ids end
     end
   end
+  local function visit_children(id)
+    local children, active = rel_key(id, 'children'), rel_key(id, 'active')
+    if (try('LLEN', children) or 0) + (try('SCARD', active) or 0) > walk.left then return true end
+    return visit_all('close ', try('LRANGE', children, 0, -1)) or visit_all('close ', try('SMEMBERS', active))
+  end
   visit = function(kind, id)
     local node, found = kind .. id, nil
-    if state[node] == 'open' then return circle(node) end
-    if state[node] then return nil end
-    left = left - ((new[id] or not comes_back) and 0 or 1)
-    if left < 0 then return true end
-    state[node], path[#path + 1] = 'open', node
+    if walk.done[node] == 'open' then return circle(node) end
+    -- One that leads to where the walk has been costs little.
+    if comes_back and not new[id] then walk.left = walk.left - (walk.done[node] and 0.1 or 1) end
+    if walk.left < 0 then return true end
+    if walk.done[node] then return nil end
+    walk.done[node], path[#path + 1] = 'open', node
     if kind == 'close ' then
-      found = visit('start ', id) or visit_all(kind, children[id]) or comes_back
-        and (visit_all(kind, try('LRANGE', rel_key(id, 'children'), 0, -1)) or visit_all(kind, try('SMEMBERS', rel_key(id, 'active'))))
+      found = visit('start ', id) or visit_all(kind, walk.children[id]) or comes_back and visit_children(id)
     else
       local of = new[id] or relations_of(id)
-      found = visit_all(kind, of.prerequisite) or visit_all(kind, before[id]) or of.parent and visit(kind, of.parent)
+      found = not of or visit_all(kind, of.prerequisite) or visit_all(kind, before[id]) or of.parent and visit(kind, of.parent)
         or of.predecessor and visit('close ', of.predecessor)
     end
-    state[node], path[#path] = 'done', nil
+    walk.done[node], path[#path] = not found and 'done' or nil, nil
     return found or nil
   end
   for id in pairs(new) do
@@ -197,16 +262,13 @@ end
 
 -- Links a new job to those it waits for and to those that wait for it. Gives how many it waits for, and a prerequisite that ended in error.
 local function relate(id, of)
-  local key = job_prefix .. id
   local open, failed = link_prerequisites(id, of.prerequisite)
   if of.predecessor then open = open + link_predecessor(id, of.predecessor) end
   for _, other in ipairs(of.dependent) do
-    local others = try('HGET', job_prefix .. other, 'prerequisites')
-    others = others and #listed(others) > 0 and string.sub(others, 1, -2) .. ',"' .. id .. '"]' or '["' .. id .. '"]'
-    redis.call('HSET', job_prefix .. other, 'prerequisites', others, 'dependencies', others, 'linked', '1')
+    add_prerequisite(other, id)
+    redis.call('HSET', job_prefix .. other, 'linked', '1')
     redis.call('HINCRBY', job_prefix .. other, 'open', 1)
-    insist('RPUSH', rel_key(id, 'dependents'), other)
-    redis.call('HSETNX', key, 'rel', '-')
+    stand_in(other, 'dependents', id)
   end
   return open, failed
 end
@@ -281,7 +343,8 @@ local function admit(id, queue)
   for _, other in ipairs(others) do
     if not is_job(other) then return end_it('prerequisite ' .. other .. ' does not exist') end
   end
-  local circle = find_cycle({ [id] = { prerequisite = others, dependent = {}, parent = parent, predecessor = predecessor } }, FOLLOWED, true)
+  local of_new = { prerequisite = others, dependent = {}, parent = parent, predecessor = predecessor }
+  local circle = find_cycle({ [id] = of_new }, { left = FOLLOWED }, true)
   if type(circle) == 'table' then return end_it('it would wait for itself, through job ' .. circle[1]) end
   if circle then return end_it('it has too many relations to tell whether it would wait for itself') end
   local open, failed = link_prerequisites(id, others)

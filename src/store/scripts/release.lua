@@ -28,9 +28,13 @@ end
 -- Works on one job. True: it is done with.
 local function work(id, status, parent)
   local key = job_prefix .. id
-  local now_is = try('HGET', key, 'status')
+  local now_is, rel = unpack(try('HMGET', key, 'status', 'rel') or {})
   -- It was retried, or a foreign actor has even ended it again and nobody has noticed: its next end comes here again.
-  if now_is and (not is_final(now_is) or redis.call('ZSCORE', watched_key, id)) then return true end
+  if now_is and (not is_final(now_is) or redis.call('ZSCORE', watched_key, id)) then
+    -- Or it was deleted, and the job that has its id now is nobody's child.
+    if rel ~= parent then leave(id, parent) end
+    return true
+  end
   status = now_is or status
   if string.sub(parent, 1, 9 + #prefix) == 'conveyor/' .. prefix then
     -- Its children and heirs lie in keys of their own, as bytes that no script reads.
@@ -39,12 +43,17 @@ local function work(id, status, parent)
   end
   local ids, more = next_of(rel_key(id, 'dependents'))
   for _, other in ipairs(ids) do
-    if status == 'finished' then has_work(unblock(other)) else give_up(other, prerequisite_text(id)) end
+    if not step_out(other, 'dependents', id) then -- One that had its id before was meant.
+    elseif status == 'finished' then
+      has_work(unblock(other))
+    else
+      give_up(other, prerequisite_text(id))
+    end
   end
   if more then return false end
   ids, more = next_of(rel_key(id, 'children'))
   for _, child in ipairs(ids) do
-    if not is_waiting(child) then -- It was stopped or deleted meanwhile.
+    if not step_out(child, 'children', id) or not is_waiting(child) then -- It was stopped or deleted meanwhile.
     elseif status == 'finished' then
       insist('SADD', rel_key(id, 'active'), child)
       has_work(unblock(child))
@@ -59,7 +68,9 @@ local function work(id, status, parent)
     return true
   end
   ids, more = next_of(rel_key(id, 'onComplete'))
-  for _, heir in ipairs(ids) do has_work(unblock(heir)) end
+  for _, heir in ipairs(ids) do
+    if step_out(heir, 'onComplete', id) then has_work(unblock(heir)) end
+  end
   if more then return false end
   if redis.call('TTL', key) == -1 then redis.call('EXPIRE', key, seconds_kept(now_is, redis.call('HMGET', key, unpack(END_FIELDS)))) end
   if parent ~= '-' then leave(id, parent) end

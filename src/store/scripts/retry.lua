@@ -4,7 +4,8 @@
 -- · {'circle', status} (it would wait for itself by now).
 local id, limit = ARGV[9], tonumber(ARGV[10])
 local key = job_prefix .. id
-local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'prerequisites', 'parent_id', 'id', 'predecessor_id', 'dependencies', 'actor')
+local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'prerequisites', 'parent_id', 'id', 'predecessor_id',
+  'dependencies', 'actor', 'more_prerequisites')
 if not job or not (job[1] or job[9]) and redis.call('EXISTS', key) == 0 then return { 'missing' } end
 if not is_final(job[1]) then return { 'illegal', job[1] or 'dispatched' } end
 
@@ -24,18 +25,17 @@ local script_type = job[2] or 'osis'
 local queue = work_key(script_type, job[3], job[4], job[5])
 local length = waiting_in(queue) or limit
 if length >= limit then return refused('full', length) end
-local others = prerequisites_of(job[7], job[11])
+local others, there = prerequisites_of(job[7], job[11]), {}
+for _, other in ipairs(job[13] and added_prerequisites(id) or {}) do others[#others + 1] = other end
 for _, other in ipairs(others) do
-  if try('HGET', job_prefix .. other, 'status') == 'error' then return refused('blocked', other) end
-end
--- A prerequisite that is gone had finished once.
-local there = {}
-for _, other in ipairs(others) do
-  if is_job(other) then there[#there + 1] = other end
+  local status = try('HGET', job_prefix .. other, 'status')
+  if status == 'error' then return refused('blocked', other) end
+  -- A prerequisite that is gone had finished once.
+  if status ~= 'finished' and is_job(other) then there[#there + 1] = other end
 end
 -- Others that ran before may wait for it now.
 local of = { prerequisite = there, dependent = {}, parent = job[8] or nil, predecessor = job[10] or nil }
-if find_cycle({ [id] = of }, FOLLOWED, true) then return refused('circle', job[1]) end
+if find_cycle({ [id] = of }, { left = MOST_FOLLOWED }, true) then return refused('circle', job[1]) end
 redis.call('HDEL', key, 'output', 'output_format', 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit', 'finished_at', 'usage',
   'stop_requested_at', 'failures', 'crashes', 'progress', 'lease', 'seen_at', 'missing_at', 'started_at')
 redis.call('PERSIST', key)
@@ -46,7 +46,7 @@ try('LREM', control_key(script_type), 0, id)
 local control = job[12] and control_instance_key(job[12])
 if control then try('LREM', control, 0, id) end
 -- It may have ended while it waited.
-unlink(id, others, job[10], job[8])
+unlink(id)
 local open = link_prerequisites(id, there)
 if job[10] then open = open + link_predecessor(id, job[10]) end
 if job[8] then open = open + link_parent(id, job[8]) end

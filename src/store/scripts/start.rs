@@ -2,7 +2,7 @@ use std::sync::{LazyLock, Weak};
 
 use super::unexpected;
 use crate::model::{JobId, Status};
-use crate::store::batch::Batch;
+use crate::store::batch::{Batch, Request, Weight};
 use crate::store::codec::Text;
 use crate::store::connection::Script;
 use crate::store::{Error, Inner, Store};
@@ -32,8 +32,20 @@ impl Store {
 pub(in crate::store) fn start_batch(store: Weak<Inner>) -> Batch<JobId, Started> {
     Batch::new(move |jobs| {
         let store = store.clone();
-        async move { store.upgrade().ok_or(Error::Closed)?.start_all(&jobs).await }
+        async move {
+            let answers = match store.upgrade() {
+                Some(store) => store.start_all(&jobs).await,
+                None => Err(Error::Closed),
+            };
+            (jobs, answers.map(|answers| answers.into_iter().map(Some).collect()))
+        }
     })
+}
+
+impl Request for JobId {
+    fn weight(&self) -> Weight {
+        Weight::default()
+    }
 }
 
 impl Inner {

@@ -251,3 +251,18 @@ async fn a_group_that_does_not_fit_into_its_queue_is_refused_as_a_whole() {
     assert_eq!((jobs(&redis).await.len(), redis.run::<i64>(&["LLEN", "hero:q:work:type:osis"]).await), (3, 3));
     assert_eq!(store.create_all_or_none(&group(1)).await.unwrap(), [Created::Full(3)]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_would_hold_redis_for_long_is_refused() {
+    let (house, _) = by_hand().await;
+    let named: Vec<JobId> = house.dispatcher.create_many(vec![spec("1"); 1000]).await.unwrap();
+    let group = |jobs: usize| vec![after(&named.iter().collect::<Vec<_>>()); jobs];
+    assert_eq!(house.dispatcher.create_many(group(4)).await.unwrap().len(), 4);
+    let refused = house.dispatcher.create_many(group(5)).await.unwrap_err();
+    assert!(matches!(&refused, Error::Invalid { param: "jobs", message } if message.contains("5000")), "{refused}");
+    let large = |jobs: usize| vec![JobSpec { args: Some("x".repeat(1_000_000).into()), ..spec("1") }; jobs];
+    assert_eq!(house.dispatcher.create_many(large(4)).await.unwrap().len(), 4);
+    let refused = house.dispatcher.create_many(large(5)).await.unwrap_err();
+    assert!(matches!(refused, Error::TooLarge { what: "jobs", .. }), "{refused}");
+    assert_eq!(jobs(&house.redis).await.len(), 1_008);
+}

@@ -2,6 +2,7 @@
 //!
 //! Where an order matters a [`hand::Hand`] plays the actor, so that a test says when an attempt ends, and how.
 
+mod bounds;
 mod bulk;
 mod defects;
 mod delete;
@@ -13,6 +14,7 @@ mod outsiders;
 mod prerequisites;
 mod refusals;
 mod retry;
+mod reuse;
 mod waits;
 
 use hero::dispatch::Error;

@@ -77,7 +77,7 @@ async fn prerequisite(redis: &Redis, store: &Store, id: &JobId) -> JobId {
     store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
     let _: i64 = redis.run(&["RPUSH", &format!("hero:rel:{other_id}:dependents"), id.as_str()]).await;
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{other_id}"), "rel", "-"]).await;
-    let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "open", "1"]).await;
+    let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "open", "1", &format!("waits:dependents:{other_id}"), "1"]).await;
     other_id
 }
 

@@ -1,0 +1,145 @@
+//! An id that was used before: what concerned the former job does not concern the new one.
+
+use hero::model::{JobId, JobSpec, Status};
+use hero::store::{Created, Deleted, NewJob, Store};
+
+use super::{Hand, after, child_of, heir_of, named, nobody, relatives};
+use crate::support::{Redis, spec};
+
+/// A store without the loops that release all the time, and an actor.
+async fn quiet() -> (Redis, Store, Hand) {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let hand = Hand::of(&store);
+    (redis, store, hand)
+}
+
+async fn make(store: &Store, spec: JobSpec, start: bool) -> Created {
+    let id = spec.job_id.clone().unwrap_or_else(JobId::random);
+    store.create(NewJob { id, spec, start, waited: false, slot: None }).await.unwrap()
+}
+
+/// Stores a job that starts, by an id of its own.
+async fn started(store: &Store, spec: JobSpec) -> JobId {
+    let id = spec.job_id.clone().unwrap_or_else(JobId::random);
+    let created = make(store, named(&id, spec), true).await;
+    assert!(matches!(created, Created::Created(_)), "{created:?}");
+    id
+}
+
+async fn release(store: &Store) {
+    while store.release(128).await.unwrap() {}
+}
+
+async fn now(store: &Store, id: &JobId) -> Status {
+    store.job(id).await.unwrap().unwrap().status
+}
+
+/// Stops a job, and has its time be over at once.
+async fn stopped_and_gone(redis: &Redis, store: &Store, id: &JobId) {
+    store.stop(id).await.unwrap();
+    release(store).await;
+    assert_eq!(redis.run::<i64>(&["PEXPIRE", &format!("hero:job:{id}"), "0"]).await, 1);
+}
+
+#[tokio::test]
+async fn a_new_job_is_not_let_go_by_what_the_former_one_of_its_id_waited_for() {
+    let (redis, store, hand) = quiet().await;
+    for heir in [false, true] {
+        let (before, own) = (started(&store, spec("1")).await, started(&store, spec("1")).await);
+        let id = started(&store, if heir { heir_of(&before) } else { after(&[&before]) }).await;
+        stopped_and_gone(&redis, &store, &id).await;
+        started(&store, named(&id, after(&[&own]))).await;
+        hand.finish(&before).await;
+        release(&store).await;
+        assert_eq!(now(&store, &id).await, Status::WaitingForPrerequisites);
+        hand.finish(&own).await;
+        release(&store).await;
+        hand.finish(&id).await;
+    }
+}
+
+#[tokio::test]
+async fn a_new_job_that_waits_for_the_same_as_the_former_one_is_let_go_once() {
+    let (redis, store, hand) = quiet().await;
+    let (both, own) = (started(&store, spec("1")).await, started(&store, spec("1")).await);
+    let id = started(&store, after(&[&both])).await;
+    stopped_and_gone(&redis, &store, &id).await;
+    started(&store, named(&id, after(&[&both, &own]))).await;
+    hand.finish(&both).await;
+    release(&store).await;
+    assert_eq!(now(&store, &id).await, Status::WaitingForPrerequisites);
+    hand.finish(&own).await;
+    release(&store).await;
+    hand.finish(&id).await;
+}
+
+#[tokio::test]
+async fn a_new_job_does_not_end_with_what_the_former_one_of_its_id_waited_for() {
+    let (redis, store, hand) = quiet().await;
+    let (bad, parent, own) = (started(&store, spec("1")).await, started(&store, spec("1")).await, started(&store, spec("1")).await);
+    let id = started(&store, JobSpec { prerequisites: vec![bad.clone()], ..child_of(&parent) }).await;
+    stopped_and_gone(&redis, &store, &id).await;
+    started(&store, named(&id, after(&[&own]))).await;
+    hand.fail(&bad).await;
+    hand.fail(&parent).await;
+    release(&store).await;
+    assert_eq!(now(&store, &id).await, Status::WaitingForPrerequisites);
+}
+
+#[tokio::test]
+async fn a_parent_closes_without_a_stranger_who_has_the_id_of_its_child() {
+    let (redis, store, hand) = quiet().await;
+    let parent = started(&store, spec("1")).await;
+    let heir = started(&store, heir_of(&parent)).await;
+    let child = started(&store, child_of(&parent)).await;
+    stopped_and_gone(&redis, &store, &child).await;
+    assert!(matches!(make(&store, named(&child, spec("1")), false).await, Created::Created(Status::Created)));
+    hand.finish(&parent).await;
+    release(&store).await;
+    assert_eq!((relatives(&redis, &parent, "active").await, now(&store, &child).await), (nobody(), Status::Created));
+    hand.finish(&heir).await;
+}
+
+/// The end of the former job is still to be worked off when the new one is stored.
+#[tokio::test]
+async fn a_parent_closes_when_a_child_was_deleted_and_its_id_used_again_before_its_release() {
+    let (redis, store, hand) = quiet().await;
+    let parent = started(&store, spec("1")).await;
+    let heir = started(&store, heir_of(&parent)).await;
+    let child = started(&store, child_of(&parent)).await;
+    hand.finish(&parent).await;
+    release(&store).await;
+    hand.finish(&child).await;
+    assert_eq!(store.delete(&child).await.unwrap(), Deleted::Deleted);
+    assert!(matches!(make(&store, named(&child, spec("1")), false).await, Created::Created(Status::Created)));
+    release(&store).await;
+    assert_eq!(relatives(&redis, &parent, "active").await, nobody());
+    hand.finish(&heir).await;
+}
+
+#[tokio::test]
+async fn an_id_is_free_again_once_those_have_been_let_go_who_waited_for_the_former_job() {
+    let (_redis, store, hand) = quiet().await;
+    let first = started(&store, spec("1")).await;
+    let dependent = started(&store, after(&[&first])).await;
+    hand.finish(&first).await;
+    assert_eq!(store.delete(&first).await.unwrap(), Deleted::Deleted);
+    assert_eq!(make(&store, named(&first, spec("1")), false).await, Created::Leaving);
+    release(&store).await;
+    assert_eq!(now(&store, &dependent).await, Status::Dispatched);
+    assert!(matches!(make(&store, named(&first, spec("1")), false).await, Created::Created(Status::Created)));
+    hand.finish(&dependent).await;
+}
+
+#[tokio::test]
+async fn who_waits_for_a_job_whose_hash_an_outsider_deleted_ends_when_its_id_is_wanted_again() {
+    let (redis, store, _) = quiet().await;
+    let first = started(&store, spec("1")).await;
+    let dependent = started(&store, after(&[&first])).await;
+    let _: i64 = redis.run(&["DEL", &format!("hero:job:{first}")]).await;
+    assert_eq!(make(&store, named(&first, spec("1")), false).await, Created::Leaving);
+    release(&store).await;
+    assert_eq!(now(&store, &dependent).await, Status::Error);
+    assert!(matches!(make(&store, named(&first, spec("1")), false).await, Created::Created(Status::Created)));
+}
