@@ -20,6 +20,7 @@ mod ready;
 mod run;
 mod schedule;
 mod script_error;
+mod series;
 mod serve;
 mod session;
 pub mod settings;
