@@ -36,7 +36,7 @@ impl Dispatcher {
         limit: usize,
     ) -> Result<(LogPage, bool), Error> {
         // The job first: lines that come after it ended are not missed that way.
-        let job = self.job(context, id).await?;
+        let job = self.part(context, id, &["status", "actor", "log_path"]).await?;
         let of_file = match cursor {
             None => false,
             Some(cursor) if is_cursor(cursor) => false,

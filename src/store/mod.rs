@@ -13,6 +13,7 @@ mod conveyor;
 mod endpoint;
 mod error;
 mod events;
+mod facts;
 mod home;
 mod inbox;
 mod log;
@@ -119,6 +120,7 @@ struct Inner {
     bells: Bells,
     openings: Openings,
     surveys: survey::Surveys,
+    facts: facts::Facts,
     changes: Changes,
     /// Told when a job ended in this process whose relatives are to be released.
     releases: tokio::sync::Notify,
@@ -183,6 +185,7 @@ impl Store {
             bells: Bells::default(),
             openings: Openings::default(),
             surveys: survey::Surveys::default(),
+            facts: facts::Facts::default(),
             releases: tokio::sync::Notify::new(),
         });
         let store = Self(inner);

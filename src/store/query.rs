@@ -1,10 +1,10 @@
 use std::collections::{BTreeMap, HashMap};
 
-use redis::Pipeline;
+use redis::{Pipeline, RedisResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::codec::{Text, job};
+use super::codec::{Text, job, json};
 use super::connection::Link;
 use super::{Error, Store};
 use crate::model::{Job, JobId, Name, ScriptType, Status, Timestamp};
@@ -59,6 +59,20 @@ impl JobFilter {
             && self.created_before.is_none_or(|before| job.created_at.is_some_and(|created| created < before))
     }
 
+    /// The fields of a job's hash that decide.
+    fn fields(&self) -> Vec<&'static str> {
+        let fields = [
+            (self.status.is_some(), "status"),
+            (self.script_type.is_some(), "script_type"),
+            (self.caller_id.is_some(), "caller_id"),
+            (self.group.is_some(), "group"),
+            (self.name.is_some(), "name"),
+            (!self.labels.is_empty(), "labels"),
+            (self.created_after.is_some() || self.created_before.is_some(), "created_at"),
+        ];
+        fields.into_iter().filter_map(|(decides, field)| decides.then_some(field)).collect()
+    }
+
     /// Whether the status alone decides, so that a job's hash need not be read.
     pub fn is_only_status(&self) -> bool {
         *self == Self { status: self.status, ..Self::default() }
@@ -105,8 +119,32 @@ pub struct StoreInfo {
     pub warnings: Vec<String>,
 }
 
-/// At most so many jobs are looked at for one page.
+/// At most so many jobs are looked at for one page,
 const LOOKED_AT: usize = 10_000;
+/// so many at a time.
+const CHUNK: usize = 128;
+
+/// A page that is being filled.
+struct Page {
+    jobs: Vec<Job>,
+    /// How many more jobs may come,
+    limit: usize,
+    /// and how many bytes of JSON.
+    bytes: usize,
+}
+
+impl Page {
+    /// Takes a job, unless there is no room. The first always finds some.
+    fn take(&mut self, job: &Job) -> bool {
+        let size = json(job).len() + 1;
+        if size > self.bytes && !self.jobs.is_empty() {
+            return false;
+        }
+        (self.limit, self.bytes) = (self.limit - 1, self.bytes.saturating_sub(size));
+        self.jobs.push(job.clone());
+        true
+    }
+}
 
 impl Store {
     /// A job, if it exists.
@@ -134,46 +172,73 @@ impl Store {
     }
 
     /// A page of jobs, newest first. Foreign jobs are in it once an actor or the indexer has seen them.
-    pub async fn list(&self, filter: &JobFilter, cursor: Option<&str>, limit: usize) -> Result<Option<JobPage>, Error> {
+    ///
+    /// It ends when it holds `limit` jobs, or `bytes` of JSON, or many others had to be looked at. What is long is not in it.
+    pub async fn list(&self, filter: &JobFilter, cursor: Option<&str>, limit: usize, bytes: usize) -> Result<Option<JobPage>, Error> {
         let hours = self.index_hours().await?;
         let (mut hour, mut end) = match cursor.map(parse_cursor) {
             None => (hours.last().cloned().unwrap_or_default(), usize::MAX),
             Some(Some((hour, end))) => (hour, end),
             Some(None) => return Ok(None),
         };
-        let (mut jobs, mut looked) = (Vec::new(), 0);
+        let (mut page, mut looked, fields) = (Page { jobs: Vec::new(), limit, bytes }, 0, filter.fields());
         loop {
             let key = self.keys().index_of_hour(&hour);
             let length: usize = self.0.commands.call(redis::cmd("LLEN").arg(&key)).await?;
             end = end.min(length);
             while end > 0 {
-                let start = end.saturating_sub(limit.clamp(50, 500));
-                let ids: Vec<String> = self.0.commands.call(redis::cmd("LRANGE").arg(&key).arg(start).arg(end - 1)).await?;
-                let ids: Vec<JobId> = ids.iter().rev().filter_map(|id| id.parse().ok()).collect();
+                let room = if fields.is_empty() { page.limit.clamp(16, CHUNK) } else { CHUNK };
+                let start = end.saturating_sub(room);
+                let ids: Vec<Text> = self.0.commands.call(redis::cmd("LRANGE").arg(&key).arg(start).arg(end - 1)).await?;
                 looked += ids.len();
-                let found = self.jobs(&ids).await?;
-                for job in found {
-                    if jobs.len() == limit {
-                        // The page is full in the middle of a chunk: the next begins behind its last job.
-                        let last: &Job = jobs.last().expect("a full page has a last job");
-                        let behind = ids.iter().position(|id| *id == last.job_id).map_or(end, |at| end - at - 1);
-                        return Ok(Some(JobPage { jobs, next_cursor: Some(format!("{hour}-{behind}")) }));
-                    }
-                    if filter.admits(&job) {
-                        jobs.push(job);
-                    }
+                // Each with its place, where the page goes on if it ends before it.
+                let ids = ids.into_iter().enumerate().rev().filter_map(|(at, id)| Some((start + at + 1, id.0?.parse().ok()?)));
+                if let Some(end) = self.fill(&mut page, ids.collect(), filter, &fields).await? {
+                    return Ok(Some(JobPage { jobs: page.jobs, next_cursor: Some(format!("{hour}-{end}")) }));
                 }
                 end = start;
-                if looked >= LOOKED_AT || jobs.len() == limit {
+                if looked >= LOOKED_AT || page.limit == 0 {
                     let more = end > 0 || hours.first().is_some_and(|first| *first < hour);
-                    return Ok(Some(JobPage { jobs, next_cursor: more.then(|| format!("{hour}-{end}")) }));
+                    return Ok(Some(JobPage { jobs: page.jobs, next_cursor: more.then(|| format!("{hour}-{end}")) }));
                 }
             }
             match hours.iter().rev().find(|earlier| **earlier < hour) {
                 Some(earlier) => (hour, end) = (earlier.clone(), usize::MAX),
-                None => return Ok(Some(JobPage { jobs, next_cursor: None })),
+                None => return Ok(Some(JobPage { jobs: page.jobs, next_cursor: None })),
             }
         }
+    }
+
+    /// Puts those of some jobs that pass the filter into a page. Gives the place of the first that found no room.
+    async fn fill(
+        &self,
+        page: &mut Page,
+        mut ids: Vec<(usize, JobId)>,
+        filter: &JobFilter,
+        fields: &[&str],
+    ) -> Result<Option<usize>, Error> {
+        let only_ids = |ids: &[(usize, JobId)]| -> Vec<JobId> { ids.iter().map(|(_, id)| id.clone()).collect() };
+        if !fields.is_empty() {
+            let mut parts = self.parts(&only_ids(&ids), fields).await?.into_iter();
+            ids.retain(|_| parts.next().flatten().is_some_and(|part| filter.admits(&part)));
+        }
+        let mut rest = &ids[..];
+        while let [(next, _), ..] = rest {
+            if page.limit == 0 {
+                return Ok(Some(*next));
+            }
+            let wanted = &rest[..rest.len().min(page.limit)];
+            let summaries = self.summaries(&only_ids(wanted)).await?;
+            for ((place, _), summary) in wanted.iter().zip(&summaries) {
+                if let Some(job) = summary
+                    && !page.take(job)
+                {
+                    return Ok(Some(*place));
+                }
+            }
+            rest = &rest[summaries.len()..];
+        }
+        Ok(None)
     }
 
     /// Deletes the oldest jobs that pass the filter, looking at no more than `limit`. Says how many went.
@@ -200,24 +265,11 @@ impl Store {
 
     /// The hours in which jobs were created, oldest first.
     pub async fn index_hours(&self) -> Result<Vec<String>, Error> {
-        let keys = self.scan(&self.keys().index_pattern()).await?;
-        let mut hours: Vec<String> = keys.iter().filter_map(|key| self.keys().parse_index(key)).map(ToOwned::to_owned).collect();
+        let keys: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().hours())).await?;
+        let hour = |key: Text| self.keys().parse_index(key.0.as_deref()?).map(ToOwned::to_owned);
+        let mut hours: Vec<String> = keys.into_iter().filter_map(hour).collect();
         hours.sort_unstable();
-        hours.dedup();
         Ok(hours)
-    }
-
-    /// All keys of a pattern, found by SCAN in small steps.
-    pub(super) async fn scan(&self, pattern: &str) -> Result<Vec<String>, Error> {
-        let (mut cursor, mut found) = (0_u64, Vec::new());
-        loop {
-            let (next, keys) = self.scan_step(cursor, pattern).await?;
-            found.extend(keys);
-            cursor = next;
-            if cursor == 0 {
-                return Ok(found);
-            }
-        }
     }
 
     /// One step of SCAN, which looks at about a thousand keys.
@@ -234,15 +286,20 @@ impl Store {
 
     /// The counters of every script type that the scripts know.
     pub async fn counters(&self) -> Result<BTreeMap<ScriptType, Counters>, Error> {
-        let pattern = self.keys().stats(&"x".parse().expect("x is a name"));
-        let prefix = pattern.trim_end_matches('x').to_owned();
-        let mut counters = BTreeMap::new();
-        for key in self.scan(&format!("{prefix}*")).await? {
-            let Some(script_type) = key.strip_prefix(&prefix).and_then(|word| word.parse().ok()) else { continue };
-            let of_type: HashMap<String, Text> = self.0.commands.call(redis::cmd("HGETALL").arg(&key)).await?;
-            counters.insert(script_type, of_type.into_iter().filter_map(|(what, number)| Some((what, number.parse()?))).collect());
+        let keys: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().types())).await?;
+        let of = |key: Text| Some((self.keys().parse_stats(key.0.as_deref()?)?, key.0?));
+        let keys: Vec<(ScriptType, String)> = keys.into_iter().filter_map(of).collect();
+        let mut pipeline = Pipeline::with_capacity(keys.len());
+        for (_, key) in &keys {
+            pipeline.cmd("HGETALL").arg(key);
         }
-        Ok(counters)
+        // What is no hash counts nothing.
+        pipeline.ignore_errors();
+        let counted: Vec<RedisResult<HashMap<String, Text>>> =
+            if keys.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
+        let number = |(what, number): (String, Text)| Some((what, number.parse()?));
+        let counters = keys.into_iter().zip(counted).filter_map(|((script_type, _), counted)| Some((script_type, counted.ok()?)));
+        Ok(counters.map(|(script_type, counted)| (script_type, counted.into_iter().filter_map(number).collect())).collect())
     }
 
     /// Whether Redis answers.

@@ -28,6 +28,7 @@ mod retry;
 mod schedule;
 mod start;
 mod stop;
+mod summary;
 mod sweep_conveyor;
 mod turn;
 mod unschedule;

@@ -1,5 +1,6 @@
 //! The scripts, asked one by one.
 
+mod counters;
 mod keys;
 mod queues;
 mod relations;
