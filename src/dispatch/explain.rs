@@ -5,6 +5,8 @@ use crate::model::{ContextId, Explanation, Job, JobId, Queue, Reason, Status, Ta
 
 /// In a message no more jobs are named.
 const NAMED: usize = 3;
+/// The ids of as many prerequisites as a job can have are shorter.
+const LONGEST: usize = 64 * 1024;
 /// What an explanation is made of.
 const FIELDS: [&str; 12] = [
     "status",
@@ -30,7 +32,7 @@ impl Dispatcher {
     /// The same for somebody who has waited since then. It costs little, because many waits can run out together: the actors are those that
     /// one of them saw, and the place in the queue is not looked for.
     pub(super) async fn explained(&self, context: ContextId, id: &JobId, since: Option<Instant>) -> Result<Explanation, Error> {
-        let job = self.part(context, id, &FIELDS).await?;
+        let job = self.part(context, id, &FIELDS, LONGEST).await?;
         let because = |reason, message: String| Explanation::new(id.clone(), job.status, reason, message);
         let at = |time: Option<Timestamp>, or: &str| time.map_or_else(|| or.to_owned(), |time| time.to_string());
         Ok(match job.status {

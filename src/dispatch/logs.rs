@@ -19,6 +19,9 @@ pub struct LogPage {
     pub ended: bool,
 }
 
+/// No path of a log file is longer.
+const LONGEST: usize = 4096;
+
 impl Dispatcher {
     /// Lines that a job logged behind `cursor`, at most `limit`.
     ///
@@ -36,7 +39,7 @@ impl Dispatcher {
         limit: usize,
     ) -> Result<(LogPage, bool), Error> {
         // The job first: lines that come after it ended are not missed that way.
-        let job = self.part(context, id, &["status", "actor", "log_path"]).await?;
+        let job = self.part(context, id, &["status", "actor", "log_path"], LONGEST).await?;
         let of_file = match cursor {
             None => false,
             Some(cursor) if is_cursor(cursor) => false,

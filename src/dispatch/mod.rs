@@ -189,9 +189,10 @@ impl Dispatcher {
         job.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
-    /// A few fields of a job.
-    async fn part(&self, context: ContextId, id: &JobId, fields: &[&str]) -> Result<Job, Error> {
-        let parts = self.store(context)?.parts(std::slice::from_ref(id), fields).await.map_err(|error| Error::store(error, Some(id)))?;
+    /// A few fields of a job; what is longer is as if it were not there.
+    async fn part(&self, context: ContextId, id: &JobId, fields: &[&str], longest: usize) -> Result<Job, Error> {
+        let parts =
+            self.store(context)?.parts(std::slice::from_ref(id), fields, longest).await.map_err(|error| Error::store(error, Some(id)))?;
         parts.into_iter().flatten().next().ok_or_else(|| Error::NotFound(id.clone()))
     }
 

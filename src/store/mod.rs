@@ -16,6 +16,7 @@ mod events;
 mod facts;
 mod home;
 mod inbox;
+mod list;
 mod log;
 mod managed;
 mod openings;

@@ -4,7 +4,7 @@ use redis::{Pipeline, RedisResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::codec::{Text, job, json};
+use super::codec::{Text, job};
 use super::connection::Link;
 use super::{Error, Store};
 use crate::model::{Job, JobId, Name, ScriptType, Status, Timestamp};
@@ -60,7 +60,7 @@ impl JobFilter {
     }
 
     /// The fields of a job's hash that decide.
-    fn fields(&self) -> Vec<&'static str> {
+    pub(super) fn fields(&self) -> Vec<&'static str> {
         let fields = [
             (self.status.is_some(), "status"),
             (self.script_type.is_some(), "script_type"),
@@ -119,33 +119,6 @@ pub struct StoreInfo {
     pub warnings: Vec<String>,
 }
 
-/// At most so many jobs are looked at for one page,
-const LOOKED_AT: usize = 10_000;
-/// so many at a time.
-const CHUNK: usize = 128;
-
-/// A page that is being filled.
-struct Page {
-    jobs: Vec<Job>,
-    /// How many more jobs may come,
-    limit: usize,
-    /// and how many bytes of JSON.
-    bytes: usize,
-}
-
-impl Page {
-    /// Takes a job, unless there is no room. The first always finds some.
-    fn take(&mut self, job: &Job) -> bool {
-        let size = json(job).len() + 1;
-        if size > self.bytes && !self.jobs.is_empty() {
-            return false;
-        }
-        (self.limit, self.bytes) = (self.limit - 1, self.bytes.saturating_sub(size));
-        self.jobs.push(job.clone());
-        true
-    }
-}
-
 impl Store {
     /// A job, if it exists.
     pub async fn job(&self, id: &JobId) -> Result<Option<Job>, Error> {
@@ -169,76 +142,6 @@ impl Store {
             .zip(answers)
             .filter_map(|(id, fields)| fields.ok().filter(|fields| !fields.is_empty()).map(|fields| job(id, fields)));
         Ok(found.collect())
-    }
-
-    /// A page of jobs, newest first. Foreign jobs are in it once an actor or the indexer has seen them.
-    ///
-    /// It ends when it holds `limit` jobs, or `bytes` of JSON, or many others had to be looked at. What is long is not in it.
-    pub async fn list(&self, filter: &JobFilter, cursor: Option<&str>, limit: usize, bytes: usize) -> Result<Option<JobPage>, Error> {
-        let hours = self.index_hours().await?;
-        let (mut hour, mut end) = match cursor.map(parse_cursor) {
-            None => (hours.last().cloned().unwrap_or_default(), usize::MAX),
-            Some(Some((hour, end))) => (hour, end),
-            Some(None) => return Ok(None),
-        };
-        let (mut page, mut looked, fields) = (Page { jobs: Vec::new(), limit, bytes }, 0, filter.fields());
-        loop {
-            let key = self.keys().index_of_hour(&hour);
-            let length: usize = self.0.commands.call(redis::cmd("LLEN").arg(&key)).await?;
-            end = end.min(length);
-            while end > 0 {
-                let room = if fields.is_empty() { page.limit.clamp(16, CHUNK) } else { CHUNK };
-                let start = end.saturating_sub(room);
-                let ids: Vec<Text> = self.0.commands.call(redis::cmd("LRANGE").arg(&key).arg(start).arg(end - 1)).await?;
-                looked += ids.len();
-                // Each with its place, where the page goes on if it ends before it.
-                let ids = ids.into_iter().enumerate().rev().filter_map(|(at, id)| Some((start + at + 1, id.0?.parse().ok()?)));
-                if let Some(end) = self.fill(&mut page, ids.collect(), filter, &fields).await? {
-                    return Ok(Some(JobPage { jobs: page.jobs, next_cursor: Some(format!("{hour}-{end}")) }));
-                }
-                end = start;
-                if looked >= LOOKED_AT || page.limit == 0 {
-                    let more = end > 0 || hours.first().is_some_and(|first| *first < hour);
-                    return Ok(Some(JobPage { jobs: page.jobs, next_cursor: more.then(|| format!("{hour}-{end}")) }));
-                }
-            }
-            match hours.iter().rev().find(|earlier| **earlier < hour) {
-                Some(earlier) => (hour, end) = (earlier.clone(), usize::MAX),
-                None => return Ok(Some(JobPage { jobs: page.jobs, next_cursor: None })),
-            }
-        }
-    }
-
-    /// Puts those of some jobs that pass the filter into a page. Gives the place of the first that found no room.
-    async fn fill(
-        &self,
-        page: &mut Page,
-        mut ids: Vec<(usize, JobId)>,
-        filter: &JobFilter,
-        fields: &[&str],
-    ) -> Result<Option<usize>, Error> {
-        let only_ids = |ids: &[(usize, JobId)]| -> Vec<JobId> { ids.iter().map(|(_, id)| id.clone()).collect() };
-        if !fields.is_empty() {
-            let mut parts = self.parts(&only_ids(&ids), fields).await?.into_iter();
-            ids.retain(|_| parts.next().flatten().is_some_and(|part| filter.admits(&part)));
-        }
-        let mut rest = &ids[..];
-        while let [(next, _), ..] = rest {
-            if page.limit == 0 {
-                return Ok(Some(*next));
-            }
-            let wanted = &rest[..rest.len().min(page.limit)];
-            let summaries = self.summaries(&only_ids(wanted)).await?;
-            for ((place, _), summary) in wanted.iter().zip(&summaries) {
-                if let Some(job) = summary
-                    && !page.take(job)
-                {
-                    return Ok(Some(*place));
-                }
-            }
-            rest = &rest[summaries.len()..];
-        }
-        Ok(None)
     }
 
     /// Deletes the oldest jobs that pass the filter, looking at no more than `limit`. Says how many went.
@@ -314,13 +217,6 @@ impl Store {
     }
 }
 
-/// A cursor `{hour}-{end}`: the next job is the one before `end` in that hour's index.
-fn parse_cursor(cursor: &str) -> Option<(String, usize)> {
-    let (hour, end) = cursor.split_once('-')?;
-    let valid = hour.len() == 10 && hour.bytes().all(|byte| byte.is_ascii_digit());
-    Some((valid.then(|| hour.to_owned())?, end.parse().ok()?))
-}
-
 async fn store_info(link: &Link) -> Result<StoreInfo, Error> {
     let info: String = link.call(&redis::cmd("INFO")).await?;
     let value = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap_or_default();
@@ -367,17 +263,4 @@ pub(super) async fn check(link: &Link) -> Result<Vec<String>, Error> {
     // All this is answered also by a server that still reads its data; this is not.
     let _: String = link.call(&redis::cmd("PING")).await?;
     Ok(store_info(link).await?.warnings)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cursor_of_nonsense_is_refused() {
-        assert_eq!(parse_cursor("2026112110-5"), Some(("2026112110".into(), 5)));
-        for bad in ["", "x", "2026112110", "2026112110-x", "20261121-5", "*-1"] {
-            assert_eq!(parse_cursor(bad), None, "{bad}");
-        }
-    }
 }

@@ -23,7 +23,7 @@ impl Method for ListActors {
     const NAME: &'static str = "list_actors";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Read;
-    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     type Output = Vec<Actor>;
 
     fn examples() -> Vec<Example<Self, Vec<Actor>>> {

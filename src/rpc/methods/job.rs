@@ -247,8 +247,7 @@ impl Method for GetJob {
 /// Lists jobs, the newest first.
 ///
 /// A page can have fewer jobs than asked for, or none, and still not be the last: that one has no `next_cursor`. A list is for finding
-/// jobs: what is long of one is cut after 1 KB or left out, `truncated` says what, and `get_job` gives all of it. A filter does not see a
-/// text of more than 4 KB.
+/// jobs: what is long of one is cut after 1 KB or left out, `truncated` says what, and `get_job` gives all of it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListJobs {

@@ -16,27 +16,34 @@ const CHUNK: usize = 128;
 const BYTES: usize = 256 * 1024;
 /// No value in a summary is longer.
 const SUMMARY: usize = 1024;
-/// No value that a filter or a loop looks at is longer; where one is, it is as if it were not there.
-const COMPARED: usize = 4096;
-
 impl Store {
     /// The first of these jobs, at least one, as they are shown in lists: without what is long, which `truncated` names.
     pub async fn summaries(&self, jobs: &[JobId]) -> Result<Vec<Option<Job>>, Error> {
-        self.read(jobs, &SHOWN, SUMMARY, BYTES).await
+        Ok(self.read(jobs, &SHOWN, SUMMARY, BYTES).await?.0)
     }
 
-    /// A few fields of these jobs. Everything else is as if it had never been set.
-    pub async fn parts(&self, jobs: &[JobId], fields: &[&str]) -> Result<Vec<Option<Job>>, Error> {
+    /// A few fields of these jobs. Everything else, and what is longer than `longest`, is as if it had never been set.
+    pub async fn parts(&self, jobs: &[JobId], fields: &[&str], longest: usize) -> Result<Vec<Option<Job>>, Error> {
         let mut parts = Vec::with_capacity(jobs.len());
         while parts.len() < jobs.len() {
-            parts.extend(self.read(&jobs[parts.len()..], fields, COMPARED, BYTES).await?);
+            parts.extend(self.first_parts(&jobs[parts.len()..], fields, longest).await?.0);
         }
         Ok(parts)
     }
 
+    /// The same of the first of these jobs, at least one, and how many bytes that was.
+    pub(in crate::store) async fn first_parts(
+        &self,
+        jobs: &[JobId],
+        fields: &[&str],
+        longest: usize,
+    ) -> Result<(Vec<Option<Job>>, usize), Error> {
+        self.read(jobs, fields, longest, BYTES.max(longest)).await
+    }
+
     /// A job whose values have so many bytes at most; of a larger one, how many they are.
     pub async fn job_within(&self, id: &JobId, bytes: usize) -> Result<Option<Result<Job, usize>>, Error> {
-        let Some(job) = self.read(std::slice::from_ref(id), &SHOWN, bytes, bytes).await?.into_iter().flatten().next() else {
+        let Some(job) = self.read(std::slice::from_ref(id), &SHOWN, bytes, bytes).await?.0.into_iter().flatten().next() else {
             return Ok(None);
         };
         if job.truncated.is_empty() {
@@ -50,10 +57,10 @@ impl Store {
         Ok(Some(Err(sizes.iter().sum())))
     }
 
-    async fn read(&self, jobs: &[JobId], fields: &[&str], short: usize, most: usize) -> Result<Vec<Option<Job>>, Error> {
+    async fn read(&self, jobs: &[JobId], fields: &[&str], short: usize, most: usize) -> Result<(Vec<Option<Job>>, usize), Error> {
         let jobs = &jobs[..jobs.len().min(CHUNK)];
         if jobs.is_empty() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), 0));
         }
         let mut call = self.0.call(&SCRIPT);
         call.arg(short).arg(most).arg(fields.len()).arg(fields);
@@ -64,7 +71,8 @@ impl Store {
         if answers.is_empty() || answers.len() > jobs.len() {
             return Err(super::unexpected("summary", &answers.len()));
         }
-        Ok(jobs.iter().zip(answers).map(|(id, answer)| summary(id, fields, answer)).collect())
+        let bytes = answers.iter().flatten().map(|value| value.0.as_ref().map_or(0, String::len)).sum();
+        Ok((jobs.iter().zip(answers).map(|(id, answer)| summary(id, fields, answer)).collect(), bytes))
     }
 }
 
