@@ -22,13 +22,15 @@
 //! | `hero:meta:actors` · `hero:meta:queues` | set | actors · whoever pushes | swept by the pruner |
 //! | `hero:meta:paused` · `hero:meta:fair` | set | pause, resume · turn: queues that keep jobs sorted by caller | until resumed · until those are taken |
 //! | `hero:meta:calm` · `hero:meta:foreign` | set · zset by ms | the surveyor, reap | types that only our actors take · last signs of others |
-//! | `hero:meta:queue:stats:{t}` | hash | every transition | for ever, one per script type |
+//! | `hero:meta:queue:stats:{t}` | hash | every transition | 30 days after the last; at most 1,000 |
+//! | `hero:meta:hours` · `hero:meta:types` | set | whoever first writes such an index or such counters; the indexer | swept by the pruner |
 //! | `hero:meta:schedules` | zset by ms | schedule, create, pass, unschedule | an entry as long as its schedule |
 //! | `hero:schedule:{id}` | hash | schedule, create, pass | until it is deleted, or a week after its last slot |
 //! | `hero:schedule:{id}:waiting` | list | create: jobs of a schedule that queues them | with its schedule |
 //! | `hero:events` | stream | every transition | about 200,000 entries |
 //! | `hero:log:{id}` | stream | the actor | as long as its job |
 //! | `hero:index:{yyyymmddhh}` | list | create, and whoever first sees an outsider's job | trimmed by the pruner |
+//! | `hero:index:{yyyymmddhh}:front` | list | prune: the front part of that list | while ids of jobs that are gone are taken out |
 //! | `hero:idem:{sha256}` | hash | create | 24 h |
 //! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as twins | while not empty |
 //! | `hero:reply:{id}` | list | the end of a job that came so or has a twin; foreign actors | 5 min |
@@ -252,9 +254,9 @@ impl Keys {
         self.key(format_args!("meta:displaced:{server}"))
     }
 
-    /// What the keys of all jobs look like, for SCAN.
-    pub fn job_pattern(&self) -> String {
-        self.key(format_args!("job:*"))
+    /// What the keys of all jobs, indexes and counters look like, for SCAN. Some others do, too.
+    pub fn walk_pattern(&self) -> String {
+        self.key(format_args!("[ijm]*"))
     }
 
     /// The job that a key names, if it is one.
@@ -275,6 +277,16 @@ impl Keys {
     /// Counters of a script type.
     pub fn stats(&self, script_type: &ScriptType) -> String {
         self.key(format_args!("meta:queue:stats:{script_type}"))
+    }
+
+    /// The script type whose counters a key names.
+    pub fn parse_stats(&self, key: &str) -> Option<ScriptType> {
+        key.strip_prefix(&self.prefix)?.strip_prefix("hero:meta:queue:stats:")?.parse().ok()
+    }
+
+    /// The counters that exist, by their keys.
+    pub fn types(&self) -> String {
+        self.key(format_args!("meta:types"))
     }
 
     /// Every schedule, by its next slot.
@@ -312,9 +324,9 @@ impl Keys {
         self.key(format_args!("index:{hour}"))
     }
 
-    /// What the keys of all hours look like, for SCAN.
-    pub fn index_pattern(&self) -> String {
-        self.key(format_args!("index:*"))
+    /// The indexes that exist, by their keys.
+    pub fn hours(&self) -> String {
+        self.key(format_args!("meta:hours"))
     }
 
     /// The hour that an index key names.

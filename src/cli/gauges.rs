@@ -1,12 +1,13 @@
 //! What `/metrics` shows besides what happens in this process: queues, actors, Redis, engines.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
+use super::series::{Board, Family, OTHER, largest};
 use crate::actor::PoolStatus;
 use crate::model::ScriptType;
 use crate::service::Service;
@@ -17,22 +18,48 @@ const PERIOD: Duration = Duration::from_secs(5);
 /// The kernel counts processor time in hundredths of a second.
 const TICKS: f64 = 100.0;
 
+/// No script type shows more events; the scripts know a dozen.
+const MOST_EVENTS: usize = 32;
+
+const QUEUES: Family = Family { name: "hero_queue_depth", kind: "gauge", help: "Jobs that wait in a queue." };
+const ACTORS: Family = Family { name: "hero_actors", kind: "gauge", help: "Live actors of a script type and group." };
+const JOBS: Family = Family {
+    name: "hero_jobs_total",
+    kind: "counter",
+    help: "Jobs by script type and what became of them, over all servers of this Redis.",
+};
+const LEASES: Family = Family {
+    name: "hero_leases_lost_total",
+    kind: "counter",
+    help: "Running jobs taken from actors that fell silent, over all servers of this Redis.",
+};
+
+/// All metrics of this process.
+#[derive(Clone)]
+pub(super) struct Metrics {
+    handle: PrometheusHandle,
+    board: Arc<Board>,
+}
+
+impl Metrics {
+    /// All of them in Prometheus' text format.
+    pub(super) fn render(&self) -> String {
+        format!("{}{}", self.handle.render(), self.board.render())
+    }
+}
+
 /// Starts collecting metrics in this process.
-pub(super) fn collect() -> anyhow::Result<PrometheusHandle> {
+pub(super) fn collect() -> anyhow::Result<Metrics> {
     let buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0];
     let handle = PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &buckets)?.install_recorder()?;
-    describe_counter!("hero_jobs_total", "Jobs by script type and what became of them, over all servers of this Redis.");
     describe_counter!(
         "hero_schedule_slots_total",
         "Runs of schedules that this process fired, skipped because of the run before, or left out as missed."
     );
     describe_counter!("hero_jobs_evicted_total", "Finished jobs deleted early because the memory of Redis was short.");
     describe_counter!("hero_jobs_noticed_total", "Jobs of outsiders that this server found first.");
-    describe_counter!("hero_leases_lost_total", "Running jobs taken from actors that fell silent, over all servers of this Redis.");
     describe_counter!("hero_engine_deaths_total", "Engines that died under a job.");
     describe_counter!("hero_engine_cpu_seconds_total", "Processor time of the engines of this process.");
-    describe_gauge!("hero_queue_depth", "Jobs that wait in a queue.");
-    describe_gauge!("hero_actors", "Live actors of a script type and group.");
     describe_gauge!("hero_jobs_running", "Jobs that this process holds.");
     describe_gauge!("hero_engine_memory_bytes", "Resident memory of the engines of this process.");
     describe_gauge!("hero_redis_memory_bytes", "Memory that Redis uses.");
@@ -43,7 +70,7 @@ pub(super) fn collect() -> anyhow::Result<PrometheusHandle> {
     describe_histogram!("hero_rpc_call_seconds", "Time to answer a call.");
     describe_histogram!("hero_job_wait_seconds", "Time from queue to actor.");
     describe_histogram!("hero_job_run_seconds", "Time in the engine.");
-    Ok(handle)
+    Ok(Metrics { handle, board: Arc::default() })
 }
 
 /// Reads those of one context every few seconds. All but those of context 0 have its number as a label.
@@ -51,16 +78,13 @@ pub(super) struct Gauges {
     store: Store,
     /// The pools that serve the context.
     pools: Vec<(ScriptType, Arc<PoolStatus>)>,
-    handle: PrometheusHandle,
-    /// Gauges that were shown, so that what is gone is shown as zero once.
-    queues: HashMap<String, ScriptType>,
-    actors: HashMap<(String, String), u32>,
+    metrics: Metrics,
     /// Processor time of each engine when it was last looked at.
     cpu: HashMap<u32, f64>,
 }
 
 impl Gauges {
-    pub(super) fn new(store: Store, pools: Vec<(ScriptType, Arc<PoolStatus>)>, handle: PrometheusHandle) -> Self {
+    pub(super) fn new(store: Store, pools: Vec<(ScriptType, Arc<PoolStatus>)>, metrics: Metrics) -> Self {
         // Counters are shown from the start, not from their first event.
         counter!("hero_jobs_evicted_total", store.labels([])).increment(0);
         counter!("hero_jobs_noticed_total", store.labels([])).increment(0);
@@ -70,7 +94,37 @@ impl Gauges {
         for (script_type, _) in &pools {
             counter!("hero_engine_deaths_total", store.labels([("script_type", script_type.to_string())])).increment(0);
         }
-        Self { store, pools, handle, queues: HashMap::new(), actors: HashMap::new(), cpu: HashMap::new() }
+        Self { store, pools, metrics, cpu: HashMap::new() }
+    }
+
+    /// What callers and outsiders name as they like: queues, groups, script types.
+    async fn read_lists(&self) -> Result<(), Error> {
+        let (store, board, context) = (&self.store, &self.metrics.board, self.store.context());
+        let one = |count| BTreeMap::from([(String::new(), count)]);
+        let pair = || (OTHER.to_owned(), OTHER.to_owned());
+        let queues = store.queues().await?.into_iter().map(|queue| ((queue.name, queue.script_type.to_string()), one(queue.depth)));
+        let shown = largest(queues.collect(), &pair()).into_iter();
+        let labels = |(name, script_type)| vec![("queue", name), ("script_type", script_type)];
+        board.show(QUEUES, context, shown.map(|(names, depth)| (labels(names), depth[""])).collect());
+
+        let mut actors: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for actor in store.actors().await? {
+            *actors.entry((actor.script_type.to_string(), actor.group.to_string())).or_default() += 1;
+        }
+        let shown = largest(actors.into_iter().map(|(names, count)| (names, one(count))).collect(), &pair()).into_iter();
+        let labels = |(script_type, group)| vec![("script_type", script_type), ("group", group)];
+        board.show(ACTORS, context, shown.map(|(names, count)| (labels(names), count[""])).collect());
+
+        let counters = store.counters().await?.into_iter().map(|(script_type, counters)| (script_type.to_string(), counters));
+        let (mut jobs, mut leases) = (Vec::new(), Vec::new());
+        for (script_type, mut counters) in largest(counters.collect(), &OTHER.to_owned()) {
+            let of_type = || ("script_type", script_type.clone());
+            leases.push((vec![of_type()], counters.remove("lease_lost").unwrap_or_default()));
+            jobs.extend(counters.into_iter().take(MOST_EVENTS).map(|(event, count)| (vec![of_type(), ("event", event)], count)));
+        }
+        board.show(JOBS, context, jobs);
+        board.show(LEASES, context, leases);
+        Ok(())
     }
 
     fn read_engines(&mut self) {
@@ -109,35 +163,10 @@ impl Service for Gauges {
     const NAME: &'static str = "gauges";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        self.handle.run_upkeep();
+        self.metrics.handle.run_upkeep();
         self.read_engines();
+        self.read_lists().await?;
         let store = &self.store;
-        let show = |name: &str, script_type: &ScriptType, depth: f64| {
-            let labels = store.labels([("queue", name.to_owned()), ("script_type", script_type.to_string())]);
-            gauge!("hero_queue_depth", labels).set(depth);
-        };
-        self.queues.iter().for_each(|(name, script_type)| show(name, script_type, 0.0));
-        self.queues.clear();
-        for queue in store.queues().await? {
-            show(&queue.name, &queue.script_type, queue.depth as f64);
-            self.queues.insert(queue.name, queue.script_type);
-        }
-        self.actors.values_mut().for_each(|count| *count = 0);
-        for actor in store.actors().await? {
-            *self.actors.entry((actor.script_type.to_string(), actor.group.to_string())).or_default() += 1;
-        }
-        for ((script_type, group), count) in &self.actors {
-            let labels = store.labels([("script_type", script_type.clone()), ("group", group.clone())]);
-            gauge!("hero_actors", labels).set(f64::from(*count));
-        }
-        for (script_type, mut counters) in store.counters().await? {
-            let lost = counters.remove("lease_lost").unwrap_or_default();
-            counter!("hero_leases_lost_total", store.labels([("script_type", script_type.to_string())])).absolute(lost);
-            for (event, count) in counters {
-                let labels = store.labels([("script_type", script_type.to_string()), ("event", event)]);
-                counter!("hero_jobs_total", labels).absolute(count);
-            }
-        }
         let info = store.store_info().await?;
         gauge!("hero_redis_memory_bytes", store.labels([])).set(info.used_memory as f64);
         gauge!("hero_redis_memory_limit_bytes", store.labels([])).set(info.max_memory as f64);

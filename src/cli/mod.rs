@@ -21,6 +21,7 @@ mod ready;
 mod run;
 mod schedule;
 mod script_error;
+mod series;
 mod serve;
 mod session;
 pub mod settings;

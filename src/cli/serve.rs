@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::exit::Exit;
-use super::gauges::{self, Gauges};
+use super::gauges::{self, Gauges, Metrics};
 use super::host::{Host, Hosted, runtime, shutdown_on_signal};
 use super::readiness::Watch;
 use super::settings::{Flags, Resolved, Settings, resolve};
@@ -70,7 +69,7 @@ async fn run(settings: Settings) -> anyhow::Result<()> {
     }
 }
 
-async fn serve(settings: &Settings, host: &Host, metrics: PrometheusHandle, shutdown: CancellationToken) -> anyhow::Result<Serving> {
+async fn serve(settings: &Settings, host: &Host, metrics: Metrics, shutdown: CancellationToken) -> anyhow::Result<Serving> {
     for store in host.dispatcher.stores() {
         let pools = host.pools_of(store.context()).map(|pool| (pool.settings.script_type.clone(), pool.status.clone())).collect();
         tokio::spawn(service::run(Gauges::new(store.clone(), pools, metrics.clone()), shutdown.clone()));

@@ -79,6 +79,14 @@ pub enum Error {
         /// When to try again.
         retry_after: Duration,
     },
+    /// Too many do the same at once.
+    #[error("{what}; try again in {} ms", retry_after.as_millis())]
+    Busy {
+        /// What there is too much of.
+        what: &'static str,
+        /// When to try again.
+        retry_after: Duration,
+    },
     /// Something is larger than allowed.
     #[error("{what} has {size} bytes, the limit is {limit}")]
     TooLarge {

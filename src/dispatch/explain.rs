@@ -1,13 +1,38 @@
+use std::time::Instant;
+
 use super::{Dispatcher, Error};
 use crate::model::{ContextId, Explanation, Job, JobId, Queue, Reason, Status, Target, Timestamp, WaitsFor};
 
 /// In a message no more jobs are named.
 const NAMED: usize = 3;
+/// The ids of as many prerequisites as a job can have are shorter.
+const LONGEST: usize = 64 * 1024;
+/// What an explanation is made of.
+const FIELDS: [&str; 12] = [
+    "status",
+    "attempt",
+    "run_at",
+    "actor",
+    "started_at",
+    "prerequisites",
+    "parent_id",
+    "predecessor_id",
+    "script_type",
+    "group",
+    "instance",
+    "priority",
+];
 
 impl Dispatcher {
     /// Why a job has not ended: a word, a sentence for people, and the facts behind it.
     pub async fn explain(&self, context: ContextId, id: &JobId) -> Result<Explanation, Error> {
-        let job = self.job(context, id).await?;
+        self.explained(context, id, None).await
+    }
+
+    /// The same for somebody who has waited since then. It costs little, because many waits can run out together: the actors are those that
+    /// one of them saw, and the place in the queue is not looked for.
+    pub(super) async fn explained(&self, context: ContextId, id: &JobId, since: Option<Instant>) -> Result<Explanation, Error> {
+        let job = self.part(context, id, &FIELDS, LONGEST).await?;
         let because = |reason, message: String| Explanation::new(id.clone(), job.status, reason, message);
         let at = |time: Option<Timestamp>, or: &str| time.map_or_else(|| or.to_owned(), |time| time.to_string());
         Ok(match job.status {
@@ -24,7 +49,7 @@ impl Dispatcher {
                 Explanation { due_at, ..because(reason, message) }
             }
             Status::WaitingForPrerequisites => self.explain_waiting(context, &job).await?,
-            Status::Dispatched => self.explain_queued(context, &job).await?,
+            Status::Dispatched => self.explain_queued(context, &job, since).await?,
             Status::Started => {
                 let actor = job.actor.as_deref().unwrap_or("an actor");
                 because(Reason::Running, format!("{actor} runs it since {}", at(job.started_at, "an unknown time")))
@@ -67,7 +92,7 @@ impl Dispatcher {
         Ok(Explanation { waiting_for, ..Explanation::new(job.job_id.clone(), job.status, reason, message) })
     }
 
-    async fn explain_queued(&self, context: ContextId, job: &Job) -> Result<Explanation, Error> {
+    async fn explain_queued(&self, context: ContextId, job: &Job, since: Option<Instant>) -> Result<Explanation, Error> {
         let store = self.store(context)?;
         let (script_type, failed) = (job.script_type.clone().unwrap_or_default(), |error| Error::store(error, Some(&job.job_id)));
         let default = || "default".parse().expect("default is a name");
@@ -81,8 +106,12 @@ impl Dispatcher {
             (None, None) => (Target::Type, script_type.to_string()),
         };
         let queue = Queue { script_type, target, priority: job.priority };
-        let place = store.place(&job.job_id, &queue).await.map_err(failed)?;
-        let actors = self.actors(context).await?.iter().filter(|actor| actor.takes_from(&queue)).count();
+        let place = store.place(&job.job_id, &queue, since.is_none()).await.map_err(failed)?;
+        let actors = match since {
+            None => store.actors_now().await,
+            Some(since) => store.actors_since(since).await,
+        };
+        let actors = actors.map_err(failed)?.iter().filter(|actor| actor.takes_from(&queue)).count();
         let most = store.max_running() as u64;
         let (reason, message) = if place.paused {
             (Reason::Paused, format!("the queue of {of} is paused; resume_queue has it served again"))

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use futures_util::stream::{BoxStream, StreamExt, unfold};
+use futures_util::stream::{self, BoxStream, StreamExt, unfold};
 use futures_util::{Stream, future};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,8 @@ pub enum Followed<T> {
     },
 }
 
+/// So many events are compared with a filter at once.
+const AT_ONCE: usize = 128;
 /// How often the log of a running job is read.
 const LOG_PAUSE: Duration = Duration::from_millis(100);
 const LOG_PAGE: usize = 500;
@@ -41,35 +43,43 @@ impl Dispatcher {
     ) -> Result<impl Stream<Item = Result<Followed<JobEvent>, Error>> + Send + use<>, Error> {
         let changes = self.changes(context, cursor).await?;
         let dispatcher = self.clone();
-        Ok(changes.filter_map(move |moment| {
+        let admitted = changes.ready_chunks(AT_ONCE).then(move |moments| {
             let (dispatcher, filter) = (dispatcher.clone(), filter.clone());
-            async move {
-                match moment {
-                    Ok(Followed::Item(event)) => match dispatcher.admits(&filter, &event).await {
-                        Ok(true) => Some(Ok(Followed::Item(event))),
-                        Ok(false) => None,
-                        Err(error) => Some(Err(error)),
-                    },
-                    other => Some(other),
-                }
-            }
-        }))
+            async move { stream::iter(dispatcher.admitted(context, &filter, moments).await) }
+        });
+        Ok(admitted.flatten())
     }
 
-    async fn admits(&self, filter: &JobFilter, event: &JobEvent) -> Result<bool, Error> {
-        if filter.status.is_some_and(|status| status != event.status) {
-            return Ok(false);
-        }
+    /// What of some moments passes the filter. The jobs of all of them are read together.
+    async fn admitted(
+        &self,
+        context: ContextId,
+        filter: &JobFilter,
+        mut moments: Vec<Result<Followed<JobEvent>, Error>>,
+    ) -> Vec<Result<Followed<JobEvent>, Error>> {
+        let other_status = |event: &JobEvent| filter.status.is_some_and(|status| status != event.status);
+        moments.retain(|moment| !matches!(moment, Ok(Followed::Item(event)) if other_status(event)));
         if filter.is_only_status() {
-            return Ok(true);
+            return moments;
         }
+        let item = |moment: &Result<Followed<JobEvent>, Error>| match moment {
+            Ok(Followed::Item(event)) => Some(event.job_id.clone()),
+            _ => None,
+        };
+        let jobs: Vec<JobId> = moments.iter().filter_map(item).collect();
+        let facts = match self.store(context) {
+            Ok(store) => store.facts(&jobs).await.map_err(|error| Error::store(error, None)),
+            Err(error) => Err(error),
+        };
+        let facts = match facts {
+            Ok(facts) => facts,
+            Err(error) => return vec![Err(error)],
+        };
         // The job as it is now may be further than the event; only what does not change is asked of it.
         let fixed = JobFilter { status: None, ..filter.clone() };
-        match self.job(event.context_id, &event.job_id).await {
-            Ok(job) => Ok(fixed.admits(&job)),
-            Err(Error::NotFound(_)) => Ok(false),
-            Err(error) => Err(error),
-        }
+        let passes = |job: &JobId| facts.get(job).and_then(Option::as_ref).is_some_and(|job| fixed.admits(job));
+        moments.retain(|moment| item(moment).is_none_or(|job| passes(&job)));
+        moments
     }
 
     /// The changes of one job, after `cursor`, or the present state first. Ends when the job has ended or is gone.

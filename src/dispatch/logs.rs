@@ -19,6 +19,9 @@ pub struct LogPage {
     pub ended: bool,
 }
 
+/// No path of a log file is longer.
+const LONGEST: usize = 4096;
+
 impl Dispatcher {
     /// Removes the log file of a job that is gone, if no other has it.
     pub(super) async fn release_log(&self, context: ContextId, id: &JobId, path: String) {
@@ -44,7 +47,7 @@ impl Dispatcher {
         limit: usize,
     ) -> Result<(LogPage, bool), Error> {
         // The job first: lines that come after it ended are not missed that way.
-        let job = self.job(context, id).await?;
+        let job = self.part(context, id, &["status", "actor", "log_path"], LONGEST).await?;
         let of_file = match cursor {
             None => false,
             Some(cursor) if is_cursor(cursor) => false,

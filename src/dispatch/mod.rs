@@ -31,6 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -90,6 +91,12 @@ impl Settings {
 
 /// How long `stop` waits for a running script to obey.
 const OBEYS_WITHIN: Duration = Duration::from_secs(1);
+/// So many lists of jobs are made at once. Others wait,
+const LISTS: usize = 4;
+/// but not longer.
+const LIST_WAITS: Duration = Duration::from_secs(2);
+/// No page of jobs has more bytes of JSON.
+const LARGEST_PAGE: usize = 1024 * 1024;
 
 /// Creates, starts, waits for and stops jobs. Cheap to clone.
 #[derive(Clone)]
@@ -102,6 +109,8 @@ struct Inner {
     pressure: BTreeMap<ContextId, Arc<Pressure>>,
     memory: BTreeMap<ContextId, Memory>,
     closing: CancellationToken,
+    /// Places for those who list jobs.
+    lists: Semaphore,
 }
 
 impl Dispatcher {
@@ -110,7 +119,8 @@ impl Dispatcher {
         let stores: BTreeMap<_, _> = stores.into_iter().map(|store| (store.context(), store)).collect();
         let pressure = stores.keys().map(|context| (*context, Arc::default())).collect();
         let memory = stores.keys().map(|context| (*context, Memory::default())).collect();
-        Self(Arc::new(Inner { stores, settings, pressure, memory, closing: CancellationToken::new() }))
+        let lists = Semaphore::new(LISTS);
+        Self(Arc::new(Inner { stores, settings, pressure, memory, closing: CancellationToken::new(), lists }))
     }
 
     /// The contexts that are served here.
@@ -190,6 +200,20 @@ impl Dispatcher {
         job.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
+    /// A few fields of a job; what is longer is as if it were not there.
+    async fn part(&self, context: ContextId, id: &JobId, fields: &[&str], longest: usize) -> Result<Job, Error> {
+        let parts =
+            self.store(context)?.parts(std::slice::from_ref(id), fields, longest).await.map_err(|error| Error::store(error, Some(id)))?;
+        parts.into_iter().flatten().next().ok_or_else(|| Error::NotFound(id.clone()))
+    }
+
+    /// Everything that is known of a job that has so many bytes at most.
+    pub async fn job_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<Job, Error> {
+        let job = self.store(context)?.job_within(id, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
+        let too_large = |size| Error::TooLarge { what: "the job", size, limit: bytes };
+        job.ok_or_else(|| Error::NotFound(id.clone()))?.map_err(too_large)
+    }
+
     /// The result of a job that has ended.
     pub async fn result(&self, context: ContextId, id: &JobId) -> Result<JobResult, Error> {
         match self.look(context, id).await? {
@@ -203,9 +227,24 @@ impl Dispatcher {
         self.store(context)?.look(id).await.map_err(|error| Error::store(error, Some(id)))
     }
 
-    /// A page of jobs, newest first.
+    /// A page of jobs, newest first, without what is long. It may end before `limit`, because it holds no more than about a megabyte.
     pub async fn list(&self, context: ContextId, filter: &JobFilter, cursor: Option<&str>, limit: usize) -> Result<JobPage, Error> {
-        let page = self.store(context)?.list(filter, cursor, limit).await.map_err(|error| Error::store(error, None))?;
+        self.list_within(context, filter, cursor, limit, LARGEST_PAGE).await
+    }
+
+    /// The same with a limit on the bytes of JSON, which also holds no more than about a megabyte.
+    pub async fn list_within(
+        &self,
+        context: ContextId,
+        filter: &JobFilter,
+        cursor: Option<&str>,
+        limit: usize,
+        bytes: usize,
+    ) -> Result<JobPage, Error> {
+        let store = self.store(context)?;
+        let busy = || Error::Busy { what: "too many lists of jobs at once", retry_after: error::RETRY_AFTER };
+        let _place = tokio::time::timeout(LIST_WAITS, self.0.lists.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
+        let page = store.list(filter, cursor, limit, bytes.min(LARGEST_PAGE)).await.map_err(|error| Error::store(error, None))?;
         page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))
     }
 
@@ -233,7 +272,8 @@ impl Dispatcher {
 
     /// Every live actor, those of other programs included.
     pub async fn actors(&self, context: ContextId) -> Result<Vec<Actor>, Error> {
-        self.store(context)?.actors_now().await.map_err(|error| Error::store(error, None))
+        let actors = self.store(context)?.actors_now().await.map_err(|error| Error::store(error, None))?;
+        Ok(actors.to_vec())
     }
 
     /// Every work queue in use.

@@ -49,7 +49,7 @@ impl Dispatcher {
             return Ok(());
         }
         let has_actor = |actors: &[Actor]| actors.iter().any(|actor| actor.script_type == spec.script_type);
-        let seen = self.store(spec.context_id)?.actors().await.map_err(|error| Error::store(error, None))?;
+        let seen = self.store(spec.context_id)?.actors_lately().await.map_err(|error| Error::store(error, None))?;
         if has_actor(&seen) {
             return Ok(());
         }

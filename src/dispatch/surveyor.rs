@@ -21,6 +21,7 @@ impl Service for Surveyor {
     const NAME: &'static str = "surveyor";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        self.store.survey_in_time().await
+        self.store.survey_in_time().await?;
+        Ok(Duration::ZERO)
     }
 }

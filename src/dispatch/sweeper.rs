@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::service::Service;
-use crate::store::{Error, Look, Store};
+use crate::store::{Error, Store};
 
 /// Reads the state of jobs that somebody has waited for longer than a second.
 ///
@@ -26,11 +26,8 @@ impl Service for Sweeper {
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         for jobs in self.store.inbox().older_than(AGE).chunks(128) {
-            let looks = self.store.look_at_all(jobs).await?;
-            for (job, look) in jobs.iter().zip(looks) {
-                if !matches!(look, Look::Open(_)) {
-                    self.store.inbox().deliver(job, &look);
-                }
+            for (job, look) in self.store.look_for_ends(jobs).await? {
+                self.store.inbox().deliver(&job, &look);
             }
         }
         Ok(AGE)

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Dispatcher, Error};
 use crate::model::{ContextId, JobId, JobResult, JobSpec, Status};
@@ -20,7 +20,7 @@ impl Dispatcher {
     pub async fn run_and_wait(&self, spec: JobSpec, wait: Duration) -> Result<JobResult, Error> {
         let job = self.check(spec, true).await?;
         let (context, id) = (job.spec.context_id, job.id.clone());
-        let deadline = tokio::time::Instant::now() + wait;
+        let (began, deadline) = (Instant::now(), tokio::time::Instant::now() + wait);
         let mut waiter = self.store(context)?.inbox().register(&id);
         let (stored, status) = self.store_job(job).await?;
         if stored != id || status.is_final() {
@@ -33,19 +33,19 @@ impl Dispatcher {
             }
             return self.wait(context, &stored, deadline.saturating_duration_since(tokio::time::Instant::now())).await;
         }
-        self.settle(context, &id, &mut waiter, deadline).await
+        self.settle(context, &id, &mut waiter, began, deadline).await
     }
 
     /// Waits for the result of a job. A `wait` of zero looks once.
     pub async fn wait(&self, context: ContextId, id: &JobId, wait: Duration) -> Result<JobResult, Error> {
-        let deadline = tokio::time::Instant::now() + wait;
+        let (began, deadline) = (Instant::now(), tokio::time::Instant::now() + wait);
         let store = self.store(context)?;
         let mut waiter = store.inbox().register(id);
         let look = if wait.is_zero() { store.look(id).await } else { store.wait(id).await };
         match look.map_err(|error| Error::store(error, Some(id)))? {
             Look::Settled(settled) => result(id, settled),
             Look::Missing => Err(Error::NotFound(id.clone())),
-            Look::Open(_) => self.settle(context, id, &mut waiter, deadline).await,
+            Look::Open(_) => self.settle(context, id, &mut waiter, began, deadline).await,
         }
     }
 
@@ -54,6 +54,7 @@ impl Dispatcher {
         context: ContextId,
         id: &JobId,
         waiter: &mut Waiter,
+        began: Instant,
         deadline: tokio::time::Instant,
     ) -> Result<JobResult, Error> {
         let look = tokio::select! {
@@ -78,7 +79,7 @@ impl Dispatcher {
                     let explanation = "this server ends; wait_job on another, or on this one when it is back, waits on".into();
                     return Err(Error::StillRunning { job_id: id.clone(), status, explanation, reason: None });
                 }
-                let (explanation, reason) = match self.explain(context, id).await {
+                let (explanation, reason) = match self.explained(context, id, Some(began)).await {
                     Ok(explanation) => (explanation.message, Some(explanation.reason)),
                     Err(_) => ("its state cannot be read now".into(), None),
                 };

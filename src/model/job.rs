@@ -199,4 +199,7 @@ pub struct Job {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Usage")]
     pub usage: Option<Usage>,
+    /// In a list: what is cut or left out here because it is long. `get_job` gives all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub truncated: Vec<String>,
 }

@@ -178,6 +178,9 @@ pub enum Error {
     /// The handler took longer than a call may take.
     #[error("the call took longer than {} s and was given up; whether it was done is unknown", .0.as_secs_f64())]
     Deadline(Duration),
+    /// The result does not fit into a response. What the call was to do is done.
+    #[error("the answer has more than {0} bytes, which is the limit of a response (--max-response); ask for less at a time")]
+    AnswerTooLarge(usize),
     /// The subscriber did not read its notifications.
     #[error("the subscriber reads too slowly; subscribe again with the last cursor")]
     Slow,
@@ -197,6 +200,7 @@ impl Error {
             Self::NotAuthenticated => Code::NotAuthenticated,
             Self::Busy { .. } | Self::Slow => Code::RateLimited,
             Self::Deadline(_) => Code::StoreUnavailable,
+            Self::AnswerTooLarge(_) => Code::TooLarge,
             Self::Internal => Code::Internal,
             Self::Dispatch(error) => code_of(error),
         }
@@ -207,6 +211,7 @@ impl Error {
         match self {
             Self::Busy { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),
             Self::Deadline(_) => Some(json!({"outcome": "unknown"})),
+            Self::AnswerTooLarge(limit) => Some(json!({"limit": limit})),
             Self::Dispatch(error) => data_of(error),
             _ => None,
         }
@@ -217,6 +222,9 @@ impl Error {
         use dispatch::Error as D;
         match self {
             Self::Dispatch(D::NotFound(job_id)) => format!("job {job_id} does not exist: it never did, was deleted, or its retention is over"),
+            Self::Dispatch(D::TooLarge { what: "the job", .. }) => {
+                format!("{self}, which is that of a response (--max-response); list_jobs gives the beginning")
+            }
             Self::Dispatch(D::IdempotencyReused(_)) => format!("{self}; use another key, or the same parameters"),
             Self::Dispatch(D::StillRunning { .. }) => format!("{self}; wait_job waits on"),
             Self::Dispatch(D::Store { not_done: true, .. }) => "the store is unavailable and nothing was done; try again".into(),
@@ -249,6 +257,7 @@ fn code_of(error: &dispatch::Error) -> Code {
         D::UnknownScriptType { .. } => Code::UnknownScriptType,
         D::Full { .. } => Code::QueueFull,
         D::TooLarge { .. } => Code::TooLarge,
+        D::Busy { .. } => Code::RateLimited,
         D::IdempotencyReused(_) => Code::IdempotencyReused,
         D::Failed { error, .. } if error.kind == ErrorKind::Stopped => Code::JobStopped,
         D::Failed { .. } => Code::JobFailed,
@@ -269,7 +278,7 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
         D::NotFound(job_id) | D::IdempotencyReused(job_id) => Some(json!({"job_id": job_id})),
         D::State { job_id, status, .. } | D::Exists { job_id, status } => Some(json!({"job_id": job_id, "status": status})),
         D::Blocked { job_id, prerequisite } => Some(json!({"job_id": job_id, "status": Status::Error, "prerequisite": prerequisite})),
-        D::Full { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),
+        D::Full { retry_after, .. } | D::Busy { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),
         D::TooLarge { limit, .. } => Some(json!({"limit": limit})),
         D::Failed { job_id, error, attempt } => {
             Some(json!({"job_id": job_id, "status": Status::Error, "error": error, "attempt": attempt}))

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use jsonrpsee::server::{MethodCallback, MethodResponse, Methods, RegisterMethodError, ResponsePayload, RpcModule};
+use jsonrpsee::types::error::OVERSIZED_RESPONSE_CODE;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -149,7 +150,13 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
                     (Err(error), _) => Err(error),
                 };
                 match result {
-                    Ok(output) => MethodResponse::response(id, ResponsePayload::success(output), limit),
+                    Ok(output) => {
+                        let response = MethodResponse::response(id.clone(), ResponsePayload::success(output), limit);
+                        if response.as_error_code() != Some(OVERSIZED_RESPONSE_CODE) {
+                            return response;
+                        }
+                        MethodResponse::error(id, Error::AnswerTooLarge(limit).into_object())
+                    }
                     Err(error) => MethodResponse::error(id, error.into_object()),
                 }
             }

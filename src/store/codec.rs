@@ -105,6 +105,51 @@ fn error(message: Text, kind: Text, line: Text, column: Text, stack: Text, limit
     }
 }
 
+/// The fields of a job's hash that outsiders may see.
+pub(super) const SHOWN: [&str; 41] = [
+    "status",
+    "name",
+    "labels",
+    "context_id",
+    "caller_id",
+    "script_type",
+    "script",
+    "args",
+    "group",
+    "instance",
+    "worker_id",
+    "priority",
+    "timeout",
+    "retries",
+    "concurrent",
+    "env_vars",
+    "run_at",
+    "log_path",
+    "client_rpc_id",
+    "prerequisites",
+    "dependents",
+    "parent_id",
+    "predecessor_id",
+    "attempt",
+    "crashes",
+    "actor",
+    "created_at",
+    "updated_at",
+    "queued_at",
+    "started_at",
+    "finished_at",
+    "stop_requested_at",
+    "progress",
+    "output",
+    "error",
+    "error_kind",
+    "error_line",
+    "error_column",
+    "error_stack",
+    "error_limit",
+    "usage",
+];
+
 /// Everything in a job's hash that outsiders may see. Values of `env_vars` are masked.
 pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
     let mut fields = fields;
@@ -159,6 +204,7 @@ pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
             error(message, kind, line, column, take("error_stack"), take("error_limit"))
         }),
         usage: fields.remove("usage").and_then(|text| parse_usage(&text)),
+        truncated: Vec::new(),
     }
 }
 

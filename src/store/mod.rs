@@ -13,8 +13,10 @@ mod conveyor;
 mod endpoint;
 mod error;
 mod events;
+mod facts;
 mod home;
 mod inbox;
+mod list;
 mod log;
 mod managed;
 mod memory;
@@ -124,6 +126,7 @@ struct Inner {
     bells: Bells,
     openings: Openings,
     surveys: survey::Surveys,
+    facts: facts::Facts,
     changes: Changes,
     /// Told when a job ended in this process whose relatives are to be released.
     releases: tokio::sync::Notify,
@@ -190,6 +193,7 @@ impl Store {
             bells: Bells::default(),
             openings: Openings::default(),
             surveys: survey::Surveys::default(),
+            facts: facts::Facts::default(),
             releases: tokio::sync::Notify::new(),
         });
         let store = Self(inner);

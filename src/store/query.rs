@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, HashMap};
 
-use redis::Pipeline;
+use redis::{Pipeline, RedisResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,20 @@ impl JobFilter {
             && self.created_before.is_none_or(|before| job.created_at.is_some_and(|created| created < before))
     }
 
+    /// The fields of a job's hash that decide.
+    pub(super) fn fields(&self) -> Vec<&'static str> {
+        let fields = [
+            (self.status.is_some(), "status"),
+            (self.script_type.is_some(), "script_type"),
+            (self.caller_id.is_some(), "caller_id"),
+            (self.group.is_some(), "group"),
+            (self.name.is_some(), "name"),
+            (!self.labels.is_empty(), "labels"),
+            (self.created_after.is_some() || self.created_before.is_some(), "created_at"),
+        ];
+        fields.into_iter().filter_map(|(decides, field)| decides.then_some(field)).collect()
+    }
+
     /// Whether the status alone decides, so that a job's hash need not be read.
     pub fn is_only_status(&self) -> bool {
         *self == Self { status: self.status, ..Self::default() }
@@ -105,32 +119,11 @@ pub struct StoreInfo {
     pub warnings: Vec<String>,
 }
 
-/// At most so many jobs are looked at for one page.
-const LOOKED_AT: usize = 10_000;
-
 impl Store {
     /// A job, if it exists.
     pub async fn job(&self, id: &JobId) -> Result<Option<Job>, Error> {
         let fields: HashMap<String, Text> = self.0.commands.call(redis::cmd("HGETALL").arg(self.keys().job(id))).await?;
         Ok((!fields.is_empty()).then(|| job(id, fields)))
-    }
-
-    async fn jobs(&self, ids: &[JobId]) -> Result<Vec<Job>, Error> {
-        let mut pipeline = Pipeline::with_capacity(ids.len());
-        // A key that is no hash is somebody else's.
-        pipeline.ignore_errors();
-        for id in ids {
-            pipeline.cmd("HGETALL").arg(self.keys().job(id));
-        }
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
-        let answers: Vec<redis::RedisResult<HashMap<String, Text>>> = self.0.commands.each(&pipeline).await?;
-        let found = ids
-            .iter()
-            .zip(answers)
-            .filter_map(|(id, fields)| fields.ok().filter(|fields| !fields.is_empty()).map(|fields| job(id, fields)));
-        Ok(found.collect())
     }
 
     /// Which of these jobs exist, in their order.
@@ -145,69 +138,13 @@ impl Store {
         self.0.commands.pipeline(&pipeline).await
     }
 
-    /// A page of jobs, newest first. Foreign jobs are in it once an actor or the indexer has seen them.
-    pub async fn list(&self, filter: &JobFilter, cursor: Option<&str>, limit: usize) -> Result<Option<JobPage>, Error> {
-        let hours = self.index_hours().await?;
-        let (mut hour, mut end) = match cursor.map(parse_cursor) {
-            None => (hours.last().cloned().unwrap_or_default(), usize::MAX),
-            Some(Some((hour, end))) => (hour, end),
-            Some(None) => return Ok(None),
-        };
-        let (mut jobs, mut looked) = (Vec::new(), 0);
-        loop {
-            let key = self.keys().index_of_hour(&hour);
-            let length: usize = self.0.commands.call(redis::cmd("LLEN").arg(&key)).await?;
-            end = end.min(length);
-            while end > 0 {
-                let start = end.saturating_sub(limit.clamp(50, 500));
-                let ids: Vec<String> = self.0.commands.call(redis::cmd("LRANGE").arg(&key).arg(start).arg(end - 1)).await?;
-                let ids: Vec<JobId> = ids.iter().rev().filter_map(|id| id.parse().ok()).collect();
-                looked += ids.len();
-                let found = self.jobs(&ids).await?;
-                for job in found {
-                    if jobs.len() == limit {
-                        // The page is full in the middle of a chunk: the next begins behind its last job.
-                        let last: &Job = jobs.last().expect("a full page has a last job");
-                        let behind = ids.iter().position(|id| *id == last.job_id).map_or(end, |at| end - at - 1);
-                        return Ok(Some(JobPage { jobs, next_cursor: Some(format!("{hour}-{behind}")) }));
-                    }
-                    if filter.admits(&job) {
-                        jobs.push(job);
-                    }
-                }
-                end = start;
-                if looked >= LOOKED_AT || jobs.len() == limit {
-                    let more = end > 0 || hours.first().is_some_and(|first| *first < hour);
-                    return Ok(Some(JobPage { jobs, next_cursor: more.then(|| format!("{hour}-{end}")) }));
-                }
-            }
-            match hours.iter().rev().find(|earlier| **earlier < hour) {
-                Some(earlier) => (hour, end) = (earlier.clone(), usize::MAX),
-                None => return Ok(Some(JobPage { jobs, next_cursor: None })),
-            }
-        }
-    }
-
     /// The hours in which jobs were created, oldest first.
     pub async fn index_hours(&self) -> Result<Vec<String>, Error> {
-        let keys = self.scan(&self.keys().index_pattern()).await?;
-        let mut hours: Vec<String> = keys.iter().filter_map(|key| self.keys().parse_index(key)).map(ToOwned::to_owned).collect();
+        let keys: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().hours())).await?;
+        let hour = |key: Text| self.keys().parse_index(key.0.as_deref()?).map(ToOwned::to_owned);
+        let mut hours: Vec<String> = keys.into_iter().filter_map(hour).collect();
         hours.sort_unstable();
-        hours.dedup();
         Ok(hours)
-    }
-
-    /// All keys of a pattern, found by SCAN in small steps.
-    pub(super) async fn scan(&self, pattern: &str) -> Result<Vec<String>, Error> {
-        let (mut cursor, mut found) = (0_u64, Vec::new());
-        loop {
-            let (next, keys) = self.scan_step(cursor, pattern).await?;
-            found.extend(keys);
-            cursor = next;
-            if cursor == 0 {
-                return Ok(found);
-            }
-        }
     }
 
     /// One step of SCAN, which looks at about a thousand keys.
@@ -224,15 +161,20 @@ impl Store {
 
     /// The counters of every script type that the scripts know.
     pub async fn counters(&self) -> Result<BTreeMap<ScriptType, Counters>, Error> {
-        let pattern = self.keys().stats(&"x".parse().expect("x is a name"));
-        let prefix = pattern.trim_end_matches('x').to_owned();
-        let mut counters = BTreeMap::new();
-        for key in self.scan(&format!("{prefix}*")).await? {
-            let Some(script_type) = key.strip_prefix(&prefix).and_then(|word| word.parse().ok()) else { continue };
-            let of_type: HashMap<String, Text> = self.0.commands.call(redis::cmd("HGETALL").arg(&key)).await?;
-            counters.insert(script_type, of_type.into_iter().filter_map(|(what, number)| Some((what, number.parse()?))).collect());
+        let keys: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().types())).await?;
+        let of = |key: Text| Some((self.keys().parse_stats(key.0.as_deref()?)?, key.0?));
+        let keys: Vec<(ScriptType, String)> = keys.into_iter().filter_map(of).collect();
+        let mut pipeline = Pipeline::with_capacity(keys.len());
+        for (_, key) in &keys {
+            pipeline.cmd("HGETALL").arg(key);
         }
-        Ok(counters)
+        // What is no hash counts nothing.
+        pipeline.ignore_errors();
+        let counted: Vec<RedisResult<HashMap<String, Text>>> =
+            if keys.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
+        let number = |(what, number): (String, Text)| Some((what, number.parse()?));
+        let counters = keys.into_iter().zip(counted).filter_map(|((script_type, _), counted)| Some((script_type, counted.ok()?)));
+        Ok(counters.map(|(script_type, counted)| (script_type, counted.into_iter().filter_map(number).collect())).collect())
     }
 
     /// How Redis is.
@@ -245,13 +187,6 @@ impl Store {
         let _: String = self.0.commands.call(&redis::cmd("PING")).await?;
         Ok(())
     }
-}
-
-/// A cursor `{hour}-{end}`: the next job is the one before `end` in that hour's index.
-fn parse_cursor(cursor: &str) -> Option<(String, usize)> {
-    let (hour, end) = cursor.split_once('-')?;
-    let valid = hour.len() == 10 && hour.bytes().all(|byte| byte.is_ascii_digit());
-    Some((valid.then(|| hour.to_owned())?, end.parse().ok()?))
 }
 
 async fn store_info(link: &Link) -> Result<StoreInfo, Error> {
@@ -300,17 +235,4 @@ pub(super) async fn check(link: &Link) -> Result<Vec<String>, Error> {
     // All this is answered also by a server that still reads its data; this is not.
     let _: String = link.call(&redis::cmd("PING")).await?;
     Ok(store_info(link).await?.warnings)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cursor_of_nonsense_is_refused() {
-        assert_eq!(parse_cursor("2026112110-5"), Some(("2026112110".into(), 5)));
-        for bad in ["", "x", "2026112110", "2026112110-x", "20261121-5", "*-1"] {
-            assert_eq!(parse_cursor(bad), None, "{bad}");
-        }
-    }
 }

@@ -13,6 +13,8 @@ static PAUSE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scri
 
 /// No more queues of a context are paused at once.
 const MOST_PAUSED: usize = 10_000;
+/// So many queues are looked at by one pipeline.
+const AT_ONCE: usize = 256;
 /// A job is looked for only among so many that are taken first.
 const LOOKED_AT: usize = 10_000;
 
@@ -93,13 +95,16 @@ impl Store {
         }));
         let queues: Vec<(String, Queue)> =
             names.into_iter().filter_map(|name| Some((name.clone(), self.keys().parse_work(&name)?))).collect();
-        let mut depths = Pipeline::with_capacity(queues.len() * 2);
-        for (name, _) in &queues {
-            depths.cmd("LLEN").arg(name).cmd("GET").arg(self.keys().fair_part(name, "held"));
+        let mut depths: Vec<RedisResult<Option<u64>>> = Vec::with_capacity(queues.len() * 2);
+        for queues in queues.chunks(AT_ONCE) {
+            let mut look = Pipeline::with_capacity(queues.len() * 2);
+            for (name, _) in queues {
+                look.cmd("LLEN").arg(name).cmd("GET").arg(self.keys().fair_part(name, "held"));
+            }
+            // A key that is no list is somebody else's.
+            look.ignore_errors();
+            depths.extend(self.0.commands.each(&look).await?);
         }
-        // A key that is no list is somebody else's.
-        depths.ignore_errors();
-        let depths: Vec<RedisResult<Option<u64>>> = if queues.is_empty() { Vec::new() } else { self.0.commands.each(&depths).await? };
         let listed = queues.into_iter().zip(depths.chunks(2)).filter_map(|((name, queue), depth)| {
             let [Ok(length), sorted] = depth else { return None };
             let depth = length.unwrap_or(0) + sorted.as_ref().ok().copied().flatten().unwrap_or(0);
@@ -115,20 +120,23 @@ impl Store {
         Ok(listed.filter(|queue| queue.depth > 0 || queue.actors > 0 || queue.paused).collect())
     }
 
-    /// How a job stands in a queue. What it says of several keys is not of one moment.
-    pub async fn place(&self, job: &JobId, queue: &Queue) -> Result<Place, Error> {
+    /// How a job stands in a queue; its position only if that is asked for. What it says of several keys is not of one moment.
+    pub async fn place(&self, job: &JobId, queue: &Queue, position: bool) -> Result<Place, Error> {
         let name = self.keys().work(queue);
         let mut look = Pipeline::new();
-        look.cmd("LPOS").arg(&name).arg(job.as_str()).arg("RANK").arg(-1).arg("MAXLEN").arg(LOOKED_AT).cmd("LLEN").arg(&name);
+        look.cmd("LLEN").arg(&name);
         look.cmd("GET").arg(self.keys().fair_part(&name, "held")).cmd("SISMEMBER").arg(self.keys().paused()).arg(self.base(queue));
         look.cmd("ZCARD").arg(self.keys().leases());
+        if position {
+            look.cmd("LPOS").arg(&name).arg(job.as_str()).arg("RANK").arg(-1).arg("MAXLEN").arg(LOOKED_AT);
+        }
         look.ignore_errors();
         let answers: Vec<RedisResult<Option<u64>>> = self.0.commands.each(&look).await?;
         let number = |at: usize| answers.get(at).and_then(|answer| answer.as_ref().ok().copied().flatten());
-        let (length, sorted) = (number(1).unwrap_or(0), number(2).unwrap_or(0));
+        let (length, sorted) = (number(0).unwrap_or(0), number(1).unwrap_or(0));
         // What is sorted is taken first, but whose turn comes when is not known.
-        let position = number(0).filter(|_| sorted == 0).map(|at| length.saturating_sub(at));
-        Ok(Place { queue: name, depth: length + sorted, position, paused: number(3) == Some(1), running: number(4).unwrap_or(0) })
+        let position = number(4).filter(|_| sorted == 0).map(|at| length.saturating_sub(at));
+        Ok(Place { queue: name, depth: length + sorted, position, paused: number(2) == Some(1), running: number(3).unwrap_or(0) })
     }
 
     /// When a job is due that waits for its time or its next attempt.

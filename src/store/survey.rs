@@ -1,84 +1,130 @@
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use redis::Pipeline;
+use tokio::sync::{Mutex, Notify, watch};
 
+use super::connection::DEADLINE;
 use super::{Error, Store};
 use crate::model::{Actor, ScriptType};
 
-/// When the presences were last looked for, and in how many steps.
+/// The live actors as they were last read, for all who ask.
 #[derive(Debug, Default)]
-pub(super) struct Surveys(Mutex<Option<(Instant, u32)>>);
+pub(super) struct Surveys {
+    /// Told by who wants a survey.
+    wanted: Notify,
+    last: watch::Sender<Option<Survey>>,
+    /// Actors that were read, and when the reading began. Held while they are read.
+    seen: Mutex<Option<(Instant, Arc<[Actor]>)>>,
+}
 
-/// A step, which looks at a thousand keys, keeps Redis busy for less than a millisecond. In the background there is one in this time on average,
+/// A walk through all keys for presences that other programs wrote.
+#[derive(Debug, Clone, Copy)]
+struct Survey {
+    began: Instant,
+    ended: Instant,
+    steps: u32,
+}
+
+/// A step, which looks at a thousand keys, keeps Redis busy for less than a millisecond. By itself there is one in this time on average,
 const STEP: Duration = Duration::from_millis(250);
 /// a survey at most this often,
 const OFTEN: Duration = Duration::from_secs(1);
 /// and at least this often.
 const RARE: Duration = Duration::from_secs(60);
-/// Somebody who asks gets a survey of his own if it takes no more steps than this.
+/// Somebody who asks gets a new one if it takes no more steps than this.
 const QUICK: u32 = 50;
+/// All who ask take no more than one part in so many of the time; none of them waits longer for the next than `OFTEN`.
+const SHARE: u32 = 50;
+/// Without a surveyor nobody waits longer for a survey; those who have one see it far earlier.
+const PATIENCE: Duration = Duration::from_secs(3);
 
-impl Surveys {
-    fn locked(&self) -> MutexGuard<'_, Option<(Instant, u32)>> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+impl Survey {
+    /// When the next one is due that nobody asks for.
+    fn next(&self) -> Instant {
+        self.began + (STEP * self.steps).clamp(OFTEN, RARE)
     }
 
-    fn is_quick(&self) -> bool {
-        self.locked().is_none_or(|(_, steps)| steps <= QUICK)
-    }
-
-    /// How long the next one in the background can wait.
-    fn pause(&self) -> Duration {
-        self.locked().map_or(Duration::ZERO, |(began, steps)| (STEP * steps).clamp(OFTEN, RARE).saturating_sub(began.elapsed()))
+    /// When the next one may begin if somebody asks.
+    fn may(&self) -> Instant {
+        self.ended + ((self.ended - self.began) * SHARE).min(OFTEN)
     }
 }
 
 impl Store {
     /// Every live actor, in order, those included that other programs announced just now.
     ///
-    /// These are found among all keys of the context. Where there are more than 50,000 it is not done for each call: then a foreign actor is
-    /// in the list as soon as the next survey has seen it, at the latest after a minute. Who has gone is out of it at once.
-    pub async fn actors_now(&self) -> Result<Vec<Actor>, Error> {
-        if self.0.surveys.is_quick() {
-            self.survey().await?;
+    /// These are found among all keys of the context by the surveyor, once for all who ask at a time. Where there are more than 50,000 keys
+    /// nobody waits for that: then a foreign actor is in the list as soon as the next survey has seen it, at the latest after a minute. Who
+    /// has gone is out of it at once.
+    pub async fn actors_now(&self) -> Result<Arc<[Actor]>, Error> {
+        let (asked, surveys) = (Instant::now(), &self.0.surveys);
+        let mut last = surveys.last.subscribe();
+        if last.borrow().is_none_or(|survey| survey.steps <= QUICK) {
+            surveys.wanted.notify_one();
+            let fresh = last.wait_for(|survey| survey.is_some_and(|survey| survey.began >= asked));
+            // Without a surveyor those count that were seen so far.
+            let _ = tokio::time::timeout(PATIENCE, fresh).await;
         }
-        self.actors().await
+        self.actors_since(asked).await
     }
 
-    /// Looks for presences and notes them, if it is time. Says how long to wait for the next time.
-    pub async fn survey_in_time(&self) -> Result<Duration, Error> {
-        if self.0.surveys.pause().is_zero() {
-            self.survey().await?;
-            self.note_calm().await?;
+    /// Every live actor that was seen, in order, as it was at this time or later. Read once for all who ask.
+    pub async fn actors_since(&self, time: Instant) -> Result<Arc<[Actor]>, Error> {
+        let locking = tokio::time::timeout(DEADLINE, self.0.surveys.seen.lock());
+        let mut seen = locking.await.map_err(|_| Error::Deadline(DEADLINE))?;
+        if let Some((_, actors)) = seen.as_ref().filter(|(read, _)| *read >= time) {
+            return Ok(actors.clone());
         }
-        Ok(self.0.surveys.pause())
+        let (began, actors) = (Instant::now(), Arc::from(self.actors().await?));
+        *seen = Some((began, Arc::clone(&actors)));
+        Ok(actors)
+    }
+
+    /// Every live actor that was seen in the last second.
+    pub async fn actors_lately(&self) -> Result<Arc<[Actor]>, Error> {
+        let now = Instant::now();
+        self.actors_since(now.checked_sub(OFTEN).unwrap_or(now)).await
+    }
+
+    /// Waits until it is time or somebody asks, and looks for presences then.
+    pub async fn survey_in_time(&self) -> Result<(), Error> {
+        let surveys = &self.0.surveys;
+        let last = *surveys.last.borrow();
+        if let Some(last) = last {
+            tokio::select! {
+                () = tokio::time::sleep_until(last.next().into()) => {}
+                () = surveys.wanted.notified() => tokio::time::sleep_until(last.may().into()).await,
+            }
+        }
+        let survey = self.survey().await?;
+        let actors = self.actors_since(survey.ended).await?;
+        surveys.last.send_replace(Some(survey));
+        self.note_calm(&actors).await
     }
 
     /// Notes presences that foreign actors wrote.
-    async fn survey(&self) -> Result<(), Error> {
+    async fn survey(&self) -> Result<Survey, Error> {
         let (began, mut steps, mut cursor, mut found) = (Instant::now(), 0, 0, Vec::new());
         while steps == 0 || cursor != 0 {
             let (next, keys) = self.scan_step(cursor, &self.keys().presence_pattern()).await?;
             found.extend(keys);
             (cursor, steps) = (next, steps + 1);
         }
-        let known: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
+        let known: BTreeSet<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
         let mut pipeline = Pipeline::new();
-        for key in found.iter().filter(|key| !known.contains(key)) {
+        for key in found.iter().filter(|key| !known.contains(*key)) {
             pipeline.cmd("SADD").arg(self.keys().actors()).arg(key).ignore();
         }
         if !pipeline.is_empty() {
             self.0.commands.pipeline::<()>(&pipeline).await?;
         }
-        *self.0.surveys.locked() = Some((began, steps));
-        Ok(())
+        Ok(Survey { began, ended: Instant::now(), steps })
     }
 
     /// Says which script types only actors of ours take. Who puts a job of another type into a queue has it looked at more often.
-    async fn note_calm(&self) -> Result<(), Error> {
-        let actors = self.actors().await?;
+    async fn note_calm(&self, actors: &[Actor]) -> Result<(), Error> {
         let types = |foreign: bool| -> BTreeSet<&ScriptType> {
             actors.iter().filter(|actor| actor.foreign == foreign).map(|actor| &actor.script_type).collect()
         };
@@ -86,13 +132,14 @@ impl Store {
         self.calm(&calm).await
     }
 
-    /// Forgets actors and queues that are gone. What comes at the same time stays.
+    /// Forgets actors, queues, hours and types that are gone. What comes at the same time stays.
     pub async fn tidy(&self) -> Result<(), Error> {
-        // A queue that fills again is noted again by the push that makes it non-empty.
-        for set in [self.keys().actors(), self.keys().queues()] {
+        let keys = self.keys();
+        // A queue that fills again is noted again by the push that makes it non-empty, and so are the others.
+        for set in [keys.actors(), keys.queues(), keys.hours(), keys.types()] {
             let mut known: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(&set)).await?;
             // A script may look at keys of its own context only.
-            known.retain(|key| key.starts_with(self.keys().prefix()));
+            known.retain(|key| key.starts_with(keys.prefix()));
             self.forget(&set, &known).await?;
         }
         Ok(())

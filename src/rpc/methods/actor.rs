@@ -24,7 +24,7 @@ impl Method for ListActors {
     const NAME: &'static str = "list_actors";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Read;
-    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
     type Output = Vec<Actor>;
 

@@ -231,7 +231,7 @@ impl Method for GetJob {
     const NAME: &'static str = "get_job";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Read;
-    const ERRORS: &'static [Code] = LOOK_ERRORS;
+    const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
     type Output = Job;
 
@@ -241,13 +241,15 @@ impl Method for GetJob {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Job, Error> {
-        Ok(app.dispatcher.job(self.context_id, &self.job_id).await?)
+        let largest = usize::try_from(app.details.limits.response_bytes).unwrap_or(usize::MAX);
+        Ok(app.dispatcher.job_within(self.context_id, &self.job_id, largest).await?)
     }
 }
 
 /// Lists jobs, the newest first.
 ///
-/// A page can have fewer jobs than asked for, or none, and still not be the last: that one has no `next_cursor`.
+/// A page can have fewer jobs than asked for, or none, and still not be the last: that one has no `next_cursor`. A list is for finding
+/// jobs: what is long of one is cut after 1 KB or left out, `truncated` says what, and `get_job` gives all of it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListJobs {
@@ -281,7 +283,10 @@ impl Method for ListJobs {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<JobPage, Error> {
-        Ok(app.dispatcher.list(self.context_id, &self.filter, self.cursor.as_deref(), self.limit.get()).await?)
+        // Well below what a response may have.
+        let bytes = usize::try_from(app.details.limits.response_bytes / 2).unwrap_or(usize::MAX);
+        let page = app.dispatcher.list_within(self.context_id, &self.filter, self.cursor.as_deref(), self.limit.get(), bytes);
+        Ok(page.await?)
     }
 }
 

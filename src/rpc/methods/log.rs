@@ -39,7 +39,7 @@ impl Method for GetLogs {
     const NAME: &'static str = "get_logs";
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Read;
-    const ERRORS: &'static [Code] = ERRORS;
+    const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
     type Output = LogPage;
 

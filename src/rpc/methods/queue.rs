@@ -24,7 +24,7 @@ impl Method for ListQueues {
     const NAME: &'static str = "list_queues";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Read;
-    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Medium;
     type Output = Vec<QueueInfo>;
 

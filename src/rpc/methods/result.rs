@@ -31,7 +31,7 @@ pub struct RunAndWait {
 
 /// What waiting for a job can answer besides what starting it can.
 const WAIT_ERRORS: &[Code] =
-    &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound, Code::JobFailed, Code::WaitRanOut, Code::JobStopped];
+    &[Code::JobNotFound, Code::TooLarge, Code::StoreUnavailable, Code::NotFound, Code::JobFailed, Code::WaitRanOut, Code::JobStopped];
 
 impl Method for RunAndWait {
     const NAME: &'static str = "run_and_wait";
@@ -160,7 +160,7 @@ impl Method for GetResult {
     const TAG: &'static str = tag::JOBS;
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] =
-        &[Code::JobNotFound, Code::State, Code::StoreUnavailable, Code::NotFound, Code::JobFailed, Code::JobStopped];
+        &[Code::JobNotFound, Code::State, Code::TooLarge, Code::StoreUnavailable, Code::NotFound, Code::JobFailed, Code::JobStopped];
     const SIZE: Size = Size::Medium;
     type Output = JobResult;
 

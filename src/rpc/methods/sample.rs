@@ -74,6 +74,7 @@ pub(super) fn job() -> Job {
         output: Some("42".into()),
         error: None,
         usage: Some(Usage { operations: 3, peak_memory: 2048, run_ms: 1 }),
+        truncated: Vec::new(),
     }
 }
 

@@ -227,7 +227,7 @@ for queue, ids in pairs(pushed) do
     if twin and not only then try('LPUSH', twin, ids[place]) end
   end
 end
-if #created > 0 then try('RPUSH', index, unpack(created)) end
+if #created > 0 then list_in(index, unpack(created)) end
 flush()
 tell_own()
 return answers

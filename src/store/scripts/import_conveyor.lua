@@ -63,7 +63,7 @@ while place < #ARGV do
   if there and answer ~= 'full' then redis.call('LREM', queue, -1, bytes) end
   answers[#answers + 1] = answer
 end
-if #created > 0 then try('RPUSH', index, unpack(created)) end
+if #created > 0 then list_in(index, unpack(created)) end
 flush()
 tell_own()
 return answers

@@ -13,7 +13,7 @@ local function notice(id)
   local heard_of = redis.call('HEXISTS', key, 'unseen') == 1
   redis.call('HSET', key, 'indexed', string.format('%.0f', now))
   redis.call('HDEL', key, 'unseen')
-  try('RPUSH', index_key(now_text), id)
+  list_in(index_key(now_text), id)
   -- One that was heard of is watched until what follows from its state has happened.
   if heard_of and not redis.call('ZSCORE', watched_key, id) then return end
 

@@ -1,7 +1,10 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use redis::Pipeline;
+
 use super::unexpected;
+use crate::keys::Keys;
 use crate::model::JobId;
 use crate::store::codec::Text;
 use crate::store::connection::Script;
@@ -13,6 +16,8 @@ static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("not
 const CHUNK: usize = 128;
 /// What was last changed longer ago is left as it is.
 const DAY: Duration = Duration::from_secs(24 * 3600);
+/// Counters that nobody keeps last so long; `shared.lua` has the same number.
+const COUNTERS: Duration = Duration::from_secs(30 * 24 * 3600);
 
 impl Store {
     /// Takes note of those of some jobs that outsiders wrote and nobody has noticed, and says how many these are.
@@ -35,8 +40,33 @@ impl Store {
     }
 
     /// One step of a walk through the keys of all jobs: the jobs it met, some maybe twice in a walk, and where the next begins. It ends at 0, where it begins.
+    ///
+    /// Indexes and counters that it meets are noted, so that none is overlooked that an older version or an outsider wrote.
     pub async fn walk_jobs(&self, from: u64) -> Result<(u64, Vec<JobId>), Error> {
-        let (next, keys) = self.scan_step(from, &self.keys().job_pattern()).await?;
-        Ok((next, keys.iter().filter_map(|key| self.keys().parse_job(key)).collect()))
+        let keys = self.keys();
+        let (next, found) = self.scan_step(from, &keys.walk_pattern()).await?;
+        let of = |is: fn(&Keys, &str) -> bool| found.iter().filter(|key| is(keys, key)).collect::<Vec<_>>();
+        let counters = of(|keys, key| keys.parse_stats(key).is_some());
+        self.note(&keys.hours(), &of(|keys, key| keys.parse_index(key).is_some())).await?;
+        self.note(&keys.types(), &counters).await?;
+        let mut expire = Pipeline::with_capacity(counters.len());
+        for key in counters {
+            expire.cmd("EXPIRE").arg(key).arg(COUNTERS.as_secs()).arg("NX").ignore();
+        }
+        if !expire.is_empty() {
+            self.0.commands.pipeline::<()>(&expire).await?;
+        }
+        Ok((next, found.iter().filter_map(|key| keys.parse_job(key)).collect()))
+    }
+
+    /// Has keys in a set of ours. What an outsider made of it gives way.
+    async fn note(&self, set: &str, keys: &[&String]) -> Result<(), Error> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        match self.0.commands.call::<u64>(redis::cmd("SADD").arg(set).arg(keys)).await {
+            Err(error) if error.is_of_another_type() => self.0.commands.call::<u64>(redis::cmd("DEL").arg(set)).await.map(drop),
+            added => added.map(drop),
+        }
     }
 }

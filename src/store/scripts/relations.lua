@@ -317,7 +317,7 @@ local function admit(id, queue)
   local predecessor, parent = named(job[5]), named(job[6])
   if not job[1] then
     redis.call('HSET', key, 'indexed', string.format('%.0f', now))
-    try('RPUSH', index_key(now_text), id)
+    list_in(index_key(now_text), id)
   end
   -- Where it was put says who may run it; it goes back there if it is given back.
   local group, instance = string.match(queue or '', ':group:([^:]+)'), string.match(queue or '', ':inst:(%d+)')

@@ -21,6 +21,11 @@ local function insist(command, key, member)
   redis.call(command, key, member)
 end
 
+-- Lists jobs in the index of an hour. Who lists its first says that there is one.
+local function list_in(index, ...)
+  if try('RPUSH', index, ...) == select('#', ...) then try('SADD', hours_key, index) end
+end
+
 -- A number that an outsider may have written, from 0 on.
 local function number(text, default)
   local value = tonumber(text)
@@ -133,9 +138,19 @@ local function notify(origin, id)
   end
 end
 
+local MOST_TYPES, STATS_SECONDS = 1000, 2592000
+
 local function flush()
   for script_type, of_type in pairs(counters) do
-    for what, by in pairs(of_type) do try('HINCRBY', stats_key(script_type), what, by) end
+    local key, new = stats_key(script_type), false
+    for what, by in pairs(of_type) do new = try('HINCRBY', key, what, by) == by or new end
+    -- Outsiders may invent types. What is counted of too many, or of no name, is forgotten at once.
+    if new and (#script_type > 128 or try('SADD', types_key, key) == 1 and redis.call('SCARD', types_key) > MOST_TYPES) then
+      try('SREM', types_key, key)
+      redis.call('DEL', key)
+    elseif redis.call('TTL', key) < STATS_SECONDS - 86400 then
+      redis.call('EXPIRE', key, STATS_SECONDS)
+    end
   end
   for waiting, ids in pairs(notices) do
     redis.call('PUBLISH', inbox(waiting), 'ended ' .. context .. ' ' .. table.concat(ids, ' '))

@@ -101,8 +101,17 @@ async fn check_keys(town: &Town) {
     let keys: Vec<String> = town.redis(&["KEYS", "*"]).await;
     for key in &keys {
         let (ends, for_ever) = (
-            ["hero:job:", "hero:log:", "hero:q:reply:", "hero:q:ctl:", "hero:meta:actor:inst:", "hero:meta:calm", "hero:meta:displaced:"],
-            ["hero:events", "hero:index:", "hero:meta:queue:stats:", "hero:meta:actors", "hero:meta:queues"],
+            [
+                "hero:job:",
+                "hero:log:",
+                "hero:q:reply:",
+                "hero:q:ctl:",
+                "hero:meta:actor:inst:",
+                "hero:meta:calm",
+                "hero:meta:displaced:",
+                "hero:meta:queue:stats:",
+            ],
+            ["hero:events", "hero:index:", "hero:meta:actors", "hero:meta:queues", "hero:meta:hours", "hero:meta:types"],
         );
         if ends.iter().any(|prefix| key.starts_with(prefix)) {
             let seconds: i64 = town.redis(&["TTL", key]).await;

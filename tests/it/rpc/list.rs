@@ -1,6 +1,6 @@
 //! Jobs are found again.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::*;
 
@@ -64,6 +64,7 @@ async fn pages_hold_every_job_once_while_others_come_and_go() {
     // An hour earlier there were jobs, too.
     let earlier = house.store.clock().now().minus(std::time::Duration::from_secs(3600)).hour();
     let now = house.store.clock().now().hour();
+    let _: i64 = house.redis.run(&["SADD", "hero:meta:hours", &format!("hero:index:{earlier}")]).await;
     for _ in 0..150 {
         let _: String = house.redis.run(&["LMOVE", &format!("hero:index:{now}"), &format!("hero:index:{earlier}"), "LEFT", "RIGHT"]).await;
     }
@@ -91,4 +92,126 @@ async fn pages_hold_every_job_once_while_others_come_and_go() {
     }
     let left: HashSet<String> = all(&client, json!({"name": "old"}), 50).await.into_iter().collect();
     assert_eq!(left, ids.iter().skip(1).step_by(2).cloned().collect());
+}
+
+/// A finished job as a foreign actor would leave it, with so many bytes of output.
+async fn with_output(house: &House, client: &Client, spec: Value, bytes: usize) -> String {
+    let id = create(client, spec).await.as_str().unwrap().to_owned();
+    let output = "x".repeat(bytes);
+    let _: i64 = house.redis.run(&["HSET", &format!("hero:job:{id}"), "status", "finished", "output", &output]).await;
+    id
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_large_jobs_is_small_and_says_what_it_cuts() {
+    let (house, _server, client) = open(0).await;
+    let labels: BTreeMap<String, String> = (0..200).map(|number| (format!("l{number}"), "v".repeat(50))).collect();
+    let script = format!("// {}", "ä".repeat(30_000));
+    let spec = json!({"script": script, "args": {"a": "x".repeat(50_000)}, "env_vars": labels, "labels": labels, "name": "large"});
+    let mut ids = Vec::new();
+    for _ in 0..12 {
+        ids.push(with_output(&house, &client, spec.clone(), 2_000_000).await);
+    }
+    let failed = create(&client, json!({"script": "1", "name": "failed"})).await;
+    let key = format!("hero:job:{}", failed.as_str().unwrap());
+    let _: i64 = house.redis.run(&["HSET", &key, "status", "error", "error", &"e".repeat(100_000)]).await;
+    let small = client.ok("create_job", json!({"script": "1", "name": "small", "args": [1]})).await;
+    let page = client.ok("list_jobs", json!({"limit": 1000})).await;
+    assert!(page.to_string().len() < 64 * 1024, "{} bytes", page.to_string().len());
+    let jobs = page["jobs"].as_array().unwrap();
+    assert_eq!((jobs.len(), &jobs[0]["job_id"], &jobs[0]["args"], jobs[0].get("truncated")), (14, &small, &json!([1]), None));
+    assert_eq!((jobs[1].get("error"), &jobs[1]["truncated"]), (None, &json!(["error"])));
+    for (job, id) in jobs[2..].iter().zip(ids.iter().rev()) {
+        assert_eq!(job["job_id"], *id);
+        let cut = job["script"].as_str().unwrap();
+        assert!(script.starts_with(cut) && (1000..=1024).contains(&cut.len()), "{cut:?}");
+        assert_eq!(job["truncated"], json!(["labels", "script", "args", "env_vars", "output"]), "{job}");
+        assert!(["labels", "args", "env_vars"].into_iter().all(|field| job.get(field).is_none()) && job["output"] == "", "{job}");
+    }
+    // Filters see what lists do not.
+    assert_eq!(all(&client, json!({"name": "large", "status": "finished", "labels": {"l7": labels["l7"]}}), 5).await.len(), 12);
+    let whole = client.ok("get_job", json!([ids[0]])).await;
+    assert_eq!((whole["output"].as_str().unwrap().len(), &whole["script"], whole.get("truncated")), (2_000_000, &json!(script), None));
+    assert_eq!((&whole["labels"], &whole["args"]), (&json!(labels), &spec["args"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_ends_by_bytes_and_the_next_one_goes_on_there() {
+    let (_house, server, client) = open(0).await;
+    let text = "s".repeat(1000);
+    let spec = json!({"script": text, "name": text, "caller_id": text, "client_rpc_id": text, "log_path": format!("{}/{}", "l".repeat(200), "l".repeat(200))});
+    let mut ids: Vec<String> = Vec::new();
+    for _ in 0..4 {
+        let jobs = vec![spec.clone(); 100];
+        ids.extend(client.ok("create_jobs", json!({"jobs": jobs})).await.as_array().unwrap().iter().map(|id| id.as_str().unwrap().into()));
+    }
+    ids.reverse();
+    let page = client.ok("list_jobs", json!({"limit": 1000})).await;
+    let (jobs, bytes) = (page["jobs"].as_array().unwrap().len(), page.to_string().len());
+    assert!(jobs < 400 && page.get("next_cursor").is_some() && (900_000..1_100_000).contains(&bytes), "{jobs} jobs, {bytes} bytes");
+    assert_eq!(all(&client, json!({}), 1000).await, ids);
+    assert_eq!(all(&client, json!({"name": text}), 1000).await, ids);
+    drop(server);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_larger_than_a_response_is_listed_and_get_job_says_that_it_is_too_large() {
+    let (house, _server, client) = open(0).await;
+    let id = with_output(&house, &client, json!(["1"]), 11 << 20).await;
+    // This one is below the limit until it is JSON.
+    let escaped = create(&client, json!(["1"])).await;
+    let key = format!("hero:job:{}", escaped.as_str().unwrap());
+    let _: i64 = house.redis.run(&["HSET", &key, "status", "finished", "output", &"\u{1}".repeat(2 << 20)]).await;
+    let page = client.ok("list_jobs", json!({})).await;
+    assert_eq!((&page["jobs"][1]["job_id"], &page["jobs"][1]["truncated"]), (&json!(id), &json!(["output"])));
+    for id in [json!(id), escaped] {
+        for method in ["get_job", "get_result", "wait_job"] {
+            let fault = client.fault(method, json!([id])).await;
+            assert_eq!((fault.code, &fault.data), (1008, &json!({"limit": 10 << 20})), "{method}: {fault:?}");
+        }
+        assert_eq!(client.ok("get_status", json!([id])).await, "finished");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_at_once_are_few_and_who_gets_no_place_is_told() {
+    let (house, _server, client) = open(0).await;
+    create(&client, json!(["1"])).await;
+    // Scripts wait in Redis, and so do the lists.
+    let _: () = house.redis.run(&["CLIENT", "PAUSE", "60000", "WRITE"]).await;
+    let lists: Vec<_> = (0..6)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.call("list_jobs", json!({})).await })
+        })
+        .collect();
+    let refused = || async { (lists.iter().filter(|list| list.is_finished()).count() == 2).then_some(()) };
+    until("two that get no place", refused).await;
+    let _: () = house.redis.run(&["CLIENT", "UNPAUSE"]).await;
+    let (mut listed, mut faults) = (0, Vec::new());
+    for list in lists {
+        match list.await.unwrap() {
+            Ok(page) => listed += page["jobs"].as_array().unwrap().len(),
+            Err(fault) => faults.push((fault.code, fault.data)),
+        }
+    }
+    assert_eq!((listed, faults), (4, vec![(1006, json!({"retry_after_ms": 1000})); 2]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_filter_reads_a_bounded_part_of_large_labels_for_a_page() {
+    let (house, _server, client) = open(0).await;
+    // Each has a megabyte of labels, which are no work for one page.
+    let large = format!("{{\"x\":\"1\",\"y\":\"{}\"}}", "v".repeat((1 << 20) - 100));
+    let mut ids = Vec::new();
+    for _ in 0..40 {
+        let id = create(&client, json!(["1"])).await.as_str().unwrap().to_owned();
+        let _: i64 = house.redis.run(&["HSET", &format!("hero:job:{id}"), "labels", &large]).await;
+        ids.push(id);
+    }
+    ids.reverse();
+    let page = client.ok("list_jobs", json!({"filter": {"labels": {"x": "2"}}})).await;
+    assert!(page["jobs"].as_array().unwrap().is_empty() && page.get("next_cursor").is_some(), "{page}");
+    assert_eq!(all(&client, json!({"labels": {"x": "1"}}), 1000).await, ids);
+    assert!(all(&client, json!({"labels": {"x": "2"}}), 1000).await.is_empty());
 }

@@ -1,5 +1,6 @@
 //! What the wire promises, asked of a real server by raw frames.
 
+mod cost;
 mod errors;
 mod events;
 mod faults;

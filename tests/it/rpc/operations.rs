@@ -133,3 +133,13 @@ async fn every_reason_not_to_run_is_explained() {
     client.ok("stop_job", json!([running])).await;
     house.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_of_many_prerequisites_is_named_in_an_explanation() {
+    let (_house, _server, client) = open(0).await;
+    let jobs = vec![json!({"script": "1"}); 1000];
+    let ids = client.ok("create_jobs", json!({"jobs": jobs})).await;
+    let id = start(&client, json!({"script": "1", "prerequisites": ids})).await;
+    let explained = client.ok("explain_job", json!([id])).await;
+    assert_eq!((&explained["reason"], explained["waiting_for"].as_array().unwrap().len()), (&json!("waiting_for_prerequisites"), 1000));
+}

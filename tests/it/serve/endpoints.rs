@@ -1,9 +1,10 @@
 use std::process::Command;
 
+use hero::model::JobSpec;
 use serde_json::Value;
 
 use super::run;
-use crate::support::{PATIENCE, Process, hero};
+use crate::support::{PATIENCE, Process, hero, spec, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_prints_one_line_when_it_is_ready_and_answers_http() {
@@ -22,6 +23,35 @@ async fn a_server_prints_one_line_when_it_is_ready_and_answers_http() {
     let out = server.out();
     server.stop().await;
     assert_eq!(out.len(), 1, "{out:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_callers_choose_make_a_limited_number_of_series_and_go_with_their_jobs() {
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1"]).await;
+    let client = server.client().await;
+    let mut ids = Vec::new();
+    for number in 0..250 {
+        let spec = JobSpec { group: Some(format!("g{number}").parse().unwrap()), ..spec("1") };
+        ids.push(client.create_job(&spec).await.unwrap());
+        client.start_job(super::CONTEXT, ids.last().unwrap()).await.unwrap();
+    }
+    let series = || async {
+        let (_, text) = server.get("/metrics").await;
+        text.lines().filter(|line| line.starts_with("hero_queue_depth{")).map(ToOwned::to_owned).collect::<Vec<_>>()
+    };
+    let depth = |lines: &[String]| -> u64 { lines.iter().map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum() };
+    until("a hundred series for 250 queues", || async {
+        let lines = series().await;
+        let other = lines.iter().any(|line| line.starts_with(r#"hero_queue_depth{queue="other",script_type="other"}"#));
+        (depth(&lines) == 250 && lines.len() == 100 && other).then_some(())
+    })
+    .await;
+    for id in &ids {
+        client.stop_job(super::CONTEXT, id).await.unwrap();
+    }
+    until("no series of what is gone", || async { (series().await.len() == 1).then_some(()) }).await;
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

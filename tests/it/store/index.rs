@@ -15,7 +15,7 @@ fn jobs(number: usize) -> Vec<NewJob> {
 async fn listed(store: &Store) -> Vec<JobId> {
     let (mut ids, mut cursor) = (Vec::new(), None::<String>);
     loop {
-        let page = store.list(&Default::default(), cursor.as_deref(), 300).await.unwrap().unwrap();
+        let page = store.list(&Default::default(), cursor.as_deref(), 300, 1 << 20).await.unwrap().unwrap();
         ids.extend(page.jobs.into_iter().map(|job| job.job_id));
         cursor = page.next_cursor;
         if cursor.is_none() {

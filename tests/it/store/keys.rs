@@ -29,6 +29,8 @@ async fn the_scripts_build_the_keys_that_the_store_builds() {
             ("leases_key".to_owned(), keys.leases()),
             ("unwritten_key".to_owned(), keys.unwritten()),
             ("queues_key".to_owned(), keys.queues()),
+            ("hours_key".to_owned(), keys.hours()),
+            ("types_key".to_owned(), keys.types()),
             ("paused_key".to_owned(), keys.paused()),
             ("fair_key".to_owned(), keys.fair()),
             ("capped_key".to_owned(), keys.capped()),

@@ -1,5 +1,6 @@
 //! The scripts, asked one by one.
 
+mod counters;
 mod index;
 mod keys;
 mod queues;

@@ -82,6 +82,13 @@ impl Redis {
         Store::connect(settings).await.unwrap().0
     }
 
+    /// How often Redis was asked for a command, by scripts too, since the last `CONFIG RESETSTAT`.
+    pub async fn calls(&self, command: &str) -> u64 {
+        let info: String = self.run(&["INFO", "commandstats"]).await;
+        let line = info.lines().find_map(|line| line.strip_prefix("cmdstat_")?.strip_prefix(command)?.strip_prefix(":calls="));
+        line.map_or(0, |rest| rest.split(',').next().unwrap().parse().unwrap())
+    }
+
     /// One command, as redis-cli would send it.
     pub async fn run<T: FromRedisValue>(&self, words: &[&str]) -> T {
         let client = redis::Client::open(self.url()).unwrap();

@@ -1,0 +1,99 @@
+//! Metrics whose labels callers choose. Only those of the last reading are shown, and never too many.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
+
+use crate::model::ContextId;
+
+/// A metric, as Prometheus is told of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Family {
+    pub(super) name: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) help: &'static str,
+}
+
+/// The labels of a series.
+pub(super) type Labels = Vec<(&'static str, String)>;
+
+/// A series and its value.
+pub(super) type Shown = (Labels, u64);
+
+/// No family shows more values of a label in one context; the others are one series together.
+pub(super) const MOST: usize = 100;
+/// What the label of that one says.
+pub(super) const OTHER: &str = "other";
+
+/// What was read last of each family and context.
+#[derive(Debug, Default)]
+pub(super) struct Board(Mutex<BTreeMap<(Family, ContextId), Vec<Shown>>>);
+
+impl Board {
+    /// Shows these series instead of those before.
+    pub(super) fn show(&self, family: Family, context: ContextId, series: Vec<Shown>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((family, context), series);
+    }
+
+    /// All of them in Prometheus' text format.
+    pub(super) fn render(&self) -> String {
+        let (mut text, mut last) = (String::new(), None);
+        for ((family, context), series) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            let Family { name, kind, help } = family;
+            if last.replace(*name) != Some(name) {
+                let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            }
+            // Context 0 goes without saying.
+            let of_context = (*context != ContextId(0)).then(|| ("context", context.to_string()));
+            for (labels, value) in series {
+                let labels: Vec<String> =
+                    labels.iter().chain(&of_context).map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+                let _ = writeln!(text, "{name}{{{}}} {value}", labels.join(","));
+            }
+        }
+        text
+    }
+}
+
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// The largest of some groups of counts, and everything else as the last.
+pub(super) fn largest<K: Ord + Clone>(mut groups: Vec<(K, BTreeMap<String, u64>)>, other: &K) -> Vec<(K, BTreeMap<String, u64>)> {
+    let sum = |counts: &BTreeMap<String, u64>| counts.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
+    groups.sort_by_cached_key(|(name, counts)| (std::cmp::Reverse(sum(counts)), name.clone()));
+    if groups.len() > MOST {
+        let mut rest: BTreeMap<String, u64> = BTreeMap::new();
+        for (what, count) in groups.split_off(MOST - 1).into_iter().flat_map(|(_, counts)| counts) {
+            let sum = rest.entry(what).or_default();
+            *sum = sum.saturating_add(count);
+        }
+        groups.push((other.clone(), rest));
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_groups_are_shown_as_a_hundred_that_add_up() {
+        let groups = (0..50_000_u64).map(|number| (format!("g{number}"), BTreeMap::from([("n".to_owned(), number)]))).collect();
+        let shown = largest(groups, &OTHER.to_owned());
+        assert_eq!(shown.len(), MOST);
+        assert_eq!((shown[0].0.as_str(), shown[MOST - 1].0.as_str()), ("g49999", OTHER));
+        assert_eq!(shown.iter().map(|(_, counts)| counts["n"]).sum::<u64>(), 50_000 * 49_999 / 2);
+    }
+
+    #[test]
+    fn what_is_gone_is_shown_no_more_and_values_are_escaped() {
+        let (board, family) = (Board::default(), Family { name: "f", kind: "gauge", help: "h." });
+        board.show(family, ContextId(0), vec![(vec![("l", "a\"\\".to_owned())], 1)]);
+        board.show(family, ContextId(2), vec![(vec![("l", "b".to_owned())], 2)]);
+        assert_eq!(board.render(), "# HELP f h.\n# TYPE f gauge\nf{l=\"a\\\"\\\\\"} 1\nf{l=\"b\",context=\"2\"} 2\n");
+        board.show(family, ContextId(2), Vec::new());
+        assert!(!board.render().contains("context"));
+    }
+}

@@ -1,0 +1,185 @@
+//! What reading costs Redis.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use hero::dispatch::{Dispatcher, JobFilter, Settings, Sweeper};
+use hero::log_file::LogDirectory;
+use hero::service::Service as _;
+
+use super::*;
+use crate::support::{CONTEXT, Redis, spec};
+
+/// A server whose loops do not run, so that all Redis sees comes from its calls.
+async fn quiet() -> (Redis, Dispatcher, Server, Client) {
+    let redis = Redis::start().await;
+    let settings = Settings::new(LogDirectory::new(redis.directory().join("logs")));
+    let dispatcher = Dispatcher::new([redis.store().await], settings);
+    let server = Server::over(&dispatcher).await;
+    let client = server.connect().await;
+    (redis, dispatcher, server, client)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_call_walks_through_the_keys() {
+    let (redis, _dispatcher, _server, client) = quiet().await;
+    let id = create(&client, json!({"script": "1", "name": "a"})).await;
+    let gone = create(&client, json!(["1"])).await;
+    let ended = create(&client, json!(["1"])).await;
+    let made = client.ok("create_schedule", json!({"job": {"script": "1"}, "every": 3600})).await;
+    let calls = [
+        ("create_job", json!(["1"])),
+        ("create_jobs", json!({"jobs": [{"script": "1"}]})),
+        ("start_job", json!([id])),
+        ("run_and_wait", json!({"script": "1", "wait_timeout": 0})),
+        ("wait_job", json!([id, 0])),
+        ("stop_job", json!([ended])),
+        ("retry_job", json!([ended])),
+        ("get_status", json!([id])),
+        ("get_job", json!([id])),
+        ("get_result", json!([id])),
+        ("get_logs", json!([id])),
+        ("list_jobs", json!({"filter": {"name": "a"}})),
+        ("delete_job", json!([gone])),
+        ("explain_job", json!([id])),
+        ("create_schedule", json!({"job": {"script": "1"}, "every": 3600})),
+        ("list_schedules", json!({})),
+        ("delete_schedule", json!([made["schedule_id"]])),
+        ("list_actors", json!({})),
+        ("list_queues", json!({})),
+        ("pause_queue", json!(["osis"])),
+        ("resume_queue", json!(["osis"])),
+        ("server_info", json!([])),
+        ("ping", json!([])),
+        // No actor of this type was seen, so it is looked for one.
+        ("create_job", json!(["1", "python"])),
+    ];
+    for (method, params) in &calls {
+        // Some end with an error, which is an answer, too.
+        let _ = client.call(method, params.clone()).await;
+        assert_eq!(redis.calls("scan").await + redis.calls("keys").await, 0, "{method}");
+    }
+    let mut called: BTreeSet<&str> = calls.iter().map(|(method, _)| *method).collect();
+    for (method, params) in
+        [("subscribe_job", json!([id])), ("subscribe_events", json!([{"name": "a"}, "0-0"])), ("subscribe_logs", json!([id]))]
+    {
+        let mut items = client.subscribe(method, params).await.unwrap();
+        if method != "subscribe_logs" {
+            items.next().await;
+        }
+        called.insert(method);
+    }
+    assert_eq!(redis.calls("scan").await + redis.calls("keys").await, 0);
+    assert_eq!(called, hero::rpc::table().names().collect());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waits_that_run_out_together_share_what_they_read() {
+    const WAITS: usize = 400;
+    let (redis, _dispatcher, _server, client) = quiet().await;
+    let jobs = json!({"jobs": vec![json!({"script": "x".repeat(2_000)}); WAITS]});
+    let ids = client.ok("create_jobs", jobs).await.as_array().unwrap().clone();
+    futures_util::future::join_all(ids.iter().map(|id| client.ok("start_job", json!([id])))).await;
+    let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
+    let faults = futures_util::future::join_all(ids.iter().map(|id| client.fault("wait_job", json!([id, 2])))).await;
+    assert!(faults.iter().all(|fault| fault.code == 1102 && fault.data["reason"] == "no_live_actor"), "{:?}", faults[0]);
+    let (walks, wholes, places, actors) =
+        (redis.calls("scan").await, redis.calls("hgetall").await, redis.calls("lpos").await, redis.calls("smembers").await);
+    assert_eq!((walks, wholes, places), (0, 0, 0));
+    // All of them began before the first one ran out; on a slow machine nearly all.
+    assert!(actors <= WAITS as u64 / 4, "the actors were read {actors} times");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_who_list_the_actors_share_few_walks() {
+    let house = House::empty().await;
+    let list = || house.dispatcher.actors(CONTEXT);
+    list().await.unwrap();
+    let _: () = house.redis.run(&["CONFIG", "RESETSTAT"]).await;
+    let lists = futures_util::future::join_all((0..500).map(|_| list())).await;
+    assert!(lists.iter().all(Result::is_ok));
+    let (walks, reads) = (house.redis.calls("scan").await, house.redis.calls("smembers").await);
+    // The walks of the indexer are among them.
+    assert!(walks < 100 && reads < 100, "{walks} walks, {reads} readings");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sweep_asks_little_of_jobs_that_go_on_and_sees_those_that_ended() {
+    const WAITS: usize = 300;
+    let (redis, dispatcher, _server, _client) = quiet().await;
+    let store = dispatcher.store(CONTEXT).unwrap().clone();
+    let mut waits = tokio::task::JoinSet::new();
+    for _ in 0..WAITS {
+        let dispatcher = dispatcher.clone();
+        waits.spawn(async move { dispatcher.run_and_wait(spec("1"), crate::support::PATIENCE).await });
+    }
+    let old = until("old waits", || async {
+        let old = store.inbox().older_than(Duration::from_secs(1));
+        (old.len() == WAITS).then_some(old)
+    })
+    .await;
+    let ended = format!("hero:job:{}", old[0]);
+    let _: i64 = redis.run(&["HSET", &ended, "status", "finished", "output", "42"]).await;
+    let _: i64 = redis.run(&["DEL", &format!("hero:job:{}", old[1])]).await;
+    let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
+    Sweeper::new(store).tick().await.unwrap();
+    let scripts = redis.calls("evalsha").await;
+    assert!(scripts <= 4, "{scripts} scripts");
+    let result = waits.join_next().await.unwrap().unwrap();
+    let gone = waits.join_next().await.unwrap().unwrap();
+    let texts = [result, gone].map(|end| end.map_or_else(|error| error.to_string(), |result| result.output));
+    assert!(texts.contains(&"42".to_owned()) && texts.contains(&format!("job {} does not exist", old[1])), "{texts:?}");
+    waits.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_filter_reads_a_job_once_for_all_who_follow() {
+    const JOBS: usize = 60;
+    let (house, _server, client) = open(1).await;
+    let mut all = Vec::new();
+    for _ in 0..10 {
+        all.push(client.subscribe("subscribe_events", json!([{"name": "b", "labels": {"x": "1"}}])).await.unwrap());
+    }
+    let _: () = house.redis.run(&["CONFIG", "RESETSTAT"]).await;
+    for number in 0..JOBS {
+        let name = if number % 2 == 0 { "a" } else { "b" };
+        client.ok("run_and_wait", json!({"script": "1", "name": name, "labels": {"x": "1"}})).await;
+    }
+    for items in &mut all {
+        for _ in 0..3 * JOBS / 2 {
+            items.next().await;
+        }
+    }
+    // Each job has three events and ten who follow; on a slow machine one may be read again.
+    let read = house.redis.calls("hgetall").await + house.redis.calls("memory|usage").await;
+    assert!(read <= 3 * JOBS as u64, "jobs were read {read} times");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn following_a_log_does_not_read_the_job() {
+    let (house, _server, client) = open(1).await;
+    let id = start(&client, json!({"script": "for i in 0..20 { print(i); sleep(0.02) }"})).await;
+    let _: () = house.redis.run(&["CONFIG", "RESETSTAT"]).await;
+    let mut items = client.subscribe("subscribe_logs", json!([id])).await.unwrap();
+    assert_eq!(items.rest().await.len(), 20);
+    assert_eq!(house.redis.calls("hgetall").await, 0);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn indexes_and_counters_of_an_older_version_are_found() {
+    let house = House::open(1).await;
+    house.run("1").await.unwrap();
+    let _: i64 = house.redis.run(&["DEL", "hero:meta:types"]).await;
+    // And what an outsider makes of the list gives way.
+    let _: () = house.redis.run(&["SET", "hero:meta:hours", "x"]).await;
+    let found = || async {
+        let jobs = house.dispatcher.list(CONTEXT, &JobFilter::default(), None, 10).await.ok()?.jobs;
+        let counters = house.store.counters().await.ok()?;
+        (jobs.len() == 1 && counters.len() == 1).then_some(())
+    };
+    until("what there was", found).await;
+    house.close().await;
+}

@@ -1,0 +1,66 @@
+//! Counters and indexes: found without a walk, and not for ever.
+
+use hero::model::{JobId, JobSpec};
+use hero::store::NewJob;
+
+use crate::support::Redis;
+
+fn job(script_type: &str) -> NewJob {
+    let spec = JobSpec { script: "1".into(), script_type: script_type.parse().unwrap(), ..JobSpec::default() };
+    NewJob { id: JobId::random(), spec, start: true, waited: false, slot: None }
+}
+
+#[tokio::test]
+async fn counters_of_invented_types_are_few_and_end() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    store.create_all_or_none(&[job("osis")]).await.unwrap();
+    for round in 0..3 {
+        let jobs: Vec<NewJob> = (0..500).map(|number| job(&format!("invented-{round}-{number}"))).collect();
+        store.create_all_or_none(&jobs).await.unwrap();
+    }
+    let keys: Vec<String> = redis.run(&["KEYS", "hero:meta:queue:stats:*"]).await;
+    assert_eq!(keys.len(), 1000);
+    for key in keys.iter().step_by(50) {
+        let seconds: i64 = redis.run(&["TTL", key]).await;
+        assert!((1..=30 * 86_400).contains(&seconds), "{key}: {seconds}");
+    }
+    // Those that are counted go on.
+    store.create_all_or_none(&[job("osis")]).await.unwrap();
+    let counters = store.counters().await.unwrap();
+    assert_eq!((counters.len(), counters[&"osis".parse().unwrap()]["created"]), (1000, 2));
+    // A counter that nobody moves is forgotten, and makes room.
+    let _: i64 = redis.run(&["DEL", &keys[0]]).await;
+    store.tidy().await.unwrap();
+    store.create_all_or_none(&[job("newest")]).await.unwrap();
+    let counters = store.counters().await.unwrap();
+    assert!(counters.len() == 1000 && counters.contains_key(&"newest".parse().unwrap()));
+}
+
+#[tokio::test]
+async fn counters_that_move_are_kept_for_another_month() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    store.create_all_or_none(&[job("osis")]).await.unwrap();
+    let key = "hero:meta:queue:stats:osis";
+    let _: i64 = redis.run(&["EXPIRE", key, "1000"]).await;
+    store.create_all_or_none(&[job("osis")]).await.unwrap();
+    assert!(redis.run::<i64>(&["TTL", key]).await > 29 * 86_400);
+}
+
+#[tokio::test]
+async fn an_hour_is_known_while_it_has_jobs() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let new = job("osis");
+    store.create_all_or_none(std::slice::from_ref(&new)).await.unwrap();
+    let hours = store.index_hours().await.unwrap();
+    assert_eq!(hours, [store.clock().now().hour()]);
+    store.tidy().await.unwrap();
+    assert_eq!(store.index_hours().await.unwrap(), hours);
+    let _: i64 = redis.run(&["DEL", &format!("hero:job:{}", new.id)]).await;
+    store.prune_index(&hours[0], Default::default()).await.unwrap();
+    store.tidy().await.unwrap();
+    assert!(store.index_hours().await.unwrap().is_empty());
+    assert!(!redis.run::<bool>(&["EXISTS", "hero:meta:hours"]).await);
+}
