@@ -144,7 +144,7 @@ local function flush()
   for script_type, of_type in pairs(counters) do
     local key, new = stats_key(script_type), false
     for what, by in pairs(of_type) do new = try('HINCRBY', key, what, by) == by or new end
-    -- Outsiders may invent types. What is counted of too many, or of no name, is forgotten at once.
+    -- Outsiders may invent any: what is counted of too many, or of no name, is forgotten at once.
     if new and (#script_type > 128 or try('SADD', types_key, key) == 1 and redis.call('SCARD', types_key) > MOST_TYPES) then
       try('SREM', types_key, key)
       redis.call('DEL', key)
