@@ -112,7 +112,7 @@ fn steers(c: char) -> bool {
 }
 
 /// Makes text that came from elsewhere harmless: one line, in which characters that would steer the terminal show as escapes.
-fn harmless(text: &str) -> std::borrow::Cow<'_, str> {
+pub(super) fn harmless(text: &str) -> std::borrow::Cow<'_, str> {
     let bad = |c: char| c != '\t' && steers(c);
     if !text.contains(bad) {
         return text.into();
@@ -126,7 +126,7 @@ pub(super) fn json_text(document: &impl Serialize) -> serde_json::Result<String>
 }
 
 /// JSON itself escapes the rest, and has such characters in texts alone.
-fn escaped(json: String) -> String {
+pub(super) fn escaped(json: String) -> String {
     let bad = |c: char| c >= '\u{7f}' && steers(c);
     if !json.contains(bad) {
         return json;

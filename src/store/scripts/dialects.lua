@@ -56,8 +56,8 @@ local function mirror(id, dialect, status, text, seconds, replied)
   return kind.named and { [kind.named] = element, status = kind.words[status] } or nil
 end
 
--- The legacy queue that a job is pushed to as well, and whether it is pushed only there. Whoever wrote the hash may have named any key: only
--- the names of legacy queues count, and no job's hash is one.
+-- The legacy queue that a job is pushed to as well, and whether it is pushed only there. Whoever wrote the hash may have named any key:
+-- only the names of legacy queues count, and no job's hash is one.
 local function twin_of(id)
   local of = redis.pcall('HMGET', job_prefix .. id, 'twin', 'twin_only')
   local twin = of[1] and string.sub(of[1], 1, #prefix) == prefix and of[1]

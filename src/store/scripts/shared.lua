@@ -198,8 +198,9 @@ local function end_job(id, status, attempt, text, kind, logged, of, replied)
     try('LPUSH', reply_list, text)
     try('EXPIRE', reply_list, REPLY_SECONDS)
   end
-  -- In a cluster a key of another context may be in reach.
-  if reply_to and reply_to ~= '' and string.sub(reply_to, 1, #prefix) == prefix then
+  -- In a cluster a key of another context may be in reach, and of ours only replies are lists for others.
+  local place = reply_to and string.sub(reply_to, 1, #prefix) == prefix and string.sub(reply_to, #prefix + 1) or ''
+  if place ~= '' and (string.sub(place, 1, 5) ~= 'hero:' or string.find(place, '^hero:reply:') or string.find(place, '^hero:q:reply:')) then
     local message = said or { job_id = id, status = status }
     message[status == 'finished' and 'output' or 'error'] = text
     -- A list that was there before has an owner.

@@ -113,6 +113,10 @@ async fn nothing_in_the_data_directory_is_open_to_others() {
         super::command::<String>(&data, &["INFO", "persistence"]).await.contains("aof_rewrite_in_progress:0").then_some(())
     })
     .await;
+    crate::support::until("the size of the log files", || async {
+        server.get("/metrics").await.1.contains("\nhero_log_files_bytes ").then_some(())
+    })
+    .await;
     assert!(data.join("logs/a/b.log").exists() && data.join("dump.rdb").exists());
     assert_eq!(open_to_others(&data), Vec::<std::path::PathBuf>::new());
     assert_ne!(std::fs::read_to_string(data.join("redis.secret")).unwrap().trim(), old);

@@ -225,3 +225,15 @@ async fn a_job_that_names_a_key_of_ours_as_its_twin_gets_nothing_pushed_there() 
         finish(&store, &id).await;
     }
 }
+
+#[tokio::test]
+async fn a_job_that_names_a_key_of_ours_for_its_reply_gets_nothing_pushed_there() {
+    let (redis, store) = house().await;
+    let answered = ["my:replies", "hero:q:reply:mine", "hero:reply:mine"];
+    for reply_to in ["hero:q:work:type:sal", "hero:q:conveyor", "hero:rel:x:children"].into_iter().chain(answered) {
+        let (id, _) = create(&store, JobSpec::default()).await;
+        let _: i64 = redis.run(&["HSET", &key(&id), "reply_to", reply_to]).await;
+        finish(&store, &id).await;
+        assert_eq!(redis.run::<i64>(&["LLEN", reply_to]).await, i64::from(answered.contains(&reply_to)), "{reply_to}");
+    }
+}
