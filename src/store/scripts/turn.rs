@@ -43,8 +43,10 @@ pub enum Outcome {
 pub struct Ended {
     /// The job.
     pub job: JobId,
-    /// The attempt; only the one that holds the lease is believed.
+    /// The number of the attempt, as those learn it who wait.
     pub attempt: u32,
+    /// The claim, as it was taken; only the one that holds the lease is believed.
+    pub claim: u32,
     /// When it began.
     pub started_at: Timestamp,
     /// Whether it logged anything.
@@ -56,9 +58,9 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// An attempt that is given back.
-    pub fn released(job: JobId, attempt: u32, started_at: Timestamp) -> Self {
-        Self { job, attempt, started_at, logged: false, usage: None, outcome: Outcome::Released }
+    /// A claim that is given back.
+    pub fn released(job: JobId, claim: u32, started_at: Timestamp) -> Self {
+        Self { job, attempt: claim, claim, started_at, logged: false, usage: None, outcome: Outcome::Released }
     }
 }
 
@@ -93,8 +95,10 @@ pub struct Claimed {
     pub owned: bool,
     /// The job.
     pub job: JobId,
-    /// The number of the attempt, from 1.
+    /// The number of the attempt, from 1. One that was given back left its number to the next.
     pub attempt: u32,
+    /// Which of all times that the job was taken this is: with the server, what tells this run from every other.
+    pub claim: u32,
     /// When it was taken.
     pub started_at: Timestamp,
     /// The script, if the hash has one.
@@ -230,7 +234,7 @@ impl Store {
 }
 
 fn add_end(call: &mut Cmd, end: &Ended) {
-    call.arg(end.job.as_str()).arg(end.attempt).arg(if end.logged { "1" } else { "" });
+    call.arg(end.job.as_str()).arg(end.claim).arg(if end.logged { "1" } else { "" });
     call.arg(end.usage.as_ref().map_or_else(String::new, json));
     match &end.outcome {
         Outcome::Finished(output) => call.arg("finished").arg(&output.text).arg(output.format.as_str()),
@@ -253,6 +257,7 @@ fn claimed(values: Vec<Text>, now: Timestamp) -> Option<Claimed> {
         owned: next().0.as_deref() == Some("1"),
         job: next().parse()?,
         attempt: next().parse()?,
+        claim: next().parse()?,
         started_at: now,
         script: next().0,
         args: next().some(),

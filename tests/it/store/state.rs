@@ -18,7 +18,7 @@ async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned
 }
 
 fn ended(id: &JobId, attempt: u32, outcome: Outcome) -> Ended {
-    Ended { job: id.clone(), attempt, started_at: hero::model::Timestamp::local(), logged: false, usage: None, outcome }
+    Ended { job: id.clone(), attempt, claim: attempt, started_at: hero::model::Timestamp::local(), logged: false, usage: None, outcome }
 }
 
 fn finished() -> Outcome {
@@ -165,7 +165,7 @@ async fn a_lease_is_renewed_only_by_its_holder() {
     let redis = Redis::start().await;
     let (alice, mallory) = (redis.store().await, redis.store().await);
     let id = at(&alice, Status::Started).await;
-    assert_eq!(mallory.renew(&[(id.clone(), 1)]).await.unwrap(), std::slice::from_ref(&id));
+    assert_eq!(mallory.renew(&[(id.clone(), 1)]).await.unwrap(), [(id.clone(), 1)]);
     assert!(alice.renew(&[(id.clone(), 1)]).await.unwrap().is_empty());
     let (osis, group) = ("osis".parse().unwrap(), "default".parse().unwrap());
     assert_eq!(alice.held(&osis, &group).await.unwrap(), [(id, 1)]);
@@ -275,4 +275,39 @@ async fn a_job_that_nobody_starts_is_given_up_after_a_day() {
     store.promote(128).await.unwrap();
     assert_eq!(now(&store, &id).await, Status::Error);
     assert_eq!(store.stop(&id).await.unwrap(), Stopping::Ended(Status::Error));
+}
+
+#[tokio::test]
+async fn a_release_whose_answer_was_lost_gives_back_no_later_run() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let id = at(&store, Status::Dispatched).await;
+    let first = turn(&store, &[], 1).await.taken.remove(0);
+    let back = [Ended::released(id.clone(), first.claim, first.started_at)];
+    assert_eq!(turn(&store, &back, 0).await.statuses, [Some(Status::Dispatched)]);
+    // Another pool of this process takes the job before the first one has sent its release again.
+    let second = turn(&store, &[], 1).await.taken.remove(0);
+    assert_eq!((second.attempt, second.claim), (1, 2), "an attempt that was given back was none, but a claim");
+    assert_eq!(turn(&store, &back, 0).await.statuses, [None]);
+    assert_eq!(store.renew(&[(id.clone(), 1), (id.clone(), 2)]).await.unwrap(), [(id.clone(), 1)]);
+    let (osis, group) = ("osis".parse().unwrap(), "default".parse().unwrap());
+    assert_eq!(store.held(&osis, &group).await.unwrap(), [(id.clone(), 2)]);
+    let end = Ended { claim: 2, ..ended(&id, 1, finished()) };
+    assert_eq!(turn(&store, &[end], 0).await.statuses, [Some(Status::Finished)]);
+}
+
+#[tokio::test]
+async fn what_an_outsider_wrote_as_the_number_of_releases_harms_nothing() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    for word in ["-3", "nan", "inf", "1e300", "0.5", "x"] {
+        let id = at(&store, Status::Dispatched).await;
+        let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "given_back", word]).await;
+        let taken = turn(&store, &[], 1).await.taken.remove(0);
+        let back = [Ended::released(id.clone(), taken.claim, taken.started_at)];
+        assert_eq!(turn(&store, &back, 0).await.statuses, [Some(Status::Dispatched)], "{word}");
+        let taken = turn(&store, &[], 1).await.taken.remove(0);
+        assert_eq!((taken.attempt, taken.claim), (1, 2), "{word}");
+        assert_eq!(turn(&store, &[Ended { claim: 2, ..ended(&id, 1, finished()) }], 0).await.statuses, [Some(Status::Finished)], "{word}");
+    }
 }
