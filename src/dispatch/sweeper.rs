@@ -25,11 +25,12 @@ impl Service for Sweeper {
     const NAME: &'static str = "sweeper";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
+        let audience = self.store.inbox().audience();
         for jobs in self.store.inbox().older_than(AGE).chunks(128) {
             let looks = self.store.look_at_all(jobs).await?;
             for (job, look) in jobs.iter().zip(looks) {
                 if !matches!(look, Look::Open(_)) {
-                    self.store.inbox().deliver(job, &look);
+                    self.store.inbox().deliver(job, &look, audience);
                 }
             }
         }

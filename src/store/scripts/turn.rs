@@ -8,7 +8,7 @@ use crate::model::{JobError, JobId, JobResult, Output, ScriptType, Status, Times
 use crate::store::codec::{Look, Settled, Text, json};
 use crate::store::compat::CompatQueues;
 use crate::store::connection::Script;
-use crate::store::{Error, Store};
+use crate::store::{Audience, Error, Store};
 
 /// By whether callers take turns, and whether the context has a limit: what is not needed would cost every turn a microsecond.
 static SCRIPTS: LazyLock<[[Script; 2]; 2]> = LazyLock::new(|| {
@@ -191,13 +191,14 @@ impl Store {
         for key in compat.keys() {
             call.arg(key);
         }
+        let audience = self.inbox().audience();
         let (statuses, taken, stopped, more, releases, sorted, adoptable): Answer = store.turns.script(script, &call).await?;
         if !turn.slots.is_empty() {
             store.sorted.store(sorted == 1, Ordering::Relaxed);
         }
         let statuses: Vec<Option<Status>> = statuses.iter().map(|word| word.parse().ok()).collect();
         for (end, status) in turn.ends.iter().zip(&statuses) {
-            self.settle(end, *status, now);
+            self.settle(end, *status, now, audience);
         }
         for job in stopped.iter().filter_map(|id| id.parse().ok()) {
             self.settle_by_reading(job);
@@ -210,7 +211,7 @@ impl Store {
     }
 
     /// Tells those who wait here how a job ended, if it did.
-    fn settle(&self, end: &Ended, status: Option<Status>, now: Timestamp) {
+    fn settle(&self, end: &Ended, status: Option<Status>, now: Timestamp, audience: Audience) {
         let inbox = self.inbox();
         if !inbox.awaits(&end.job) || !status.is_some_and(Status::is_final) {
             return;
@@ -229,7 +230,10 @@ impl Store {
             Outcome::Failed { error, .. } => Settled::Failed { error: error.clone(), attempt: end.attempt },
             Outcome::Crashed | Outcome::Released => return self.settle_by_reading(end.job.clone()),
         };
-        inbox.deliver(&end.job, &Look::Settled(settled));
+        if inbox.deliver(&end.job, &Look::Settled(settled), audience) {
+            // The job may run again by now, or this is the end that those who came meanwhile wait for.
+            self.settle_by_reading(end.job.clone());
+        }
     }
 }
 
