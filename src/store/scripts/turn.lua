@@ -11,7 +11,8 @@
 --       then: number of queues of other layouts, each: key
 -- Gives {per attempt: status now, or 'lost' when somebody else holds the job},
 --       {per taken job: {slot, '1' if only that slot may run it or '', id, attempt, claim,
---         script · args · env_vars · timeout · caller_id · log_path · retry_backoff · failures · queued_at · created_at · concurrent}}, {ids ended here because a stop was pending},
+--         script · args · env_vars · timeout · caller_id · log_path · retry_backoff · failures · queued_at · created_at · concurrent}},
+--       {ids ended here because a stop was pending},
 --       1 if queues hold more that was not looked at else 0, number of ended jobs whose relatives are to be released,
 --       1 if a queue keeps jobs sorted by caller else 0, 1 if there is room left and a queue of another layout holds something else 0.
 -- Before this stands fair.lua or a `take_in_turn` that is nil, and cap.lua or a `share_of` that is nil.

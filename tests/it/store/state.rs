@@ -311,3 +311,26 @@ async fn what_an_outsider_wrote_as_the_number_of_releases_harms_nothing() {
         assert_eq!(turn(&store, &[Ended { claim: 2, ..ended(&id, 1, finished()) }], 0).await.statuses, [Some(Status::Finished)], "{word}");
     }
 }
+
+#[tokio::test]
+async fn an_id_whose_hash_is_late_because_everything_stood_still_is_not_dropped() {
+    use hero::service::Service;
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let id = JobId::random();
+    let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
+    assert!(turn(&store, &[], 1).await.taken.is_empty());
+    // The machine stands still, and the promoter is the first to wake up.
+    store.clock().advance(Duration::from_secs(6));
+    let mut promoter = hero::dispatch::Promoter::new(store.clone());
+    promoter.tick().await.unwrap();
+    let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "script", "1"]).await;
+    promoter.tick().await.unwrap();
+    assert_eq!(turn(&store, &[], 1).await.taken[0].job, id);
+    // One whose hash does not come is not kept for ever.
+    let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", JobId::random().as_str()]).await;
+    assert!(turn(&store, &[], 1).await.taken.is_empty());
+    store.clock().advance(Duration::from_secs(6));
+    store.promote(128).await.unwrap();
+    assert!(!redis.run::<bool>(&["EXISTS", "hero:q:unwritten"]).await);
+}
