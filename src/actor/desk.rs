@@ -27,10 +27,14 @@ struct Lane {
     running: Option<Running>,
 }
 
-struct Running {
-    job: JobId,
+/// A run of a job.
+pub(super) struct Running {
+    pub(super) job: JobId,
+    pub(super) claim: u32,
     stop: CancellationToken,
     concurrent: bool,
+    /// Its lease was lost: it is told to stop, and how it ends concerns nobody.
+    pub(super) lost: bool,
 }
 
 impl Desk {
@@ -52,18 +56,22 @@ impl Desk {
 
     /// How many jobs it runs.
     pub(super) fn running(&self) -> usize {
-        self.lanes.iter().filter(|lane| lane.running.is_some()).count()
+        self.runs().count()
+    }
+
+    fn runs(&self) -> impl Iterator<Item = &Running> {
+        self.lanes.iter().filter_map(|lane| lane.running.as_ref())
     }
 
     fn all_concurrent(&self) -> bool {
-        self.lanes.iter().filter_map(|lane| lane.running.as_ref()).all(|running| running.concurrent)
+        self.runs().all(|running| running.concurrent)
     }
 
     /// Whether a job can begin now: alone, or beside others if it and they are concurrent.
     pub(super) fn accepts(&self, job: &Claimed) -> bool {
         match self.running() {
             0 => self.lanes.first().is_some_and(|lane| lane.ready),
-            running => job.concurrent && running < self.most && self.all_concurrent(),
+            running => !self.clearing && job.concurrent && running < self.most && self.all_concurrent(),
         }
     }
 
@@ -84,7 +92,8 @@ impl Desk {
         });
         let stop = CancellationToken::new();
         let lane = &mut self.lanes[at];
-        lane.running = Some(Running { job: job.job.clone(), stop: stop.clone(), concurrent: job.concurrent });
+        let (id, claim, concurrent) = (job.job.clone(), job.claim, job.concurrent);
+        lane.running = Some(Running { job: id, claim, stop: stop.clone(), concurrent, lost: false });
         // A worker takes one job at a time, so that its channel has room; one that has just left gets a successor.
         if let Err(TrySendError::Closed(work) | TrySendError::Full(work)) = lane.work.try_send(Work { job, stop }) {
             (lane.work, lane.ready) = (hire(at), false);
@@ -93,11 +102,10 @@ impl Desk {
         }
     }
 
-    /// Puts a new worker in the place of one that failed, and gives the job it had.
-    pub(super) fn replace(&mut self, lane: usize, work: mpsc::Sender<Work>) -> Option<JobId> {
+    /// Puts a new worker in the place of one that failed, and gives what it ran.
+    pub(super) fn replace(&mut self, lane: usize, work: mpsc::Sender<Work>) -> Option<Running> {
         let lane = self.lanes.get_mut(lane)?;
-        let failed = std::mem::replace(lane, Lane { work, ready: false, running: None });
-        failed.running.map(|running| running.job)
+        std::mem::replace(lane, Lane { work, ready: false, running: None }).running
     }
 
     /// Notes that the engine of a worker is ready.
@@ -107,12 +115,14 @@ impl Desk {
         }
     }
 
-    /// Notes that the job of a worker has ended, and whether its engine can take the next.
-    pub(super) fn done(&mut self, lane: usize, ready: bool) {
-        if let Some(lane) = self.lanes.get_mut(lane) {
-            (lane.running, lane.ready) = (None, ready);
-        }
+    /// Notes that the job of a worker has ended, and whether its engine can take the next. Gives what it ran.
+    pub(super) fn done(&mut self, lane: usize, ready: bool) -> Option<Running> {
+        let ran = self.lanes.get_mut(lane).and_then(|lane| {
+            lane.ready = ready;
+            lane.running.take()
+        });
         self.clearing &= self.running() > 0;
+        ran
     }
 
     /// Takes nothing more until what runs side by side has ended, because a job waits that must run alone.
@@ -122,12 +132,24 @@ impl Desk {
 
     /// Stops a job that it runs. True: it does run it.
     pub(super) fn stop(&self, job: &JobId) -> bool {
-        let running = self.lanes.iter().filter_map(|lane| lane.running.as_ref()).find(|running| running.job == *job);
+        let running = self.runs().find(|running| running.job == *job && !running.lost);
         running.inspect(|running| running.stop.cancel()).is_some()
     }
 
+    /// Ends runs of a job whose lease was lost. True: there were some.
+    pub(super) fn lose(&mut self, job: &JobId, is_lost: impl Fn(u32) -> bool) -> bool {
+        let mut some = false;
+        for running in self.lanes.iter_mut().filter_map(|lane| lane.running.as_mut()) {
+            if running.job == *job && !running.lost && is_lost(running.claim) {
+                running.stop.cancel();
+                (running.lost, some) = (true, true);
+            }
+        }
+        some
+    }
+
     /// Gives up what it runs.
-    pub(super) fn abandon(&mut self) -> Vec<JobId> {
-        self.lanes.drain(..).filter_map(|lane| lane.running).map(|running| running.job).collect()
+    pub(super) fn abandon(&mut self) -> Vec<Running> {
+        self.lanes.drain(..).filter_map(|lane| lane.running).collect()
     }
 }

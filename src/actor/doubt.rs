@@ -5,34 +5,42 @@ use tokio::time::Instant;
 use super::guard::Holdings;
 use crate::model::JobId;
 
-/// Attempts that Redis says this pool holds, and that nobody here knows of.
+/// Claims that Redis says this pool has, and that nobody here knows of.
 ///
-/// A call whose answer got lost may have started some. But one may also just be on its way here, so it counts as lost only
-/// when it is still unknown after a second.
+/// A call whose answer got lost may have started some, and it may do so later: what a proxy or a stalled Redis has kept is
+/// executed when nobody waits for it any more. But a claim may also just be on its way here, so it counts as lost only when
+/// it is still unknown after a second.
 #[derive(Debug, Default)]
 pub(super) struct Doubt {
     suspects: Vec<(Instant, JobId, u32)>,
+    /// Until when a call without an answer may still start jobs.
+    until: Option<Instant>,
 }
 
-/// How long an attempt may be on its way.
+/// How long a claim may be on its way.
 const ON_ITS_WAY: Duration = Duration::from_secs(1);
 
 impl Doubt {
+    /// Notes that a call got no answer: what it starts later than a lease from now has no lease any more, and needs no look.
+    pub(super) fn arise(&mut self, lease: Duration) {
+        self.until = Some(Instant::now() + lease);
+    }
+
     /// Whether there is something to look at again.
     pub(super) fn remains(&self) -> bool {
-        !self.suspects.is_empty()
+        !self.suspects.is_empty() || self.until.is_some_and(|until| Instant::now() < until)
     }
 
     /// Compares what Redis says with what is known, and gives what is lost; `at_once` does not wait for what may be on its way.
     pub(super) fn examine(&mut self, held: Vec<(JobId, u32)>, known: &Holdings, at_once: bool) -> Vec<(JobId, u32)> {
         let (now, before) = (Instant::now(), std::mem::take(&mut self.suspects));
         let mut lost = Vec::new();
-        for (job, attempt) in held.into_iter().filter(|(job, _)| !known.contains(job)) {
-            let since = before.iter().find(|(_, suspect, of)| *suspect == job && *of == attempt).map_or(now, |(since, _, _)| *since);
+        for (job, claim) in held.into_iter().filter(|held| !known.contains(held)) {
+            let since = before.iter().find(|(_, suspect, of)| *suspect == job && *of == claim).map_or(now, |(since, _, _)| *since);
             if at_once || now.duration_since(since) >= ON_ITS_WAY {
-                lost.push((job, attempt));
+                lost.push((job, claim));
             } else {
-                self.suspects.push((since, job, attempt));
+                self.suspects.push((since, job, claim));
             }
         }
         lost

@@ -1,38 +1,33 @@
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
+
+use tokio::sync::mpsc;
 
 use crate::model::{JobId, ScriptType};
 use crate::service::Service;
 use crate::store::{CompatQueues, Error, Post, Store};
 
-/// The attempts that a pool holds.
+/// What a pool holds: jobs, each with its claim. While a script still runs whose lease was lost, its job may be there twice.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Holdings(Arc<Mutex<HashMap<JobId, u32>>>);
+pub(super) struct Holdings(Arc<Mutex<HashSet<(JobId, u32)>>>);
 
 impl Holdings {
-    fn locked(&self) -> MutexGuard<'_, HashMap<JobId, u32>> {
+    fn locked(&self) -> MutexGuard<'_, HashSet<(JobId, u32)>> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    pub(super) fn add(&self, job: &JobId, attempt: u32) {
-        self.locked().insert(job.clone(), attempt);
+    pub(super) fn add(&self, job: &JobId, claim: u32) {
+        self.locked().insert((job.clone(), claim));
     }
 
-    /// Forgets an attempt; a later one of the same job stays.
-    pub(super) fn remove(&self, job: &JobId, attempt: u32) {
-        let mut holdings = self.locked();
-        if holdings.get(job) == Some(&attempt) {
-            holdings.remove(job);
-        }
+    /// Forgets a claim; others of the same job stay.
+    pub(super) fn remove(&self, job: &JobId, claim: u32) {
+        self.locked().remove(&(job.clone(), claim));
     }
 
-    pub(super) fn contains(&self, job: &JobId) -> bool {
-        self.locked().contains_key(job)
-    }
-
-    pub(super) fn attempt(&self, job: &JobId) -> Option<u32> {
-        self.locked().get(job).copied()
+    pub(super) fn contains(&self, held: &(JobId, u32)) -> bool {
+        self.locked().contains(held)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -40,14 +35,16 @@ impl Holdings {
     }
 
     fn all(&self) -> Vec<(JobId, u32)> {
-        self.locked().iter().map(|(job, attempt)| (job.clone(), *attempt)).collect()
+        self.locked().iter().cloned().collect()
     }
 }
 
-/// Renews the leases of what a pool holds. A job that was lost meanwhile is stopped: its result would be refused.
+/// Renews the leases of what a pool holds, and tells the foreman what was lost meanwhile.
 pub(super) struct Renewer {
     pub(super) store: Store,
     pub(super) holdings: Holdings,
+    /// What does not fit is told in the next round.
+    pub(super) lost: mpsc::Sender<(JobId, u32)>,
 }
 
 impl Service for Renewer {
@@ -56,11 +53,10 @@ impl Service for Renewer {
     const NAME: &'static str = "renewer";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        for (lost, attempt) in self.store.renew(&self.holdings.all()).await? {
+        for lost in self.store.renew(&self.holdings.all()).await? {
             // It may have ended meanwhile, as it should.
-            if self.holdings.attempt(&lost) == Some(attempt) {
-                tracing::warn!(job = %lost, "the lease of a running job was lost, its result will be refused");
-                self.store.inbox().stop(lost);
+            if self.holdings.contains(&lost) && self.lost.try_send(lost).is_err() {
+                break;
             }
         }
         Ok(self.store.periods().lease / 3)

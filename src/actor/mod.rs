@@ -14,6 +14,7 @@ mod pool;
 mod predecessors;
 mod presence;
 mod scout;
+mod staff;
 mod worker;
 
 pub use error::Error;

@@ -6,10 +6,11 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::foreman::{Foreman, Hire};
+use super::foreman::Foreman;
 use super::guard::{Controller, Holdings, Renewer};
 use super::presence::{Heartbeat, leave_posts, take_posts};
 use super::scout::{scout, scouted};
+use super::staff::{Hire, Staff};
 use super::worker::Worker;
 use super::{Error, Mask};
 use crate::engine::EngineSettings;
@@ -182,7 +183,8 @@ impl Pool {
         // The guards outlive the foreman, because leases and posts are needed until its last turn.
         let guarding = CancellationToken::new();
         let guard = |service| tasks.spawn(service);
-        guard(boxed(service::run(Renewer { store: store.clone(), holdings: holdings.clone() }, guarding.clone())));
+        let (lost, losses) = mpsc::channel(128);
+        guard(boxed(service::run(Renewer { store: store.clone(), holdings: holdings.clone(), lost }, guarding.clone())));
         let compat = store.compat_queues(&settings.script_type, &settings.compat);
         let controller = Controller::new(store.clone(), holdings.clone(), &settings.script_type, &posts, &compat);
         guard(boxed(service::run(controller, guarding.clone())));
@@ -200,7 +202,8 @@ impl Pool {
             guard(boxed(scout(store.clone(), queue, bell.clone(), idles.clone(), shutdown.clone())));
         }
 
-        let foreman = Foreman::new(store.clone(), settings.clone(), &posts, hire, incoming, holdings, status.clone(), bell, idle);
+        let staff = Staff::new(&posts, hire, settings.side_by_side, holdings, status.clone());
+        let foreman = Foreman::new(store.clone(), settings.clone(), &posts, staff, incoming, losses, bell, idle);
         let left = posts.clone();
         tasks.spawn(async move {
             foreman.run(shutdown).await;

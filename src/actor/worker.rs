@@ -137,7 +137,7 @@ impl Worker {
     /// Gives back a job that waits for an engine that does not start.
     async fn give_back(&mut self) {
         if let Ok(Work { job, .. }) = self.work.try_recv() {
-            let ended = Ended::released(job.job, job.attempt, job.started_at);
+            let ended = Ended::released(job.job, job.claim, job.started_at);
             // Without a foreman the lease brings the job back.
             let _ = self
                 .reports
@@ -151,6 +151,7 @@ impl Worker {
         let mut ended = Ended {
             job: job.job.clone(),
             attempt: job.attempt,
+            claim: job.claim,
             started_at: job.started_at,
             logged: false,
             usage: None,

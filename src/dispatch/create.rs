@@ -12,11 +12,19 @@ const MOST_RELATIONS: usize = 4000;
 /// or more bytes.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
+/// A job that is there.
+pub(super) struct Stored {
+    pub(super) id: JobId,
+    pub(super) status: Status,
+    /// It was there before, made with the same idempotency key. That says nothing of its id: both calls may name the same.
+    pub(super) earlier: bool,
+}
+
 impl Dispatcher {
     /// Stores a job; [`Dispatcher::start`] starts it. The same idempotency key gives the same job.
     pub async fn create(&self, spec: JobSpec) -> Result<JobId, Error> {
         let job = self.check(spec, false).await?;
-        self.store_job(job).await.map(|(id, _)| id)
+        self.store_job(job).await.map(|stored| stored.id)
     }
 
     /// Stores all of these jobs, or none if one of them is refused. Those that have a `job_id` may be named by others.
@@ -54,11 +62,11 @@ impl Dispatcher {
                 outcome(job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone())),
             ));
         }
-        let ids = jobs.into_iter().zip(answers).map(|(job, answer)| outcome(job.id, &job.spec.script_type, answer).map(|(id, _)| id));
+        let ids = jobs.into_iter().zip(answers).map(|(job, answer)| outcome(job.id, &job.spec.script_type, answer).map(|stored| stored.id));
         ids.collect()
     }
 
-    pub(super) async fn store_job(&self, job: NewJob) -> Result<(JobId, Status), Error> {
+    pub(super) async fn store_job(&self, job: NewJob) -> Result<Stored, Error> {
         let (store, id, script_type) = (self.store(job.spec.context_id)?, job.id.clone(), job.spec.script_type.clone());
         let created = store.create(job).await.map_err(|error| Error::store(error, Some(&id)))?;
         outcome(id, &script_type, created)
@@ -112,10 +120,10 @@ pub(super) fn distinct(ids: &mut Vec<JobId>) {
 }
 
 /// What became of a job, for who wanted it.
-fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<(JobId, Status), Error> {
+fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<Stored, Error> {
     match created {
-        Created::Created(status) => Ok((id, status)),
-        Created::Same(id, status) => Ok((id, status)),
+        Created::Created(status) => Ok(Stored { id, status, earlier: false }),
+        Created::Same(id, status) => Ok(Stored { id, status, earlier: true }),
         Created::Exists(status) => Err(Error::Exists { job_id: id, status }),
         Created::Reused(id) => Err(Error::IdempotencyReused(id)),
         Created::Full(length) => Err(Error::queue_full(script_type, length)),

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::service::Service;
 use crate::store::{Error, Store};
@@ -6,6 +6,8 @@ use crate::store::{Error, Store};
 /// Puts jobs into their queues when their time has come.
 pub struct Promoter {
     store: Store,
+    /// When it was looked last. A round counts from when it was begun: Redis may have stood still.
+    looked: Option<Instant>,
 }
 
 /// So many jobs are promoted by one script call.
@@ -15,10 +17,13 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// and to within this when nothing was scheduled before.
 const IDLE: Duration = Duration::from_millis(200);
 
+/// Rounds are never so far apart unless something stood still.
+const A_WHILE: Duration = Duration::from_secs(1);
+
 impl Promoter {
     /// A promoter for one context.
     pub fn new(store: Store) -> Self {
-        Self { store }
+        Self { store, looked: None }
     }
 }
 
@@ -28,7 +33,8 @@ impl Service for Promoter {
     const NAME: &'static str = "promoter";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        let promoted = self.store.promote(BATCH).await?;
+        let before = self.looked.replace(Instant::now());
+        let promoted = self.store.promote_after(BATCH, before.is_none_or(|before| before.elapsed() >= A_WHILE)).await?;
         Ok(match promoted.next_due {
             _ if promoted.handled >= BATCH => Duration::ZERO,
             // A nearer time may be added meanwhile, so far ones are looked at again soon.

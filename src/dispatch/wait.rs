@@ -22,16 +22,16 @@ impl Dispatcher {
         let (context, id) = (job.spec.context_id, job.id.clone());
         let (began, deadline) = (Instant::now(), tokio::time::Instant::now() + wait);
         let mut waiter = self.store(context)?.inbox().register(&id);
-        let (stored, status) = self.store_job(job).await?;
-        if stored != id || status.is_final() {
-            // The idempotency key stands for an earlier job, which may still wait to be started.
-            if status == Status::Created {
-                match self.start(context, &stored).await {
+        let stored = self.store_job(job).await?;
+        if stored.earlier || stored.status.is_final() {
+            // The earlier job may still wait to be started, and nobody may have asked for its result.
+            if stored.status == Status::Created {
+                match self.start(context, &stored.id).await {
                     Ok(_) | Err(Error::State { .. }) => {}
                     Err(error) => return Err(error),
                 }
             }
-            return self.wait(context, &stored, deadline.saturating_duration_since(tokio::time::Instant::now())).await;
+            return self.wait(context, &stored.id, deadline.saturating_duration_since(tokio::time::Instant::now())).await;
         }
         self.settle(context, &id, &mut waiter, began, deadline).await
     }

@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -13,14 +14,28 @@ use crate::model::JobId;
 #[derive(Debug)]
 pub struct Inbox {
     waiting: Mutex<HashMap<JobId, Waiting>>,
+    /// How many have registered.
+    registered: AtomicU64,
     stops: broadcast::Sender<JobId>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Waiting {
-    since: Instant,
-    callers: Vec<(u64, oneshot::Sender<Look>)>,
+    /// The longest waiting first.
+    callers: Vec<Caller>,
 }
+
+#[derive(Debug)]
+struct Caller {
+    number: u64,
+    since: Instant,
+    reply: oneshot::Sender<Look>,
+}
+
+/// Everybody who has registered up to a moment. What is read later is news to them; to those who come after that moment it may
+/// be old, because the job may have been run again before they registered.
+#[derive(Debug, Clone, Copy)]
+pub struct Audience(u64);
 
 /// Somebody who waits for a job. Dropping it ends the wait.
 #[derive(Debug)]
@@ -33,7 +48,7 @@ pub struct Waiter {
 
 impl Default for Inbox {
     fn default() -> Self {
-        Self { waiting: Mutex::default(), stops: broadcast::Sender::new(1024) }
+        Self { waiting: Mutex::default(), registered: AtomicU64::new(0), stops: broadcast::Sender::new(1024) }
     }
 }
 
@@ -41,9 +56,10 @@ impl Inbox {
     /// Waits for a job. Register before enqueueing it, so that no reply comes too early.
     pub fn register(self: &Arc<Self>, job: &JobId) -> Waiter {
         let (caller, reply) = oneshot::channel();
-        let number = rand::random();
         let mut waiting = self.locked();
-        waiting.entry(job.clone()).or_insert_with(|| Waiting { since: Instant::now(), callers: Vec::new() }).callers.push((number, caller));
+        let number = self.registered.fetch_add(1, Ordering::SeqCst) + 1;
+        waiting.entry(job.clone()).or_default().callers.push(Caller { number, since: Instant::now(), reply: caller });
+        drop(waiting);
         Waiter { inbox: self.clone(), job: job.clone(), number, reply }
     }
 
@@ -52,18 +68,31 @@ impl Inbox {
         self.locked().contains_key(job)
     }
 
-    /// Tells everybody who waits for a job how it ended.
-    pub fn deliver(&self, job: &JobId, look: &Look) {
-        let Some(waiting) = self.locked().remove(job) else { return };
-        for (_, caller) in waiting.callers {
+    /// Everybody who has registered by now. To be taken before one looks how jobs ended.
+    pub fn audience(&self) -> Audience {
+        Audience(self.registered.load(Ordering::SeqCst))
+    }
+
+    /// Tells those of an audience who wait for a job how it ended. True: somebody else waits on, who came later.
+    pub fn deliver(&self, job: &JobId, look: &Look, to: Audience) -> bool {
+        let mut waiting = self.locked();
+        let Some(of_job) = waiting.get_mut(job) else { return false };
+        let later = of_job.callers.partition_point(|caller| caller.number <= to.0);
+        for caller in of_job.callers.drain(..later) {
             // A caller that has just gone needs no answer.
-            let _ = caller.send(look.clone());
+            let _ = caller.reply.send(look.clone());
         }
+        if of_job.callers.is_empty() {
+            waiting.remove(job);
+            return false;
+        }
+        true
     }
 
     /// The jobs somebody has waited for longer than `age`.
     pub fn older_than(&self, age: Duration) -> Vec<JobId> {
-        self.locked().iter().filter(|(_, waiting)| waiting.since.elapsed() >= age).map(|(job, _)| job.clone()).collect()
+        let is_old = |waiting: &Waiting| waiting.callers.first().is_some_and(|caller| caller.since.elapsed() >= age);
+        self.locked().iter().filter(|(_, waiting)| is_old(waiting)).map(|(job, _)| job.clone()).collect()
     }
 
     /// Stop requests for jobs that this server runs; a hint, like everything here.
@@ -97,7 +126,7 @@ impl Drop for Waiter {
     fn drop(&mut self) {
         let mut waiting = self.inbox.locked();
         if let Some(of_job) = waiting.get_mut(&self.job) {
-            of_job.callers.retain(|(number, _)| *number != self.number);
+            of_job.callers.retain(|caller| caller.number != self.number);
             if of_job.callers.is_empty() {
                 waiting.remove(&self.job);
             }

@@ -46,7 +46,7 @@ pub use conveyor::Relative;
 pub use endpoint::Endpoint;
 pub use error::Error;
 pub use events::{Changes, Moment, is_cursor};
-pub use inbox::{Inbox, Waiter};
+pub use inbox::{Audience, Inbox, Waiter};
 pub use managed::{Durability, Managed, PrivateRedis};
 pub use openings::{Opening, Openings};
 pub use peek::Peek;

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use super::Claimed;
 use crate::model::ScriptType;
@@ -25,6 +25,8 @@ pub struct Opening {
     queues: Vec<String>,
     room: AtomicUsize,
     reserved: AtomicUsize,
+    /// Told when nothing is reserved any more.
+    closed: Notify,
     /// Whether a job may have been started that nobody knows of, because the answer got lost.
     unsure: AtomicBool,
     jobs: mpsc::UnboundedSender<Claimed>,
@@ -48,7 +50,7 @@ impl Openings {
         // Bounded by the room of the pool.
         let (jobs, incoming) = mpsc::unbounded_channel();
         let (room, reserved, unsure) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-        let opening = Arc::new(Opening { actors, queues, room, reserved, unsure, jobs });
+        let opening = Arc::new(Opening { actors, queues, room, reserved, closed: Notify::new(), unsure, jobs });
         let mut of_type = self.locked();
         let openings = of_type.entry(script_type.clone()).or_default();
         openings.retain(|opening| opening.strong_count() > 0);
@@ -83,6 +85,11 @@ impl Opening {
     /// Whether nothing is reserved, so that nothing arrives any more once the room is zero.
     pub fn is_closed(&self) -> bool {
         self.reserved.load(Ordering::SeqCst) == 0
+    }
+
+    /// Waits until nothing is reserved any more; it may also return when something is.
+    pub async fn closed(&self) {
+        self.closed.notified().await;
     }
 
     /// Whether a job may have been started that nobody knows of; asking forgets it.
@@ -125,6 +132,8 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.opening.reserved.fetch_sub(1, Ordering::SeqCst);
+        if self.opening.reserved.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.opening.closed.notify_one();
+        }
     }
 }

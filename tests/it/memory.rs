@@ -33,6 +33,7 @@ async fn run(redis: &Redis, store: &Store, jobs: usize) {
         let end = |job: hero::store::Claimed| Ended {
             job: job.job,
             attempt: job.attempt,
+            claim: job.claim,
             started_at: job.started_at,
             logged: false,
             usage: None,

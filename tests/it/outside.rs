@@ -349,7 +349,7 @@ async fn what_is_given_back_returns_to_the_queue_it_was_put_into() {
     let (script_type, slots) = ("osis".parse().unwrap(), [Slot { actor: "osis:io:3".into(), room: 1 }]);
     let turn = Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &[(queue.to_owned(), 1)] };
     let taken = store.turn(&turn).await.unwrap().taken.remove(0);
-    let released = [Ended::released(taken.job, taken.attempt, taken.started_at)];
+    let released = [Ended::released(taken.job, taken.claim, taken.started_at)];
     store.turn(&Turn { ends: &released, slots: &[], queues: &[], ..turn }).await.unwrap();
     let back: Vec<String> = redis.run(&["LRANGE", queue, "0", "-1"]).await;
     assert_eq!(back, [id]);

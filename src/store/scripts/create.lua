@@ -26,7 +26,9 @@ for _ = 1, tonumber(ARGV[14]) do
   nobody_waits[script_type] = nobody_waits[script_type] ~= false and redis.call('EXISTS', fair_key, paused_key, unpack(ARGV, at + 3, at + 2 + queues)) == 0
   at = at + 2 + queues
 end
-local room = tonumber(ARGV[14]) > 0 and room_at_once(tonumber(ARGV[#ARGV - 1])) or 0
+-- Whoever asked so long ago would not know what was started for him.
+local LATE = 5500
+local room = tonumber(ARGV[14]) > 0 and not is_late(LATE) and room_at_once(tonumber(ARGV[#ARGV - 1])) or 0
 local jobs = tonumber(ARGV[at + 1])
 at = at + 1
 

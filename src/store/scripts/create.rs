@@ -186,6 +186,7 @@ impl NewJob {
             owned: false,
             job: self.id.clone(),
             attempt: 1,
+            claim: 1,
             started_at: now,
             script: Some(spec.script.clone()),
             args: spec.args.as_ref().map(json),

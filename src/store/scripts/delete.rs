@@ -26,11 +26,12 @@ impl Store {
     pub async fn delete(&self, job: &JobId) -> Result<Deleted, Error> {
         let mut call = self.0.call(&SCRIPT);
         call.arg(job.as_str());
+        let audience = self.inbox().audience();
         let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
         match answer.first().and_then(|text| text.0.as_deref()) {
             Some("deleted") => {
                 self.0.releases.notify_one();
-                self.inbox().deliver(job, &Look::Missing);
+                self.inbox().deliver(job, &Look::Missing, audience);
                 Ok(Deleted::Deleted)
             }
             Some("illegal") => Ok(Deleted::Illegal(Status::Started)),

@@ -13,7 +13,7 @@ static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("hel
 const CHUNK: usize = 256;
 
 impl Store {
-    /// Every attempt that a pool of this server holds, as Redis sees it. A turn whose answer got lost may have taken some.
+    /// Every job that a pool of this server holds, with the claim, as Redis sees it. A turn whose answer got lost may have taken some.
     pub async fn held(&self, script_type: &ScriptType, group: &Name) -> Result<Vec<(JobId, u32)>, Error> {
         let (mut held, mut from, pool) = (BTreeMap::new(), 0_u64, format!("{script_type}:{group}:"));
         loop {

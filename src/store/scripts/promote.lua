@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Puts jobs into their queues whose time has come, and ids whose hash has come; gives up jobs that nobody started.
--- ARGV  9 at most so many of each
+-- ARGV  9 at most so many of each   10 '1' if nobody looked for a while, so that no hash that is missing had its time, else ''
 -- Gives {number of entries handled, next due time, ms, or '', script types that have work …}.
 local limit, handled = ARGV[9], 0
 
@@ -22,7 +22,11 @@ for _, member in ipairs(redis.call('ZRANGE', unwritten_key, 0, limit - 1, 'WITHS
   local id, queue, hash, other_type = string.match(member, '^(%S+) (%S+) ?(%S*) ?(%S*)$')
   if id then
     local known = hash ~= '-' and redis.call('EXISTS', hash ~= '' and hash or job_prefix .. id) == 1
-    if known or redis.call('ZSCORE', unwritten_key, member) + 0 <= now then
+    local due = redis.call('ZSCORE', unwritten_key, member) + 0 <= now
+    if due and not known and hash ~= '-' and ARGV[10] == '1' then
+      -- Whoever writes it may have been held up as we were.
+      redis.call('ZADD', unwritten_key, now + 5000, member)
+    elseif known or due then
       handled = handled + 1
       redis.call('ZREM', unwritten_key, member)
       local script_type = string.match(queue, ':type:([^:]+)')

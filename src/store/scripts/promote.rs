@@ -19,9 +19,16 @@ pub struct Promoted {
 
 impl Store {
     /// Puts jobs into their queues whose time has come, at most `limit`.
+    ///
+    /// An id whose hash does not come within five seconds is dropped.
     pub async fn promote(&self, limit: usize) -> Result<Promoted, Error> {
+        self.promote_after(limit, false).await
+    }
+
+    /// The same. If nobody looked for a while, as when the whole machine stood still, what was to be dropped gets another five seconds.
+    pub async fn promote_after(&self, limit: usize, a_while: bool) -> Result<Promoted, Error> {
         let mut call = self.0.call(&SCRIPT);
-        call.arg(limit);
+        call.arg(limit).arg(if a_while { "1" } else { "" });
         let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
         let handled: usize = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("promote", &answer))?;
         if handled > 0 {

@@ -5,7 +5,7 @@
 local looked, LATE = 0, 1000
 
 -- What kept this call may have kept renewals, too: then no lease is over before their servers could call again.
-if string.byte(ARGV[3]) ~= 61 and now - ARGV[3] > LATE then return { -1 } end
+if is_late(LATE) then return { -1 } end
 
 -- Counts the death of whoever ran a job, and has it run again or end.
 local function lost(id, attempt, crashes, stop_requested, script_type, group, instance, priority, of)

@@ -33,6 +33,14 @@ local function number(text, default)
   return value
 end
 
+-- Which of all times that a job was taken: an attempt that is given back leaves its number to the next, which must not be mistaken for it.
+local function claim_of(attempt, given_back)
+  local times = tonumber(given_back) or 0
+  -- An outsider may have written anything; what is no count is none.
+  if not (times >= 0 and times < 100000000 and times % 1 == 0) then times = 0 end
+  return (tonumber(attempt) or 0) + times
+end
+
 local function is_final(status) return status == 'finished' or status == 'error' end
 
 -- Deletes a job with everything that is its own.

@@ -27,3 +27,6 @@ local function the_time(believed, text)
 end
 
 local now, now_text = the_time(ARGV[3], ARGV[4])
+
+-- Whether this call was on its way for longer than that, in ms; or the server believes in a time that long ago.
+local function is_late(ms) return string.byte(ARGV[3]) ~= 61 and now - ARGV[3] > ms end

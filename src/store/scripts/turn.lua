@@ -1,6 +1,6 @@
 -- One turn of a pool: records how jobs ended, then takes new ones. One round trip does both.
 -- ARGV  9 lease, ms   10 script type   11 number of ended attempts, each:
---         id · attempt · logged ('1' or '') · usage (JSON or '') · outcome · then by outcome:
+--         id · claim · logged ('1' or '') · usage (JSON or '') · outcome · then by outcome:
 --         'finished' · output · format
 --         'error' · kind · message · line · column · stack (JSON or '') · limit · wait before a retry, ms
 --         'crashed' · ''      the engine died        'released' · ''      the actor leaves and gives the job back
@@ -10,9 +10,11 @@
 --       then: the most jobs that may run in the context, or 0
 --       then: number of queues of other layouts, each: key
 -- Gives {per attempt: status now, or 'lost' when somebody else holds the job},
---       {per taken job: {slot, '1' if only that slot may run it or '', id, attempt, script · args · env_vars · timeout · caller_id ·
---         log_path · retry_backoff · failures · queued_at · created_at · concurrent}}, {ids ended here because a stop was pending},
---       1 if queues hold more that was not looked at else 0, number of ended jobs whose relatives are to be released,
+--       {per taken job: {slot, '1' if only that slot may run it or '', id, attempt, claim,
+--         script · args · env_vars · timeout · caller_id · log_path · retry_backoff · failures · queued_at · created_at · concurrent}},
+--       {ids ended here because a stop was pending},
+--       1 if queues hold more that was not looked at, 2 if nothing was taken because the call was on its way for long, else 0,
+--       number of ended jobs whose relatives are to be released,
 --       1 if a queue keeps jobs sorted by caller else 0, 1 if there is room left and a queue of another layout holds something else 0.
 -- Before this stands fair.lua or a `take_in_turn` that is nil, and cap.lua or a `share_of` that is nil.
 -- Seldom: admit, mirror, fail, crashed, requeue, untwin, is_paused, millis
@@ -21,16 +23,17 @@ local function take() at = at + 1; return ARGV[at] end
 
 local statuses, leases_over = {}, {}
 
-local function complete(id, attempt, logged, usage)
+local function complete(id, claim, logged, usage)
   local outcome, key = take(), job_prefix .. id
   local first, kind, message, line, column, stack, limit, wait = take(), nil, nil, nil, nil, nil, nil, nil
   if outcome == 'finished' then message = take()
   elseif outcome == 'error' then kind, message, line, column, stack, limit, wait = first, take(), take(), take(), take(), take(), take() end
 
-  local job = try('HMGET', key, 'status', 'attempt', 'lease', 'failures', unpack(END_FIELDS))
-  if not job or job[1] ~= 'started' or job[2] ~= attempt or job[3] ~= server then return 'lost' end
+  local job = try('HMGET', key, 'status', 'attempt', 'lease', 'failures', 'given_back', unpack(END_FIELDS))
+  if not job or job[1] ~= 'started' or job[3] ~= server or claim_of(job[2], job[5]) ~= tonumber(claim) then return 'lost' end
+  local attempt = job[2]
   leases_over[#leases_over + 1] = id
-  local script_type, of = job[10] or own_type, of_end(job, 5)
+  local script_type, of = job[11] or own_type, of_end(job, 6)
 
   if outcome == 'finished' then
     redis.call('HSET', key, 'status', 'finished', 'lease', '', 'output', first, 'output_format', message, 'usage', usage, 'finished_at', now_text,
@@ -66,13 +69,15 @@ local function complete(id, attempt, logged, usage)
     requeue(id, attempt, 'crashed', script_type, more[4], more[5], more[6])
     return 'dispatched'
   end
+  -- The number goes to the next attempt, but no claim has the number of another.
+  redis.call('HSET', key, 'given_back', string.format('%.0f', claim_of(0, job[5]) + 1))
   requeue(id, tonumber(attempt) - 1, nil, script_type, more[4], more[5], more[6])
   return 'dispatched'
 end
 
 for job = 1, ends do
-  local id, attempt, logged, usage = take(), take(), take(), take()
-  statuses[job] = complete(id, attempt, logged, usage)
+  local id, claim, logged, usage = take(), take(), take(), take()
+  statuses[job] = complete(id, claim, logged, usage)
 end
 if #leases_over > 0 then redis.call('ZREM', leases_key, unpack(leases_over)) end
 
@@ -118,7 +123,8 @@ local function claim(id, queue, slot, owned)
   if not is_uuid(id) then return end
   local key = job_prefix .. id
   local job = try('HMGET', key, 'status', 'attempt', 'crashes', 'started_at', 'stop_requested_at', 'script_type', 'script', 'args', 'env_vars', 'timeout', 'caller_id',
-    'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent', 'unseen', 'dialect')
+    'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent', 'unseen', 'dialect',
+    'given_back')
   if not job then return end
   local status, attempt = job[1], tonumber(job[2]) or 0
   if not (attempt >= 0 and attempt < 4000000000 and attempt % 1 == 0) then attempt = 0 end
@@ -152,7 +158,7 @@ local function claim(id, queue, slot, owned)
   if job[19] then mirror(id, job[19], 'started') end
   event(id, 'started', attempt)
   count(script_type, 'started')
-  taken[#taken + 1] = { slot, owned, id, attempt, unpack(job, 7, 17) }
+  taken[#taken + 1] = { slot, owned, id, attempt, claim_of(attempt, job[20]), unpack(job, 7, 17) }
   room[slot] = room[slot] - 1
 end
 
@@ -162,6 +168,10 @@ for queue = 1, queues do
 end
 local sorts, most_running = take() == 'fair', tonumber(take())
 local asked = wanted
+-- Whoever asked so long ago does not wait for an answer any more, and would not know what was taken for him.
+local LATE = 5500
+local late = wanted > 0 and is_late(LATE)
+if late then wanted = 0 end
 if share_of then wanted = share_of(most_running, own_type, wanted) end
 -- One look tells that nothing is paused and nothing sorted, which is so nearly always.
 local marked = asked > 0 and redis.call('EXISTS', paused_key, fair_key) > 0
@@ -195,4 +205,4 @@ flush()
 local others = tonumber(take())
 local adoptable = others > 0 and #taken < wanted and redis.call('EXISTS', unpack(ARGV, at + 1, at + others)) > 0
 local more = left_to_look_at == 0 or sorted and not take_in_turn
-return { statuses, taken, stopped, more and 1 or 0, releases, marked and redis.call('EXISTS', fair_key) or sorts and 1 or 0, adoptable and 1 or 0 }
+return { statuses, taken, stopped, late and 2 or more and 1 or 0, releases, marked and redis.call('EXISTS', fair_key) or sorts and 1 or 0, adoptable and 1 or 0 }

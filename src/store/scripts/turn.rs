@@ -8,7 +8,7 @@ use crate::model::{JobError, JobId, JobResult, Output, ScriptType, Status, Times
 use crate::store::codec::{Look, Settled, Text, json};
 use crate::store::compat::CompatQueues;
 use crate::store::connection::Script;
-use crate::store::{Error, Store};
+use crate::store::{Audience, Error, Store};
 
 /// By whether callers take turns, and whether the context has a limit: what is not needed would cost every turn a microsecond. And by whether
 /// memory is full: Redis refuses the first kind then, and the second takes next to nothing.
@@ -48,8 +48,10 @@ pub enum Outcome {
 pub struct Ended {
     /// The job.
     pub job: JobId,
-    /// The attempt; only the one that holds the lease is believed.
+    /// The number of the attempt, as those learn it who wait.
     pub attempt: u32,
+    /// The claim, as it was taken; only the one that holds the lease is believed.
+    pub claim: u32,
     /// When it began.
     pub started_at: Timestamp,
     /// Whether it logged anything.
@@ -61,9 +63,9 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// An attempt that is given back.
-    pub fn released(job: JobId, attempt: u32, started_at: Timestamp) -> Self {
-        Self { job, attempt, started_at, logged: false, usage: None, outcome: Outcome::Released }
+    /// A claim that is given back.
+    pub fn released(job: JobId, claim: u32, started_at: Timestamp) -> Self {
+        Self { job, attempt: claim, claim, started_at, logged: false, usage: None, outcome: Outcome::Released }
     }
 }
 
@@ -98,8 +100,10 @@ pub struct Claimed {
     pub owned: bool,
     /// The job.
     pub job: JobId,
-    /// The number of the attempt, from 1.
+    /// The number of the attempt, from 1. One that was given back left its number to the next.
     pub attempt: u32,
+    /// Which of all times that the job was taken this is: with the server, what tells this run from every other.
+    pub claim: u32,
     /// When it was taken.
     pub started_at: Timestamp,
     /// The script, if the hash has one.
@@ -175,6 +179,7 @@ impl Store {
         let (now, most_running) = (store.clock.now(), self.max_running());
         let [script, when_full] = &SCRIPTS[usize::from(fair || store.sorted.load(Ordering::Relaxed))][usize::from(most_running > 0)];
         let call = self.encode_turn(script, turn, turn.slots, compat, fair, now);
+        let audience = self.inbox().audience();
         let answer: Result<Answer, Error> = store.turns.script(script, &call).await;
         let (statuses, taken, stopped, more, releases, sorted, adoptable) = match answer {
             Err(error) if error.out_of_memory() => {
@@ -187,12 +192,16 @@ impl Store {
             }
             answer => answer?,
         };
+        if more == 2 {
+            // Or the clock goes wrong here; what was recorded counts all the same.
+            drop(self.set_clock().await);
+        }
         if !turn.slots.is_empty() {
             store.sorted.store(sorted == 1, Ordering::Relaxed);
         }
         let statuses: Vec<Option<Status>> = statuses.iter().map(|word| word.parse().ok()).collect();
         for (end, status) in turn.ends.iter().zip(&statuses) {
-            self.settle(end, *status, now);
+            self.settle(end, *status, now, audience);
         }
         for job in stopped.iter().filter_map(|id| id.parse().ok()) {
             self.settle_by_reading(job);
@@ -201,7 +210,7 @@ impl Store {
             store.releases.notify_one();
         }
         let taken = taken.into_iter().filter_map(|values| claimed(values, now)).collect();
-        Ok((Turned { statuses, taken, more: more == 1 }, adoptable == 1))
+        Ok((Turned { statuses, taken, more: more > 0 }, adoptable == 1))
     }
 
     fn encode_turn(&self, script: &Script, turn: &Turn<'_>, slots: &[Slot], compat: &CompatQueues, fair: bool, now: Timestamp) -> Cmd {
@@ -227,7 +236,7 @@ impl Store {
     }
 
     /// Tells those who wait here how a job ended, if it did.
-    fn settle(&self, end: &Ended, status: Option<Status>, now: Timestamp) {
+    fn settle(&self, end: &Ended, status: Option<Status>, now: Timestamp, audience: Audience) {
         let inbox = self.inbox();
         if !inbox.awaits(&end.job) || !status.is_some_and(Status::is_final) {
             return;
@@ -246,12 +255,15 @@ impl Store {
             Outcome::Failed { error, .. } => Settled::Failed { error: error.clone(), attempt: end.attempt },
             Outcome::Crashed | Outcome::Released => return self.settle_by_reading(end.job.clone()),
         };
-        inbox.deliver(&end.job, &Look::Settled(settled));
+        if inbox.deliver(&end.job, &Look::Settled(settled), audience) {
+            // The job may run again by now, or this is the end that those who came meanwhile wait for.
+            self.settle_by_reading(end.job.clone());
+        }
     }
 }
 
 fn add_end(call: &mut Cmd, end: &Ended) {
-    call.arg(end.job.as_str()).arg(end.attempt).arg(if end.logged { "1" } else { "" });
+    call.arg(end.job.as_str()).arg(end.claim).arg(if end.logged { "1" } else { "" });
     call.arg(end.usage.as_ref().map_or_else(String::new, json));
     match &end.outcome {
         Outcome::Finished(output) => call.arg("finished").arg(&output.text).arg(output.format.as_str()),
@@ -274,6 +286,7 @@ fn claimed(values: Vec<Text>, now: Timestamp) -> Option<Claimed> {
         owned: next().0.as_deref() == Some("1"),
         job: next().parse()?,
         attempt: next().parse()?,
+        claim: next().parse()?,
         started_at: now,
         script: next().0,
         args: next().some(),

@@ -74,11 +74,13 @@ impl Store {
         if !self.inbox().awaits(&job) {
             return;
         }
-        let store = self.clone();
+        let (store, audience) = (self.clone(), self.inbox().audience());
         tokio::spawn(async move {
             match store.look(&job).await {
                 Ok(Look::Open(_)) => {}
-                Ok(look) => store.inbox().deliver(&job, &look),
+                Ok(look) => {
+                    store.inbox().deliver(&job, &look, audience);
+                }
                 Err(error) => tracing::debug!(%job, %error, "could not read the end of a job, the sweep will"),
             }
         });

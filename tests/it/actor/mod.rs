@@ -1,4 +1,5 @@
 //! Pools that run real scripts.
 
+mod leases;
 mod pool;
 mod queues;

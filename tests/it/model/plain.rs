@@ -27,6 +27,8 @@ pub struct Job {
     /// Nothing: it is gone.
     pub status: Option<Status>,
     pub attempt: u32,
+    /// How often it was given back.
+    pub given_back: u32,
     pub failures: u32,
     pub crashes: u32,
     pub retries: u32,
@@ -201,6 +203,7 @@ impl Plain {
             id,
             status: None,
             attempt: 0,
+            given_back: 0,
             failures: 0,
             crashes: 0,
             retries: wish.retries.into(),
@@ -302,7 +305,7 @@ impl Plain {
         Some(self.begin(job, self.jobs[job].run_at))
     }
 
-    /// Gives the jobs that are taken, with their attempts.
+    /// Gives the jobs that are taken, with their claims.
     pub fn claim(&mut self, server: usize, place: usize, room: usize) -> Vec<(Number, u32)> {
         let stops: Vec<Number> = self.control.iter().chain(self.control_of.get(&place).into_iter().flatten()).copied().collect();
         let mut taken = Vec::new();
@@ -346,7 +349,7 @@ impl Plain {
             it.attempt += 1;
             it.unknown = false;
             (it.status, it.started_at, it.holder, it.actor) = (Some(Status::Started), Some(now), Some(server), Some(place));
-            taken.push((job, it.attempt));
+            taken.push((job, it.attempt + it.given_back));
             self.leases.insert(job, self.now + LEASE);
             self.event(job, Status::Started);
         }
@@ -354,9 +357,9 @@ impl Plain {
     }
 
     /// Gives the status now, or nothing if somebody else holds the job.
-    pub fn finish(&mut self, server: usize, job: Number, attempt: u32, end: End) -> Option<Status> {
+    pub fn finish(&mut self, server: usize, job: Number, claim: u32, end: End) -> Option<Status> {
         let it = &mut self.jobs[job];
-        if it.status != Some(Status::Started) || it.attempt != attempt || it.holder != Some(server) {
+        if it.status != Some(Status::Started) || it.attempt + it.given_back != claim || it.holder != Some(server) {
             return None;
         }
         self.leases.remove(&job);
@@ -373,7 +376,11 @@ impl Plain {
                 }
             }
             End::Crashed => self.lost(job),
-            End::GivenBack => self.requeue(job, attempt - 1),
+            End::GivenBack => {
+                it.given_back += 1;
+                let attempt = it.attempt - 1;
+                self.requeue(job, attempt);
+            }
         }
         self.jobs[job].status
     }

@@ -149,16 +149,16 @@ impl<'r> Town<'r> {
             Step::Renew(server) => {
                 let server = &mut self.servers[usize::from(*server) % PLACES];
                 let running: Vec<(JobId, u32)> =
-                    server.running.iter().map(|(job, attempt)| (self.plain.job(*job).id.clone(), *attempt)).collect();
+                    server.running.iter().map(|(job, claim)| (self.plain.job(*job).id.clone(), *claim)).collect();
                 let number = server.number;
                 let mut lost = Vec::new();
-                for (job, attempt) in &server.running {
-                    if !self.plain.renew(number, *job, *attempt) {
-                        lost.push((self.plain.job(*job).id.clone(), *attempt));
+                for (job, claim) in &server.running {
+                    if !self.plain.renew(number, *job, *claim) {
+                        lost.push((self.plain.job(*job).id.clone(), *claim));
                     }
                 }
                 assert_eq!(server.store.renew(&running).await.unwrap(), lost);
-                server.running.retain(|(job, attempt)| !lost.contains(&(self.plain.job(*job).id.clone(), *attempt)));
+                server.running.retain(|(job, claim)| !lost.contains(&(self.plain.job(*job).id.clone(), *claim)));
             }
             Step::Stop(number) => {
                 let Some(job) = self.any(*number) else { return };
@@ -274,8 +274,8 @@ impl<'r> Town<'r> {
         let server = &mut self.servers[place];
         let turned = server.store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
         let expected = self.plain.claim(server.number, place, room);
-        let real: Vec<(JobId, u32)> = turned.taken.into_iter().map(|job| (job.job, job.attempt)).collect();
-        let ids: Vec<(JobId, u32)> = expected.iter().map(|(job, attempt)| (self.plain.job(*job).id.clone(), *attempt)).collect();
+        let real: Vec<(JobId, u32)> = turned.taken.into_iter().map(|job| (job.job, job.claim)).collect();
+        let ids: Vec<(JobId, u32)> = expected.iter().map(|(job, claim)| (self.plain.job(*job).id.clone(), *claim)).collect();
         assert_eq!(real, ids, "taken");
         server.running.extend(expected);
     }
@@ -283,7 +283,7 @@ impl<'r> Town<'r> {
     async fn end(&mut self, place: usize, nth: u8, end: End) {
         let server = &mut self.servers[place];
         let Some(at) = pick(nth, server.running.len()) else { return };
-        let (job, attempt) = server.running.remove(at);
+        let (job, claim) = server.running.remove(at);
         let outcome = match end {
             End::Finished => Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json }),
             End::Failed => Outcome::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::from_millis(RETRY_IN) },
@@ -291,10 +291,10 @@ impl<'r> Town<'r> {
             End::GivenBack => Outcome::Released,
         };
         let id = self.plain.job(job).id.clone();
-        let ended = Ended { job: id, attempt, started_at: Timestamp::local(), logged: false, usage: None, outcome };
+        let ended = Ended { job: id, attempt: claim, claim, started_at: Timestamp::local(), logged: false, usage: None, outcome };
         let script_type = "osis".parse().unwrap();
         let turned = server.store.turn(&Turn { script_type: &script_type, ends: &[ended], slots: &[], queues: &[] }).await.unwrap();
-        assert_eq!(turned.statuses, [self.plain.finish(server.number, job, attempt, end)], "ended");
+        assert_eq!(turned.statuses, [self.plain.finish(server.number, job, claim, end)], "ended");
     }
 
     async fn take_foreign(&mut self, step: &Step) {

@@ -121,5 +121,13 @@ impl Hand {
 }
 
 fn ended(claimed: &Claimed, outcome: Outcome) -> Ended {
-    Ended { job: claimed.job.clone(), attempt: claimed.attempt, started_at: claimed.started_at, logged: false, usage: None, outcome }
+    Ended {
+        job: claimed.job.clone(),
+        attempt: claimed.attempt,
+        claim: claimed.claim,
+        started_at: claimed.started_at,
+        logged: false,
+        usage: None,
+        outcome,
+    }
 }

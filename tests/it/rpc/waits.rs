@@ -174,7 +174,72 @@ async fn a_sweep_before_the_job_is_stored_does_not_end_the_wait() {
     spec.job_id = Some(id.clone());
     let caller = tokio::spawn(async move { dispatcher.run_and_wait(spec, crate::support::PATIENCE).await });
     until("a waiter", || async { store.inbox().awaits(&id).then_some(()) }).await;
-    store.inbox().deliver(&id, &hero::store::Look::Missing);
+    store.inbox().deliver(&id, &hero::store::Look::Missing, store.inbox().audience());
     let _: () = house.redis.run(&["CLIENT", "UNPAUSE"]).await;
     assert_eq!(caller.await.unwrap().unwrap().output, "42");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn running_a_job_that_was_created_with_the_same_key_and_id_starts_it() {
+    let (house, _server, client) = open(1).await;
+    // A second server that nobody but the subscription tells of an end.
+    let store = house.redis.store().await;
+    let dispatcher = Dispatcher::new([store.clone()], Settings::new(LogDirectory::new(house.redis.directory().join("logs"))));
+    let shutdown = CancellationToken::new();
+    let _stop = shutdown.clone().drop_guard();
+    tokio::spawn(hero::service::run(Subscriber::new(store.clone(), Vec::new()), shutdown));
+    let channel = format!("hero:inbox:{}", store.server());
+    until("the subscriber", || async {
+        let (_, count): (String, i64) = house.redis.run(&["PUBSUB", "NUMSUB", &channel]).await;
+        (count == 1).then_some(())
+    })
+    .await;
+    let other = Server::over(&dispatcher).await;
+    for (key, client) in [("here", client.clone()), ("there", other.connect().await)] {
+        let id = hero::model::JobId::random();
+        let job = json!({"script": "40 + 2", "job_id": id, "idempotency_key": key});
+        assert_eq!(client.ok("create_job", job.clone()).await, json!(id));
+        let mut run = job;
+        run["wait_timeout"] = json!(3600);
+        assert_eq!(client.ok("run_and_wait", run.clone()).await["value"], 42);
+        // And it has run once.
+        assert_eq!(client.ok("run_and_wait", run).await["attempt"], 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_from_before_a_retry_does_not_end_a_wait_from_after_it() {
+    let (house, _server, _client) = open(0).await;
+    let (store, dispatcher) = (house.store.clone(), house.dispatcher.clone());
+    let id = house.start(crate::support::spec("1")).await;
+    let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
+    let slots = [hero::store::Slot { actor: "osis:default:1".into(), room: 1 }];
+    let take = async || {
+        let turn = hero::store::Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues };
+        store.turn(&turn).await.unwrap().taken.remove(0)
+    };
+    let end = async |outcome| {
+        let claimed = take().await;
+        let ended = hero::store::Ended {
+            outcome,
+            attempt: claimed.attempt,
+            ..hero::store::Ended::released(claimed.job, claimed.claim, claimed.started_at)
+        };
+        let turn = hero::store::Turn { script_type: &script_type, ends: &[ended], slots: &[], queues: &[] };
+        store.turn(&turn).await.unwrap();
+    };
+    let error = hero::model::JobError::new(hero::model::ErrorKind::Script, "no");
+    end(hero::store::Outcome::Failed { error, retry_in: Duration::ZERO }).await;
+    // A sweep has looked, and before it says so the job is to run again and somebody waits for that.
+    let (audience, look) = (store.inbox().audience(), store.look(&id).await.unwrap());
+    dispatcher.retry(crate::support::CONTEXT, &id).await.unwrap();
+    let waiting = tokio::spawn({
+        let (dispatcher, id) = (dispatcher.clone(), id.clone());
+        async move { dispatcher.wait(crate::support::CONTEXT, &id, crate::support::PATIENCE).await }
+    });
+    until("the wait", || async { store.inbox().awaits(&id).then_some(()) }).await;
+    assert!(store.inbox().deliver(&id, &look, audience), "it waits on");
+    let output = hero::model::Output { text: "7".into(), format: hero::model::OutputFormat::Json };
+    end(hero::store::Outcome::Finished(output)).await;
+    assert_eq!(waiting.await.unwrap().unwrap().output, "7");
 }

@@ -49,7 +49,7 @@ fn ids(turned: &Turned) -> Vec<JobId> {
 
 fn finished(id: &JobId) -> Ended {
     let outcome = Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json });
-    Ended { job: id.clone(), attempt: 1, started_at: Timestamp::local(), logged: false, usage: None, outcome }
+    Ended { job: id.clone(), attempt: 1, claim: 1, started_at: Timestamp::local(), logged: false, usage: None, outcome }
 }
 
 /// Every key of turns between callers.

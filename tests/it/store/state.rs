@@ -18,7 +18,7 @@ async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned
 }
 
 fn ended(id: &JobId, attempt: u32, outcome: Outcome) -> Ended {
-    Ended { job: id.clone(), attempt, started_at: hero::model::Timestamp::local(), logged: false, usage: None, outcome }
+    Ended { job: id.clone(), attempt, claim: attempt, started_at: hero::model::Timestamp::local(), logged: false, usage: None, outcome }
 }
 
 fn finished() -> Outcome {
@@ -290,4 +290,62 @@ async fn a_caller_and_a_key_are_told_from_others_that_read_alike_together() {
     for (caller, key) in [("a", "b\0c"), ("a\0b", "c"), ("", "a\0b\0c"), ("a\0b\0c", "")] {
         assert_eq!(store.create(keyed(caller, key)).await.unwrap(), Created::Created(Status::Created), "{caller:?} {key:?}");
     }
+}
+
+#[tokio::test]
+async fn a_release_whose_answer_was_lost_gives_back_no_later_run() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let id = at(&store, Status::Dispatched).await;
+    let first = turn(&store, &[], 1).await.taken.remove(0);
+    let back = [Ended::released(id.clone(), first.claim, first.started_at)];
+    assert_eq!(turn(&store, &back, 0).await.statuses, [Some(Status::Dispatched)]);
+    // Another pool of this process takes the job before the first one has sent its release again.
+    let second = turn(&store, &[], 1).await.taken.remove(0);
+    assert_eq!((second.attempt, second.claim), (1, 2), "an attempt that was given back was none, but a claim");
+    assert_eq!(turn(&store, &back, 0).await.statuses, [None]);
+    assert_eq!(store.renew(&[(id.clone(), 1), (id.clone(), 2)]).await.unwrap(), [(id.clone(), 1)]);
+    let (osis, group) = ("osis".parse().unwrap(), "default".parse().unwrap());
+    assert_eq!(store.held(&osis, &group).await.unwrap(), [(id.clone(), 2)]);
+    let end = Ended { claim: 2, ..ended(&id, 1, finished()) };
+    assert_eq!(turn(&store, &[end], 0).await.statuses, [Some(Status::Finished)]);
+}
+
+#[tokio::test]
+async fn what_an_outsider_wrote_as_the_number_of_releases_harms_nothing() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    for word in ["-3", "nan", "inf", "1e300", "0.5", "x"] {
+        let id = at(&store, Status::Dispatched).await;
+        let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "given_back", word]).await;
+        let taken = turn(&store, &[], 1).await.taken.remove(0);
+        let back = [Ended::released(id.clone(), taken.claim, taken.started_at)];
+        assert_eq!(turn(&store, &back, 0).await.statuses, [Some(Status::Dispatched)], "{word}");
+        let taken = turn(&store, &[], 1).await.taken.remove(0);
+        assert_eq!((taken.attempt, taken.claim), (1, 2), "{word}");
+        assert_eq!(turn(&store, &[Ended { claim: 2, ..ended(&id, 1, finished()) }], 0).await.statuses, [Some(Status::Finished)], "{word}");
+    }
+}
+
+#[tokio::test]
+async fn an_id_whose_hash_is_late_because_everything_stood_still_is_not_dropped() {
+    use hero::service::Service;
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let id = JobId::random();
+    let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
+    assert!(turn(&store, &[], 1).await.taken.is_empty());
+    // The machine stands still, and the promoter is the first to wake up.
+    store.clock().advance(Duration::from_secs(6));
+    let mut promoter = hero::dispatch::Promoter::new(store.clone());
+    promoter.tick().await.unwrap();
+    let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "script", "1"]).await;
+    promoter.tick().await.unwrap();
+    assert_eq!(turn(&store, &[], 1).await.taken[0].job, id);
+    // One whose hash does not come is not kept for ever.
+    let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", JobId::random().as_str()]).await;
+    assert!(turn(&store, &[], 1).await.taken.is_empty());
+    store.clock().advance(Duration::from_secs(6));
+    store.promote(128).await.unwrap();
+    assert!(!redis.run::<bool>(&["EXISTS", "hero:q:unwritten"]).await);
 }

@@ -41,7 +41,13 @@ async fn a_server_whose_clock_jumps_an_hour_takes_no_job_from_others_and_loses_n
         odd.clock().err_by(jump);
         let own = new(None);
         odd.create(own.clone()).await.unwrap();
-        let taken = turn(&odd, &[], 1).await.taken;
+        let mut taken = turn(&odd, &[], 1).await.taken;
+        if jump < 0 {
+            // What looks as if it had been asked for long ago takes nothing, but sets the clock.
+            assert!(taken.is_empty());
+            taken = turn(&odd, &[], 1).await.taken;
+            odd.clock().err_by(jump);
+        }
         assert_eq!(taken.len(), 1);
         assert!(odd.renew(&[(own.id.clone(), 1)]).await.unwrap().is_empty());
         odd.reap(128).await.unwrap();

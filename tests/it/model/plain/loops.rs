@@ -3,9 +3,9 @@
 use super::*;
 
 impl Plain {
-    pub fn renew(&mut self, server: usize, job: Number, attempt: u32) -> bool {
+    pub fn renew(&mut self, server: usize, job: Number, claim: u32) -> bool {
         let it = &self.jobs[job];
-        let held = it.status == Some(Status::Started) && it.attempt == attempt && it.holder == Some(server);
+        let held = it.status == Some(Status::Started) && it.attempt + it.given_back == claim && it.holder == Some(server);
         if held {
             self.leases.insert(job, self.now + LEASE);
         }

@@ -1,0 +1,76 @@
+//! What becomes of runs whose lease was lost, and of claims that nobody heard of.
+
+use std::time::Duration;
+
+use hero::model::{JobSpec, Status};
+use hero::store::{Periods, Push, Settings, Slot, Store, Turn};
+
+use crate::support::{CONTEXT, House, spec, until};
+
+/// Clients of Redis whose script waits because of CLIENT PAUSE.
+async fn held_up(house: &House) -> Vec<String> {
+    let clients: String = house.redis.run(&["CLIENT", "LIST"]).await;
+    let held_up = clients.lines().filter(|line| line.contains(" cmd=evalsha ") && line.contains(" flags=b"));
+    held_up.filter_map(|line| line.strip_prefix("id=")?.split(' ').next().map(ToOwned::to_owned)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_redis_executes_when_nobody_waits_for_it_costs_its_jobs_no_crash() {
+    let house = House::open(1).await;
+    house.run("1").await.unwrap();
+    // A turn of the pool and a script of another loop are sent, and their connections break.
+    let _: () = house.redis.run(&["CLIENT", "PAUSE", "60000", "WRITE"]).await;
+    let clients =
+        until("two connections with a script under way", || async { Some(held_up(&house).await).filter(|clients| clients.len() >= 2) })
+            .await;
+    for client in clients {
+        let _: i64 = house.redis.run(&["CLIENT", "KILL", "ID", &client]).await;
+    }
+    let _: () = house.redis.run(&["CLIENT", "UNPAUSE"]).await;
+    // The pool has looked what it holds, and works again.
+    until("a job that runs", || async { house.run("1").await.ok() }).await;
+    // Only now the turn arrives. It finds what nobody else takes.
+    let server = house.store.server().clone();
+    let settings = Settings {
+        endpoint: house.redis.endpoint(),
+        context: CONTEXT,
+        server,
+        periods: Periods::default(),
+        queue_limit: 9,
+        push: Push::default(),
+    };
+    let late = Store::connect(settings).await.unwrap().0;
+    let id = house.start(JobSpec { group: Some("other".parse().unwrap()), ..spec("1") }).await;
+    let slots = [Slot { actor: "osis:default:1".into(), room: 1 }];
+    let queues = [("hero:q:work:type:osis:group:other".to_owned(), 0)];
+    let turn = Turn { script_type: &"osis".parse().unwrap(), ends: &[], slots: &slots, queues: &queues };
+    assert_eq!(late.turn(&turn).await.unwrap().taken[0].job, id);
+    house.is(&id, Status::Dispatched).await;
+    let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
+    assert_eq!((job.attempt, job.crashes), (0, 0), "its lease was over before somebody looked");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_lease_was_lost_runs_again_in_the_same_pool_and_a_stop_ends_that_run() {
+    let house = House::open(2).await;
+    let id = house.start(spec("loop {}")).await;
+    house.is(&id, Status::Started).await;
+    // As after a pause of this machine: another server finds that the lease is over.
+    let other = house.redis.store().await;
+    other.clock().advance(Duration::from_secs(31));
+    assert_eq!(other.reap(128).await.unwrap(), Some(1));
+    until("its second attempt", || async {
+        let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
+        (job.status == Status::Started && job.attempt == 2).then_some(())
+    })
+    .await;
+    // The first run ends here, and that is not recorded.
+    until("a free actor", || async { house.run("1").await.ok() }).await;
+    let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
+    assert_eq!((job.status, job.attempt, job.crashes), (Status::Started, 2, 1));
+    assert_eq!(house.dispatcher.stop(CONTEXT, &id).await.unwrap(), Status::Error);
+    let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
+    assert_eq!((job.attempt, job.error.unwrap().message.as_str()), (2, "stopped_by_request"));
+    house.close().await;
+}
