@@ -69,7 +69,8 @@ async fn a_wait_that_was_asked_for_is_not_cut_short() {
 async fn too_large_a_response_is_an_error() {
     let server = Server::with(|settings| settings.limits.response_bytes = 1024).await;
     let mut socket = server.websocket().await;
-    assert_eq!(ask(&mut socket, call(1, "echo", json!(["x".repeat(2000)]))).await["error"]["code"], -32008);
+    let error = ask(&mut socket, call(1, "echo", json!(["x".repeat(2000)]))).await["error"].clone();
+    assert_eq!((&error["code"], &error["data"]), (&json!(1008), &json!({"limit": 1024})));
     let batch = format!("[{}]", vec![call(1, "echo", json!(["x".repeat(600)])); 2].join(","));
     assert_eq!(ask(&mut socket, batch).await["error"]["code"], -32011);
     assert_alive(&mut socket).await;
