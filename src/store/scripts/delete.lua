@@ -19,7 +19,7 @@ if redis.call('EXISTS', rel_key(id, 'active')) == 1 or is_final(status) and not 
 end
 unlink(id)
 withdraw(id, job[2], job[3], job[4], job[5])
-redis.call('DEL', key, reply_prefix .. id, log_key(id))
+redis.call('UNLINK', key, reply_prefix .. id, log_key(id))
 -- The relatives of one that has ended are released already, or are about to be.
 if job[8] and not is_final(status) then release(id, 'error', job[8]) end
 notify(job[7], id)
