@@ -172,10 +172,10 @@ end
 -- No more relations are followed to see whether a job of ours would wait for itself, nor for all jobs of one call.
 local MOST_FOLLOWED, MOST_FOLLOWED_IN_ALL = 4000, 5000
 
--- Jobs that would wait for each other if the jobs of `new` (id → relations) were stored; true when there are more than `walk.left` relations to
--- follow, or nil. A node is the start or the close of a job. A start waits for the starts of prerequisites and parent, and for the close of the
--- predecessor; a close waits for the job's own start, and for the closes of its children. `known`: others may name the new jobs already.
--- What `walk` holds serves the next call of the same script, too: nothing is followed twice, and all calls share what is `left`.
+-- Jobs that would wait for each other if the jobs of `new` (id → relations) were stored; true when there are more than `walk.left` relations
+-- to follow, or nil. A node is the start or the close of a job. A start waits for the starts of prerequisites and parent, and for the close
+-- of the predecessor; a close waits for the job's own start, and for the closes of its children. `known`: others may name the new jobs already.
+-- What `walk` holds serves the next call of the same script, too, so that nothing is followed twice; `walk.left` is lessened.
 local function find_cycle(new, walk, known)
   local before, path, visit, comes_back = {}, {}, nil, known
   -- Nodes from which all has been followed; children that are named here; jobs whose ancestors are.
@@ -213,8 +213,8 @@ local function find_cycle(new, walk, known)
   end
   -- Nil: more than can be followed, which is not even read.
   local function relations_of(id)
-    local job = comes_back and redis.pcall('HMGET', job_prefix .. id, 'status', 'prerequisites', 'dependencies', 'parent_id', 'predecessor_id',
-      'more_prerequisites') or {}
+    local job = comes_back and redis.pcall('HMGET', job_prefix .. id, 'status', 'prerequisites', 'dependencies', 'parent_id',
+      'predecessor_id', 'more_prerequisites') or {}
     -- What has begun waits for nothing any more.
     if not (job[1] == 'created' or job[1] == 'scheduled' or job[1] == 'waiting_for_prerequisites') then return { prerequisite = {} } end
     local text, added = job[2] or '', tonumber(job[6]) or 0
