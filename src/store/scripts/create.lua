@@ -197,7 +197,11 @@ local function refuse_cycle(id, of)
   local alone = walk.left == MOST_FOLLOWED
   local found = find_cycle({ [id] = of }, walk)
   left_for_all = math.max(left_for_all - math.min(left_for_all, MOST_FOLLOWED) + walk.left, 0)
-  if found == true then return { alone and 'tangled' or 'again' } end
+  if found == true then
+    -- It may have stopped half way up.
+    walk.climbed = nil
+    return { alone and 'tangled' or 'again' }
+  end
   return found and { 'cycle', unpack(found) }
 end
 
