@@ -38,6 +38,8 @@
 //! | `queue:{t}` · `job:{caller}:{n}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
 //! | `hero:bell:{ctx}:{t}` · `hero:inbox:{server}` | channel | whoever pushes · turn, stop | hints only |
 //!
+//! A job that stands in a list of `hero:rel` says so in its hash (`waits:{list}:{id}`), else the entry counts for nothing.
+//!
 //! Conveyor's own keys are in [`ConveyorKeys`].
 //!
 //! Standalone, context N is database N and keys have no prefix; in Redis Cluster every key of context N begins with the

@@ -55,7 +55,7 @@ struct Asked<R, Answer> {
     caller: oneshot::Sender<Result<Answer, Error>>,
 }
 
-/// What a call gave back: its requests, and for each the answer, or nothing where it has to be asked again in a call of its own.
+/// What a call gave back: its requests, and for each the answer, or nothing where it has to be asked again: a call always answers its first.
 pub(super) type Sent<R, Answer> = (Vec<R>, Result<Vec<Option<Answer>>, Error>);
 
 /// Collects requests while the last batch is under way, and a little longer where many come, and sends them as one.
@@ -74,7 +74,7 @@ impl<R: Request, Answer: Send + 'static> Batch<R, Answer> {
     {
         let (queue, requests) = mpsc::channel(4096);
         tokio::spawn(async move {
-            let mut line = Line { requests, arrivals: Arrivals::new(), waiting: VecDeque::new(), alone: VecDeque::new(), was_alone: false };
+            let mut line = Line { requests, arrivals: Arrivals::new(), waiting: VecDeque::new(), again: VecDeque::new(), was_again: false };
             while line.fill().await {
                 let batch = line.take();
                 let (mut requests, mut callers) = (Vec::with_capacity(batch.len()), Vec::with_capacity(batch.len()));
@@ -91,7 +91,7 @@ impl<R: Request, Answer: Send + 'static> Batch<R, Answer> {
                             Some(None) => {
                                 // Nothing was done, and nobody waits for it if the caller has gone.
                                 if !caller.is_closed() {
-                                    line.alone.push_back(Asked { request, weight, caller });
+                                    line.again.push_back(Asked { request, weight, caller });
                                 }
                                 continue;
                             }
@@ -125,9 +125,9 @@ struct Line<R, Answer> {
     requests: mpsc::Receiver<Asked<R, Answer>>,
     arrivals: Arrivals,
     waiting: VecDeque<Asked<R, Answer>>,
-    /// Each of these goes into a call of its own.
-    alone: VecDeque<Asked<R, Answer>>,
-    was_alone: bool,
+    /// They did not fit into their call.
+    again: VecDeque<Asked<R, Answer>>,
+    was_again: bool,
 }
 
 impl<R: Request, Answer: Send + 'static> Line<R, Answer> {
@@ -139,7 +139,7 @@ impl<R: Request, Answer: Send + 'static> Line<R, Answer> {
         {
             self.waiting.push_back(one);
         }
-        let left_over = !self.alone.is_empty() || self.waiting.len() >= LARGEST;
+        let left_over = !self.again.is_empty() || self.waiting.len() >= LARGEST;
         if left_over {
             self.arrivals.note(self.waiting.len() - before);
             return true;
@@ -163,18 +163,16 @@ impl<R: Request, Answer: Send + 'static> Line<R, Answer> {
 
     /// As many as one call may have, the first in any case.
     fn take(&mut self) -> Vec<Asked<R, Answer>> {
-        // In turn, so that neither kind waits for all of the other.
-        self.was_alone = !self.alone.is_empty() && (!self.was_alone || self.waiting.is_empty());
-        if self.was_alone {
-            return self.alone.pop_front().into_iter().collect();
-        }
+        // In turn, so that neither waits for all of the others.
+        self.was_again = !self.again.is_empty() && (!self.was_again || self.waiting.is_empty());
+        let line = if self.was_again { &mut self.again } else { &mut self.waiting };
         let mut sum = Weight::default();
         let fits = |one: &&Asked<R, Answer>| {
             sum = [sum, one.weight].into_iter().sum();
             !sum.is_heavy()
         };
-        let many = self.waiting.iter().take(LARGEST).take_while(fits).count();
-        self.waiting.drain(..many.clamp(1, self.waiting.len())).collect()
+        let many = line.iter().take(LARGEST).take_while(fits).count();
+        line.drain(..many.clamp(1, line.len())).collect()
     }
 }
 

@@ -72,8 +72,8 @@ impl Method for CreateJob {
 
 /// Stores several jobs without starting them: all of them, or none if one is refused. Gives their ids, in order.
 ///
-/// Jobs with a `job_id` may name each other, in any order. All are of one context, and there are at most 1000. The error of a refused job
-/// has its place in `data.index`.
+/// Jobs with a `job_id` may name each other, in any order. All are of one context. There are at most 1000, which name at most 2000 others
+/// and have at most 2 MB. The error of a refused job has its place in `data.index`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateJobs {

@@ -186,8 +186,8 @@ local function store_all()
   end
 end
 
--- What was followed for the jobs of this call.
-local walk = { left = MOST_FOLLOWED }
+-- What was followed for the jobs of this call, and how much may still be.
+local walk, left_for_all = {}, MOST_FOLLOWED_IN_ALL
 
 -- Why a job would wait for itself, or that nobody knows.
 local function refuse_cycle(id, of)
@@ -198,10 +198,15 @@ local function refuse_cycle(id, of)
     if of.parent or leads_here then walk.done = nil end
     return
   end
-  local first = walk.left == MOST_FOLLOWED
+  walk.left = math.min(left_for_all, MOST_FOLLOWED)
+  local alone = walk.left == MOST_FOLLOWED
   local found = find_cycle({ [id] = of }, walk)
-  walk.left = math.max(walk.left, 0)
-  if found == true then return { first and 'tangled' or 'again' } end
+  left_for_all = math.max(left_for_all - math.min(left_for_all, MOST_FOLLOWED) + walk.left, 0)
+  if found == true then
+    -- It may have stopped half way up.
+    walk.climbed = nil
+    return { alone and 'tangled' or 'again' }
+  end
   return found and { 'cycle', unpack(found) }
 end
 

@@ -26,9 +26,11 @@ local function add_prerequisite(id, other)
   if math.max(try('HSTRLEN', key, 'prerequisites') or 0, try('HSTRLEN', key, 'dependencies') or 0) > 39 * MOST_IN_TEXT then
     redis.call('HSET', key, 'prerequisite:' .. other, redis.call('HINCRBY', key, 'more_prerequisites', 1))
   else
-    local others = prerequisites_of(unpack(redis.call('HMGET', key, 'prerequisites', 'dependencies')))
-    others[#others + 1] = other
-    local text = '["' .. table.concat(others, '","') .. '"]'
+    local texts = redis.call('HMGET', key, 'prerequisites', 'dependencies')
+    local text = texts[1] and texts[1] ~= '[]' and texts[1] or texts[2] or '[]'
+    -- Otherwise an outsider wrote it, or nobody.
+    if string.sub(text, -2) ~= '"]' then text = '["' .. table.concat(listed(text), '","') .. '"]' end
+    text = text == '[""]' and '["' .. other .. '"]' or string.sub(text, 1, -2) .. ',"' .. other .. '"]'
     redis.call('HSET', key, 'prerequisites', text, 'dependencies', text)
   end
 end
@@ -66,10 +68,10 @@ end
 -- The field of a job that says in which list of another one it stands. A later job of the same id has none, and is not let go in its place.
 local function standing(what, other) return 'waits:' .. what .. ':' .. other end
 
--- Puts a job into a list of another one.
-local function stand_in(id, what, other)
+-- Puts a job into a list of another one; further fields are set with the one that says so.
+local function stand_in(id, what, other, ...)
   insist('RPUSH', rel_key(other, what), id)
-  redis.call('HSET', job_prefix .. id, standing(what, other), '1')
+  redis.call('HSET', job_prefix .. id, standing(what, other), '1', ...)
   try('HSETNX', job_prefix .. other, 'rel', '-')
 end
 
@@ -119,23 +121,25 @@ local function link_parent(id, parent)
   return 1
 end
 
--- No more elements of lists are looked at to take a job out of them. What stays in a longer one is passed over when its turn comes.
-local SEARCHED = 100000
+-- Out of no more lists a job is taken, nor are more of their elements looked at. What stays there is passed over when its turn comes.
+local MOST_LISTS, SEARCHED = 4000, 100000
 
--- Takes a job that waits no more out of the lists of those it waited for, so that none of them lets it go another time.
+-- Takes a job that waits no more out of the lists of those it waited for. Gives the fields that say that it stands there: without those
+-- none of them lets it go another time.
 local function unlink(id)
-  local key, left = job_prefix .. id, SEARCHED
+  local key, left, fields = job_prefix .. id, SEARCHED, {}
   for _, field in ipairs(try('HKEYS', key) or {}) do
     local what, other = string.match(field, '^waits:(%a+):(.+)$')
     if what then
-      redis.call('HDEL', key, field)
-      local length = try('LLEN', rel_key(other, what)) or 0
+      fields[#fields + 1] = field
+      local length = #fields <= MOST_LISTS and try('LLEN', rel_key(other, what)) or math.huge
       if length <= left then
         left = left - length
         try('LREM', rel_key(other, what), 1, id)
       end
     end
   end
+  return fields
 end
 
 -- Why a job cannot have the relations it names, or nil. `given`: the jobs that are stored together with it.
@@ -165,13 +169,13 @@ local function refuse(id, of, given)
   end
 end
 
--- No more relations are followed in one call to see whether jobs of ours would wait for themselves.
-local MOST_FOLLOWED = 4000
+-- No more relations are followed to see whether a job of ours would wait for itself, nor for all jobs of one call.
+local MOST_FOLLOWED, MOST_FOLLOWED_IN_ALL = 4000, 5000
 
--- Jobs that would wait for each other if the jobs of `new` (id → relations) were stored; true when there are more than `walk.left` relations to
--- follow, or nil. A node is the start or the close of a job. A start waits for the starts of prerequisites and parent, and for the close of the
--- predecessor; a close waits for the job's own start, and for the closes of its children. `known`: others may name the new jobs already.
--- What `walk` holds serves the next call of the same script, too: nothing is followed twice, and all calls share what is `left`.
+-- Jobs that would wait for each other if the jobs of `new` (id → relations) were stored; true when there are more than `walk.left` relations
+-- to follow, or nil. A node is the start or the close of a job. A start waits for the starts of prerequisites and parent, and for the close
+-- of the predecessor; a close waits for the job's own start, and for the closes of its children. `known`: others may name the new jobs already.
+-- What `walk` holds serves the next call of the same script, too, so that nothing is followed twice; `walk.left` is lessened.
 local function find_cycle(new, walk, known)
   local before, path, visit, comes_back = {}, {}, nil, known
   -- Nodes from which all has been followed; children that are named here; jobs whose ancestors are.
@@ -209,12 +213,14 @@ local function find_cycle(new, walk, known)
   end
   -- Nil: more than can be followed, which is not even read.
   local function relations_of(id)
-    local fields = { 'status', 'prerequisites', 'dependencies', 'parent_id', 'predecessor_id', 'more_prerequisites' }
-    local job = comes_back and try('HMGET', job_prefix .. id, unpack(fields)) or {}
+    local job = comes_back and redis.pcall('HMGET', job_prefix .. id, 'status', 'prerequisites', 'dependencies', 'parent_id',
+      'predecessor_id', 'more_prerequisites') or {}
     -- What has begun waits for nothing any more.
     if not (job[1] == 'created' or job[1] == 'scheduled' or job[1] == 'waiting_for_prerequisites') then return { prerequisite = {} } end
-    local added = tonumber(job[6]) or 0
-    if added + #(job[2] or job[3] or '') / 390 > walk.left + 1 then return nil end
+    local text, added = job[2] or '', tonumber(job[6]) or 0
+    -- Nearly always it is one.
+    if #text == 40 and added == 0 then return { prerequisite = { string.sub(text, 3, 38) }, parent = job[4], predecessor = job[5] } end
+    if added + math.max(#text, #(job[3] or '')) / 390 > walk.left + 1 then return nil end
     local others = prerequisites_of(job[2], job[3])
     for _, other in ipairs(added > 0 and added_prerequisites(id) or {}) do others[#others + 1] = other end
     return { prerequisite = others, parent = job[4], predecessor = job[5] }
@@ -266,9 +272,8 @@ local function relate(id, of)
   if of.predecessor then open = open + link_predecessor(id, of.predecessor) end
   for _, other in ipairs(of.dependent) do
     add_prerequisite(other, id)
-    redis.call('HSET', job_prefix .. other, 'linked', '1')
     redis.call('HINCRBY', job_prefix .. other, 'open', 1)
-    stand_in(other, 'dependents', id)
+    stand_in(other, 'dependents', id, 'linked', '1')
   end
   return open, failed
 end

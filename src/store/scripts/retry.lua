@@ -32,6 +32,7 @@ for _, other in ipairs(others) do
   if status == 'error' then return refused('blocked', other) end
   -- A prerequisite that is gone had finished once.
   if status ~= 'finished' and is_job(other) then there[#there + 1] = other end
+  if #there > MOST_FOLLOWED then return refused('circle', job[1]) end
 end
 -- Others that ran before may wait for it now.
 local of = { prerequisite = there, dependent = {}, parent = job[8] or nil, predecessor = job[10] or nil }
@@ -46,7 +47,8 @@ try('LREM', control_key(script_type), 0, id)
 local control = job[12] and control_instance_key(job[12])
 if control then try('LREM', control, 0, id) end
 -- It may have ended while it waited.
-unlink(id)
+local standings = unlink(id)
+for from = 1, #standings, 1000 do redis.call('HDEL', key, unpack(standings, from, math.min(from + 999, #standings))) end
 local open = link_prerequisites(id, there)
 if job[10] then open = open + link_predecessor(id, job[10]) end
 if job[8] then open = open + link_parent(id, job[8]) end

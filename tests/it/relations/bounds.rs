@@ -141,14 +141,14 @@ async fn what_exceeds_the_bound_only_together_with_others_is_stored_all_the_same
     let redis = Redis::start().await;
     let store = redis.store().await;
     let mut ends = Vec::new();
-    for _ in 0..4 {
+    for _ in 0..2 {
         ends.push(chain(&store, 2_500).await);
     }
     let too_long = chain(&store, 4_100).await.1;
-    let dependents = create_all(&store, (0..40).map(|_| spec("1"))).await;
-    let specs: Vec<JobSpec> = (0..40)
+    let dependents = create_all(&store, (0..20).map(|_| spec("1"))).await;
+    let specs: Vec<JobSpec> = (0..20)
         .map(|at| {
-            let (first, end) = &ends[at % 4];
+            let (first, end) = &ends[at % 2];
             match at % 10 {
                 8 => JobSpec { dependents: vec![dependents[at].clone()], ..after(&[&too_long]) },
                 9 => JobSpec { dependents: vec![first.clone()], ..after(&[end]) },

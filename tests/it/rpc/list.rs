@@ -177,24 +177,24 @@ async fn a_job_larger_than_a_response_is_listed_and_get_job_says_that_it_is_too_
 async fn lists_at_once_are_few_and_who_gets_no_place_is_told() {
     let (house, _server, client) = open(0).await;
     create(&client, json!(["1"])).await;
-    // Everything waits in Redis, for less than the time in which it has to answer.
-    let _: () = house.redis.run(&["CLIENT", "PAUSE", "4000", "ALL"]).await;
-    let lists: Vec<_> = (0..6)
-        .map(|_| {
-            let client = client.clone();
-            tokio::spawn(async move { client.call("list_jobs", json!({})).await })
-        })
-        .collect();
+    // The wire lets even fewer come so far.
+    let list = || {
+        let dispatcher = house.dispatcher.clone();
+        tokio::spawn(async move { dispatcher.list(crate::support::CONTEXT, &Default::default(), None, 10, 1 << 20).await })
+    };
+    house.redis.halt(true);
+    let lists: Vec<_> = (0..6).map(|_| list()).collect();
     let refused = || async { (lists.iter().filter(|list| list.is_finished()).count() == 2).then_some(()) };
     until("two that get no place", refused).await;
+    house.redis.halt(false);
     let (mut listed, mut faults) = (0, Vec::new());
     for list in lists {
         match list.await.unwrap() {
-            Ok(page) => listed += page["jobs"].as_array().unwrap().len(),
-            Err(fault) => faults.push((fault.code, fault.data)),
+            Ok(page) => listed += page.jobs.len(),
+            Err(fault) => faults.push(fault.to_string()),
         }
     }
-    assert_eq!((listed, faults), (4, vec![(1006, json!({"retry_after_ms": 1000})); 2]));
+    assert_eq!((listed, faults), (4, vec!["too many lists of jobs at once; try again in 1000 ms".to_owned(); 2]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

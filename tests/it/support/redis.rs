@@ -4,6 +4,7 @@ use std::process::{Child, Command, Stdio};
 use hero::model::{ContextId, ServerId};
 use hero::store::{Endpoint, Periods, Push, Settings, Store};
 use redis::FromRedisValue;
+use rustix::process::Signal;
 
 /// A redis-server of one test, on a unix socket, ended with it.
 pub struct Redis {
@@ -41,6 +42,12 @@ impl Redis {
     pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
+    }
+
+    /// Has it do nothing at all, or go on.
+    pub fn halt(&self, halts: bool) {
+        let pid = rustix::process::Pid::from_child(&self.process);
+        rustix::process::kill_process(pid, if halts { Signal::STOP } else { Signal::CONT }).unwrap();
     }
 
     /// Starts it again after [`Redis::kill`].

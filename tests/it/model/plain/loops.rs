@@ -96,13 +96,13 @@ impl Plain {
         Ok(self.begin(job, None))
     }
 
-    /// Deletes a job that does not run. It stays, and this gives its status, if it has ended and its descendants have not.
+    /// Deletes a job that does not run. It stays, and this gives its status, while children of it run, or it has ended and its descendants have not.
     pub fn delete(&mut self, job: Number) -> Option<Status> {
         if is_final(self.jobs[job].status) && self.watched.contains_key(&job) {
             self.settle(job);
         }
         let status = self.jobs[job].status;
-        if is_final(status) && !self.closed(job) {
+        if self.active.contains_key(&job) || is_final(status) && !self.closed(job) {
             return status;
         }
         self.unlink(job);
