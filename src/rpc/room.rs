@@ -41,6 +41,9 @@ const SHARES: [u32; 3] = [16, 32, 64];
 /// A connection that takes nothing for so long makes way when others wait for room.
 const STUCK: Duration = Duration::from_secs(1);
 
+/// A request of this size is refused only if its own address holds too much.
+const MODEST: u64 = 64 * 1024;
+
 /// Bytes that are held, with a limit.
 #[derive(Debug)]
 pub(super) struct Room {
@@ -283,7 +286,10 @@ impl Held {
     pub(super) fn grow(&mut self, bytes: usize) -> bool {
         let bytes = bytes as u64;
         for (at, room) in self.account.rooms.iter().enumerate() {
-            if !room.try_hold(bytes) {
+            // Large requests of others must not keep small ones out, so the room of the server is not asked for these.
+            if at == 2 && self.bytes + bytes <= MODEST {
+                room.hold(bytes);
+            } else if !room.try_hold(bytes) {
                 for room in &self.account.rooms[..at] {
                     room.free(bytes);
                 }
@@ -332,6 +338,20 @@ mod tests {
         second.made(70);
         drop(second);
         assert_eq!((address.held.load(Ordering::SeqCst), server.held.load(Ordering::SeqCst)), (0, 0));
+    }
+
+    #[test]
+    fn what_others_hold_keeps_only_large_requests_out() {
+        let limits = Limits { held_per_address: 200_000, held: 200_000, ..Limits::default() };
+        let (_address, server, hog) = account(&limits);
+        let mut hogged = hog.request();
+        assert!(hogged.grow(200_000));
+        let other = Account::open(&limits, &Room::of_address(&limits), &server);
+        let mut modest = other.request();
+        assert!(modest.grow(60_000) && !modest.grow(60_000));
+        assert!(!hog.request().grow(1), "its own address holds too much");
+        drop((hogged, modest));
+        assert_eq!(server.held.load(Ordering::SeqCst), 0);
     }
 
     #[tokio::test]

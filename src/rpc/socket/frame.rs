@@ -210,8 +210,11 @@ impl<R: AsyncRead + Unpin> Frames<R> {
 }
 
 fn unmask(bytes: &mut [u8], mask: [u8; 4]) {
-    for (byte, mask) in bytes.iter_mut().zip(mask.iter().cycle()) {
-        *byte ^= mask;
+    // In steps of four, which compilers turn into wide instructions.
+    for four in bytes.chunks_mut(4) {
+        for (byte, mask) in four.iter_mut().zip(mask) {
+            *byte ^= mask;
+        }
     }
 }
 

@@ -142,10 +142,16 @@ impl Socket<'_> {
             };
             match next {
                 Ok(Incoming::Message(message, held)) => {
-                    let answer = self.answer(message);
+                    let (answer, patience) = (self.answer(message), self.limits.handler_timeout.duration());
                     tokio::spawn(async move {
-                        answer.await;
-                        drop((held, place));
+                        tokio::pin!(answer);
+                        let in_time = tokio::time::timeout(patience, &mut answer).await;
+                        // A call that takes longer waits for a job, and has let go of its parameters.
+                        drop(held);
+                        if in_time.is_err() {
+                            answer.await;
+                        }
+                        drop(place);
                     });
                 }
                 Ok(Incoming::TooLarge) => {
@@ -182,11 +188,12 @@ impl Socket<'_> {
         let mut extensions = Extensions::new();
         extensions.insert(Arc::clone(&self.session));
         async move {
+            let answer = message::answer(&way, &message, &extensions, batch);
+            drop(message);
             let response = tokio::select! {
                 () = sink.closed() => return,
-                response = message::answer(&way, &message, &extensions, batch) => response,
+                response = answer => response,
             };
-            drop(message);
             // A subscription has answered for itself.
             if response.is_method_call() || response.is_batch() {
                 // Who left needs no answer.

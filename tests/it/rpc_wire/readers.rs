@@ -202,6 +202,33 @@ async fn requests_that_are_held_are_limited() {
 }
 
 #[tokio::test]
+async fn a_call_that_waits_long_holds_its_request_no_longer_than_it_needs() {
+    let server = Server::with(|settings| {
+        settings.limits = Limits { held_per_connection: 4 * MB as u64, ..settings.limits.clone() };
+        settings.limits.handler_timeout = Duration::from_millis(500).into();
+    })
+    .await;
+    let mut socket = server.websocket().await;
+    let padded = |id| format!("{}{}", call(id, "hold_long", json!([])), " ".repeat(MB));
+    for id in 1..=12 {
+        send(&mut socket, padded(id)).await;
+        until(|| server.bench.held.load(Ordering::SeqCst) == id).await;
+        if id % 3 == 0 {
+            // By the time that `hold` was given up, the three before it have let go.
+            assert_eq!(ask(&mut socket, call(100, "large", json!([1]))).await["result"], "x");
+            let mut other = server.websocket().await;
+            let held = server.bench.held.load(Ordering::SeqCst);
+            assert_eq!(ask(&mut other, call(101, "hold", json!([]))).await["error"]["code"], 1009);
+            server.bench.held.store(held, Ordering::SeqCst);
+        }
+    }
+    server.bench.release.notify_waiters();
+    for _ in 1..=12 {
+        assert_eq!(receive(&mut socket).await["result"], "held");
+    }
+}
+
+#[tokio::test]
 async fn a_ping_is_answered_while_calls_wait() {
     let server = Server::start().await;
     let mut socket = server.websocket().await;
