@@ -56,8 +56,8 @@ pub use query::{Counters, JobFilter, JobPage, StoreInfo};
 pub use queues::{Pausing, Place};
 pub use schedules::StoredSchedule;
 pub use scripts::{
-    Claimed, Created, Deleted, Ended, Evicted, Firing, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered, Retried, Scheduling, Slot, Started, Stopping,
-    Turn, Turned,
+    Claimed, Created, Deleted, Ended, Evicted, Firing, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered, Retried, Scheduling, Slot,
+    Started, Stopping, Turn, Turned,
 };
 pub use scripts::{Close, Closed, ConveyorEnd, Due, Import, Imported};
 pub use subscriber::Subscriber;

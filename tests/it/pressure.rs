@@ -128,10 +128,7 @@ async fn ended(store: &Store, specs: &[JobSpec], outcome: &Outcome) -> Vec<JobId
     for new in new.chunks(128) {
         store.create_all_or_none(new).await.unwrap();
         let taken = store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap().taken;
-        let end = |job: hero::store::Claimed| Ended {
-            outcome: outcome.clone(),
-            ..Ended::released(job.job, job.attempt, job.started_at)
-        };
+        let end = |job: hero::store::Claimed| Ended { outcome: outcome.clone(), ..Ended::released(job.job, job.attempt, job.started_at) };
         let ends: Vec<Ended> = taken.into_iter().map(end).collect();
         assert_eq!(ends.len(), new.len());
         store.turn(&Turn { script_type: &script_type, ends: &ends, slots: &[], queues: &[] }).await.unwrap();
@@ -170,11 +167,18 @@ async fn relief_spares_what_somebody_counts_on() {
     let failed = Outcome::Failed { error: JobError::new(hero::model::ErrorKind::Script, "no"), retry_in: Duration::ZERO };
     let error = {
         // The child stands before it in the queue.
-        let new = NewJob { id: JobId::random(), spec: JobSpec { priority: hero::model::Priority::Urgent, ..spec("1") }, start: true, waited: false, slot: None };
+        let new = NewJob {
+            id: JobId::random(),
+            spec: JobSpec { priority: hero::model::Priority::Urgent, ..spec("1") },
+            start: true,
+            waited: false,
+            slot: None,
+        };
         let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis:prio:0".to_owned(), 0)]);
         let slots = [Slot { actor: "osis:default:1".into(), room: 1 }];
         store.create(new.clone()).await.unwrap();
-        let taken = store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap().taken.remove(0);
+        let taken =
+            store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap().taken.remove(0);
         let end = Ended { outcome: failed, ..Ended::released(taken.job, taken.attempt, taken.started_at) };
         store.turn(&Turn { script_type: &script_type, ends: &[end], slots: &[], queues: &[] }).await.unwrap();
         new.id

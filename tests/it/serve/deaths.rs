@@ -138,7 +138,8 @@ async fn a_process_that_slept_longer_than_a_lease_ends_no_job_that_others_have_n
     let shared = sharing(&data);
     let server = Process::serve(&data, &["--pool", "none"]).await;
     let arguments = ["actor", "--pool", "osis=1", "--lease", "1s", "--data", other.to_str().unwrap()];
-    let actors = [Process::start(&words(&arguments, &shared)).until_ready().await, Process::start(&words(&arguments, &shared)).until_ready().await];
+    let actors =
+        [Process::start(&words(&arguments, &shared)).until_ready().await, Process::start(&words(&arguments, &shared)).until_ready().await];
     let client = server.client().await;
     let id = start(&client, spec("sleep(2.5); 5")).await;
     is(&client, &id, Status::Started).await;
