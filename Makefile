@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-peers setup clean
+.PHONY: help demo test check bench bench-peers setup setup-tests clean
 
 CARGO ?= cargo
 
@@ -13,7 +13,7 @@ demo: setup ## Build, start the whole system on a free port, run the examples, s
 	@$(CARGO) build --quiet --locked
 	@$(CARGO) run --quiet --locked -- demo
 
-test: setup ## Run every test
+test: setup-tests ## Run every test
 	@$(CARGO) test --locked --doc
 	@$(CARGO) test --locked --lib --tests
 	@echo "make test: every test passed"
@@ -37,18 +37,27 @@ bench-peers: setup ## Measure hero beside BullMQ and Dramatiq in one session (ne
 	@$(CARGO) build --quiet --locked --release
 	@HERO="$$(realpath "$${CARGO_TARGET_DIR:-target}")/release/hero" ./benches/peers/run.sh $(BENCH)
 
+# Installs a Debian package: its name, and what to say where that cannot be done.
+define install
+	install="apt-get update && apt-get install -y $(1)"; \
+	if ! command -v apt-get > /dev/null; then \
+	  echo "$(1) is missing: $(2), then try again"; exit 1; \
+	elif [ "$$(id -u)" -ne 0 ]; then \
+	  echo "$(1) is missing; this installs it:"; echo "  sudo sh -c '$$install'"; exit 1; \
+	fi; \
+	echo "installing $(1) …"; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	{ apt-get update && apt-get install -y $(1); } > "$${TMPDIR:-/tmp}/hero-setup.log" 2>&1 \
+	  || { tail "$${TMPDIR:-/tmp}/hero-setup.log"; echo "that failed; try: $$install"; exit 1; }
+endef
+
 setup: ## Install redis-server where it is missing
 	@if command -v redis-server > /dev/null || command -v valkey-server > /dev/null; then exit 0; fi; \
-	install="apt-get update && apt-get install -y redis-server"; \
-	if ! command -v apt-get > /dev/null; then \
-	  echo "redis-server is missing: install redis (or valkey) 7.0 or newer with your system's packages, then try again"; exit 1; \
-	elif [ "$$(id -u)" -ne 0 ]; then \
-	  echo "redis-server is missing; this installs it:"; echo "  sudo sh -c '$$install'"; exit 1; \
-	fi; \
-	echo "installing redis-server …"; \
-	export DEBIAN_FRONTEND=noninteractive; \
-	{ apt-get update && apt-get install -y redis-server; } > "$${TMPDIR:-/tmp}/hero-setup.log" 2>&1 \
-	  || { tail "$${TMPDIR:-/tmp}/hero-setup.log"; echo "that failed; try: $$install"; exit 1; }
+	$(call install,redis-server,install redis (or valkey) 7.0 or newer with your system's packages)
+
+setup-tests: setup ## Install what only the tests need: faketime, which makes a process see another time
+	@if ls /usr/lib/*/faketime/libfaketimeMT.so.1 > /dev/null 2>&1; then exit 0; fi; \
+	$(call install,faketime,install faketime with your system's packages)
 
 clean: ## Remove what was built
 	$(CARGO) clean
