@@ -19,11 +19,13 @@ pub(super) struct Doubt {
 
 /// How long a claim may be on its way.
 const ON_ITS_WAY: Duration = Duration::from_secs(1);
+/// A call that is executed later than this after it was sent starts nothing (`LATE` in `turn.lua` and `create.lua`), with a second to spare.
+const LATE: Duration = Duration::from_millis(6500);
 
 impl Doubt {
-    /// Notes that a call got no answer: what it starts later than a lease from now has no lease any more, and needs no look.
+    /// Notes that a call got no answer. It is looked for what it starts for as long as it may, and for a lease at least.
     pub(super) fn arise(&mut self, lease: Duration) {
-        self.until = Some(Instant::now() + lease);
+        self.until = Some(Instant::now() + lease.max(LATE));
     }
 
     /// Whether there is something to look at again.
