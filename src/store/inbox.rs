@@ -19,7 +19,8 @@ pub struct Inbox {
 #[derive(Debug)]
 struct Waiting {
     since: Instant,
-    callers: Vec<(u64, oneshot::Sender<Look>)>,
+    /// However many wait, the result is there once.
+    callers: Vec<(u64, oneshot::Sender<Arc<Look>>)>,
 }
 
 /// Somebody who waits for a job. Dropping it ends the wait.
@@ -28,7 +29,7 @@ pub struct Waiter {
     inbox: Arc<Inbox>,
     job: JobId,
     number: u64,
-    reply: oneshot::Receiver<Look>,
+    reply: oneshot::Receiver<Arc<Look>>,
 }
 
 impl Default for Inbox {
@@ -55,9 +56,10 @@ impl Inbox {
     /// Tells everybody who waits for a job how it ended.
     pub fn deliver(&self, job: &JobId, look: &Look) {
         let Some(waiting) = self.locked().remove(job) else { return };
+        let look = Arc::new(look.clone());
         for (_, caller) in waiting.callers {
             // A caller that has just gone needs no answer.
-            let _ = caller.send(look.clone());
+            let _ = caller.send(Arc::clone(&look));
         }
     }
 
@@ -86,7 +88,7 @@ impl Waiter {
     /// How the job ended: [`Look::Settled`], or [`Look::Missing`] if it was deleted.
     pub async fn reply(&mut self) -> Look {
         match (&mut self.reply).await {
-            Ok(look) => look,
+            Ok(look) => Arc::unwrap_or_clone(look),
             // The sender is only dropped together with this waiter.
             Err(_) => std::future::pending().await,
         }
