@@ -29,7 +29,8 @@ struct Waiting {
 struct Caller {
     number: u64,
     since: Instant,
-    reply: oneshot::Sender<Look>,
+    /// However many wait, the result is there once.
+    reply: oneshot::Sender<Arc<Look>>,
 }
 
 /// Everybody who has registered up to a moment. What is read later is news to them; to those who come after that moment it may
@@ -43,7 +44,7 @@ pub struct Waiter {
     inbox: Arc<Inbox>,
     job: JobId,
     number: u64,
-    reply: oneshot::Receiver<Look>,
+    reply: oneshot::Receiver<Arc<Look>>,
 }
 
 impl Default for Inbox {
@@ -78,9 +79,10 @@ impl Inbox {
         let mut waiting = self.locked();
         let Some(of_job) = waiting.get_mut(job) else { return false };
         let later = of_job.callers.partition_point(|caller| caller.number <= to.0);
+        let look = Arc::new(look.clone());
         for caller in of_job.callers.drain(..later) {
             // A caller that has just gone needs no answer.
-            let _ = caller.reply.send(look.clone());
+            let _ = caller.reply.send(Arc::clone(&look));
         }
         if of_job.callers.is_empty() {
             waiting.remove(job);
@@ -115,7 +117,7 @@ impl Waiter {
     /// How the job ended: [`Look::Settled`], or [`Look::Missing`] if it was deleted.
     pub async fn reply(&mut self) -> Look {
         match (&mut self.reply).await {
-            Ok(look) => look,
+            Ok(look) => Arc::unwrap_or_clone(look),
             // The sender is only dropped together with this waiter.
             Err(_) => std::future::pending().await,
         }

@@ -59,8 +59,22 @@ impl Method for RunAndWait {
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<JobResult, Error> {
-        Ok(app.dispatcher.run_and_wait(job::signed(self.spec, session), self.wait_timeout.duration()).await?)
+        let context = self.spec.context_id;
+        let result = app.dispatcher.run_and_wait(job::signed(self.spec, session), self.wait_timeout.duration()).await?;
+        with_room(result, context, app, session).await
     }
+}
+
+/// Gives the result of a wait, which may come while many others do: without room for it, it is let go and read again later.
+async fn with_room(result: JobResult, context: ContextId, app: &App, session: &Session) -> Result<JobResult, Error> {
+    let account = session.account();
+    if account.has_room() {
+        return Ok(result);
+    }
+    let job_id = result.job_id.clone();
+    drop(result);
+    let _permits = account.admit(Size::Medium).await;
+    Ok(app.dispatcher.result(context, &job_id).await?)
 }
 
 /// By hand, because serde's `flatten` copies everything and forgets which fields are unknown.
@@ -139,8 +153,9 @@ impl Method for WaitJob {
         vec![Example { name: "wait", params, result: sample::result() }]
     }
 
-    async fn call(self, app: &App, _: &Session) -> Result<JobResult, Error> {
-        Ok(app.dispatcher.wait(self.context_id, &self.job_id, self.wait_timeout.duration()).await?)
+    async fn call(self, app: &App, session: &Session) -> Result<JobResult, Error> {
+        let result = app.dispatcher.wait(self.context_id, &self.job_id, self.wait_timeout.duration()).await?;
+        with_room(result, self.context_id, app, session).await
     }
 }
 

@@ -13,6 +13,7 @@ mod logs;
 mod openrpc;
 mod operations;
 mod subscriptions;
+mod unread;
 mod waits;
 
 use serde_json::{Value, json};

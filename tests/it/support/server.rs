@@ -53,9 +53,14 @@ impl Server {
         Self { address: serving.local_addr(), _shutdown: shutdown.drop_guard() }
     }
 
+    /// Where WebSockets connect to.
+    pub fn url(&self) -> String {
+        format!("ws://{}/", self.address)
+    }
+
     /// A new WebSocket connection.
     pub async fn connect(&self) -> Client {
-        Client::connect(&format!("ws://{}/", self.address)).await
+        Client::connect(&self.url()).await
     }
 
     /// Posts a body to `/`: status and answer.
