@@ -55,7 +55,9 @@ async fn a_websocket_that_never_reads_is_closed_and_its_calls_end() {
 async fn calls_wait_while_their_connection_holds_too_many_answers() {
     const EACH: usize = MB / 4;
     let server = Server::with(|settings| {
-        settings.limits = Limits { held_per_connection: MB as u64, ..settings.limits.clone() };
+        // However long it takes until it reads.
+        let write_timeout = Duration::from_secs(600).into();
+        settings.limits = Limits { held_per_connection: MB as u64, write_timeout, ..settings.limits.clone() };
     })
     .await;
     let mut tcp = upgraded(&server).await;
