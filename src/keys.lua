@@ -46,6 +46,8 @@ local foreign_key = prefix .. 'hero:meta:foreign'
 -- The index of the hour of a time, which is RFC 3339 in UTC.
 local function index_key(time) return prefix .. 'hero:index:' .. (string.gsub(string.sub(time, 1, 13), '[-T]', '')) end
 
+local reaped_key = prefix .. 'hero:meta:reaped'
+
 local hours_key = prefix .. 'hero:meta:hours'
 
 local types_key = prefix .. 'hero:meta:types'

@@ -24,6 +24,7 @@
 //! | `hero:meta:calm` · `hero:meta:foreign` | set · zset by ms | the surveyor, reap | types that only our actors take · last signs of others |
 //! | `hero:meta:queue:stats:{t}` | hash | every transition | 30 days after the last; at most 1,000 |
 //! | `hero:meta:hours` · `hero:meta:types` | set | whoever first writes such an index or such counters; the indexer | swept by the pruner |
+//! | `hero:meta:reaped` | string | reap: when leases were last looked at, and until when none is over, ms | a day |
 //! | `hero:meta:schedules` | zset by ms | schedule, create, pass, unschedule | an entry as long as its schedule |
 //! | `hero:schedule:{id}` | hash | schedule, create, pass | until it is deleted, or a week after its last slot |
 //! | `hero:schedule:{id}:waiting` | list | create: jobs of a schedule that queues them | with its schedule |
@@ -289,6 +290,11 @@ impl Keys {
     /// The counters that exist, by their keys.
     pub fn types(&self) -> String {
         self.key(format_args!("meta:types"))
+    }
+
+    /// When leases were last looked at, and until when none is over.
+    pub fn reaped(&self) -> String {
+        self.key(format_args!("meta:reaped"))
     }
 
     /// Every schedule, by its next slot.

@@ -7,7 +7,10 @@ pub(super) struct Pressure(AtomicU8);
 /// From this share of `maxmemory` the oldest finished jobs go.
 const SHORT: f64 = 0.7;
 /// From this share on new jobs are refused; what is left is for the ends of those that are there.
-const FULL: f64 = 0.9;
+pub(super) const FULL: f64 = 0.9;
+
+/// A step is over when so much less is in use.
+const BACK: f64 = 0.02;
 
 /// Steps of shortage, each with what follows from it.
 const STEPS: [&str; 4] = [
@@ -32,14 +35,12 @@ impl Pressure {
     /// Takes note of how full Redis is. What follows from a change is logged once.
     pub(super) fn note(&self, used: u64, limit: u64) {
         let share = if limit == 0 { 0.0 } else { used as f64 / limit as f64 };
-        let step = if share >= 1.0 {
-            3
-        } else if share >= FULL {
-            2
-        } else {
-            u8::from(share >= SHORT)
-        };
-        let before = self.0.swap(step, Ordering::Relaxed);
+        let before = self.0.load(Ordering::Relaxed);
+        let reached = [SHORT, FULL, 1.0].into_iter().filter(|limit| share >= *limit).count();
+        // It is over a little below where it began, so that nobody is told to and fro.
+        let left = [SHORT, FULL, 1.0].into_iter().filter(|limit| share >= limit - BACK).count();
+        let step = u8::try_from(reached.max(left.min(before.into()))).unwrap_or(3);
+        self.0.store(step, Ordering::Relaxed);
         let what = STEPS[usize::from(step)];
         match step.cmp(&before) {
             std::cmp::Ordering::Greater => tracing::warn!(used, limit, "{what}"),

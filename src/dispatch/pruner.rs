@@ -23,6 +23,8 @@ struct Relief {
     place: Option<(String, usize)>,
     /// How many jobs went since the walk through the index began.
     gone: usize,
+    /// Whether those that ended in error may go, too: there was nothing else, and new jobs are refused.
+    errors: bool,
     /// When the last walk that found nothing ended.
     in_vain: Option<Instant>,
 }
@@ -78,14 +80,16 @@ impl Pruner {
                 None => return Ok(None),
             },
         };
-        let evicted = self.store.evict(&hour, from).await?;
+        let evicted = self.store.evict(&hour, from, relief.errors).await?;
         relief.gone += evicted.gone;
         relief.place = match evicted.next {
             Some(next) => Some((hour, next)),
             None => self.store.index_hours().await?.into_iter().find(|later| *later > hour).map(|hour| (hour, 0)),
         };
         if relief.place.is_none() {
-            relief.in_vain = (std::mem::take(&mut relief.gone) == 0).then(Instant::now);
+            let in_vain = std::mem::take(&mut relief.gone) == 0;
+            let more = in_vain && !relief.errors && !self.pressure.admits_jobs();
+            (relief.errors, relief.in_vain) = (more, (in_vain && !more).then(Instant::now));
             return Ok((evicted.gone > 0).then_some(evicted.gone));
         }
         Ok(Some(evicted.gone))
@@ -115,10 +119,6 @@ impl Service for Pruner {
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         self.relieve().await?;
-        if self.tidied.is_none_or(|at| at.elapsed() >= TIDY) {
-            self.store.tidy().await?;
-            self.tidied = Some(Instant::now());
-        }
         if self.walked.is_none_or(|at| at.elapsed() >= WALK) {
             // At most so many chunks a round; the rest comes in the next.
             for _ in 0..32 {
@@ -127,6 +127,10 @@ impl Service for Pruner {
                     break;
                 }
             }
+        }
+        if self.tidied.is_none_or(|at| at.elapsed() >= TIDY) {
+            self.store.tidy().await?;
+            self.tidied = Some(Instant::now());
         }
         Ok(Duration::from_secs(1))
     }

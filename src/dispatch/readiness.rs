@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use tokio::sync::Mutex;
 
+use super::pressure::FULL;
 use super::{Dispatcher, StoreInfo};
 use crate::model::ContextId;
 use crate::store::{Error, Store};
@@ -46,9 +47,10 @@ async fn lack(store: &Store, memory: &Memory) -> Option<String> {
         memory.of(store).await
     };
     match tokio::time::timeout(PATIENCE, look).await {
-        Ok(Ok(info)) if info.max_memory > 0 && info.used_memory >= info.max_memory => {
+        Ok(Ok(info)) if info.max_memory > 0 && info.used_memory as f64 >= FULL * info.max_memory as f64 => {
             let (used, limit) = (info.used_memory, info.max_memory);
-            Some(format!("Redis{place} is full and refuses to write: {used} of {limit} bytes are in use"))
+            let what = if used >= limit { "full and refuses to write" } else { "nearly full, so new jobs are refused" };
+            Some(format!("Redis{place} is {what}: {used} of {limit} bytes are in use"))
         }
         Ok(Ok(_)) => None,
         Ok(Err(error)) => Some(format!("Redis{place} does not answer: {error}")),

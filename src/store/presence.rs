@@ -38,8 +38,8 @@ pub enum Held {
 impl Store {
     /// Every live actor that was seen, in order.
     pub async fn actors(&self) -> Result<Vec<Actor>, Error> {
-        let mut keys: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
-        keys.retain(|key| self.keys().parse_presence(key).is_some());
+        let keys: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
+        let keys: Vec<String> = keys.into_iter().filter_map(|key| key.0.filter(|key| self.keys().parse_presence(key).is_some())).collect();
         let mut pipeline = Pipeline::with_capacity(keys.len());
         // What is no string says nothing, but it is there.
         pipeline.ignore_errors();

@@ -87,7 +87,10 @@ impl Store {
         let actors = self.actors().await?;
         let mut sets = Pipeline::new();
         sets.cmd("SMEMBERS").arg(self.keys().queues()).cmd("SMEMBERS").arg(self.keys().fair()).cmd("SMEMBERS").arg(self.keys().paused());
-        let (mut names, fair, paused): (BTreeSet<String>, BTreeSet<String>, BTreeSet<String>) = self.0.commands.pipeline(&sets).await?;
+        let [mut names, fair, paused]: [BTreeSet<String>; 3] = {
+            let sets: [Vec<Text>; 3] = self.0.commands.pipeline(&sets).await?;
+            sets.map(|set| set.into_iter().filter_map(|name| name.0).collect())
+        };
         names.extend(fair.into_iter().chain(paused.iter().cloned()));
         names.extend(actors.iter().map(|actor| {
             let (script_type, priority) = (actor.script_type.clone(), Priority::Normal);

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use redis::Pipeline;
 use tokio::sync::{Mutex, Notify, watch};
 
+use super::codec::Text;
 use super::connection::DEADLINE;
 use super::{Error, Store};
 use crate::model::{Actor, ScriptType};
@@ -112,7 +113,8 @@ impl Store {
             found.extend(keys);
             (cursor, steps) = (next, steps + 1);
         }
-        let known: BTreeSet<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
+        let known: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
+        let known: BTreeSet<String> = known.into_iter().filter_map(|key| key.0).collect();
         let mut pipeline = Pipeline::new();
         for key in found.iter().filter(|key| !known.contains(*key)) {
             pipeline.cmd("SADD").arg(self.keys().actors()).arg(key).ignore();
@@ -137,9 +139,14 @@ impl Store {
         let keys = self.keys();
         // A queue that fills again is noted again by the push that makes it non-empty, and so are the others.
         for set in [keys.actors(), keys.queues(), keys.hours(), keys.types()] {
-            let mut known: Vec<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(&set)).await?;
+            let known: Vec<Vec<u8>> = self.0.commands.call(redis::cmd("SMEMBERS").arg(&set)).await?;
+            // What is no text is no key of ours.
+            let (known, strange): (Vec<_>, Vec<_>) = known.into_iter().map(String::from_utf8).partition(Result::is_ok);
+            for member in strange.into_iter().filter_map(Result::err) {
+                self.0.commands.call::<u64>(redis::cmd("SREM").arg(&set).arg(member.as_bytes())).await?;
+            }
             // A script may look at keys of its own context only.
-            known.retain(|key| key.starts_with(keys.prefix()));
+            let known: Vec<String> = known.into_iter().filter_map(Result::ok).filter(|key| key.starts_with(keys.prefix())).collect();
             self.forget(&set, &known).await?;
         }
         Ok(())

@@ -146,7 +146,7 @@ async fn relieve(store: &Store) -> usize {
     for hour in store.index_hours().await.unwrap() {
         let mut from = Some(0);
         while let Some(place) = from {
-            let evicted = store.evict(&hour, place).await.unwrap();
+            let evicted = store.evict(&hour, place, false).await.unwrap();
             (from, gone) = (evicted.next, gone + evicted.gone);
         }
     }
@@ -256,4 +256,38 @@ async fn a_burst_of_creates_does_not_go_past_the_room_for_ends() {
     assert!(stored > 50 && refused > 100, "{stored} were stored");
     let used = memory(&redis, "used_memory").await;
     assert!(used as f64 <= 0.95 * most as f64, "{used} of {most}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_memory_jobs_for_any_actor_are_taken() {
+    let mut house = House::empty().await;
+    house.hire(pool_settings(house.redis.directory(), 3)).await;
+    limit(&house.redis, 0).await;
+    let _: () = house.redis.run(&["SADD", "hero:meta:paused", "hero:q:work:type:osis:group:default:inst:3"]).await;
+    let one = JobSpec { group: Some("default".parse().unwrap()), instance: Some(3), ..spec("1") };
+    let jobs = [house.start(one.clone()).await, house.start(one).await];
+    limit(&house.redis, 1).await;
+    let _: () = house.redis.run(&["SREM", "hero:meta:paused", "hero:q:work:type:osis:group:default:inst:3"]).await;
+    for id in &jobs {
+        assert_eq!(house.dispatcher.wait(CONTEXT, id, PATIENCE).await.unwrap().output, "1");
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn old_errors_go_only_where_there_is_nothing_else_and_new_jobs_are_refused() {
+    let house = House::empty().await;
+    let message = "x".repeat(4000);
+    let failed = Outcome::Failed { error: JobError::new(hero::model::ErrorKind::Script, message), retry_in: Duration::ZERO };
+    let kept = JobSpec { retention: Seconds::new(3600.0), ..spec("1") };
+    let kept = ended(&house.store, &[kept], &failed).await.remove(0);
+    ended(&house.store, &vec![spec("1"); 1500], &failed).await;
+    house.store.clock().advance(Duration::from_secs(61));
+    let used = memory(&house.redis, "used_memory").await;
+    let most = used * 100 / 95;
+    limit(&house.redis, most).await;
+    until("room for new jobs", || async { house.dispatcher.create(spec("1")).await.ok() }).await;
+    until("less than the limit", || async { ((memory(&house.redis, "used_memory").await as f64) < 0.9 * most as f64).then_some(()) }).await;
+    assert!(house.store.job(&kept).await.unwrap().is_some());
+    house.close().await;
 }

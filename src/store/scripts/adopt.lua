@@ -152,7 +152,7 @@ local looked, again = 0, true
 while again do
   again = false
   for _, queue in ipairs(queues) do
-    local element = #order < wanted and looked < left_to_look_at and try('RPOP', queue.key)
+    local element = #order < wanted and looked < left_to_look_at and try_named('RPOP', queue.key)
     if element then
       looked, again = looked + 1, true
       adopt(queue, element)

@@ -18,10 +18,10 @@ pub struct Evicted {
 }
 
 impl Store {
-    /// Deletes finished jobs of an hour before their time, beginning at a place of its index. What somebody counts on stays: see `evict.lua`.
-    pub async fn evict(&self, hour: &str, from: usize) -> Result<Evicted, Error> {
+    /// Deletes finished jobs of an hour before their time, and with `errors` those that ended in error, beginning at a place of its index. What somebody counts on stays: see `evict.lua`.
+    pub async fn evict(&self, hour: &str, from: usize, errors: bool) -> Result<Evicted, Error> {
         let mut call = self.0.call(&SCRIPT);
-        call.arg(self.0.keys.index_of_hour(hour)).arg(from).arg(CHUNK);
+        call.arg(self.0.keys.index_of_hour(hour)).arg(from).arg(CHUNK).arg(if errors { "errors" } else { "" });
         let (looked, gone): (usize, usize) = self.0.commands.script(&SCRIPT, &call).await?;
         Ok(Evicted { gone, next: (looked == CHUNK).then_some(from + looked) })
     }

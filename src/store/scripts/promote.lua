@@ -37,6 +37,8 @@ for _, member in ipairs(redis.call('ZRANGE', unwritten_key, 0, limit - 1, 'WITHS
         has_work(other_type)
       end
     end
+  else
+    redis.call('ZREM', unwritten_key, member)
   end
 end
 

@@ -7,6 +7,12 @@
 local index, moves, from, many = ARGV[9], ARGV[10] == 'move', tonumber(ARGV[11]), tonumber(ARGV[12])
 local front = front_of(index)
 
+-- What an outsider made of them gives way.
+for _, list in ipairs({ index, front }) do
+  local kind = redis.call('TYPE', list).ok
+  if kind ~= 'list' and kind ~= 'none' then redis.call('DEL', list) end
+end
+
 local function is_gone(id) return redis.call('EXISTS', job_prefix .. id) == 0 end
 
 if moves or from == 0 and redis.call('EXISTS', front) == 1 then

@@ -1,11 +1,33 @@
 #!lua flags=allow-oom
 -- Takes jobs from servers that let their lease run out, and looks after jobs that lie in queues or run with foreign actors.
--- ARGV  9 at most so many of each
+-- ARGV  9 at most so many of each   10 lease, ms
 -- Gives {number of entries looked at, script types that have work again …}; -1 instead of the number: the call was on its way for long.
 local looked, LATE = 0, 1000
 
 -- What kept this call may have kept renewals, too: then no lease is over before their servers could call again.
 if is_late(LATE) then return { -1 } end
+
+-- What an outsider made of these gives way: work would stand still for as long as it is there.
+local KINDS = {
+  [leases_key] = 'zset', [watched_key] = 'zset', [scheduled_key] = 'zset', [unwritten_key] = 'zset', [release_key] = 'list', [queues_key] = 'set',
+}
+for key, kind in pairs(KINDS) do
+  local is = redis.call('TYPE', key).ok
+  if is ~= kind and is ~= 'none' then redis.call('DEL', key) end
+end
+
+-- Whether leases may be over. Where nobody looked at them for a while, because Redis was away, its clock stepped or every server has just started,
+-- none is before its holder had the time to renew it. What was ended on purpose (with 0) is over all the same.
+local function may_be_over()
+  if string.byte(ARGV[3]) == 61 then return true end
+  local pause, longest = ARGV[10] / 3 + 1000, math.min(math.max(ARGV[10] / 2, 3000), 5000)
+  local at, grace = string.match(try('GET', reaped_key) or '', '^(%d+) (%d+)$')
+  at, grace = tonumber(at or 0), math.min(tonumber(grace or 0), now + pause)
+  -- Those who look too seldom shall not wait for ever.
+  if (now - at > longest or at > now + 1000) and now > grace + pause then at, grace = 0, now + pause end
+  if math.abs(now - at) >= 1000 then redis.call('SET', reaped_key, string.format('%.0f %.0f', now, grace), 'EX', 86400) end
+  return now >= grace
+end
 
 -- Counts the death of whoever ran a job, and has it run again or end.
 local function lost(id, attempt, crashes, stop_requested, script_type, group, instance, priority, of)
@@ -18,7 +40,7 @@ local function lost(id, attempt, crashes, stop_requested, script_type, group, in
   end
 end
 
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', leases_key, '-inf', now, 'LIMIT', 0, ARGV[9])) do
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', leases_key, '-inf', may_be_over() and now or 0, 'LIMIT', 0, ARGV[9])) do
   looked = looked + 1
   local job = try('HMGET', job_prefix .. id, 'status', 'attempt', 'crashes', 'stop_requested_at', 'script_type', 'group', 'instance', 'priority', unpack(END_FIELDS))
   if job and is_final(job[1]) then

@@ -14,7 +14,7 @@ impl Store {
     /// So a job may run twice: [`Store::turn`] refuses the late result.
     pub async fn reap(&self, limit: usize) -> Result<Option<usize>, Error> {
         let mut call = self.0.call(&SCRIPT);
-        call.arg(limit);
+        call.arg(limit).arg(self.0.periods.lease.as_millis() as u64);
         let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
         let looked: i64 = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("reap", &answer))?;
         let Ok(looked) = usize::try_from(looked) else { return Ok(None) };

@@ -13,9 +13,9 @@ for at = 1, #entries, 2 do
   local job = try('HMGET', job_prefix .. id, 'status', 'actor', 'lease')
   local owner = job and job[1] == 'started' and job[3]
   if owner and dead[owner] then
-    -- A lease that was ended once stays what it is, however often it is looked at.
-    if tonumber(entries[at + 1]) > now then
-      redis.call('ZADD', leases_key, 'XX', now, id)
+    -- With 0 it is over at once, whoever has looked at leases lately. What was ended once stays ended, however often it is looked at.
+    if tonumber(entries[at + 1]) > 0 then
+      redis.call('ZADD', leases_key, 'XX', 0, id)
       answer[2] = answer[2] + 1
     end
   elseif owner and owner ~= '' and owner ~= server and actors[job[2]] and not seen[owner] then

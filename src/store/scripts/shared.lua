@@ -4,14 +4,21 @@ local server = ARGV[5]
 
 local CRASHES, REPLY_SECONDS, CONTROL_SECONDS, IDEMPOTENCY_SECONDS = 3, 300, 60, 86400
 
--- Runs a command on a key that outsiders may have named or spoilt: nil instead of an error that comes from what the key is. Any other, such as
--- that of a slot that moves, ends the script: what cannot be read now is not what is not there.
+-- Runs a command on a key that outsiders may have spoilt: nil instead of an error that comes from what the key is. Any other, such as that of a
+-- slot that moves, or of a right that is missing, ends the script: what cannot be read now is not what is not there.
 local function try(...)
   local reply = redis.pcall(...)
   if type(reply) ~= 'table' or not reply.err then return reply end
-  local code = string.match(reply.err, '^%u*')
-  local of_key = code == 'WRONGTYPE' or code == 'ERR' or code == 'NOPERM' or code == 'CROSSSLOT'
-  if not of_key or string.find(reply.err, 'non local key', 1, true) or string.find(reply.err, 'cluster', 1, true) then error(reply) end
+  local code, text = string.match(reply.err, '^(%u*) ?(.*)$')
+  local of_key = code == 'WRONGTYPE' or code == 'ERR' and not (string.find(text, 'non local key', 1, true) or string.find(text, 'cluster', 1, true)
+    or string.find(text, 'ACL', 1, true))
+  if not of_key then error(reply) end
+end
+
+-- The same for a key that outsiders named, or the operator: this user of Redis may have no right to it, which is no reason to stop.
+local function try_named(...)
+  local reply = redis.pcall(...)
+  if type(reply) ~= 'table' or not reply.err then return reply end
 end
 
 -- Writes to a list or set of ours with a command; what an outsider made of the key gives way.
@@ -23,7 +30,12 @@ end
 
 -- Lists jobs in the index of an hour. Who lists its first says that there is one.
 local function list_in(index, ...)
-  if try('RPUSH', index, ...) == select('#', ...) then try('SADD', hours_key, index) end
+  local length = try('RPUSH', index, ...)
+  if not length then
+    redis.call('DEL', index)
+    length = redis.call('RPUSH', index, ...)
+  end
+  if length == select('#', ...) then try('SADD', hours_key, index) end
 end
 
 -- A number that an outsider may have written, from 0 on.
@@ -101,7 +113,7 @@ end
 
 -- Tells who listens that a queue that was empty holds something.
 local function woken(queue, script_type)
-  redis.call('SADD', queues_key, queue)
+  insist('SADD', queues_key, queue)
   redis.call('PUBLISH', bell(script_type), server)
 end
 
@@ -153,7 +165,7 @@ local function flush()
     local key, new = stats_key(script_type), false
     for what, by in pairs(of_type) do new = try('HINCRBY', key, what, by) == by or new end
     -- Outsiders may invent any: what is counted of too many, or of no name, is forgotten at once.
-    if new and (#script_type > 128 or try('SADD', types_key, key) == 1 and redis.call('SCARD', types_key) > MOST_TYPES) then
+    if new and (#script_type > 128 or string.find(script_type, '[^%w_.-]') or try('SADD', types_key, key) == 1 and redis.call('SCARD', types_key) > MOST_TYPES) then
       try('SREM', types_key, key)
       redis.call('DEL', key)
     elseif redis.call('TTL', key) < STATS_SECONDS - 86400 then
@@ -212,7 +224,7 @@ local function end_job(id, status, attempt, text, kind, logged, of, replied)
     local message = said or { job_id = id, status = status }
     message[status == 'finished' and 'output' or 'error'] = text
     -- A list that was there before has an owner.
-    if try('LPUSH', reply_to, cjson.encode(message)) == 1 then redis.call('EXPIRE', reply_to, REPLY_SECONDS) end
+    if try_named('LPUSH', reply_to, cjson.encode(message)) == 1 then redis.call('EXPIRE', reply_to, REPLY_SECONDS) end
   end
   event(id, status, attempt, kind)
   notify(origin, id)

@@ -203,6 +203,6 @@ end
 if share_of and asked > 0 then stand_in_line(own_type, #taken == wanted and wanted < asked and hold_more(keys, paused), #taken > 0) end
 flush()
 local others = tonumber(take())
-local adoptable = others > 0 and #taken < wanted and redis.call('EXISTS', unpack(ARGV, at + 1, at + others)) > 0
+local adoptable = others > 0 and #taken < wanted and (try_named('EXISTS', unpack(ARGV, at + 1, at + others)) or 0) > 0
 local more = left_to_look_at == 0 or sorted and not take_in_turn
 return { statuses, taken, stopped, late and 2 or more and 1 or 0, releases, marked and redis.call('EXISTS', fair_key) or sorts and 1 or 0, adoptable and 1 or 0 }

@@ -2,6 +2,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use rand::seq::IndexedRandom as _;
 use redis::Cmd;
 
 use crate::model::{JobError, JobId, JobResult, Output, ScriptType, Status, Timestamp, Usage};
@@ -184,7 +185,9 @@ impl Store {
         let (statuses, taken, stopped, more, releases, sorted, adoptable) = match answer {
             Err(error) if error.out_of_memory() => {
                 // What ended is recorded all the same.
-                let free = turn.slots.iter().position(|slot| slot.room > 0).filter(|_| store.trickle.is_due(turn.script_type, TRICKLE));
+                // Any of the free ones: what is there may be for one alone.
+                let free: Vec<usize> = (0..turn.slots.len()).filter(|slot| turn.slots[*slot].room > 0).collect();
+                let free = free.choose(&mut rand::rng()).copied().filter(|_| store.trickle.is_due(turn.script_type, TRICKLE));
                 let room = |(at, slot): (usize, &Slot)| Slot { room: usize::from(free == Some(at)), ..slot.clone() };
                 let slots: Vec<Slot> = turn.slots.iter().enumerate().map(room).collect();
                 let call = self.encode_turn(when_full, turn, &slots, &CompatQueues::default(), fair, now);

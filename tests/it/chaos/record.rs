@@ -108,7 +108,7 @@ async fn check_keys(town: &Town) {
                 "hero:q:ctl:",
                 "hero:meta:actor:inst:",
                 "hero:meta:calm",
-                "hero:meta:displaced:",
+                "hero:meta:displaced:", "hero:meta:reaped",
                 "hero:meta:queue:stats:",
             ],
             ["hero:events", "hero:index:", "hero:meta:actors", "hero:meta:queues", "hero:meta:hours", "hero:meta:types"],

@@ -27,6 +27,7 @@ async fn the_scripts_build_the_keys_that_the_store_builds() {
             ("inbox(ARGV[4])".to_owned(), format!("{}{server}", Keys::inbox_prefix())),
             ("scheduled_key".to_owned(), keys.scheduled()),
             ("leases_key".to_owned(), keys.leases()),
+            ("reaped_key".to_owned(), keys.reaped()),
             ("unwritten_key".to_owned(), keys.unwritten()),
             ("queues_key".to_owned(), keys.queues()),
             ("hours_key".to_owned(), keys.hours()),

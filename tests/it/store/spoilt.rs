@@ -237,3 +237,48 @@ async fn a_job_that_names_a_key_of_ours_for_its_reply_gets_nothing_pushed_there(
         assert_eq!(redis.run::<i64>(&["LLEN", reply_to]).await, i64::from(answered.contains(&reply_to)), "{reply_to}");
     }
 }
+
+#[tokio::test]
+async fn what_should_be_one_of_our_lists_gives_way_within_a_round() {
+    let (redis, store) = house().await;
+    for key in ["hero:q:leases", "hero:q:watched", "hero:q:scheduled", "hero:q:unwritten", "hero:q:release", "hero:meta:queues", "hero:meta:reaped"] {
+        let _: u64 = redis.run(&["DEL", key]).await;
+        let _: u64 = redis.run(&["LPUSH", key, "x"]).await;
+        let _: String = redis.run(&["SET", "x", "1"]).await;
+        let _: () = redis.run(&["RENAME", "x", key]).await;
+        store.reap(128).await.unwrap();
+        let (id, _) = create(&store, JobSpec::default()).await;
+        assert_eq!(turn(&store, &[], 9).await, [id], "{key}");
+    }
+}
+
+#[tokio::test]
+async fn names_that_are_no_text_leave_the_sets_and_hide_nothing() {
+    let (redis, store) = house().await;
+    for set in ["hero:meta:actors", "hero:meta:queues", "hero:meta:hours", "hero:meta:types"] {
+        let add = format!("return redis.call('SADD', '{set}', '\\255\\254')");
+        let _: u64 = redis.run(&["EVAL", &add, "0"]).await;
+    }
+    assert!(store.actors().await.unwrap().is_empty());
+    store.queues().await.unwrap();
+    store.counters().await.unwrap();
+    store.index_hours().await.unwrap();
+    store.tidy().await.unwrap();
+    for set in ["hero:meta:actors", "hero:meta:queues", "hero:meta:hours", "hero:meta:types"] {
+        assert_eq!(redis.run::<u64>(&["SCARD", set]).await, 0, "{set}");
+    }
+}
+
+#[tokio::test]
+async fn an_index_that_is_no_list_gives_way_and_its_pruning_ends() {
+    let (redis, store) = house().await;
+    for key in ["hero:index:1999010101", "hero:index:1999010101:front"] {
+        let _: String = redis.run(&["SET", key, "x"]).await;
+    }
+    assert_eq!(store.prune_index("1999010101", Default::default()).await.unwrap(), None);
+    let hour: String = format!("hero:index:{}", store.clock().now().hour());
+    let _: String = redis.run(&["SET", &hour, "x"]).await;
+    let (id, _) = create(&store, JobSpec::default()).await;
+    let page = store.list(&Default::default(), None, 10, 1 << 20).await.unwrap().unwrap();
+    assert_eq!(page.jobs.iter().map(|job| job.job_id.clone()).collect::<Vec<_>>(), [id]);
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hero::model::{JobId, JobSpec, Status, Timestamp};
 use hero::store::{Created, Ended, NewJob, Outcome, Slot, Store, Turn};
 
-use crate::support::Redis;
+use crate::support::{Redis, until};
 
 const HOUR: i64 = 3_600_000;
 
@@ -78,14 +78,39 @@ async fn a_reaper_whose_call_was_on_its_way_for_long_leaves_leases_to_those_who_
     store.create(new(None)).await.unwrap();
     let taken = turn(&store, &[], 1).await.taken.remove(0);
     let passed = store.clock().now().plus(Duration::from_millis(5));
-    crate::support::until("the end of the lease", || async { (store.clock().now() > passed).then_some(()) }).await;
+    until("the end of the lease", || async { (store.clock().now() > passed).then_some(()) }).await;
     // As if it had been sent two seconds ago.
     store.clock().err_by(-2000);
     assert_eq!(store.reap(128).await.unwrap(), None);
     assert_eq!(store.job(&taken.job).await.unwrap().unwrap().status, Status::Started);
     store.set_clock().await.unwrap();
-    assert_eq!(store.reap(128).await.unwrap(), Some(1));
-    assert_eq!(store.job(&taken.job).await.unwrap().unwrap().status, Status::Dispatched);
+    is_reaped(&store, &taken.job).await;
+}
+
+/// Waits until a job is taken from who does not renew its lease.
+async fn is_reaped(store: &Store, id: &JobId) {
+    until("the reaper", || async {
+        store.reap(128).await.unwrap();
+        (store.job(id).await.unwrap().unwrap().status == Status::Dispatched).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn where_nobody_looked_at_leases_for_a_while_none_is_over_before_it_could_be_renewed() {
+    let redis = Redis::start().await;
+    let periods = hero::store::Periods { lease: Duration::from_millis(300), ..Default::default() };
+    let (holder, fresh) = (redis.store_with(periods.clone()).await, redis.store_with(periods).await);
+    holder.create(new(None)).await.unwrap();
+    let taken = turn(&holder, &[], 1).await.taken.remove(0);
+    let over = holder.clock().now().plus(Duration::from_millis(400));
+    until("the end of the lease", || async { (holder.clock().now() > over).then_some(()) }).await;
+    // Redis was away for so long, or everything has just started.
+    fresh.reap(128).await.unwrap();
+    assert_eq!(fresh.job(&taken.job).await.unwrap().unwrap().status, Status::Started);
+    assert!(holder.renew(&[(taken.job.clone(), taken.claim)]).await.unwrap().is_empty());
+    // Whoever does not renew it loses it all the same.
+    is_reaped(&fresh, &taken.job).await;
 }
 
 #[tokio::test]
