@@ -10,8 +10,11 @@ local function try(...)
   local reply = redis.pcall(...)
   if type(reply) ~= 'table' or not reply.err then return reply end
   local code, text = string.match(reply.err, '^(%u*) ?(.*)$')
-  local of_key = code == 'WRONGTYPE' or code == 'ERR' and not (string.find(text, 'non local key', 1, true) or string.find(text, 'cluster', 1, true)
-    or string.find(text, 'ACL', 1, true))
+  local of_key = code == 'WRONGTYPE' or code == 'ERR'
+  -- What Redis 7.0 has no word of its own for.
+  for _, other in ipairs(of_key and { 'non local key', 'cluster', 'executing the script' } or {}) do
+    if string.find(text, other, 1, true) then of_key = false end
+  end
   if not of_key then error(reply) end
 end
 
@@ -168,7 +171,7 @@ local function flush()
     if new and (#script_type > 128 or string.find(script_type, '[^%w_.-]') or try('SADD', types_key, key) == 1 and redis.call('SCARD', types_key) > MOST_TYPES) then
       try('SREM', types_key, key)
       redis.call('DEL', key)
-    elseif redis.call('TTL', key) < STATS_SECONDS - 86400 then
+    elseif (new or now % 32 == 0) and redis.call('TTL', key) < STATS_SECONDS - 86400 then
       redis.call('EXPIRE', key, STATS_SECONDS)
     end
   end

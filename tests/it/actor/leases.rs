@@ -5,7 +5,7 @@ use std::time::Duration;
 use hero::model::{JobSpec, Status};
 use hero::store::{Periods, Push, Settings, Slot, Store, Turn};
 
-use crate::support::{CONTEXT, House, spec, until};
+use crate::support::{CONTEXT, House, Redis, pool_settings, spec, until};
 
 /// Clients of Redis whose script waits because of CLIENT PAUSE.
 async fn held_up(house: &House) -> Vec<String> {
@@ -72,5 +72,27 @@ async fn a_job_whose_lease_was_lost_runs_again_in_the_same_pool_and_a_stop_ends_
     assert_eq!(house.dispatcher.stop(CONTEXT, &id).await.unwrap(), Status::Error);
     let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
     assert_eq!((job.attempt, job.error.unwrap().message.as_str()), (2, "stopped_by_request"));
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_right_that_is_missing_for_longer_than_a_lease_costs_no_job_its_attempt() {
+    let lease = Duration::from_millis(800);
+    let mut house = House::lasting(Redis::start().await, Periods { lease, ..Periods::default() }).await;
+    house.hire(pool_settings(house.redis.directory(), 2)).await;
+    let jobs = [house.start(spec("sleep(5); 1")).await, house.start(spec("sleep(1.5); 2")).await];
+    for id in &jobs {
+        house.is(id, Status::Started).await;
+    }
+    let _: String = house.redis.run(&["ACL", "SETUSER", "default", "-hmget"]).await;
+    // The second one ends meanwhile.
+    let over = house.store.clock().now().plus(3 * lease);
+    until("three leases", || async { (house.store.clock().now() > over).then_some(()) }).await;
+    let _: String = house.redis.run(&["ACL", "SETUSER", "default", "+hmget"]).await;
+    for (id, output) in jobs.iter().zip(["1", "2"]) {
+        until("an end", || async { house.dispatcher.result(CONTEXT, id).await.ok().filter(|result| result.output == output) }).await;
+        let job = house.dispatcher.job(CONTEXT, id).await.unwrap();
+        assert_eq!((job.attempt, job.crashes), (1, 0), "{job:?}");
+    }
     house.close().await;
 }

@@ -44,8 +44,12 @@ async fn counters_that_move_are_kept_for_another_month() {
     store.create_all_or_none(&[job("osis")]).await.unwrap();
     let key = "hero:meta:queue:stats:osis";
     let _: i64 = redis.run(&["EXPIRE", key, "1000"]).await;
-    store.create_all_or_none(&[job("osis")]).await.unwrap();
-    assert!(redis.run::<i64>(&["TTL", key]).await > 29 * 86_400);
+    // Not each call looks.
+    crate::support::until("another month", || async {
+        store.create_all_or_none(&[job("osis")]).await.unwrap();
+        (redis.run::<i64>(&["TTL", key]).await > 29 * 86_400).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]
