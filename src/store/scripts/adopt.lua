@@ -96,7 +96,12 @@ local function translate(queue, element)
   add('env_vars', theirs[7])
   add('client_rpc_id', theirs[8])
   if kind.named then add('reply_to', theirs[11] or theirs[12]) end
-  redis.call('DEL', job_prefix .. id, log_key(id), reply_prefix .. id)
+  if status then
+    local of = redis.call('HMGET', job_prefix .. id, 'script_type', 'actor', 'worker_id')
+    forget_stops(id, of[1] or own_type, of[2], of[3])
+  end
+  redis.call('UNLINK', job_prefix .. id)
+  begin_anew(id)
   redis.call('HSET', job_prefix .. id, unpack(fields))
   event(id, 'dispatched', 0)
   count(is_name(theirs[3]) and theirs[3] or own_type, 'created')

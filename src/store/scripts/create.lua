@@ -12,7 +12,7 @@
 -- id is gone, its relatives are still to be released) · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many
 -- relations to follow) · {'again'} (too many with those of the jobs before it: the call after this one may have room, and has if it is the first there)
 -- · {'none'} (another one of all is refused) · {'fired'} (another server was first with the slot) · {'skipped'} (the slot is left out).
--- Seldom: refuse, find_cycle, relate, link_parent, give_up, begin, refuse_slot, note_slot, twin_of
+-- Seldom: begin_anew, refuse, find_cycle, relate, link_parent, give_up, begin, refuse_slot, note_slot, twin_of
 local limit, index, given_up, lease_until, all, at = tonumber(ARGV[9]), ARGV[10], now + ARGV[11], now + ARGV[12], string.find(ARGV[13], 'all') ~= nil, 14
 if string.find(ARGV[13], 'look') and is_nearly_full() then
   return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
@@ -55,12 +55,20 @@ local function relations_at(place)
   return of, place + 11 + 2 * number
 end
 
+-- The status of the job that an idempotency key stands for, if the caller and the key of this one made it: another may have its id by now.
+local function status_of_same(known, place)
+  local of, own = try('HMGET', job_prefix .. known, 'status', 'caller_id', 'idempotency_key'), {}
+  local _, fields = relations_at(place)
+  for at = fields + 1, fields + tonumber(ARGV[fields]), 2 do own[ARGV[at]] = ARGV[at + 1] end
+  return of and of[2] == own.caller_id and of[3] == own.idempotency_key and of[1] or nil
+end
+
 -- Why a job cannot be stored, or nil and the status it gets first.
 local function check(place, of)
   local id, start, actor, due, script_type, idempotency = ARGV[place + 1], ARGV[place + 3], ARGV[place + 4], ARGV[place + 5], ARGV[place + 6], ARGV[place + 8]
   if idempotency ~= '' then
     local known = redis.call('HMGET', idempotency_key(idempotency), 'job', 'digest')
-    local status = known[1] and try('HGET', job_prefix .. known[1], 'status')
+    local status = known[1] and status_of_same(known[1], place)
     if status then
       if known[2] ~= ARGV[place + 9] then return { 'reused', known[1] } end
       return { 'same', known[1], status }
@@ -115,6 +123,7 @@ end
 local function store(place, status, of, first, last)
   local id, start, script_type, queue, idempotency = ARGV[place + 1], ARGV[place + 3], ARGV[place + 6], ARGV[place + 7], ARGV[place + 8]
   local attempt = 0
+  if ARGV[place + 2] == '' then begin_anew(id) end
   if of then
     status = store_related(place, of, first, last)
   elseif status == 'started' then

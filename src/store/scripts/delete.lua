@@ -4,7 +4,7 @@
 -- Gives {'deleted'} · {'illegal', status} · {'open', status} (its children have not ended) · {'missing'}.
 local id = ARGV[9]
 local key = job_prefix .. id
-local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel')
+local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel', 'actor', 'worker_id')
 if not job or not (job[1] or job[6]) and redis.call('EXISTS', key) == 0 then return { 'missing' } end
 if job[1] == 'started' then return { 'illegal', job[1] } end
 local status = job[1]
@@ -24,6 +24,7 @@ local LONG = 1000
 if not is_final(status) or (try('LLEN', work_key(job[2] or 'osis', job[3], job[4], job[5])) or LONG) < LONG then
   withdraw(id, job[2], job[3], job[4], job[5])
 end
+forget_stops(id, job[2] or 'osis', job[9], job[10])
 erase(id)
 -- The relatives of one that has ended are released already, or are about to be.
 if job[8] and not is_final(status) then release(id, 'error', job[8]) end

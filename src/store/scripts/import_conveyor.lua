@@ -17,16 +17,20 @@ end
 
 local function import(bytes, id, parent, script_type, first, last)
   local key = job_prefix .. id
-  local again = redis.call('EXISTS', key) == 1
+  local again, known = redis.call('EXISTS', key) == 1, nil
   if again then
-    local known = try('HMGET', key, 'dialect', 'status') or {}
+    known = try('HMGET', key, 'dialect', 'status', 'script_type', 'actor', 'worker_id') or {}
     if known[1] ~= 'conveyor' then return give_back(id, parent, bytes) and 'other' or 'lost' end
     if not is_final(known[2]) then return 'twice' end
   end
   local work = work_key(script_type)
   if is_paused(work) or (waiting_in(work) or bound) >= bound then return 'full' end
   -- Whoever adds a job again that has ended wants it to run again.
-  if again then redis.call('DEL', key, log_key(id), reply_prefix .. id) end
+  if again then
+    forget_stops(id, known[3] or script_type, known[4], known[5])
+    redis.call('UNLINK', key)
+  end
+  begin_anew(id)
   redis.call('HSET', key, 'id', id, 'created_at', now_text, 'dialect', 'conveyor', 'dialect_key', conveyor_job_key(at, id), 'dialect_parent', parent,
     'rel', conveyor_relation(at), 'linked', '1', 'indexed', '1', unpack(ARGV, first, last))
   redis.call('SET', conveyor_job_key(at, id), bytes)

@@ -34,6 +34,7 @@ local function lost(id, attempt, crashes, stop_requested, script_type, group, in
   count(script_type, 'lease_lost')
   if stop_requested then
     fail(id, attempt, 'stopped', 'stopped_by_request', of)
+    forget_stops(id, script_type, unpack(redis.call('HMGET', job_prefix .. id, 'actor', 'worker_id')))
   elseif not crashed(id, attempt, crashes, script_type, of) then
     requeue(id, attempt, 'crashed', script_type, group, instance, priority)
     has_work(script_type)

@@ -5,7 +5,7 @@
 local id, limit = ARGV[9], tonumber(ARGV[10])
 local key = job_prefix .. id
 local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'prerequisites', 'parent_id', 'id', 'predecessor_id',
-  'dependencies', 'actor', 'more_prerequisites')
+  'dependencies', 'actor', 'more_prerequisites', 'worker_id')
 if not job or not (job[1] or job[9]) and redis.call('EXISTS', key) == 0 then return { 'missing' } end
 if not is_final(job[1]) then return { 'illegal', job[1] or 'dispatched' } end
 
@@ -42,10 +42,7 @@ redis.call('HDEL', key, 'output', 'output_format', 'error', 'error_kind', 'error
 redis.call('PERSIST', key)
 redis.call('PERSIST', log_key(id))
 redis.call('DEL', reply_prefix .. id)
--- A stop that nobody has read meant the run before.
-try('LREM', control_key(script_type), 0, id)
-local control = job[12] and control_instance_key(job[12])
-if control then try('LREM', control, 0, id) end
+forget_stops(id, script_type, job[12], job[14])
 -- It may have ended while it waited.
 local standings = unlink(id)
 for from = 1, #standings, 1000 do redis.call('HDEL', key, unpack(standings, from, math.min(from + 999, #standings))) end

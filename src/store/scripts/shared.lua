@@ -52,11 +52,26 @@ end
 local function claim_of(attempt, given_back)
   local times = tonumber(given_back) or 0
   -- An outsider may have written anything; what is no count is none.
-  if not (times >= 0 and times < 100000000 and times % 1 == 0) then times = 0 end
+  if not (times >= 0 and times < 2100000000 and times % 1 == 0) then times = 0 end
   return (tonumber(attempt) or 0) + times
 end
 
 local function is_final(status) return status == 'finished' or status == 'error' end
+
+-- Takes back the stops of a job that nobody has read: they meant a run that is over, and the next job of that id is none of theirs.
+local function forget_stops(id, script_type, actor, worker)
+  try('LREM', control_key(script_type), 0, id)
+  local control = actor and control_instance_key(actor)
+  if control then try('LREM', control, 0, id) end
+  if worker then try('LREM', legacy_stop_key(worker), 0, id) end
+end
+
+-- Begins the hash of a job whose id others may have had before: what the last of them left for readers goes, and claims are counted from a
+-- number of its own, because a run of that one may not have ended.
+local function begin_anew(id)
+  redis.call('UNLINK', reply_prefix .. id, legacy_reply_key(id), log_key(id))
+  redis.call('HSET', job_prefix .. id, 'given_back', string.format('%.0f', now % 2000000000))
+end
 
 -- Deletes a job with everything that is its own.
 local function erase(id) redis.call('UNLINK', job_prefix .. id, reply_prefix .. id, log_key(id)) end

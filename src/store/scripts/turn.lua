@@ -17,7 +17,7 @@
 --       number of ended jobs whose relatives are to be released,
 --       1 if a queue keeps jobs sorted by caller else 0, 1 if there is room left and a queue of another layout holds something else 0.
 -- Before this stands fair.lua or a `take_in_turn` that is nil, and cap.lua or a `share_of` that is nil.
--- Seldom: admit, mirror, fail, crashed, requeue, untwin, is_paused, millis
+-- Seldom: admit, mirror, fail, crashed, requeue, untwin, is_paused, millis, forget_stops
 local lease_until, own_type, ends, at = now + ARGV[9], ARGV[10], tonumber(ARGV[11]), 11
 local function take() at = at + 1; return ARGV[at] end
 
@@ -34,12 +34,14 @@ local function complete(id, claim, logged, usage)
   local attempt = job[2]
   leases_over[#leases_over + 1] = id
   local script_type, of = job[11] or own_type, of_end(job, 6)
+  -- A run before this one may have logged, too.
+  logged = logged == '1' or tonumber(claim) > 1
 
   if outcome == 'finished' then
     redis.call('HSET', key, 'status', 'finished', 'lease', '', 'output', first, 'output_format', message, 'usage', usage, 'finished_at', now_text,
       'updated_at', now_text)
     if job[4] then redis.call('HDEL', key, 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit') end
-    end_job(id, 'finished', attempt, first, nil, logged == '1', of)
+    end_job(id, 'finished', attempt, first, nil, logged, of)
     return 'finished'
   end
   local more = redis.call('HMGET', key, 'retries', 'stop_requested_at', 'crashes', 'group', 'instance', 'priority')
@@ -58,7 +60,7 @@ local function complete(id, claim, logged, usage)
       return 'scheduled'
     end
     redis.call('HSET', key, 'status', 'error', 'finished_at', now_text)
-    end_job(id, 'error', attempt, message, kind, logged == '1', of)
+    end_job(id, 'error', attempt, message, kind, logged, of)
     return 'error'
   elseif outcome == 'crashed' then
     if stopping then
@@ -127,7 +129,7 @@ local function claim(id, queue, slot, owned)
     'given_back')
   if not job then return end
   local status, attempt = job[1], tonumber(job[2]) or 0
-  if not (attempt >= 0 and attempt < 4000000000 and attempt % 1 == 0) then attempt = 0 end
+  if not (attempt >= 0 and attempt < 2000000000 and attempt % 1 == 0) then attempt = 0 end
   if not status and redis.call('EXISTS', key) == 0 then
     redis.call('ZADD', unwritten_key, 'NX', now + 5000, id .. ' ' .. queue)
     return
@@ -144,7 +146,7 @@ local function claim(id, queue, slot, owned)
   if pending[id] or job[5] then
     fail(id, attempt, 'stopped', 'stopped', redis.call('HMGET', key, unpack(END_FIELDS)))
     stopped[#stopped + 1] = id
-    try('LREM', control_key(own_type), 0, id)
+    forget_stops(id, own_type, unpack(redis.call('HMGET', key, 'actor', 'worker_id')))
     return
   end
   if job[19] == 'legacy' and not untwin(id) and status ~= 'started' then return end

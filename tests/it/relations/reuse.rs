@@ -1,7 +1,9 @@
 //! An id that was used before: what concerned the former job does not concern the new one.
 
-use hero::model::{JobId, JobSpec, Status};
-use hero::store::{Created, Deleted, NewJob, Store};
+use std::time::Duration;
+
+use hero::model::{JobId, JobSpec, LogLevel, Status};
+use hero::store::{Created, Deleted, NewJob, Stopping, Store};
 
 use super::{Hand, after, child_of, heir_of, named, nobody, relatives};
 use crate::support::{Redis, spec};
@@ -142,4 +144,104 @@ async fn who_waits_for_a_job_whose_hash_an_outsider_deleted_ends_when_its_id_is_
     release(&store).await;
     assert_eq!(now(&store, &dependent).await, Status::Error);
     assert!(matches!(make(&store, named(&first, spec("1")), false).await, Created::Created(Status::Created)));
+}
+
+/// A store of another server, half a minute later: leases are over.
+async fn later(redis: &Redis) -> Store {
+    let store = redis.store().await;
+    store.clock().advance(Duration::from_secs(31));
+    store
+}
+
+#[tokio::test]
+async fn the_end_of_a_run_of_the_former_job_is_not_recorded_for_the_new_one() {
+    let (redis, store, hand) = quiet().await;
+    let id = started(&store, named(&JobId::random(), spec("1"))).await;
+    hand.take(&id).await;
+    // Its lease is lost and it is deleted, but its script runs on.
+    let later = later(&redis).await;
+    assert_eq!(later.reap(128).await.unwrap(), Some(1));
+    assert_eq!(store.delete(&id).await.unwrap(), Deleted::Deleted);
+    started(&later, named(&id, spec("2"))).await;
+    assert_eq!(hand.take_all().await, 1);
+    assert_eq!((hand.try_finish(&id).await, now(&store, &id).await), (None, Status::Started));
+    assert_eq!(hand.try_finish(&id).await, Some(Status::Finished));
+}
+
+#[tokio::test]
+async fn an_idempotency_key_of_the_former_job_does_not_stand_for_the_new_one() {
+    let (_redis, store, _) = quiet().await;
+    let of = |caller: &str, key: Option<&str>, script: &str| JobSpec {
+        caller_id: Some(caller.into()),
+        idempotency_key: key.map(ToOwned::to_owned),
+        ..spec(script)
+    };
+    for (first_key, caller, key) in [("1", "a", None), ("2", "a", Some("other")), ("3", "b", Some("3"))] {
+        let id = JobId::random();
+        let first = || named(&id, of("a", Some(first_key), "1"));
+        assert!(matches!(make(&store, first(), false).await, Created::Created(_)));
+        assert!(matches!(make(&store, first(), false).await, Created::Same(..)));
+        assert_eq!(store.delete(&id).await.unwrap(), Deleted::Deleted);
+        assert!(matches!(make(&store, named(&id, of(caller, key, "2")), false).await, Created::Created(_)));
+        assert_eq!(make(&store, first(), false).await, Created::Exists(Status::Created), "{caller} {key:?}");
+        // Without that id a job of its own is made.
+        let other = || of("a", Some(first_key), "1");
+        assert!(matches!(make(&store, other(), false).await, Created::Created(_)));
+        assert!(matches!(make(&store, other(), false).await, Created::Same(..)));
+    }
+}
+
+#[tokio::test]
+async fn a_new_job_has_neither_the_reply_nor_the_log_of_the_former_one() {
+    let (redis, store, hand) = quiet().await;
+    for related in [false, true] {
+        let id = started(&store, named(&JobId::random(), spec("1"))).await;
+        hand.take(&id).await;
+        store.append_log(&id, &[(LogLevel::Info, "secret".into())]).await.unwrap();
+        hand.finish(&id).await;
+        assert_eq!(redis.run::<i64>(&["PEXPIRE", &format!("hero:job:{id}"), "0"]).await, 1);
+        let reply = format!("hero:q:reply:{id}");
+        assert_eq!(redis.run::<i64>(&["EXISTS", &reply]).await, 1);
+        let before = started(&store, spec("1")).await;
+        started(&store, named(&id, if related { after(&[&before]) } else { spec("1") })).await;
+        assert_eq!(redis.run::<i64>(&["EXISTS", &reply]).await, 0);
+        assert!(store.read_log(&id, None, 9).await.unwrap().0.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_log_of_an_attempt_that_failed_is_kept_no_longer_than_the_job() {
+    let (redis, store, hand) = quiet().await;
+    let id = started(&store, spec("1")).await;
+    hand.take(&id).await;
+    store.append_log(&id, &[(LogLevel::Info, "of the first attempt".into())]).await.unwrap();
+    assert_eq!(hand.crash(&id).await, Status::Dispatched);
+    // The second one logs nothing.
+    hand.finish(&id).await;
+    let until = async |key: String| redis.run::<i64>(&["EXPIRETIME", &key]).await;
+    assert_eq!(until(format!("hero:log:{id}")).await, until(format!("hero:job:{id}")).await);
+}
+
+#[tokio::test]
+async fn a_stop_of_the_former_job_does_not_stop_the_new_one() {
+    let (redis, store, hand) = quiet().await;
+    let later = later(&redis).await;
+    for dies in [true, false] {
+        let id = started(&store, named(&JobId::random(), spec("1"))).await;
+        hand.take(&id).await;
+        assert_eq!(store.stop(&id).await.unwrap(), Stopping::Asked);
+        if dies {
+            // Nobody looks at the request, and the hash may go before it does.
+            assert_eq!(later.reap(128).await.unwrap(), Some(1));
+            hand.forget().await;
+            assert_eq!(redis.run::<i64>(&["PEXPIRE", &format!("hero:job:{id}"), "0"]).await, 1);
+        } else {
+            // It ends before anybody has looked.
+            hand.finish(&id).await;
+            assert_eq!(store.delete(&id).await.unwrap(), Deleted::Deleted);
+        }
+        started(&store, named(&id, spec("2"))).await;
+        assert_eq!(hand.take_all().await, 1, "the actor's server died: {dies}");
+        hand.finish(&id).await;
+    }
 }
