@@ -2,7 +2,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use redis::Pipeline;
 use tokio::sync::{Mutex, Notify, watch};
 
 use super::connection::DEADLINE;
@@ -113,13 +112,8 @@ impl Store {
             (cursor, steps) = (next, steps + 1);
         }
         let known: BTreeSet<String> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
-        let mut pipeline = Pipeline::new();
-        for key in found.iter().filter(|key| !known.contains(*key)) {
-            pipeline.cmd("SADD").arg(self.keys().actors()).arg(key).ignore();
-        }
-        if !pipeline.is_empty() {
-            self.0.commands.pipeline::<()>(&pipeline).await?;
-        }
+        found.retain(|key| !known.contains(key));
+        self.note(&self.keys().actors(), &found).await?;
         Ok(Survey { began, ended: Instant::now(), steps })
     }
 
