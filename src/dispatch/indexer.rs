@@ -59,13 +59,16 @@ impl Service for Indexer {
         if self.cursor == 0 {
             self.began = Instant::now();
         }
-        let (next, jobs) = self.store.walk_jobs(self.cursor).await?;
+        let walked = self.store.walk_jobs(self.cursor).await?;
+        let (next, jobs) = (walked.next, &walked.jobs);
         let new: Vec<JobId> = jobs.iter().filter(|job| self.is_new(job)).cloned().collect();
         let noticed = self.store.notice(&new).await?;
         if noticed > 0 {
             metrics::counter!("hero_jobs_noticed_total", self.store.labels([])).increment(noticed as u64);
         }
-        self.remember(&jobs);
+        // After the jobs, whose ends may be what makes room.
+        self.store.note_walked(&walked).await?;
+        self.remember(jobs);
         self.cursor = next;
         if next != 0 {
             return Ok(STEP);

@@ -34,11 +34,6 @@ impl Error {
         matches!(self, Self::Redis(error) if error.code() == Some("OOM"))
     }
 
-    /// Whether a key holds something else than the command is for.
-    pub(super) fn is_of_another_type(&self) -> bool {
-        matches!(self, Self::Redis(error) if error.code() == Some("WRONGTYPE"))
-    }
-
     /// Whether Redis is there, but has not read its data yet.
     pub(super) fn is_loading(&self) -> bool {
         matches!(self, Self::Redis(error) if error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading))

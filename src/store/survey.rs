@@ -2,7 +2,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use redis::Pipeline;
 use tokio::sync::{Mutex, Notify, watch};
 
 use super::codec::Text;
@@ -115,13 +114,8 @@ impl Store {
         }
         let known: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
         let known: BTreeSet<String> = known.into_iter().filter_map(|key| key.0).collect();
-        let mut pipeline = Pipeline::new();
-        for key in found.iter().filter(|key| !known.contains(*key)) {
-            pipeline.cmd("SADD").arg(self.keys().actors()).arg(key).ignore();
-        }
-        if !pipeline.is_empty() {
-            self.0.commands.pipeline::<()>(&pipeline).await?;
-        }
+        found.retain(|key| !known.contains(key));
+        self.note(&self.keys().actors(), &found).await?;
         Ok(Survey { began, ended: Instant::now(), steps })
     }
 

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hero::dispatch::Error;
+use hero::dispatch::{Error, Indexer};
 use hero::model::{JobError, JobId, JobSpec, Output, OutputFormat, Seconds, Status};
+use hero::service::Service as _;
 use hero::store::{Created, Ended, NewJob, Outcome, Periods, Slot, Store, Turn};
 
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until};
@@ -290,4 +291,30 @@ async fn old_errors_go_only_where_there_is_nothing_else_and_new_jobs_are_refused
     until("less than the limit", || async { ((memory(&house.redis, "used_memory").await as f64) < 0.9 * most as f64).then_some(()) }).await;
     assert!(house.store.job(&kept).await.unwrap().is_some());
     house.close().await;
+}
+
+#[tokio::test]
+async fn without_any_memory_what_outsiders_ended_gets_an_end_and_their_actors_are_seen() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let key = format!("hero:job:{}", JobId::random());
+    let _: i64 = redis.run(&["HSET", &key, "script", "1", "status", "finished", "output", "1"]).await;
+    // What nobody has noted yet.
+    let (index, counters) = ("hero:index:2026010100", "hero:meta:queue:stats:v");
+    let _: i64 = redis.run(&["RPUSH", index, "x"]).await;
+    let _: i64 = redis.run(&["HSET", counters, "created", "1"]).await;
+    let _: () = redis.run(&["SET", "hero:meta:actor:inst:v:default:1", "alive", "EX", "600"]).await;
+    limit(&redis, 1).await;
+
+    let mut indexer = Indexer::new(store.clone());
+    // A step looks at a thousand keys, so the first has met all.
+    indexer.tick().await.unwrap();
+    assert!(redis.run::<i64>(&["TTL", &key]).await > 0);
+    let hours: BTreeSet<String> = redis.run(&["SMEMBERS", "hero:meta:hours"]).await;
+    assert_eq!((hours.len(), hours.contains(index)), (2, true));
+    assert_eq!(redis.run::<Vec<String>>(&["SMEMBERS", "hero:meta:types"]).await, [counters]);
+    assert!(redis.run::<i64>(&["TTL", counters]).await > 0);
+    store.survey_in_time().await.unwrap();
+    let actors = store.actors().await.unwrap();
+    assert_eq!(actors.iter().map(|actor| actor.script_type.as_str()).collect::<Vec<_>>(), ["v"]);
 }

@@ -67,7 +67,7 @@ end
 local function check(place, of)
   local id, start, actor, due, script_type, idempotency = ARGV[place + 1], ARGV[place + 3], ARGV[place + 4], ARGV[place + 5], ARGV[place + 6], ARGV[place + 8]
   if idempotency ~= '' then
-    local known = redis.call('HMGET', idempotency_key(idempotency), 'job', 'digest')
+    local known = try('HMGET', idempotency_key(idempotency), 'job', 'digest') or {}
     local status = known[1] and status_of_same(known[1], place)
     if status then
       if known[2] ~= ARGV[place + 9] then return { 'reused', known[1] } end
@@ -115,7 +115,7 @@ local function store_related(place, of, first, last)
   elseif start then
     return begin(id, 0, script_type, queue, due, open)
   end
-  redis.call('ZADD', scheduled_key, given_up, id)
+  insist('ZADD', scheduled_key, given_up, id)
   event(id, 'created', 0)
   return 'created'
 end
@@ -129,14 +129,15 @@ local function store(place, status, of, first, last)
   elseif status == 'started' then
     attempt = 1
     -- The lease first: a started job without one would be found by nobody.
-    redis.call('ZADD', leases_key, lease_until, id)
+    insist('ZADD', leases_key, lease_until, id)
     hset(id, status, 'started_at', now_text, 'attempt', attempt, 'lease', server, 'actor', ARGV[place + 4], unpack(ARGV, first, last))
     event(id, 'dispatched', 0)
     count(script_type, 'dispatched')
     count(script_type, 'started')
   else
-    hset(id, status, unpack(ARGV, first, last))
     if status == 'dispatched' then
+      -- Says that it was meant for a queue of ours, so that whoever finds it in none pushes it again.
+      hset(id, status, 'queued_at', now_text, unpack(ARGV, first, last))
       local ids = pushed[queue]
       if not ids then
         ids = { script_type = script_type }
@@ -145,11 +146,12 @@ local function store(place, status, of, first, last)
       ids[#ids + 1] = id
       count(script_type, 'dispatched')
     else
-      redis.call('ZADD', scheduled_key, status == 'created' and given_up or ARGV[place + 5], id)
+      hset(id, status, unpack(ARGV, first, last))
+      insist('ZADD', scheduled_key, status == 'created' and given_up or ARGV[place + 5], id)
     end
   end
   if idempotency ~= '' then
-    redis.call('HSET', idempotency_key(idempotency), 'job', id, 'digest', ARGV[place + 9])
+    insist('HSET', idempotency_key(idempotency), 'job', id, 'digest', ARGV[place + 9])
     redis.call('EXPIRE', idempotency_key(idempotency), IDEMPOTENCY_SECONDS)
   end
   count(script_type, 'created')

@@ -19,6 +19,17 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Counters that nobody keeps last so long; `shared.lua` has the same number.
 const COUNTERS: Duration = Duration::from_secs(30 * 24 * 3600);
 
+/// What a step of a walk through the keys of all jobs met.
+#[derive(Debug, Clone)]
+pub struct Walked {
+    /// Where the next step begins.
+    pub next: u64,
+    /// The jobs, some maybe twice in a walk.
+    pub jobs: Vec<JobId>,
+    hours: Vec<String>,
+    counters: Vec<String>,
+}
+
 impl Store {
     /// Takes note of those of some jobs that outsiders wrote and nobody has noticed, and says how many these are.
     ///
@@ -39,34 +50,28 @@ impl Store {
         Ok(new)
     }
 
-    /// One step of a walk through the keys of all jobs: the jobs it met, some maybe twice in a walk, and where the next begins. It ends at 0, where it begins.
-    ///
-    /// Indexes and counters that it meets are noted, so that none is overlooked that an older version or an outsider wrote.
-    pub async fn walk_jobs(&self, from: u64) -> Result<(u64, Vec<JobId>), Error> {
+    /// One step of a walk through the keys of all jobs. It ends at 0, where it begins.
+    pub async fn walk_jobs(&self, from: u64) -> Result<Walked, Error> {
         let keys = self.keys();
         let (next, found) = self.scan_step(from, &keys.walk_pattern()).await?;
-        let of = |is: fn(&Keys, &str) -> bool| found.iter().filter(|key| is(keys, key)).collect::<Vec<_>>();
-        let counters = of(|keys, key| keys.parse_stats(key).is_some());
-        self.note(&keys.hours(), &of(|keys, key| keys.parse_index(key).is_some())).await?;
-        self.note(&keys.types(), &counters).await?;
-        let mut expire = Pipeline::with_capacity(counters.len());
-        for key in counters {
+        let jobs = found.iter().filter_map(|key| keys.parse_job(key)).collect();
+        let of = |is: fn(&Keys, &str) -> bool| -> Vec<String> { found.iter().filter(|key| is(keys, key)).cloned().collect() };
+        let (hours, counters) = (of(|keys, key| keys.parse_index(key).is_some()), of(|keys, key| keys.parse_stats(key).is_some()));
+        Ok(Walked { next, jobs, hours, counters })
+    }
+
+    /// Notes the indexes and counters that a step met, so that none is overlooked that an older version or an outsider wrote.
+    pub async fn note_walked(&self, walked: &Walked) -> Result<(), Error> {
+        let keys = self.keys();
+        self.note(&keys.hours(), &walked.hours).await?;
+        self.note(&keys.types(), &walked.counters).await?;
+        let mut expire = Pipeline::with_capacity(walked.counters.len());
+        for key in &walked.counters {
             expire.cmd("EXPIRE").arg(key).arg(COUNTERS.as_secs()).arg("NX").ignore();
         }
         if !expire.is_empty() {
             self.0.commands.pipeline::<()>(&expire).await?;
         }
-        Ok((next, found.iter().filter_map(|key| keys.parse_job(key)).collect()))
-    }
-
-    /// Has keys in a set of ours. What an outsider made of it gives way.
-    async fn note(&self, set: &str, keys: &[&String]) -> Result<(), Error> {
-        if keys.is_empty() {
-            return Ok(());
-        }
-        match self.0.commands.call::<u64>(redis::cmd("SADD").arg(set).arg(keys)).await {
-            Err(error) if error.is_of_another_type() => self.0.commands.call::<u64>(redis::cmd("DEL").arg(set)).await.map(drop),
-            added => added.map(drop),
-        }
+        Ok(())
     }
 }

@@ -24,7 +24,7 @@ local MOST_IN_TEXT, MOST_ADDED = 100, 10000
 local function add_prerequisite(id, other)
   local key = job_prefix .. id
   if math.max(try('HSTRLEN', key, 'prerequisites') or 0, try('HSTRLEN', key, 'dependencies') or 0) > 39 * MOST_IN_TEXT then
-    redis.call('HSET', key, 'prerequisite:' .. other, redis.call('HINCRBY', key, 'more_prerequisites', 1))
+    redis.call('HSET', key, 'prerequisite:' .. other, increase(key, 'more_prerequisites', 1))
   else
     local texts = redis.call('HMGET', key, 'prerequisites', 'dependencies')
     local text = texts[1] and texts[1] ~= '[]' and texts[1] or texts[2] or '[]'
@@ -46,22 +46,22 @@ end
 local function is_job(id) return is_uuid(id) and redis.call('TYPE', job_prefix .. id).ok == 'hash' end
 
 -- Whether the end of a job was written past whoever was to say it.
-local function is_unsettled(id) return redis.call('ZSCORE', watched_key, id) or redis.call('ZSCORE', leases_key, id) end
+local function is_unsettled(id) return try('ZSCORE', watched_key, id) or try('ZSCORE', leases_key, id) end
 
 -- A refusal names no more ids.
 local NAMED = 20
 
--- Whether a job and all its descendants have ended; one that is gone has.
+-- Whether a job and all its descendants have ended; one that is gone has, and a key of another type is none.
 local function closed(id)
   local status = try('HGET', job_prefix .. id, 'status')
-  if not status and redis.call('EXISTS', job_prefix .. id) == 1 then return false end
+  if not status and redis.call('TYPE', job_prefix .. id).ok == 'hash' then return false end
   return (not status or is_final(status)) and redis.call('EXISTS', rel_key(id, 'children'), rel_key(id, 'active')) == 0
 end
 
 -- Has the end of a job noticed that others wait for: foreign actors tell nobody, and one that only they had was never seen here.
 local function heed(id, status)
   if status == 'created' or status == 'scheduled' or status == 'waiting_for_prerequisites' then return end
-  if redis.call('ZSCORE', leases_key, id) or redis.call('ZADD', watched_key, 'NX', now + RESTLESS, id) == 0 then return end
+  if try('ZSCORE', leases_key, id) or insist('ZADD', watched_key, 'NX', now + RESTLESS, id) == 0 then return end
   redis.call('HSET', job_prefix .. id, 'unseen', '1')
 end
 
@@ -272,7 +272,7 @@ local function relate(id, of)
   if of.predecessor then open = open + link_predecessor(id, of.predecessor) end
   for _, other in ipairs(of.dependent) do
     add_prerequisite(other, id)
-    redis.call('HINCRBY', job_prefix .. other, 'open', 1)
+    increase(job_prefix .. other, 'open', 1)
     stand_in(other, 'dependents', id, 'linked', '1')
   end
   return open, failed
@@ -298,7 +298,7 @@ end
 local function give_up(id, text)
   local job = try('HMGET', job_prefix .. id, 'status', 'attempt', unpack(END_FIELDS))
   if not job or not (job[1] == 'created' or job[1] == 'scheduled' or job[1] == 'waiting_for_prerequisites') then return end
-  redis.call('ZREM', scheduled_key, id)
+  try('ZREM', scheduled_key, id)
   fail(id, job[2] or 0, 'prerequisite', text, of_end(job, 3))
 end
 

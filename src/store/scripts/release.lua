@@ -72,7 +72,7 @@ local function work(id, status, parent)
     if step_out(heir, 'onComplete', id) then has_work(unblock(heir)) end
   end
   if more then return false end
-  if redis.call('TTL', key) == -1 then redis.call('EXPIRE', key, seconds_kept(now_is, redis.call('HMGET', key, unpack(END_FIELDS)))) end
+  if redis.call('TTL', key) == -1 then redis.call('EXPIRE', key, seconds_kept(now_is, try('HMGET', key, unpack(END_FIELDS)) or {})) end
   if parent ~= '-' then leave(id, parent) end
   return true
 end

@@ -24,11 +24,21 @@ local function try_named(...)
   if type(reply) ~= 'table' or not reply.err then return reply end
 end
 
--- Writes to a list or set of ours with a command; what an outsider made of the key gives way.
-local function insist(command, key, member)
-  if try(command, key, member) then return end
+-- Writes to a key of ours with a command; what an outsider made of the key gives way.
+local function insist(command, key, ...)
+  local reply = redis.pcall(command, key, ...)
+  if type(reply) ~= 'table' or not reply.err then return reply end
+  if string.sub(reply.err, 1, 9) ~= 'WRONGTYPE' then error(reply) end
   redis.call('DEL', key)
-  redis.call(command, key, member)
+  return redis.call(command, key, ...)
+end
+
+-- Adds to a number in a hash. What an outsider made of it, so that it is none, counts as 0.
+local function increase(key, field, by)
+  local value = try('HINCRBY', key, field, by)
+  if value then return value end
+  try('HSET', key, field, by)
+  return by
 end
 
 -- Lists jobs in the index of an hour. Who lists its first says that there is one.
@@ -150,12 +160,12 @@ local function look_again_at(script_type)
   return now + (calm[script_type] and CALM or RESTLESS)
 end
 
-local function watch(id, script_type, twin) redis.call('ZADD', watched_key, twin and now + RESTLESS or look_again_at(script_type), id) end
+local function watch(id, script_type, twin) insist('ZADD', watched_key, twin and now + RESTLESS or look_again_at(script_type), id) end
 
 local function watch_all(ids, script_type, twins)
   local time, entries = twins and now + RESTLESS or look_again_at(script_type), {}
   for at, id in ipairs(ids) do entries[2 * at - 1], entries[2 * at] = time, id end
-  redis.call('ZADD', watched_key, unpack(entries))
+  insist('ZADD', watched_key, unpack(entries))
 end
 
 -- Servers with waiters for jobs that ended in this call, and the jobs this server waits for itself.
@@ -217,7 +227,7 @@ local releases = 0
 local function release(id, status, rel)
   -- An outsider may have written anything.
   if string.find(rel, '%s') or rel == '' then rel = '-' end
-  redis.call('LPUSH', release_key, id .. ' ' .. status .. ' ' .. rel)
+  insist('LPUSH', release_key, id .. ' ' .. status .. ' ' .. rel)
   releases = releases + 1
 end
 
@@ -253,7 +263,7 @@ end
 -- Ends a job that did not get an output.
 local function fail(id, attempt, kind, text, of)
   -- What is watched when it has ended would count as ended by a foreign actor, too.
-  redis.call('ZREM', watched_key, id)
+  try('ZREM', watched_key, id)
   redis.call('HSET', job_prefix .. id, 'status', 'error', 'lease', '', 'error', text, 'error_kind', kind, 'finished_at', now_text, 'updated_at', now_text)
   redis.call('HDEL', job_prefix .. id, 'error_line', 'error_column', 'error_stack', 'error_limit')
   end_job(id, 'error', attempt, text, kind, true, of)
@@ -291,7 +301,7 @@ local function enqueue(queue, script_type, id, again)
     return 'dispatched'
   end
   redis.call('HSET', job_prefix .. id, 'status', 'scheduled')
-  redis.call('ZADD', scheduled_key, now + 5000, id)
+  insist('ZADD', scheduled_key, now + 5000, id)
   return 'scheduled'
 end
 
@@ -308,9 +318,9 @@ local function begin(id, attempt, script_type, queue, due, open)
   if due and due > now then
     status = 'scheduled'
     redis.call('HSET', key, 'status', status, 'updated_at', now_text)
-    redis.call('ZADD', scheduled_key, due, id)
+    insist('ZADD', scheduled_key, due, id)
   else
-    redis.call('ZREM', scheduled_key, id)
+    try('ZREM', scheduled_key, id)
     if open > 0 then
       redis.call('HSET', key, 'status', status, 'updated_at', now_text)
     else
@@ -327,7 +337,7 @@ end
 local function withdraw(id, script_type, group, instance, priority)
   local twin = twin_of(id)
   if twin then try('LREM', twin, -1, id) end
-  redis.call('ZREM', scheduled_key, id)
-  redis.call('ZREM', watched_key, id)
+  try('ZREM', scheduled_key, id)
+  try('ZREM', watched_key, id)
   if script_type then try('LREM', work_key(script_type, group, instance, priority), 1, id) end
 end

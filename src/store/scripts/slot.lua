@@ -16,15 +16,15 @@ local function move_on(slot)
   local following, key = slot.following, schedule_key(slot.id)
   if following == '-' then
     following = now + tonumber(ARGV[7]) * 1000
-    redis.call('HSET', key, 'ended_at', now_text)
+    try('HSET', key, 'ended_at', now_text)
   end
-  redis.call('ZADD', schedules_key, following, slot.id)
-  if slot.passed > 0 then redis.call('HINCRBY', key, 'missed', slot.passed) end
+  insist('ZADD', schedules_key, following, slot.id)
+  if slot.passed > 0 then increase(key, 'missed', slot.passed) end
 end
 
 -- Why the job of a slot is not stored, or nil. With a slot that is left out because of the job before, the schedule moves on.
 local function refuse_slot(slot)
-  if tonumber(redis.call('ZSCORE', schedules_key, slot.id) or -1) ~= slot.expected then return { 'fired' } end
+  if tonumber(try('ZSCORE', schedules_key, slot.id) or -1) ~= slot.expected then return { 'fired' } end
   local function has_ended(id)
     local status = try('HGET', job_prefix .. id, 'status')
     if not status then return redis.call('EXISTS', job_prefix .. id) == 0 end
@@ -32,20 +32,20 @@ local function refuse_slot(slot)
   end
   local overlaps = false
   if slot.overlap == 'skip' then
-    local last = redis.call('HGET', schedule_key(slot.id), 'last_job')
+    local last = try('HGET', schedule_key(slot.id), 'last_job')
     overlaps = last and not has_ended(last)
   elseif slot.overlap == 'queue' then
     local key = schedule_waiting_key(slot.id)
-    local oldest = redis.call('LINDEX', key, 0)
+    local oldest = try('LINDEX', key, 0)
     while oldest and has_ended(oldest) do
       redis.call('LPOP', key)
-      oldest = redis.call('LINDEX', key, 0)
+      oldest = try('LINDEX', key, 0)
     end
-    overlaps = redis.call('LLEN', key) >= 100
+    overlaps = (try('LLEN', key) or 0) >= 100
   end
   if overlaps then
     move_on(slot)
-    redis.call('HINCRBY', schedule_key(slot.id), 'skipped', 1)
+    increase(schedule_key(slot.id), 'skipped', 1)
     return { 'skipped' }
   end
 end
@@ -55,11 +55,11 @@ local function note_slot(slot, job, answer)
   local key = schedule_key(slot.id)
   if answer[1] == 'created' then
     move_on(slot)
-    redis.call('HSET', key, 'last_job', job, 'last_slot', slot.fired)
-    redis.call('HINCRBY', key, 'runs', 1)
-    if slot.overlap == 'queue' then redis.call('RPUSH', schedule_waiting_key(slot.id), job) end
+    try('HSET', key, 'last_job', job, 'last_slot', slot.fired)
+    increase(key, 'runs', 1)
+    if slot.overlap == 'queue' then insist('RPUSH', schedule_waiting_key(slot.id), job) end
   elseif answer[1] ~= 'fired' and answer[1] ~= 'skipped' then
     -- A slot that waits for room is not missed.
-    redis.call('HSET', key, 'tried_at', now_text)
+    try('HSET', key, 'tried_at', now_text)
   end
 end

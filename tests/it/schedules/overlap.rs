@@ -82,3 +82,14 @@ async fn a_bounded_number_of_jobs_waits() {
     town.pass(1).await;
     assert_eq!(town.schedule(&id).await.runs, 101);
 }
+
+#[tokio::test]
+async fn what_an_outsider_spoils_of_a_schedule_does_not_stop_it() {
+    let redis = Redis::start().await;
+    let mut town = Town::on(&redis).await;
+    let id = town.create(ScheduleSpec { overlap: Overlap::Queue, missed: Missed::All, missed_limit: Some(1000), ..every(1.0) }).await;
+    let _: i64 = redis.run(&["HSET", &format!("hero:schedule:{id}"), "runs", "many"]).await;
+    let _: () = redis.run(&["SET", &format!("hero:schedule:{id}:waiting"), "x"]).await;
+    town.pass(3).await;
+    assert_eq!((town.schedule(&id).await.runs, town.jobs(&id).await.len()), (3, 3));
+}

@@ -1,6 +1,7 @@
 //! The scripts, asked one by one.
 
 mod counters;
+mod halfway;
 mod index;
 mod keys;
 mod queues;

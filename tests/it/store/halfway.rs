@@ -1,0 +1,129 @@
+//! What outsiders spoilt does not end a script half way, and what one that ended so left behind goes on.
+
+use futures_util::future::join_all;
+use hero::model::{JobId, JobSpec, Status};
+use hero::store::{Created, NewJob, Retried};
+
+use super::relations::{create, ended, job, now, release, turn};
+use crate::support::Redis;
+
+const QUEUE: &str = "hero:q:work:type:osis";
+
+fn key(id: &JobId) -> String {
+    format!("hero:job:{id}")
+}
+
+#[tokio::test]
+async fn a_spoilt_number_of_a_dependent_costs_no_other_job() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let many = format!("[{}]", vec![format!("\"{}\"", JobId::random()); 120].join(","));
+    for (field, prerequisites) in [("open", "[]"), ("more_prerequisites", &*many)] {
+        for all_or_none in [true, false] {
+            let waits = JobId::random();
+            let job_key = key(&waits);
+            let fields = ["id", waits.as_str(), "status", "created", "script", "1", "prerequisites", prerequisites, field, "abc"];
+            let _: i64 = redis.run(&[&["HSET", &*job_key][..], &fields].concat()).await;
+            let mut jobs: Vec<NewJob> = (0..9).map(|_| job(JobSpec::default())).collect();
+            jobs.push(job(JobSpec { dependents: vec![waits.clone()], ..JobSpec::default() }));
+            let ids: Vec<JobId> = jobs.iter().map(|job| job.id.clone()).collect();
+            let answers = if all_or_none {
+                store.create_all_or_none(&jobs).await.unwrap()
+            } else {
+                join_all(jobs.into_iter().map(|job| store.create(job))).await.into_iter().map(Result::unwrap).collect()
+            };
+            assert_eq!(answers, vec![Created::Created(Status::Dispatched); 10]);
+            assert_eq!(redis.run::<String>(&["HGET", &job_key, field]).await, "1");
+            let mut taken = turn(&store, &[], 20).await;
+            taken.sort();
+            let mut expected = ids;
+            expected.sort();
+            assert_eq!(taken, expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_dispatched_job_that_never_came_into_its_queue_is_pushed_again() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let (id, _) = create(&store, JobSpec::default()).await;
+    // As a script leaves it that ends before its pushes.
+    let _: i64 = redis.run(&["DEL", QUEUE, "hero:q:watched"]).await;
+    assert_eq!(store.notice(std::slice::from_ref(&id)).await.unwrap(), 1);
+    for _ in 0..3 {
+        store.reap(128).await.unwrap();
+        store.clock().advance(std::time::Duration::from_secs(31));
+    }
+    assert_eq!(turn(&store, &[], 9).await, [id]);
+}
+
+#[tokio::test]
+async fn an_ended_job_that_became_another_key_still_releases_its_relatives() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let (first, _) = create(&store, JobSpec::default()).await;
+    let (second, _) = create(&store, JobSpec { prerequisites: vec![first.clone()], ..JobSpec::default() }).await;
+    assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(&first));
+    turn(&store, &[ended(&first)], 0).await;
+    let _: () = redis.run(&["SET", &key(&first), "x"]).await;
+    release(&store).await;
+    assert_eq!(now(&store, &second).await, Status::Dispatched);
+}
+
+#[tokio::test]
+async fn a_predecessor_that_is_no_job_is_not_waited_for() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let (predecessor, _) = create(&store, JobSpec::default()).await;
+    let (heir, _) = create(&store, JobSpec { predecessor_id: Some(predecessor.clone()), ..JobSpec::default() }).await;
+    for id in [&predecessor, &heir] {
+        assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(id));
+        turn(&store, &[ended(id)], 0).await;
+        release(&store).await;
+    }
+    let _: () = redis.run(&["SET", &key(&predecessor), "x"]).await;
+    assert_eq!(store.retry(&heir).await.unwrap(), Retried::Started(Status::Dispatched));
+    // The same from outside, with one of ours in the same turn.
+    let outside = JobId::random();
+    let _: i64 = redis.run(&["HSET", &key(&outside), "script", "1", "predecessor_id", predecessor.as_str()]).await;
+    let _: i64 = redis.run(&["LPUSH", QUEUE, outside.as_str()]).await;
+    assert_eq!(turn(&store, &[], 9).await, [heir, outside]);
+}
+
+#[tokio::test]
+async fn a_spoilt_idempotency_key_costs_no_other_job() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let keyed = JobSpec { idempotency_key: Some("k".into()), ..JobSpec::default() };
+    create(&store, keyed.clone()).await;
+    let known: Vec<String> = redis.run(&["KEYS", "hero:idem:*"]).await;
+    let _: () = redis.run(&["SET", &known[0], "x"]).await;
+    let jobs = [job(JobSpec::default()), job(JobSpec::default()), job(keyed.clone())];
+    let last = jobs[2].id.clone();
+    for created in join_all(jobs.into_iter().map(|job| store.create(job))).await {
+        assert_eq!(created.unwrap(), Created::Created(Status::Dispatched));
+    }
+    assert_eq!(store.create(job(keyed)).await.unwrap(), Created::Same(last, Status::Dispatched));
+    assert_eq!(turn(&store, &[], 9).await.len(), 4);
+}
+
+#[tokio::test]
+async fn a_spoilt_key_of_ours_gives_way_to_what_a_create_and_an_end_write_there() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    for spoilt in ["hero:meta:queues", "hero:q:watched", "hero:q:scheduled", "hero:q:release"] {
+        let _: () = redis.run(&["SET", spoilt, "x"]).await;
+        let later = NewJob { start: false, ..job(JobSpec::default()) };
+        assert_eq!(store.create(later).await.unwrap(), Created::Created(Status::Created), "{spoilt}");
+        let (first, status) = create(&store, JobSpec::default()).await;
+        assert_eq!(status, Status::Dispatched, "{spoilt}");
+        let (second, _) = create(&store, JobSpec { prerequisites: vec![first.clone()], ..JobSpec::default() }).await;
+        for id in [&first, &second] {
+            assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(id), "{spoilt}");
+            turn(&store, &[ended(id)], 0).await;
+            release(&store).await;
+            assert_eq!(now(&store, id).await, Status::Finished, "{spoilt}");
+        }
+    }
+}
