@@ -14,6 +14,7 @@ mod layers;
 mod limits;
 mod load;
 mod lobby;
+mod message;
 mod method;
 pub mod methods;
 mod openrpc;

@@ -4,6 +4,8 @@
 //! The length of an answer is known only when it is made, so a call waits before it begins: for room, and if its answer may be
 //! large also for a share of those that may be made at once.
 
+mod held;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -12,6 +14,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::limits::Limits;
+pub(super) use held::Held;
 
 /// How large the answer of a method may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,6 +43,9 @@ impl Size {
 const SHARES: [u32; 3] = [16, 32, 64];
 /// A connection that takes nothing for so long makes way when others wait for room.
 const STUCK: Duration = Duration::from_secs(1);
+
+/// A request without room looks again after so long.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// A request of this size is refused only if its own address holds too much.
 const MODEST: u64 = 64 * 1024;
@@ -82,8 +88,7 @@ impl Room {
 
     fn free(&self, bytes: u64) {
         let before = self.held.fetch_sub(bytes, Ordering::AcqRel);
-        let falls_below = |level| before >= level && before - bytes < level;
-        if falls_below(self.limit) || falls_below(self.little()) {
+        if before >= self.limit && before - bytes < self.limit {
             self.freed.notify_waiters();
         }
     }
@@ -97,18 +102,42 @@ impl Room {
         self.held.load(Ordering::Acquire) >= self.limit
     }
 
-    /// Waits until less than `level` is held. Connections that take nothing make way for others.
-    async fn wait(&self, level: u64) {
+    /// Waits until it is not full. Connections that take nothing make way for others.
+    async fn wait(&self) {
         loop {
             let freed = self.freed.notified();
             tokio::pin!(freed);
             freed.as_mut().enable();
-            if self.held.load(Ordering::Acquire) < level {
+            if !self.is_full() {
                 return;
             }
             if tokio::time::timeout(STUCK, freed).await.is_err() && self.is_full() {
                 self.evict();
             }
+        }
+    }
+
+    /// Holds so many bytes, and waits for room at most until `deadline`. Connections that take nothing make way.
+    async fn hold_by(&self, bytes: u64, deadline: Instant, asking: &Account) -> bool {
+        let asked = Instant::now();
+        loop {
+            let freed = self.freed.notified();
+            tokio::pin!(freed);
+            freed.as_mut().enable();
+            if self.try_hold(bytes) {
+                return true;
+            }
+            let now = Instant::now();
+            if now >= deadline {
+                return false;
+            }
+            if now - asked >= STUCK {
+                self.evict();
+            }
+            // Nothing is read meanwhile, so its silence says nothing.
+            asking.heard();
+            // Told or not: room may be freed in pieces that are no news.
+            let _ = tokio::time::timeout(LOOK.min(deadline - now), freed).await;
         }
     }
 
@@ -143,6 +172,8 @@ pub(super) struct Account {
     heard_ms: AtomicU64,
     /// Since when it takes nothing, in ms after `opened`; 0 if it does.
     stuck_ms: AtomicU64,
+    /// How long a request waits for room.
+    patience: Duration,
     ended: CancellationToken,
 }
 
@@ -155,6 +186,7 @@ impl Account {
             opened: Instant::now(),
             heard_ms: AtomicU64::new(0),
             stuck_ms: AtomicU64::new(0),
+            patience: limits.handler_timeout.duration(),
             ended: CancellationToken::new(),
         });
         for room in &account.rooms[1..] {
@@ -205,10 +237,11 @@ impl Account {
 
     /// Counts an answer that was made.
     pub(super) fn made(&self, bytes: usize) {
-        self.unsent.fetch_add(bytes as u64, Ordering::AcqRel);
+        // The rooms first: what is unsent may be given back at once.
         for room in &self.rooms {
             room.hold(bytes as u64);
         }
+        self.unsent.fetch_add(bytes as u64, Ordering::AcqRel);
     }
 
     /// Counts bytes that the peer took. Frames and heads are not counted when they are made, so this may be more.
@@ -227,6 +260,10 @@ impl Account {
         for room in &self.rooms {
             room.free(bytes.min(unsent));
         }
+        let [here, ..] = &self.rooms;
+        if unsent >= here.little() && unsent.saturating_sub(bytes) < here.little() {
+            here.freed.notify_waiters();
+        }
     }
 
     /// Whether a call with a small answer may begin at once.
@@ -238,7 +275,7 @@ impl Account {
     pub(super) async fn admit(&self, size: Size) -> Vec<OwnedSemaphorePermit> {
         let mut permits = Vec::new();
         for room in &self.rooms[..2] {
-            room.wait(room.limit).await;
+            room.wait().await;
         }
         if size == Size::Small {
             return permits;
@@ -246,21 +283,39 @@ impl Account {
         for room in &self.rooms {
             let permit = Arc::clone(&room.shares).acquire_many_owned(size.shares()).await;
             permits.push(permit.expect("nobody closes the semaphore"));
-            room.wait(room.limit).await;
+            room.wait().await;
         }
         permits
     }
 
-    /// Waits until a subscription may send its next item.
-    pub(super) async fn admit_item(&self) {
-        let [here, address, _] = &self.rooms;
-        here.wait(here.little()).await;
-        address.wait(address.limit).await;
+    /// Waits until a subscription may send its next item; gives false when the peer does not take what lies ready within `patience`.
+    ///
+    /// Only answers and items tell a slow reader. What its address holds besides makes it wait, too, but is not its fault.
+    pub(super) async fn admit_item(&self, patience: Duration) -> bool {
+        if tokio::time::timeout(patience, self.taken()).await.is_err() {
+            return false;
+        }
+        self.rooms[1].wait().await;
+        true
+    }
+
+    /// Waits until little lies ready.
+    async fn taken(&self) {
+        let here = &self.rooms[0];
+        loop {
+            let freed = here.freed.notified();
+            tokio::pin!(freed);
+            freed.as_mut().enable();
+            if self.unsent() < here.little() {
+                return;
+            }
+            freed.await;
+        }
     }
 
     /// Begins to hold a request of no bytes yet.
     pub(super) fn request(self: &Arc<Self>) -> Held {
-        Held { account: Arc::clone(self), bytes: 0 }
+        Held::new(Arc::clone(self))
     }
 }
 
@@ -269,42 +324,6 @@ impl Drop for Account {
         let unsent = *self.unsent.get_mut();
         for room in &self.rooms {
             room.free(unsent);
-        }
-    }
-}
-
-/// A request that is held as long as this lives.
-#[derive(Debug)]
-pub(super) struct Held {
-    account: Arc<Account>,
-    bytes: u64,
-}
-
-impl Held {
-    /// Holds so many bytes more, if there is room.
-    #[must_use]
-    pub(super) fn grow(&mut self, bytes: usize) -> bool {
-        let bytes = bytes as u64;
-        for (at, room) in self.account.rooms.iter().enumerate() {
-            // Large requests of others must not keep small ones out, so the room of the server is not asked for these.
-            if at == 2 && self.bytes + bytes <= MODEST {
-                room.hold(bytes);
-            } else if !room.try_hold(bytes) {
-                for room in &self.account.rooms[..at] {
-                    room.free(bytes);
-                }
-                return false;
-            }
-        }
-        self.bytes += bytes;
-        true
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        for room in &self.account.rooms {
-            room.free(self.bytes);
         }
     }
 }
@@ -319,15 +338,15 @@ mod tests {
         (address, server, account)
     }
 
-    #[test]
-    fn what_is_held_is_counted_for_connection_address_and_server_and_given_back() {
+    #[tokio::test]
+    async fn what_is_held_is_counted_for_connection_address_and_server_and_given_back() {
         let limits = Limits { held_per_connection: 100, held_per_address: 150, held: 200, ..Limits::default() };
         let (address, server, first) = account(&limits);
         let second = Account::open(&limits, &address, &server);
         let mut request = first.request();
-        assert!(request.grow(60) && !request.grow(60) && request.grow(40));
+        assert!(request.grow(60).await && !request.grow(60).await && request.grow(40).await);
         let mut other = second.request();
-        assert!(!other.grow(60) && other.grow(50));
+        assert!(!other.grow(60).await && other.grow(50).await);
         second.made(80);
         assert!(!second.has_room() && server.held.load(Ordering::SeqCst) == 230);
         drop((request, other));
@@ -340,16 +359,16 @@ mod tests {
         assert_eq!((address.held.load(Ordering::SeqCst), server.held.load(Ordering::SeqCst)), (0, 0));
     }
 
-    #[test]
-    fn what_others_hold_keeps_only_large_requests_out() {
+    #[tokio::test]
+    async fn what_others_hold_keeps_only_large_requests_out() {
         let limits = Limits { held_per_address: 200_000, held: 200_000, ..Limits::default() };
         let (_address, server, hog) = account(&limits);
         let mut hogged = hog.request();
-        assert!(hogged.grow(200_000));
+        assert!(hogged.grow(200_000).await);
         let other = Account::open(&limits, &Room::of_address(&limits), &server);
         let mut modest = other.request();
-        assert!(modest.grow(60_000) && !modest.grow(60_000));
-        assert!(!hog.request().grow(1), "its own address holds too much");
+        assert!(modest.grow(60_000).await && !modest.grow(60_000).await);
+        assert!(!hog.request().grow(1).await, "its own address holds too much");
         drop((hogged, modest));
         assert_eq!(server.held.load(Ordering::SeqCst), 0);
     }

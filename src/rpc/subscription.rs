@@ -111,7 +111,9 @@ async fn pump<T: Serialize>(
         tokio::select! {
             biased;
             () = sink.closed() => return Ok(()),
-            admitted = tokio::time::timeout(patience, account.admit_item()) => admitted.map_err(|_| Error::Slow)?,
+            in_time = account.admit_item(patience) => if !in_time {
+                return Err(Error::Slow);
+            },
         }
         account.made(bytes);
         if let Err(error) = sink.send_timeout(item, patience).await {

@@ -8,97 +8,98 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::response::Response;
-use http::{Method, StatusCode, header};
+use http::{Extensions, Method, StatusCode, header};
 use http_body_util::BodyExt;
 use jsonrpsee::server::http::{is_json, response as answers};
-use jsonrpsee::server::middleware::rpc::RpcServiceBuilder;
-use jsonrpsee::server::{
-    BatchRequestConfig, HttpResponse, MethodResponse, Methods, Server, ServerConfig, StopHandle, TowerServiceBuilder, ws,
-};
+use jsonrpsee::server::{MethodResponse, Methods, StopHandle, ws};
 use jsonrpsee::types::{ErrorCode, ErrorObjectOwned, Id};
+use tokio::time::{Instant, timeout, timeout_at};
 use tower::Service;
-use tower::layer::util::{Identity, Stack};
 
 use super::inspect::{Finding, inspect};
 use crate::rpc::auth::Session;
 use crate::rpc::error::Error;
-use crate::rpc::layers::{Layers, NoContent, OverHttp, Rules};
+use crate::rpc::layers::{NoContent, OverHttp, Rules, Way, way};
 use crate::rpc::limits::Limits;
+use crate::rpc::message;
 use crate::rpc::room::Held;
-use crate::rpc::socket::Sockets;
+use crate::rpc::socket::{Caller, Sockets};
 
-/// What stands at `/`: WebSockets, and jsonrpsee for bodies, behind a look at those that it reads wrong.
+/// What stands at `/`: WebSockets and bodies.
+///
+/// jsonrpsee would keep a body as long as its call takes, which may be an hour.
 #[derive(Clone)]
 pub(in crate::rpc) struct Front {
-    rpc: TowerServiceBuilder<Stack<Layers, Identity>, Identity>,
-    methods: Methods,
+    way: Arc<Way>,
     sockets: Arc<Sockets>,
-    stop: StopHandle,
     body_limit: u32,
-    body_timeout: Duration,
+    batch_limit: usize,
+    patience: Duration,
 }
 
 impl Front {
     /// A front for `methods` whose connections end in order once `stop` says so.
     pub(in crate::rpc) fn new(methods: Methods, rules: Arc<Rules>, limits: &Limits, stop: StopHandle) -> Self {
-        let config = ServerConfig::builder()
-            .max_request_body_size(limits.request_bytes)
-            .max_response_body_size(limits.response_bytes)
-            .max_connections(limits.connections)
-            .set_batch_request_config(BatchRequestConfig::Limit(limits.batch))
-            .http_only()
-            .build();
-        let sockets = Arc::new(Sockets::new(methods.clone(), Arc::clone(&rules), limits.clone(), stop.clone()));
-        let rpc = Server::builder().set_config(config).set_rpc_middleware(RpcServiceBuilder::new().layer(Layers(rules)));
-        let body_timeout = limits.handler_timeout.duration();
-        Self { rpc: rpc.to_service_builder(), methods, sockets, stop, body_limit: limits.request_bytes, body_timeout }
+        let way = Arc::new(way(&rules, Caller::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
+        let sockets = Arc::new(Sockets::new(methods, rules, limits.clone(), stop));
+        let patience = limits.handler_timeout.duration();
+        Self { way, sockets, body_limit: limits.request_bytes, batch_limit: limits.batch as usize, patience }
     }
 
     async fn answer(self, request: Request) -> Response {
-        let is_call = request.method() == Method::POST && is_json(request.headers().get(header::CONTENT_TYPE));
         let Some(session) = request.extensions().get::<Arc<Session>>().map(Arc::clone) else {
             return refuse(ErrorCode::InternalError.into());
         };
         if ws::is_upgrade_request(&request) {
             return self.sockets.open(request, session);
         }
-        if !is_call {
-            return self.pass(request).await;
+        if request.method() != Method::POST {
+            return answers::method_not_allowed().map(Body::new);
         }
-        let (mut parts, body) = request.into_parts();
+        if !is_json(request.headers().get(header::CONTENT_TYPE)) {
+            return answers::unsupported_content_type().map(Body::new);
+        }
         let mut held = session.account().request();
-        let body = match tokio::time::timeout(self.body_timeout, collect(body, self.body_limit as usize, &mut held)).await {
-            Ok(Ok(body)) => Bytes::from(body),
-            Ok(Err(Broken::TooLarge)) => return answers::too_large(self.body_limit).map(Body::new),
-            Ok(Err(Broken::NoRoom)) => {
+        let body = match collect(request.into_body(), self.body_limit as usize, self.patience, &mut held).await {
+            Ok(body) => body,
+            Err(Broken::TooLarge) => return answers::too_large(self.body_limit).map(Body::new),
+            Err(Broken::NoRoom) => {
                 let busy =
                     Error::Busy { what: "too many requests at once, or answers that are not read", retry_after: Duration::from_secs(1) };
                 return refuse(busy.into_object());
             }
-            Ok(Err(Broken::Malformed)) => return answers::malformed().map(Body::new),
-            Err(_) => return late(),
+            Err(Broken::Malformed) => return answers::malformed().map(Body::new),
+            Err(Broken::Late) => return late(),
         };
+        let begin = body.iter().take(128).find(|byte| !byte.is_ascii_whitespace());
+        if !matches!(begin, Some(b'{' | b'[')) {
+            return answers::malformed().map(Body::new);
+        }
         match inspect(&body) {
             Finding::NotText => refuse(ErrorCode::ParseError.into()),
             Finding::Invalid => refuse(ErrorCode::InvalidRequest.into()),
-            Finding::Pass(bad_ids) => {
-                parts.extensions.insert(OverHttp { bad_ids: bad_ids.into() });
-                self.pass(Request::from_parts(parts, Body::from(body))).await
-            }
+            Finding::Pass(bad_ids) => self.call(session, body, held, bad_ids.into()).await,
         }
     }
 
-    /// Lets jsonrpsee answer, and mends a status: it acknowledges a notification with `null` where nothing should be.
-    async fn pass(self, request: Request) -> Response {
-        let answered: Result<HttpResponse, _> = self.rpc.build(self.methods, self.stop).call(request).await;
-        match answered {
-            Ok(response) if response.extensions().get::<NoContent>().is_some() => status(StatusCode::NO_CONTENT, Bytes::new()),
-            Ok(response) => response.map(Body::new),
-            Err(error) => {
-                tracing::error!(%error, "jsonrpsee gave no answer");
-                refuse(ErrorCode::InternalError.into())
-            }
+    /// Answers the calls of a body.
+    async fn call(self, session: Arc<Session>, body: Vec<u8>, held: Held, bad_ids: Arc<[usize]>) -> Response {
+        let mut extensions = Extensions::new();
+        extensions.insert(session);
+        extensions.insert(OverHttp { bad_ids });
+        let mut answer = message::answer(&self.way, &body, &extensions, self.batch_limit);
+        drop(body);
+        let in_time = timeout(self.patience, &mut answer).await;
+        // A call that takes longer waits for a job, and has let go of its parameters.
+        drop(held);
+        let response = match in_time {
+            Ok(response) => response,
+            Err(_) => answer.await,
+        };
+        if response.extensions().get::<NoContent>().is_some() {
+            return status(StatusCode::NO_CONTENT, Bytes::new());
         }
+        answers::from_method_response(response).map(Body::new)
     }
 }
 
@@ -111,17 +112,19 @@ enum Broken {
     TooLarge,
     NoRoom,
     Malformed,
+    Late,
 }
 
 /// Reads a body to its end.
-async fn collect(mut body: Body, limit: usize, held: &mut Held) -> Result<Vec<u8>, Broken> {
+async fn collect(mut body: Body, limit: usize, time: Duration, held: &mut Held) -> Result<Vec<u8>, Broken> {
     let mut whole = Vec::new();
-    while let Some(frame) = body.frame().await {
+    let deadline = Instant::now() + time;
+    while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| Broken::Late)? {
         let Ok(data) = frame.map_err(|_| Broken::Malformed)?.into_data() else { continue };
         if data.len() > limit - whole.len() {
             return Err(Broken::TooLarge);
         }
-        if !held.grow(data.len()) {
+        if !held.grow(data.len()).await {
             return Err(Broken::NoRoom);
         }
         whole.extend_from_slice(&data);

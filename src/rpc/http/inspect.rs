@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// What jsonrpsee would do with a body that we would not.
+/// What the types of jsonrpsee would make of a body that we would not.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Finding {
     /// Nothing: let it answer. The entries of a batch with these numbers have an id that it takes for none.

@@ -1,4 +1,4 @@
-//! What HTTP needs besides JSON-RPC: who may ask, the plain routes, and what jsonrpsee gets wrong in bodies.
+//! What HTTP needs besides JSON-RPC: who may ask, the plain routes, and what jsonrpsee's types get wrong in bodies.
 
 mod front;
 mod guard;

@@ -7,7 +7,7 @@ use futures_util::future::Either;
 use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 
-use super::{Answer, Error, InBatch, Rules, refuse};
+use super::{Answer, Counted, Error, InBatch, Rules, refuse};
 use crate::rpc::auth::Session;
 use crate::rpc::room::{Account, Size};
 
@@ -46,11 +46,12 @@ impl<S: Answer> Answer for Admit<S> {
     }
 }
 
-fn count(account: &Account, batch: Option<&InBatch>, response: MethodResponse) -> MethodResponse {
+fn count(account: &Account, batch: Option<&InBatch>, mut response: MethodResponse) -> MethodResponse {
     // The answer to a subscribe call is on its way already, and short.
     if !response.is_subscription() {
         let bytes = response.as_json().get().len();
         account.made(bytes);
+        response.extensions_mut().insert(Counted(bytes));
         if let Some(batch) = batch {
             batch.made.fetch_add(bytes, Ordering::AcqRel);
         }

@@ -1,31 +1,24 @@
 use std::future::{Future, ready};
 use std::sync::Arc;
 
-use futures_util::FutureExt;
 use futures_util::future::Either;
 use jsonrpsee::server::MethodResponse;
-use jsonrpsee::server::middleware::rpc::{Request, RpcService, RpcServiceT};
+use jsonrpsee::server::middleware::rpc::Request;
 
 use super::fan_out::OverHttp;
 use super::{Answer, Error, Rules, refuse};
 use crate::rpc::socket::Caller;
 use crate::rpc::table::Kind;
 
-/// What calls methods: jsonrpsee for a body, our own for a WebSocket.
-pub(super) enum Target {
-    Http(RpcService),
-    Socket(Caller),
-}
-
 /// Hands calls to their methods.
 pub(in crate::rpc) struct Dispatch {
-    target: Target,
+    caller: Caller,
     rules: Arc<Rules>,
 }
 
 impl Dispatch {
-    pub(super) fn new(target: Target, rules: Arc<Rules>) -> Self {
-        Self { target, rules }
+    pub(super) fn new(caller: Caller, rules: Arc<Rules>) -> Self {
+        Self { caller, rules }
     }
 
     fn needs_websocket(&self, method: &str) -> bool {
@@ -39,9 +32,6 @@ impl Answer for Dispatch {
             let error = Error::Request("subscriptions need a WebSocket; connect to the same address with ws://");
             return Either::Left(ready(refuse(request.id, error)));
         }
-        Either::Right(match &self.target {
-            Target::Http(service) => service.call(request).boxed(),
-            Target::Socket(caller) => caller.call(request).boxed(),
-        })
+        Either::Right(self.caller.call(request))
     }
 }

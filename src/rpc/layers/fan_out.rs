@@ -24,6 +24,22 @@ pub(in crate::rpc) struct InBatch {
     pub(in crate::rpc) made: Arc<AtomicUsize>,
 }
 
+/// How many bytes of an answer are counted already.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::rpc) struct Counted(pub(in crate::rpc) usize);
+
+/// Ids that are longer are no ids: every refusal repeats them.
+const LONGEST_ID: usize = 1024;
+
+/// The id of a request that is refused, unless it is too long.
+pub(in crate::rpc) fn short(id: Id<'_>) -> Id<'_> {
+    if is_long(&id) { Id::Null } else { id }
+}
+
+fn is_long(id: &Id<'_>) -> bool {
+    matches!(id, Id::Str(id) if id.len() > LONGEST_ID)
+}
+
 /// Marks an answer without content.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::rpc) struct NoContent;
@@ -58,7 +74,7 @@ impl<S: Answer> RpcServiceT for FanOut<S> {
     type BatchResponse = MethodResponse;
 
     fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + 'a {
-        self.inner.call(request)
+        if is_long(&request.id) { Either::Left(ready(invalid())) } else { Either::Right(self.inner.call(request)) }
     }
 
     fn batch<'a>(&self, batch: Batch<'a>) -> impl Future<Output = MethodResponse> + Send + 'a {
@@ -68,6 +84,7 @@ impl<S: Answer> RpcServiceT for FanOut<S> {
         let mut answers = FuturesOrdered::new();
         for (at, entry) in batch.into_iter().enumerate() {
             answers.push_back(match entry {
+                Ok(BatchEntry::Call(request)) if is_long(&request.id) => Either::Left(ready(invalid())),
                 Ok(BatchEntry::Call(request)) if self.is_subscription(&request.method) => {
                     let refusal = Error::Request("a subscription cannot begin in a batch; subscribe in a message of its own");
                     Either::Left(ready(refuse(request.id, refusal)))
@@ -83,7 +100,7 @@ impl<S: Answer> RpcServiceT for FanOut<S> {
                 },
                 Err(error) => {
                     let (error, id) = error.into_parts();
-                    Either::Left(ready(MethodResponse::error(id, error)))
+                    Either::Left(ready(MethodResponse::error(short(id), error)))
                 }
             });
         }
@@ -100,7 +117,9 @@ impl<S: Answer> RpcServiceT for FanOut<S> {
                     return too_large;
                 }
             }
-            MethodResponse::from_batch(answer.finish())
+            let mut whole = MethodResponse::from_batch(answer.finish());
+            whole.extensions_mut().insert(Counted(parts.made.load(Ordering::Acquire)));
+            whole
         }
     }
 

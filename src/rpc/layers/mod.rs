@@ -16,9 +16,8 @@ use std::future::Future;
 use std::sync::Arc;
 
 use jsonrpsee::server::MethodResponse;
-use jsonrpsee::server::middleware::rpc::{Request, RpcService};
+use jsonrpsee::server::middleware::rpc::Request;
 use jsonrpsee::types::Id;
-use tower::Layer;
 
 use super::auth::{Access, Permission};
 use super::error::Error;
@@ -30,10 +29,9 @@ use admit::Admit;
 use authorize::Authorize;
 use catch_panic::CatchPanic;
 use deadline::Deadline;
-use dispatch::{Dispatch, Target};
-use fan_out::FanOut;
-use fan_out::InBatch;
-pub(super) use fan_out::{NoContent, OverHttp};
+use dispatch::Dispatch;
+pub(super) use fan_out::{Counted, NoContent, OverHttp, short};
+use fan_out::{FanOut, InBatch};
 use measure::{Measure, Measurements};
 use throttle::Throttle;
 
@@ -79,30 +77,12 @@ impl Rules {
 /// The whole way of a call, from the outside in.
 pub(in crate::rpc) type Way = FanOut<CatchPanic<Measure<Throttle<Authorize<Admit<Deadline<Dispatch>>>>>>>;
 
-/// Puts the layers round the service of a connection.
-#[derive(Clone)]
-pub(in crate::rpc) struct Layers(pub(super) Arc<Rules>);
-
-impl Layer<RpcService> for Layers {
-    type Service = Way;
-
-    fn layer(&self, service: RpcService) -> Way {
-        self.over(Target::Http(service))
-    }
-}
-
-impl Layers {
-    /// The way of the calls of one WebSocket.
-    pub(super) fn over_socket(&self, caller: Caller) -> Way {
-        self.over(Target::Socket(caller))
-    }
-
-    fn over(&self, target: Target) -> Way {
-        let rules = || Arc::clone(&self.0);
-        let deadline = Deadline::new(Dispatch::new(target, rules()), rules());
-        let throttle = Throttle::new(Authorize::new(Admit::new(deadline, rules()), rules()), rules());
-        FanOut::new(CatchPanic::new(Measure::new(throttle, rules())), rules())
-    }
+/// Puts the layers round what calls methods.
+pub(super) fn way(rules: &Arc<Rules>, caller: Caller) -> Way {
+    let rules = || Arc::clone(rules);
+    let deadline = Deadline::new(Dispatch::new(caller, rules()), rules());
+    let throttle = Throttle::new(Authorize::new(Admit::new(deadline, rules()), rules()), rules());
+    FanOut::new(CatchPanic::new(Measure::new(throttle, rules())), rules())
 }
 
 fn refuse(id: Id<'_>, error: Error) -> MethodResponse {

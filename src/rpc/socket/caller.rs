@@ -7,8 +7,9 @@ use jsonrpsee::server::{
     BoundedSubscriptions, ConnectionId, MethodCallback, MethodResponse, MethodSink, Methods, RandomStringIdProvider, SubscriptionState,
 };
 use jsonrpsee::types::{ErrorCode, ErrorObject, Params, error::reject_too_many_subscriptions};
+use tokio::sync::mpsc;
 
-/// Calls the methods of jsonrpsee for one WebSocket.
+/// Calls the methods of jsonrpsee for one WebSocket, or for bodies.
 #[derive(Clone)]
 pub(in crate::rpc) struct Caller {
     pub(super) methods: Methods,
@@ -20,6 +21,12 @@ pub(in crate::rpc) struct Caller {
 }
 
 impl Caller {
+    /// Calls methods for bodies, which cannot subscribe.
+    pub(in crate::rpc) fn without_subscriptions(methods: Methods, response_bytes: usize) -> Self {
+        let (subscriptions, sink) = (BoundedSubscriptions::new(0), MethodSink::new(mpsc::channel(1).0));
+        Self { methods, connection: ConnectionId(0), response_bytes, subscriptions, sink }
+    }
+
     /// Calls a method, or begins or ends a subscription.
     pub(in crate::rpc) fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + use<'a> {
         let Request { id, method, params, extensions, .. } = request;

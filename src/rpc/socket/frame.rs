@@ -198,7 +198,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             if skips {
                 continue;
             }
-            if !open.held.grow(step.len()) {
+            if !open.held.grow(step.len()).await {
                 return Err(Fault::NoRoom);
             }
             open.bytes.extend_from_slice(&step);

@@ -5,7 +5,6 @@
 
 mod caller;
 mod frame;
-mod message;
 mod writer;
 
 use std::sync::Arc;
@@ -25,8 +24,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::auth::Session;
-use super::layers::{Layers, Rules, Way};
+use super::layers::{Counted, Rules, Way, way};
 use super::limits::Limits;
+use super::message;
 pub(in crate::rpc) use caller::Caller;
 use frame::{Bounds, Fault, Frames, Incoming};
 use writer::{Control, GOING_AWAY, write};
@@ -80,13 +80,16 @@ impl Sockets {
         let writing = tokio::spawn(write(writer, messages, receiver, ping_interval));
 
         let sink = MethodSink::new(sender);
-        let way = Layers(Arc::clone(&self.rules)).over_socket(Caller {
-            methods: self.methods.clone(),
-            connection: ConnectionId(self.opened.fetch_add(1, Ordering::Relaxed)),
-            response_bytes: self.limits.response_bytes as usize,
-            subscriptions: BoundedSubscriptions::new(self.limits.subscriptions_per_connection),
-            sink: sink.clone(),
-        });
+        let way = way(
+            &self.rules,
+            Caller {
+                methods: self.methods.clone(),
+                connection: ConnectionId(self.opened.fetch_add(1, Ordering::Relaxed)),
+                response_bytes: self.limits.response_bytes as usize,
+                subscriptions: BoundedSubscriptions::new(self.limits.subscriptions_per_connection),
+                sink: sink.clone(),
+            },
+        );
         let bounds = Bounds { bytes: self.limits.request_bytes as usize, time: self.limits.handler_timeout.duration() };
         let account = Arc::clone(session.account());
         let mut frames = Frames::new(reader, bounds, move || account.request());
@@ -102,7 +105,12 @@ impl Sockets {
         };
         // The writer is there, and it has a deadline of its own. It closes the queue, which ends calls and subscriptions.
         let _ = controls.send(Control::Close(code)).await;
-        let _ = writing.await;
+        let abort = writing.abort_handle();
+        tokio::select! {
+            _ = writing => {}
+            // Or it has to make way for others.
+            () = socket.session.account().ended() => return abort.abort(),
+        }
         // A connection that is closed before everything is read is reset, and the peer may not see why.
         let _ = tokio::time::timeout(FAREWELL, tokio::io::copy(&mut frames.into_inner(), &mut tokio::io::sink())).await;
     }
@@ -185,6 +193,7 @@ impl Socket<'_> {
     /// Answers a message, unless the connection closes first.
     fn answer(&self, message: Vec<u8>) -> impl Future<Output = ()> + Send + use<> {
         let (way, sink, batch) = (Arc::clone(&self.way), self.sink.clone(), self.limits.batch as usize);
+        let account = Arc::clone(self.session.account());
         let mut extensions = Extensions::new();
         extensions.insert(Arc::clone(&self.session));
         async move {
@@ -196,6 +205,9 @@ impl Socket<'_> {
             };
             // A subscription has answered for itself.
             if response.is_method_call() || response.is_batch() {
+                // What was refused on the way has not been counted.
+                let counted = response.extensions().get::<Counted>().map_or(0, |counted| counted.0);
+                account.made(response.as_json().get().len().saturating_sub(counted));
                 // Who left needs no answer.
                 let _ = sink.send(response.into_json()).await;
             }

@@ -4,7 +4,7 @@ use super::*;
 use hero::rpc::Limits;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
-const MB: usize = 1024 * 1024;
+pub(super) const MB: usize = 1024 * 1024;
 const UPGRADE: &str = "GET / HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\n\
                        sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 
@@ -14,13 +14,13 @@ async fn hasty() -> Server {
 }
 
 /// Waits until the server has let go of a connection, without reading what it sent.
-async fn until_closed(tcp: &mut TcpStream) {
+pub(super) async fn until_closed(tcp: &mut TcpStream) {
     let closed = async { while tcp.write_all(&[0x89, 0x80, 0, 0, 0, 0]).await.is_ok() {} };
     tokio::time::timeout(ALIVE, closed).await.expect("the connection is closed");
 }
 
 /// Frames as a client sends them, masked with zeros.
-fn masked(text: &str) -> Vec<u8> {
+pub(super) fn masked(text: &str) -> Vec<u8> {
     let mut frame = vec![0x81, 0xff];
     frame.extend_from_slice(&(text.len() as u64).to_be_bytes());
     frame.extend_from_slice(&[0; 4]);
@@ -28,7 +28,7 @@ fn masked(text: &str) -> Vec<u8> {
     frame
 }
 
-async fn upgraded(server: &Server) -> TcpStream {
+pub(super) async fn upgraded(server: &Server) -> TcpStream {
     let mut tcp = server.tcp().await;
     tcp.write_all(UPGRADE.as_bytes()).await.unwrap();
     let mut head = Vec::new();
@@ -145,7 +145,7 @@ async fn frames_without_a_mask_end_the_connection_with_1002() {
     assert_eq!(close_code(&mut socket).await, CloseCode::Protocol);
 }
 
-async fn close_code(socket: &mut Socket) -> CloseCode {
+pub(super) async fn close_code(socket: &mut Socket) -> CloseCode {
     loop {
         let message = tokio::time::timeout(ALIVE, socket.next()).await.expect("a message in time").expect("a message").unwrap();
         match message {

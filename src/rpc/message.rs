@@ -10,7 +10,7 @@ use jsonrpsee::types::error::reject_too_big_batch_request;
 use jsonrpsee::types::{ErrorCode, ErrorObject, Id, InvalidRequest};
 use serde_json::value::RawValue;
 
-use crate::rpc::layers::Way;
+use super::layers::{Way, short};
 
 /// Answers a message: a call, a notification or a batch of them. The message is let go once it is read; a call may take long.
 pub(super) fn answer<'w>(way: &'w Way, message: &[u8], extensions: &Extensions, batch_limit: usize) -> BoxFuture<'w, MethodResponse> {
@@ -21,7 +21,7 @@ pub(super) fn answer<'w>(way: &'w Way, message: &[u8], extensions: &Extensions, 
             Some(BatchEntry::Notification(notification)) => way.notification(notification).boxed(),
             None => {
                 let (id, code) = prepare_error(text);
-                at_once(MethodResponse::error(id, ErrorObject::from(code)))
+                at_once(MethodResponse::error(short(id), ErrorObject::from(code)))
             }
         },
         Some(text @ [b'[', ..]) => {

@@ -1,0 +1,120 @@
+//! What is held for some keeps nobody else out, and everything that is held is counted.
+
+use super::readers::{MB, masked, until_closed, upgraded};
+use super::*;
+
+/// A server whose readers may be slow for ever, unless they stand in the way of others.
+async fn patient(held_per_connection: usize, held_per_address: usize) -> Server {
+    Server::with(|settings| {
+        settings.limits.held_per_connection = held_per_connection as u64;
+        settings.limits.held_per_address = held_per_address as u64;
+        settings.limits.write_timeout = Duration::from_secs(600).into();
+    })
+    .await
+}
+
+/// Asks on another connection of the same address until this one is closed.
+async fn others_outlast(server: &Server, mut hog: TcpStream) {
+    let mut other = server.websocket().await;
+    let hog = tokio::spawn(async move { until_closed(&mut hog).await });
+    while !hog.is_finished() {
+        assert_alive(&mut other).await;
+    }
+    hog.await.unwrap();
+    assert_alive(&mut other).await;
+}
+
+#[tokio::test]
+async fn a_reader_that_takes_nothing_makes_way_for_the_requests_of_others() {
+    let server = patient(32 * MB, MB).await;
+    let mut hog = upgraded(&server).await;
+    // Only one, so that nothing waits but the requests of others.
+    hog.write_all(&masked(&call(1, "large", json!([9 * MB])))).await.unwrap();
+    until(|| server.bench.made.load(Ordering::SeqCst) == 1).await;
+    others_outlast(&server, hog).await;
+}
+
+#[tokio::test]
+async fn a_reader_that_takes_not_even_its_close_makes_way_too() {
+    let server = patient(MB, MB).await;
+    let mut hog = upgraded(&server).await;
+    hog.write_all(&masked(&call(1, "large", json!([9 * MB])))).await.unwrap();
+    until(|| server.bench.made.load(Ordering::SeqCst) == 1).await;
+    for _ in 0..100 {
+        // Its own room is full, so it is told to close.
+        if hog.write_all(&masked(&call(1, "subtract", json!([42, 23])))).await.is_err() {
+            break;
+        }
+    }
+    others_outlast(&server, hog).await;
+}
+
+#[tokio::test]
+async fn refusals_that_nobody_reads_are_counted() {
+    let server = patient(32 * MB, 4 * MB).await;
+    let mut hog = upgraded(&server).await;
+    let entry = format!(r#"{{"jsonrpc":"2.0","id":"{}","method":7}}"#, "i".repeat(1000));
+    let batch = masked(&format!("[{}]", vec![entry; 100].join(",")));
+    for _ in 0..200 {
+        // It may be closed while it still sends.
+        let sent = tokio::time::timeout(ALIVE, hog.write_all(&batch)).await;
+        if sent.expect("it is read or closed").is_err() {
+            break;
+        }
+    }
+    others_outlast(&server, hog).await;
+}
+
+#[tokio::test]
+async fn an_id_that_is_too_long_is_refused_and_not_repeated() {
+    let server = Server::start().await;
+    let mut socket = server.websocket().await;
+    let request = |length, method: &str| format!(r#"{{"jsonrpc":"2.0","id":"{}","method":{method},"params":[42,23]}}"#, "i".repeat(length));
+    assert_eq!(ask(&mut socket, request(1024, r#""subtract""#)).await["result"], 19);
+    for method in [r#""subtract""#, r#""subscribe_count""#, "7"] {
+        let refused = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "Invalid request"}});
+        let long = request(1025, method);
+        assert_eq!(ask(&mut socket, long.clone()).await, refused, "{method}");
+        assert_eq!(ask(&mut socket, format!("[{long}]")).await, json!([refused]), "{method}");
+        let posted = |body: String| async { serde_json::from_str::<Value>(&server.post(body).await.1).unwrap() };
+        assert_eq!(posted(long.clone()).await, refused, "{method}");
+        assert_eq!(posted(format!("[{long}]")).await, json!([refused]), "{method}");
+    }
+}
+
+#[tokio::test]
+async fn requests_that_wait_do_not_make_a_slow_reader() {
+    let server = Server::with(|settings| {
+        settings.limits.held_per_connection = MB as u64;
+        settings.limits.send_timeout = Duration::from_millis(200).into();
+    })
+    .await;
+    let mut socket = server.websocket().await;
+    send(&mut socket, format!("{}{}", call(1, "hold_long", json!([])), " ".repeat(MB / 2))).await;
+    until(|| server.bench.held.load(Ordering::SeqCst) == 1).await;
+    send(&mut socket, call(2, "subscribe_count", json!([3, 10]))).await;
+    assert!(receive(&mut socket).await["result"].is_string());
+    for number in 1..=3 {
+        let item = receive(&mut socket).await;
+        assert_eq!(item["params"]["result"]["number"], number, "{item}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_is_held_no_longer_than_its_call_needs() {
+    let server = Server::with(|settings| {
+        settings.limits.held_per_address = 4 * MB as u64;
+        settings.limits.handler_timeout = Duration::from_millis(500).into();
+    })
+    .await;
+    let padded = |method: &str, params| format!("{}{}", call(1, method, params), " ".repeat(MB));
+    let waiting = futures_util::future::join_all((0..3).map(|_| server.post(padded("hold_long", json!([])))));
+    let others = async {
+        until(|| server.bench.held.load(Ordering::SeqCst) == 3).await;
+        let answered = async { while !server.post(padded("subtract", json!([42, 23]))).await.1.contains("19") {} };
+        tokio::time::timeout(ALIVE, answered).await.expect("there is room again");
+        server.bench.release.notify_waiters();
+    };
+    let (waited, ()) = tokio::join!(waiting, others);
+    assert!(waited.iter().all(|(status, answer)| *status == 200 && answer.contains("held")), "{waited:?}");
+}
