@@ -8,6 +8,7 @@ mod owners;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use crate::model::ContextId;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
@@ -21,6 +22,14 @@ pub enum Error {
     /// The path leads out of the directory, or names no file.
     #[error("{0:?} is not a path inside the log directory (no \"..\", no symbolic link, absolute only inside it)")]
     Outside(String),
+    /// Somebody holds the lock on the notes of whose the files are.
+    #[error("another process has kept {path} locked for {waited:?}; see who holds it with lslocks")]
+    Busy {
+        /// The lock.
+        path: String,
+        /// How long it was waited for.
+        waited: Duration,
+    },
     /// The file system refused.
     #[error("log file: {0}")]
     Io(#[from] io::Error),

@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 
 use super::Error;
 use crate::engine::{Host, LogRecord};
-use crate::log_file::{LogDirectory, LogFile};
+use crate::log_file::{self, LogDirectory, LogFile};
 use crate::model::{JobId, LogLevel, Timestamp};
 use crate::store::Store;
 
@@ -25,6 +25,8 @@ const SHORTEST_SECRET: usize = 3;
 const BATCH: usize = 128;
 /// How long the end of a job waits for its log.
 const FLUSH: Duration = Duration::from_secs(5);
+/// How long a job waits for its log file.
+const OPEN: Duration = Duration::from_secs(5);
 
 impl Mask {
     /// A mask of regular expressions.
@@ -67,18 +69,29 @@ struct Writer {
 }
 
 impl JobHost {
-    /// A host for one attempt. Opens the log file, if the job names one.
-    pub(super) fn new(
+    /// A host for one attempt. Opens the log file, if the job names one; whether it may name that one is the only reason to fail.
+    pub(super) async fn new(
         store: &Store,
         job: &JobId,
         mask: &Mask,
         secrets: impl Iterator<Item = String>,
         log: Option<(&LogDirectory, &str)>,
-    ) -> Result<Self, crate::log_file::Error> {
+    ) -> Result<Self, log_file::Error> {
         let mut secrets: Vec<String> = secrets.filter(|secret| secret.len() >= SHORTEST_SECRET).collect();
         secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
-        let file = log.map(|(directory, path)| directory.append_for(job, path)).transpose()?;
-        Ok(Self { store: store.clone(), job: job.clone(), mask: mask.clone(), secrets, file, writer: None })
+        let mut host = Self { store: store.clone(), job: job.clone(), mask: mask.clone(), secrets, file: None, writer: None };
+        if let Some((directory, path)) = log {
+            match open(store, directory, job, path).await {
+                Ok(file) => host.file = Some(file),
+                Err(Unopened::Refused(error)) => return Err(error),
+                // What a script does counts for more than where it is logged.
+                Err(Unopened::Unavailable(why)) => {
+                    tracing::warn!(%job, %why, "the log file of a job is not available, so nothing is written there");
+                    host.log(vec![LogRecord { level: LogLevel::Warn, text: format!("the log file is not available: {why}") }]);
+                }
+            }
+        }
+        Ok(host)
     }
 
     /// Waits until every line is written. True: there were some.
@@ -111,6 +124,28 @@ impl Host for JobHost {
             // The writer ends after its last line only.
             let _ = writer.lines.send(record);
         }
+    }
+}
+
+/// Why there is no log file.
+enum Unopened {
+    /// The job cannot have it.
+    Refused(log_file::Error),
+    /// It could not be had in time.
+    Unavailable(String),
+}
+
+/// Opens the log file of a job, away from the threads that serve connections.
+async fn open(store: &Store, directory: &LogDirectory, job: &JobId, path: &str) -> Result<LogFile, Unopened> {
+    let identity = store.identity().await.map_err(|error| Unopened::Unavailable(error.to_string()))?;
+    let (directory, job, path) = (directory.clone(), job.clone(), path.to_owned());
+    let opening = tokio::task::spawn_blocking(move || directory.append_for(&identity, &job, &path));
+    match tokio::time::timeout(OPEN, opening).await {
+        Ok(Ok(Ok(file))) => Ok(file),
+        Ok(Ok(Err(error @ log_file::Error::Busy { .. }))) => Err(Unopened::Unavailable(error.to_string())),
+        Ok(Ok(Err(error))) => Err(Unopened::Refused(error)),
+        Ok(Err(_)) => Err(Unopened::Unavailable("opening it failed".into())),
+        Err(_) => Err(Unopened::Unavailable(format!("the file system has not answered for {OPEN:?}"))),
     }
 }
 

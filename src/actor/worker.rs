@@ -157,12 +157,7 @@ impl Worker {
             usage: None,
             outcome: Outcome::Crashed,
         };
-        let prepared = prepare(job, self.store.context(), self.settings.timeout).and_then(|run| {
-            let log = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
-            let host = JobHost::new(&self.store, &job.job, &self.settings.mask, run.env.values().cloned(), log);
-            host.map(|host| (run, host)).map_err(|error| format!("log_path: {error}"))
-        });
-        let (run, mut host) = match prepared {
+        let (run, mut host) = match self.prepared(job).await {
             Ok(prepared) => prepared,
             Err(message) => {
                 ended.outcome = self.failed(job, JobError::new(ErrorKind::Unavailable, message));
@@ -185,6 +180,14 @@ impl Worker {
         }
         ended.logged = host.finish().await;
         ended
+    }
+
+    /// What the engine gets and may ask for, or why the job cannot be run.
+    async fn prepared(&self, job: &Claimed) -> Result<(EngineJob, JobHost), String> {
+        let run = prepare(job, self.store.context(), self.settings.timeout)?;
+        let log = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
+        let host = JobHost::new(&self.store, &job.job, &self.settings.mask, run.env.values().cloned(), log).await;
+        host.map(|host| (run, host)).map_err(|error| format!("log_path: {error}"))
     }
 
     fn failed(&self, job: &Claimed, error: JobError) -> Outcome {

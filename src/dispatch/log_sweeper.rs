@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::log_file::{Kept, LogDirectory, Owner, Walk};
+use crate::log_file::{self, Kept, LogDirectory, Owner, Walk};
 use crate::service::Service;
 use crate::store::{Error, Store};
 
@@ -51,11 +51,9 @@ impl LogSweeper {
             return Ok(true);
         }
         self.walk = Some(walk);
-        let jobs: Vec<_> = owners.iter().map(|owner| owner.job.clone()).collect();
-        let exist = store.exist(&jobs).await?;
-        let gone: Vec<Owner> = owners.into_iter().zip(exist).filter(|(_, exists)| !exists).map(|(owner, _)| owner).collect();
+        let gone = gone(store, owners).await?;
         let directory = directory.clone();
-        let removing = move || gone.into_iter().filter(|owner| removed(directory.release_entry(owner))).collect::<Vec<_>>();
+        let removing = move || removed(gone, |owner| directory.release_entry(owner));
         let removed = tokio::task::spawn_blocking(removing).await.unwrap_or_default();
         metrics::counter!("hero_log_files_removed_total", "reason" => "job").increment(removed.len() as u64);
         if let Some(walk) = &mut self.walk {
@@ -77,8 +75,7 @@ impl LogSweeper {
         if oldest.is_empty() {
             return true;
         }
-        let removing =
-            move || oldest.iter().filter(|(directory, file)| removed(directory.remove_kept(file).map(|bytes| bytes > 0))).count();
+        let removing = move || removed(oldest, |(directory, file)| directory.remove_kept(file).map(|bytes| bytes > 0)).len();
         let removed = tokio::task::spawn_blocking(removing).await.unwrap_or(0);
         metrics::counter!("hero_log_files_removed_total", "reason" => "quota").increment(removed as u64);
         tracing::warn!(files = removed, limit = self.quota, "the log files take too much room: the oldest were removed");
@@ -86,12 +83,36 @@ impl LogSweeper {
     }
 }
 
-/// Whether a file went. One that cannot be removed is tried again in the next round.
-fn removed(answer: Result<bool, crate::log_file::Error>) -> bool {
-    answer.unwrap_or_else(|error| {
-        tracing::warn!(%error, "a log file cannot be removed");
-        false
-    })
+/// Those of some owners that are gone. Of jobs in another Redis nobody here knows.
+async fn gone(store: &Store, owners: Vec<Owner>) -> Result<Vec<Owner>, Error> {
+    let identity = store.known_identity().await?;
+    let ours: Vec<Owner> = owners.into_iter().filter(|owner| Some(&owner.identity) == identity.as_ref()).collect();
+    let jobs: Vec<_> = ours.iter().map(|owner| owner.job.clone()).collect();
+    let exist = store.exist(&jobs).await?;
+    // Another Redis may have taken the place of the one that was asked before.
+    if store.known_identity().await? != identity {
+        return Ok(Vec::new());
+    }
+    Ok(ours.into_iter().zip(exist).filter(|(_, exists)| !exists).map(|(owner, _)| owner).collect())
+}
+
+/// Removes files, and gives those that went. One that cannot be removed is tried again in the next round.
+fn removed<T>(files: Vec<T>, remove: impl Fn(&T) -> Result<bool, log_file::Error>) -> Vec<T> {
+    let mut went = Vec::new();
+    for file in files {
+        match remove(&file) {
+            Ok(true) => went.push(file),
+            Ok(false) => {}
+            Err(error) => {
+                tracing::warn!(%error, "a log file cannot be removed");
+                // Each of the others would wait as long.
+                if matches!(error, log_file::Error::Busy { .. }) {
+                    break;
+                }
+            }
+        }
+    }
+    went
 }
 
 impl Service for LogSweeper {

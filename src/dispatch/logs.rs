@@ -26,7 +26,10 @@ impl Dispatcher {
     /// Removes the log file of a job that is gone, if no other has it.
     pub(super) async fn release_log(&self, context: ContextId, id: &JobId, path: String) {
         let (directory, job) = (self.0.settings.log_directory.of(context), id.clone());
-        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || directory.release(&job, &path)).await {
+        let Ok(store) = self.store(context) else { return };
+        // Without it no file was written, or the sweeper comes by.
+        let Ok(Some(identity)) = store.known_identity().await else { return };
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || directory.release(&identity, &job, &path)).await {
             tracing::warn!(job = %id, %error, "the log file of a deleted job is still there; the sweeper tries again");
         }
     }

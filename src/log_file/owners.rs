@@ -1,13 +1,14 @@
 //! Which jobs have which log file, so that a file goes when the last of them is gone.
 //!
-//! `.jobs/{digest of the path}/{job}` stands for each, and `.jobs/{digest}.path` says which path that is. What has no such entry was not
-//! written by us, and is never touched. A lock in the same place keeps those who make files and those who remove them apart.
+//! `.jobs/{digest of the path}/{identity}@{job}` stands for each, and `.jobs/{digest}.path` says which path that is. The identity is that of
+//! the Redis with the job: several may share a directory, and only those who ask that one know whether the job is gone. What has no such
+//! entry was not written by us, and is never touched. A lock in the same place keeps those who make files and those who remove them apart.
 
 use std::fs::{DirBuilder, File, ReadDir};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, ResolveFlags, flock};
 use rustix::io::Errno;
@@ -18,11 +19,19 @@ use crate::model::JobId;
 
 /// Below it are the entries. No `log_path` leads there.
 pub(super) const OWNERS: &str = ".jobs";
+/// Between them in the name of an entry; neither an identity nor an id has it.
+const OF: char = '@';
+/// The lock is held for a few system calls; whoever holds it longer hangs.
+const LONGEST_LOCK: Duration = Duration::from_secs(2);
+/// How often it is tried meanwhile.
+const AGAIN: Duration = Duration::from_millis(5);
 
 /// That a job has a log file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
     digest: String,
+    /// The identity of the Redis that has the job.
+    pub identity: String,
     /// The job.
     pub job: JobId,
 }
@@ -48,8 +57,10 @@ pub struct Walk {
 }
 
 impl LogDirectory {
-    /// Opens a log file of a job to append to, and notes that it is its.
-    pub fn append_for(&self, job: &JobId, path: &str) -> Result<LogFile, Error> {
+    /// Opens a log file of a job to append to, and notes that it is its. `identity` is that of the Redis with the job.
+    ///
+    /// It waits for the lock, so it is no call for a thread that serves others.
+    pub fn append_for(&self, identity: &str, job: &JobId, path: &str) -> Result<LogFile, Error> {
         let resolved = self.resolve(path)?;
         let _lock = self.lock()?;
         let digest = digest(&resolved);
@@ -58,13 +69,14 @@ impl LogDirectory {
         if path_in(&place, &digest).is_none() {
             std::fs::write(&place, resolved.as_os_str().as_encoded_bytes())?;
         }
-        private_file(&self.owners().join(&digest).join(job.as_str()))?;
+        let owner = Owner { digest, identity: identity.to_owned(), job: job.clone() };
+        private_file(&self.owners().join(&owner.digest).join(owner.name()))?;
         self.append(path)
     }
 
     /// Forgets that a job had a log file, because there is no such job any more. The file goes if it was nobody else's. True: it went.
-    pub fn release(&self, job: &JobId, path: &str) -> Result<bool, Error> {
-        self.release_entry(&Owner { digest: digest(&self.resolve(path)?), job: job.clone() })
+    pub fn release(&self, identity: &str, job: &JobId, path: &str) -> Result<bool, Error> {
+        self.release_entry(&Owner { digest: digest(&self.resolve(path)?), identity: identity.to_owned(), job: job.clone() })
     }
 
     /// The same for an entry.
@@ -75,7 +87,7 @@ impl LogDirectory {
             return Ok(false);
         }
         let _lock = self.lock()?;
-        gone(std::fs::remove_file(entries.join(owner.job.as_str())))?;
+        gone(std::fs::remove_file(entries.join(owner.name())))?;
         match std::fs::remove_dir(&entries) {
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => return Ok(false),
             removed => gone(removed)?,
@@ -100,11 +112,18 @@ impl LogDirectory {
         self.root.join(OWNERS)
     }
 
-    fn lock(&self) -> io::Result<File> {
+    fn lock(&self) -> Result<File, Error> {
         private_directory(&self.owners())?;
-        let file = private_file(&self.owners().join("lock"))?;
-        flock(&file, FlockOperation::LockExclusive)?;
-        Ok(file)
+        let path = self.owners().join("lock");
+        let (file, until) = (private_file(&path)?, Instant::now() + LONGEST_LOCK);
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < until => std::thread::sleep(AGAIN),
+                Err(Errno::WOULDBLOCK) => return Err(Error::Busy { path: path.display().to_string(), waited: LONGEST_LOCK }),
+                Err(error) => return Err(io::Error::from(error).into()),
+            }
+        }
     }
 
     /// The file of a digest and the older one, which another path may have been given to.
@@ -152,6 +171,18 @@ impl LogDirectory {
     }
 }
 
+impl Owner {
+    /// What the entry is called.
+    fn name(&self) -> String {
+        format!("{}{OF}{}", self.identity, self.job)
+    }
+
+    fn named(digest: &str, name: &str) -> Option<Self> {
+        let (identity, job) = name.split_once(OF)?;
+        Some(Self { digest: digest.to_owned(), identity: identity.to_owned(), job: job.parse().ok()? })
+    }
+}
+
 impl Walk {
     /// Takes the file of an entry out of those met, because it went.
     pub fn forget(&mut self, owner: &Owner) {
@@ -168,8 +199,8 @@ impl Walk {
             if let Some((digest, jobs)) = &mut self.jobs {
                 match jobs.next() {
                     Some(Ok(entry)) => {
-                        let job = entry.file_name().to_str().and_then(|name| name.parse().ok());
-                        found.extend(job.map(|job| Owner { digest: digest.clone(), job }));
+                        // Of what does not say whose it is nobody knows whether it is gone.
+                        found.extend(entry.file_name().to_str().and_then(|name| Owner::named(digest, name)));
                     }
                     Some(Err(_)) | None => self.jobs = None,
                 }
@@ -226,6 +257,8 @@ fn gone(removed: io::Result<()>) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    const HERE: &str = "00000000000000000000000000000001";
+
     fn all(directory: &LogDirectory) -> Vec<Owner> {
         let mut walk = directory.walk();
         std::iter::from_fn(|| Some(walk.step(1)).filter(|step| !step.is_empty())).flatten().collect()
@@ -237,16 +270,16 @@ mod tests {
         let logs = LogDirectory::new(root.path());
         let (first, second) = (JobId::random(), JobId::random());
         for job in [&first, &second, &first] {
-            logs.append_for(job, "a/b/x.log").unwrap().write_line("one").unwrap();
+            logs.append_for(HERE, job, "a/b/x.log").unwrap().write_line("one").unwrap();
         }
         std::fs::write(root.path().join("a/b/x.log.1"), "older").unwrap();
         std::fs::write(root.path().join("a/mine"), "not a job's").unwrap();
         assert_eq!(all(&logs).len(), 2);
-        assert!(!logs.release(&first, "a/b/x.log").unwrap());
+        assert!(!logs.release(HERE, &first, "a/b/x.log").unwrap());
         assert!(root.path().join("a/b/x.log").exists());
-        assert!(logs.release(&second, "a/b/x.log").unwrap());
+        assert!(logs.release(HERE, &second, "a/b/x.log").unwrap());
         assert!(!root.path().join("a/b").exists() && root.path().join("a/mine").exists());
-        assert!(all(&logs).is_empty() && !logs.release(&second, "a/b/x.log").unwrap());
+        assert!(all(&logs).is_empty() && !logs.release(HERE, &second, "a/b/x.log").unwrap());
         let left: Vec<_> = std::fs::read_dir(logs.owners()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["lock"]);
     }
@@ -256,9 +289,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let logs = LogDirectory::new(root.path());
         let (first, second) = (JobId::random(), JobId::random());
-        logs.append_for(&first, "x").unwrap().write_line("one").unwrap();
-        logs.append_for(&second, "x.1").unwrap().write_line("two").unwrap();
-        assert!(logs.release(&first, "x").unwrap());
+        logs.append_for(HERE, &first, "x").unwrap().write_line("one").unwrap();
+        logs.append_for(HERE, &second, "x.1").unwrap().write_line("two").unwrap();
+        assert!(logs.release(HERE, &first, "x").unwrap());
         assert!(root.path().join("x.1").exists() && !root.path().join("x").exists());
     }
 
@@ -266,12 +299,12 @@ mod tests {
     fn no_path_leads_to_the_entries_and_no_entry_out_of_the_directory() {
         let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (logs, job) = (LogDirectory::new(root.path()), JobId::random());
-        assert!(logs.append_for(&job, ".jobs/lock").is_err());
-        logs.append_for(&job, "d/x").unwrap().write_line("one").unwrap();
+        assert!(logs.append_for(HERE, &job, ".jobs/lock").is_err());
+        logs.append_for(HERE, &job, "d/x").unwrap().write_line("one").unwrap();
         std::fs::write(outside.path().join("x"), "theirs").unwrap();
         std::fs::remove_dir_all(root.path().join("d")).unwrap();
         std::os::unix::fs::symlink(outside.path(), root.path().join("d")).unwrap();
-        assert!(!logs.release(&job, "d/x").unwrap());
+        assert!(!logs.release(HERE, &job, "d/x").unwrap());
         assert!(outside.path().join("x").exists());
     }
 }

@@ -15,6 +15,7 @@ mod error;
 mod events;
 mod facts;
 mod home;
+mod identity;
 mod inbox;
 mod list;
 mod log;

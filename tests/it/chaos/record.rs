@@ -111,7 +111,15 @@ async fn check_keys(town: &Town) {
                 "hero:meta:displaced:", "hero:meta:reaped",
                 "hero:meta:queue:stats:",
             ],
-            ["hero:events", "hero:index:", "hero:meta:actors", "hero:meta:queues", "hero:meta:hours", "hero:meta:types"],
+            [
+                "hero:events",
+                "hero:index:",
+                "hero:meta:actors",
+                "hero:meta:queues",
+                "hero:meta:hours",
+                "hero:meta:types",
+                "hero:meta:identity",
+            ],
         );
         if ends.iter().any(|prefix| key.starts_with(prefix)) {
             let seconds: i64 = town.redis(&["TTL", key]).await;

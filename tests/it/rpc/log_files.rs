@@ -61,6 +61,49 @@ async fn a_log_file_goes_when_the_last_job_that_has_it_is_no_longer_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_log_file_of_a_job_in_another_redis_stays_with_who_asks_that_one() {
+    let (house, _server, client) = open(1).await;
+    let id = logged(&client, "theirs").await;
+    let other = House::empty().await;
+    let shared = || LogDirectory::new(logs(&house));
+    let round = async |store: &hero::store::Store| {
+        let mut sweeper = LogSweeper::new(vec![(store.clone(), shared())], 0);
+        while sweeper.tick().await.unwrap() < Duration::from_secs(1) {}
+    };
+    round(&other.store).await;
+    assert!(logs(&house).join("theirs").exists());
+    // One that has log files of its own, and one that lost all it had.
+    let gone = hero::model::JobId::random();
+    let identity = other.store.identity().await.unwrap();
+    shared().append_for(&identity, &gone, "ours").unwrap().write_line("x").unwrap();
+    round(&other.store).await;
+    assert_eq!(["theirs", "ours"].map(|name| logs(&house).join(name).exists()), [true, false]);
+    let _: () = house.redis.run(&["FLUSHALL"]).await;
+    let _: String = house.store.identity().await.unwrap();
+    round(&house.store).await;
+    assert!(logs(&house).join("theirs").exists(), "{id} may be in a backup");
+    other.close().await;
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_runs_without_its_log_file_while_somebody_keeps_the_lock() {
+    let (house, _server, client) = open(1).await;
+    logged(&client, "a").await;
+    let lock = std::fs::File::open(logs(&house).join(".jobs/lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let id = logged(&client, "b").await;
+    let lines = client.ok("get_logs", json!([id])).await["lines"].clone();
+    assert!(lines[0]["text"].as_str().unwrap().contains("log file is not available"), "{lines}");
+    assert_eq!((&lines[0]["level"], &lines[1]["text"]), (&json!("warn"), &json!("x")));
+    assert!(!logs(&house).join("b").exists());
+    drop(lock);
+    logged(&client, "b").await;
+    assert!(logs(&house).join("b").exists());
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn beyond_the_limit_of_all_log_files_the_oldest_go() {
     let (house, _server, client) = open(1).await;
     let mut ids = Vec::new();

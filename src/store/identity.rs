@@ -1,0 +1,33 @@
+use super::{Error, Store};
+
+/// So many hexadecimal digits, because a name that has them is put together with others.
+const DIGITS: usize = 32;
+
+impl Store {
+    /// What tells this place from every other. It is made when it is first asked for; a Redis that lost everything is another place.
+    pub async fn identity(&self) -> Result<String, Error> {
+        if let Some(known) = self.known_identity().await? {
+            return Ok(known);
+        }
+        let made = format!("{:032x}", rand::random::<u128>());
+        let mut set = redis::cmd("SET");
+        set.arg(self.keys().identity()).arg(&made).arg("NX").arg("GET");
+        // Another server may have been first.
+        let before: Option<String> = self.0.commands.call(&set).await?;
+        before.map_or(Ok(made), |before| self.checked(before))
+    }
+
+    /// The same, unless nobody has asked for it yet.
+    pub async fn known_identity(&self) -> Result<Option<String>, Error> {
+        let found: Option<String> = self.0.commands.call(redis::cmd("GET").arg(self.keys().identity())).await?;
+        found.map(|found| self.checked(found)).transpose()
+    }
+
+    /// Outsiders can write the key, and what stands there becomes part of a file name.
+    fn checked(&self, identity: String) -> Result<String, Error> {
+        if identity.len() == DIGITS && identity.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(identity);
+        }
+        Err(Error::Unsuitable(format!("{} holds no identity: delete it, and the next is made", self.keys().identity())))
+    }
+}
