@@ -30,6 +30,9 @@ pub enum Error {
         /// How long it was waited for.
         waited: Duration,
     },
+    /// The path has too many parts.
+    #[error("{0:?} has more than {DEEPEST} parts between slashes; directories take room, so name fewer of them")]
+    Deep(String),
     /// The file system refused.
     #[error("log file: {0}")]
     Io(#[from] io::Error),
@@ -37,6 +40,9 @@ pub enum Error {
 
 /// Files are rotated at this size; one older file is kept as `….1`.
 const ROTATE_AT: u64 = 10 * 1024 * 1024;
+
+/// A path may have so many parts, the name of the file among them.
+const DEEPEST: usize = 8;
 
 /// Below it are the directories of contexts other than 0. No `log_path` of context 0 leads there.
 const CONTEXTS: &str = ".contexts";
@@ -74,13 +80,16 @@ impl LogDirectory {
 
     /// A job's `log_path` as a path below the directory.
     pub fn resolve(&self, path: &str) -> Result<PathBuf, Error> {
-        let outside = || Error::Outside(path.chars().take(200).collect());
+        let shown = || path.chars().take(200).collect();
+        let outside = || Error::Outside(shown());
         let below = match Path::new(path) {
             absolute if absolute.is_absolute() => absolute.strip_prefix(&self.root).map_err(|_| outside())?,
             relative => relative,
         };
         let plain = below.components().all(|part| matches!(part, Component::Normal(_))) && !path.ends_with('/') && !path.contains('\0');
-        if plain && below.file_name().is_some() && !below.starts_with(CONTEXTS) && !below.starts_with(owners::OWNERS) {
+        if below.components().count() > DEEPEST {
+            Err(Error::Deep(shown()))
+        } else if plain && below.file_name().is_some() && !below.starts_with(CONTEXTS) && !below.starts_with(owners::OWNERS) {
             Ok(below.to_owned())
         } else {
             Err(outside())
@@ -206,6 +215,19 @@ mod tests {
         assert_eq!(logs.read("a/b.log", 0, 10).unwrap(), [(8, "one two".to_owned())]);
         assert_eq!(std::fs::metadata(&inside).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::metadata(root.path().join("a")).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_path_is_not_deep() {
+        let root = tempfile::tempdir().unwrap();
+        let logs = LogDirectory::new(root.path().join("a/b/c/d"));
+        for deep in ["1/2/3/4/5/6/7/8/9".to_owned(), "a/".repeat(509) + "x", format!("{}/1/2/3/4/5/6/7/8/9", logs.root().display())] {
+            let refused = logs.append(&deep).unwrap_err();
+            assert!(matches!(refused, Error::Deep(_)) && refused.to_string().len() < 400, "{refused}");
+        }
+        assert!(!logs.root().exists());
+        logs.append("1/2/3/4/5/6/7/8").unwrap();
+        logs.append(logs.root().join("2/2/3/4/5/6/7/8").to_str().unwrap()).unwrap();
     }
 
     #[test]

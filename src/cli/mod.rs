@@ -29,6 +29,7 @@ mod spawned;
 mod spec;
 mod watch;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -83,16 +84,31 @@ pub fn main() -> ExitCode {
     if let Some(code) = child::main() {
         return code;
     }
-    let cli = match Cli::try_parse_from(crate::process::arguments(&["--redis", "--context-endpoint"])) {
+    let arguments = crate::process::arguments(&["--redis", "--context-endpoint"]);
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print(); // Nobody is left to tell.
+            let _ = tell(&error, &arguments); // Nobody is left to tell.
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8));
         }
     };
     let json = cli.global.json;
     let exit = dispatch(cli).unwrap_or_else(|error| exit::report(&error, json));
     ExitCode::from(exit as u8)
+}
+
+/// Prints what there is to say instead of running a command. That repeats arguments, among colours that are ours, so it is said of
+/// arguments that are harmless.
+fn tell(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<()> {
+    let harmless = arguments.iter().map(|argument| output::harmless(&argument.to_string_lossy()).into_owned());
+    match Cli::try_parse_from(harmless) {
+        Err(same) if same.kind() == error.kind() => Ok(same.print()?),
+        // What is wrong is what was made harmless.
+        _ => {
+            error.render().to_string().trim_end().lines().for_each(output::note);
+            Ok(())
+        }
+    }
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {

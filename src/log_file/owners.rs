@@ -41,7 +41,7 @@ pub struct Owner {
 pub struct Kept {
     /// When something was last written to it.
     pub written: SystemTime,
-    /// Its size in bytes.
+    /// What it takes in bytes, with the directories to it and what says whose it is.
     pub bytes: u64,
     digest: String,
 }
@@ -209,19 +209,28 @@ impl Walk {
             let Some(Ok(entry)) = self.paths.as_mut().and_then(Iterator::next) else { break };
             let name = entry.file_name();
             let Some(digest) = name.to_str().filter(|name| is_digest(name)) else { continue };
-            let sizes = self.directory.names(digest).into_iter().filter_map(|path| {
+            let names = self.directory.names(digest);
+            let around = names.first().map_or(0, |path| around(path));
+            let sizes = names.into_iter().filter_map(|path| {
                 let metadata = self.directory.open(&path, OFlags::RDONLY).ok()?.metadata().ok()?;
                 // What it takes, not what it says: a file may have holes.
                 Some((metadata.modified().ok()?, metadata.blocks() * 512))
             });
             let (written, bytes) = sizes.fold((None, 0), |(last, sum), (written, bytes)| (last.max(Some(written)), sum + bytes));
             if let Some(written) = written {
-                self.files.push(Kept { written, bytes, digest: digest.to_owned() });
+                self.files.push(Kept { written, bytes: bytes + around, digest: digest.to_owned() });
             }
             self.jobs = std::fs::read_dir(entry.path()).ok().map(|jobs| (digest.to_owned(), jobs));
         }
         found
     }
+}
+
+/// The bytes that files of ours take around one at this path: its directories, which may be shared, and its entries.
+fn around(path: &Path) -> u64 {
+    const BLOCK: u64 = 4096;
+    const ENTRIES: usize = 2;
+    (path.components().count() - 1 + ENTRIES) as u64 * BLOCK
 }
 
 fn digest(path: &Path) -> String {

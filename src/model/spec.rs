@@ -71,7 +71,7 @@ pub struct JobSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Timestamp")]
     pub run_at: Option<Timestamp>,
-    /// Where to write its log file, below the log directory.
+    /// Where to write its log file, below the log directory; at most 8 parts between slashes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub log_path: Option<String>,

@@ -1,4 +1,5 @@
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// So many connections too many are heard at once. A newer one takes the place of the oldest.
+/// So many connections too many are heard at once. A newer one takes the place of the oldest of the address that has most of them.
 const PLACES: usize = 64;
 /// How long one may take in all, which is more than a probe may take.
 const PATIENCE: Duration = Duration::from_secs(6);
@@ -19,8 +20,26 @@ const HEAD: usize = 8 * 1024;
 /// Hears connections that found no place, one request each, so that probes are answered even while somebody holds every place.
 pub(super) struct Lobby {
     probes: Router,
-    /// The end of each, oldest first.
-    present: Mutex<VecDeque<DropGuard>>,
+    present: Mutex<Present>,
+}
+
+/// The address of each connection, and its end, oldest first.
+#[derive(Default)]
+struct Present(VecDeque<(IpAddr, DropGuard)>);
+
+impl Present {
+    /// Takes one in. Where there is no room, it is made by whoever takes most of it, so a flood from one address pushes out only itself.
+    fn seat(&mut self, address: IpAddr, end: DropGuard) {
+        if self.0.len() == PLACES {
+            let mut counts = HashMap::<IpAddr, usize>::new();
+            self.0.iter().for_each(|(of, _)| *counts.entry(*of).or_default() += 1);
+            let most = counts.values().max().copied();
+            if let Some(at) = self.0.iter().position(|(of, _)| counts.get(of).copied() == most) {
+                self.0.remove(at);
+            }
+        }
+        self.0.push_back((address, end));
+    }
 }
 
 impl Lobby {
@@ -31,13 +50,9 @@ impl Lobby {
     /// Answers one request of a connection, and closes it.
     pub(super) fn receive(&self, socket: TcpStream) {
         let out = CancellationToken::new();
-        {
-            let mut present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
-            if present.len() == PLACES {
-                present.pop_front();
-            }
-            present.push_back(out.clone().drop_guard());
-        }
+        // One that is gone already has no address, and is nobody's.
+        let address = socket.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
+        self.present.lock().unwrap_or_else(PoisonError::into_inner).seat(address, out.clone().drop_guard());
         let service = TowerToHyperService::new(self.probes.clone());
         tokio::spawn(async move {
             let answer = http1::Builder::new().keep_alive(false).max_buf_size(HEAD).serve_connection(TokioIo::new(socket), service);

@@ -232,6 +232,34 @@ async fn a_result_goes_into_a_pipe_to_the_byte_and_onto_a_terminal_without_harm(
 }
 
 #[test]
+fn arguments_that_are_refused_do_no_harm() {
+    // As on a terminal that knows colours.
+    let hero = Hero::new().env("CLICOLOR_FORCE", "1");
+    for text in HOSTILE {
+        let option = format!("--{text}");
+        let refused: [&[&str]; 8] = [
+            &[text],
+            &[&option],
+            &["help", text],
+            &["job", text],
+            &["job", "list", &option],
+            &["job", "list", "--status", text],
+            &["job", "show", ID, text],
+            &["run", "a.rhai", "--timeout", text],
+        ];
+        for arguments in refused {
+            let ended = hero.run(arguments);
+            let bare = ["0", "1", "2", "4", "31", "32", "33"]
+                .iter()
+                .fold(ended.err.clone(), |said, colour| said.replace(&format!("\x1b[{colour}m"), ""));
+            assert_eq!((ended.code, does_harm(&bare)), (2, None), "{arguments:?}: {bare:?}");
+            assert!(ended.err.len() > bare.len() && ended.out.is_empty(), "{arguments:?}: {:?}", ended.err);
+            assert!(bare.contains("FORGED") || bare.contains("owned"), "{arguments:?}: {bare}");
+        }
+    }
+}
+
+#[test]
 fn the_command_line_prints_in_one_place_alone() {
     // These write what is ours: a progress line, completions, the description of the wire.
     let own = ["output.rs", "progress.rs", "completions.rs", "openrpc.rs", "logging.rs"];

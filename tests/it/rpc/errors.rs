@@ -32,6 +32,7 @@ async fn wrong_parameters_are_named() {
         ("create_job", json!({"script": "1", "job_id": "x"}), "parameter `job_id`: \"x\" is not a UUID"),
         ("create_job", json!({"script": "1", "log_path": "../x"}), "log_path: "),
         ("create_job", json!({"script": "1", "log_path": "/etc/passwd"}), "log_path: "),
+        ("create_job", json!({"script": "1", "log_path": "a/".repeat(8) + "x"}), "log_path: \"a/a/a/a/a/a/a/a/x\" has more than 8 parts"),
         ("create_job", json!({"script": "1", "name": "x".repeat(2000)}), "name: is longer than 1024 bytes"),
         ("create_job", json!({"script": "1", "prerequisites": [NOBODY]}), &format!("prerequisites: job {NOBODY} does not exist")),
         ("create_job", json!({"script": "1", "dependents": [NOBODY]}), &format!("dependents: job {NOBODY} does not exist")),

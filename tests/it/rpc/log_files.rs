@@ -125,3 +125,16 @@ async fn beyond_the_limit_of_all_log_files_the_oldest_go() {
     assert_eq!(client.ok("get_logs", json!([ids[0]])).await["lines"][0]["text"], "x");
     house.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn small_files_in_many_directories_count_with_what_is_around_them() {
+    let (house, _server, client) = open(1).await;
+    let path = |at: i32| format!("{at}/2/3/4/5/6/7/8");
+    for at in 0..6 {
+        logged(&client, &path(at)).await;
+    }
+    // Each has a line, but takes ten blocks or so: seven directories, two entries and its own.
+    sweep(&house, 100_000).await;
+    assert_eq!((0..6).filter(|at| logs(&house).join(path(*at)).exists()).count(), 2);
+    house.close().await;
+}
