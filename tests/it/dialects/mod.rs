@@ -2,6 +2,7 @@
 
 mod legacy;
 mod push;
+pub mod reuse;
 mod rhailib;
 mod runner;
 mod served;

@@ -1,8 +1,10 @@
 use hero::conveyor::Intake;
 use hero::model::{JobId, Status};
 use hero::service::Service as _;
+use hero::store::Store;
 
 use super::{Message, consume, consumer, conveyor_keys, elements, exists, gone, hget, hire, id, is, push, run, runs, settings};
+use crate::dialects::reuse::{later, turn};
 use crate::support::{CONTEXT, House, Process, Redis, spec, until};
 
 fn text(bytes: &[u8]) -> String {
@@ -259,4 +261,24 @@ async fn a_server_consumes_the_queues_that_its_pools_name() {
     let unknown = id();
     assert!(!exists(&redis, &format!("conv:jobs:{unknown}")).await);
     server.stop().await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_lost_run_is_not_recorded_for_a_job_that_was_added_again() {
+    let redis = Redis::start().await;
+    let (store, later, job) = (redis.store().await, later(&redis).await, Message::new("1"));
+    let add = async |store: &Store| {
+        push(&redis, "queue:work", &job).await;
+        Intake::new(store.clone(), settings()).tick().await.unwrap();
+    };
+    add(&store).await;
+    let lost = turn(&store, None).await.1.remove(0);
+    assert_eq!(later.reap(128).await.unwrap(), Some(1));
+    let second = turn(&store, None).await.1.remove(0);
+    assert_eq!(turn(&store, Some(&second)).await.0, [Some(Status::Finished)]);
+    add(&later).await;
+    let again = turn(&store, None).await.1.remove(0);
+    assert_eq!((&again.job, again.attempt), (&lost.job, 1));
+    assert_eq!(turn(&store, Some(&lost)).await.0, [None]);
+    assert_eq!(turn(&store, Some(&again)).await.0, [Some(Status::Finished)]);
 }
