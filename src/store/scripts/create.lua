@@ -1,6 +1,6 @@
 -- Creates jobs, and starts those that are to be started: into their queue, or with an actor of this server that has room.
--- ARGV  9 queue length limit   10 index key   11 so long a job that is not started is kept, ms   12 lease, ms
---       13 words: 'all' (all jobs or none) · 'twins' (some go to a second queue, too) · 'look' (memory may be short)   14 number of pools with room, each: script type · number of its queues · queue …
+-- ARGV  9 queue length limit   10 so long a job that is not started is kept, ms   11 lease, ms
+--       12 words: 'all' (all jobs or none) · 'twins' (some go to a second queue, too) · 'look' (memory may be short)   13 number of pools with room, each: script type · number of its queues · queue …
 --       then number of jobs, each:
 --       id · 'new' (nobody else can have it) or '' · 'start' or '' · actor that has room, or '' · due time, ms, or '' · script type · work queue · digest of caller and idempotency key, or ''
 --       · digest of the parameters · number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
@@ -13,22 +13,22 @@
 -- relations to follow) · {'again'} (too many with those of the jobs before it: the call after this one may have room, and has if it is the first there)
 -- · {'none'} (another one of all is refused) · {'fired'} (another server was first with the slot) · {'skipped'} (the slot is left out).
 -- Seldom: begin_anew, refuse, find_cycle, relate, link_parent, give_up, begin, refuse_slot, note_slot, twin_of
-local limit, index, given_up, lease_until, all, at = tonumber(ARGV[9]), ARGV[10], now + ARGV[11], now + ARGV[12], string.find(ARGV[13], 'all') ~= nil, 14
-if string.find(ARGV[13], 'look') and is_nearly_full() then
+local limit, given_up, lease_until, all, at = tonumber(ARGV[9]), now + ARGV[10], now + ARGV[11], string.find(ARGV[12], 'all') ~= nil, 13
+if string.find(ARGV[12], 'look') and is_nearly_full() then
   return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
 end
 local answers, created, slots = {}, {}, slots_in(ARGV[#ARGV])
 
 -- Whether nobody waits for the actors of a type who would be overtaken. While any queue is paused or sorted, jobs go through theirs.
 local nobody_waits = {}
-for _ = 1, tonumber(ARGV[14]) do
+for _ = 1, tonumber(ARGV[13]) do
   local script_type, queues = ARGV[at + 1], tonumber(ARGV[at + 2])
   nobody_waits[script_type] = nobody_waits[script_type] ~= false and redis.call('EXISTS', fair_key, paused_key, unpack(ARGV, at + 3, at + 2 + queues)) == 0
   at = at + 2 + queues
 end
 -- Whoever asked so long ago would not know what was started for him.
 local LATE = 5500
-local room = tonumber(ARGV[14]) > 0 and not is_late(LATE) and room_at_once(tonumber(ARGV[#ARGV - 1])) or 0
+local room = tonumber(ARGV[13]) > 0 and not is_late(LATE) and room_at_once(tonumber(ARGV[#ARGV - 1])) or 0
 local jobs = tonumber(ARGV[at + 1])
 at = at + 1
 
@@ -63,9 +63,9 @@ local function status_of_same(known, place)
   return of and of[2] == own.caller_id and of[3] == own.idempotency_key and of[1] or nil
 end
 
--- Why a job cannot be stored, or nil and the status it gets first.
+-- Why a job cannot be stored, or nil.
 local function check(place, of)
-  local id, start, actor, due, script_type, idempotency = ARGV[place + 1], ARGV[place + 3], ARGV[place + 4], ARGV[place + 5], ARGV[place + 6], ARGV[place + 8]
+  local id, idempotency = ARGV[place + 1], ARGV[place + 8]
   if idempotency ~= '' then
     local known = try('HMGET', idempotency_key(idempotency), 'job', 'digest') or {}
     local status = known[1] and status_of_same(known[1], place)
@@ -83,8 +83,12 @@ local function check(place, of)
       return { 'leaving' }
     end
   end
-  local refused = of and refuse(id, of, given)
-  if refused then return refused end
+  return of and refuse(id, of, given)
+end
+
+-- That there is no room for a job, or nil and the status it gets first, with its place taken. Asked last, so that no job takes one that is refused.
+local function take_place(place)
+  local start, actor, due, script_type = ARGV[place + 3], ARGV[place + 4], ARGV[place + 5], ARGV[place + 6]
   if start ~= 'start' then return nil, 'created' end
   if due ~= '' and tonumber(due) > now then return nil, 'scheduled' end
   if actor ~= '' and nobody_waits[script_type] and room > 0 then
@@ -170,7 +174,8 @@ local function store_all()
     at = fields + tonumber(ARGV[fields])
   end
   for job, place in ipairs(plan) do
-    answers[job], place[4] = check(place[1], place[2])
+    answers[job] = check(place[1], place[2])
+    if not answers[job] then answers[job], place[4] = take_place(place[1]) end
     refused = refused or answers[job] and answers[job][1] ~= 'same'
   end
   local found = not refused and find_cycle(given, { left = MOST_FOLLOWED })
@@ -228,8 +233,8 @@ else
     local of, fields = relations_at(at)
     local last, slot, answer, status = fields + tonumber(ARGV[fields]), slots[job], nil, nil
     if slot then answer = refuse_slot(slot) end
-    if not answer then answer, status = check(at, of) end
-    if not answer and of then answer = refuse_cycle(ARGV[at + 1], of) end
+    answer = answer or check(at, of) or of and refuse_cycle(ARGV[at + 1], of) or nil
+    if not answer then answer, status = take_place(at) end
     answers[job] = answer or store(at, status, of, fields + 1, last)
     if slot then note_slot(slot, ARGV[at + 1], answers[job]) end
     at = last
@@ -238,14 +243,14 @@ end
 
 for queue, ids in pairs(pushed) do
   if try('LPUSH', queue, unpack(ids)) == #ids then woken(queue, ids.script_type) end
-  local twins = string.find(ARGV[13], 'twins') ~= nil
+  local twins = string.find(ARGV[12], 'twins') ~= nil
   watch_all(ids, ids.script_type, twins)
   for place = 1, twins and #ids or 0 do
     local twin, only = twin_of(ids[place])
     if twin and not only then try('LPUSH', twin, ids[place]) end
   end
 end
-if #created > 0 then list_in(index, unpack(created)) end
+if #created > 0 then list_in(index_key(now_text), unpack(created)) end
 flush()
 tell_own()
 return answers

@@ -251,7 +251,7 @@ impl Inner {
 
     fn encode(&self, jobs: &[NewJob], or_none: bool, reservations: &[Option<Reservation>], now: Timestamp) -> Cmd {
         let mut call = self.call_at(&SCRIPT, now);
-        call.arg(self.queue_limit).arg(self.keys.index(now)).arg(self.periods.keep_created.as_millis() as u64);
+        call.arg(self.queue_limit).arg(self.periods.keep_created.as_millis() as u64);
         call.arg(self.periods.lease.as_millis() as u64).arg(
             [("all", or_none), ("twins", self.push == Push::Both), ("look", self.memory.share() > LOOK_FROM)]
                 .into_iter()

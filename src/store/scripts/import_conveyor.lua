@@ -1,11 +1,11 @@
 -- Takes jobs out of a queue of the conveyor dialect: each becomes a job of ours, or fails at once.
--- ARGV  9 what conveyor keys begin with   10 queue   11 no work queue gets longer   12 index key
---       13… elements, the first to take first, each: bytes · then
+-- ARGV  9 what conveyor keys begin with   10 queue   11 no work queue gets longer
+--       12… elements, the first to take first, each: bytes · then
 --       'job' · id · parent or '' · script type · number of fields and values · field · value …
 --       'ill' · id · parent or '' · the job with the reason of its failure      'bad' (no job at all)
 -- Gives for each 'taken' · 'full' (it stays where it is, because the work queue takes no more or is paused) · 'gone' (another server took it) · 'twice' (it is under way already)
 -- · 'other' (its id is that of a job from elsewhere) · 'failed' · 'lost' (there is no list to keep what failed).
-local at, queue, bound, index, place = ARGV[9], ARGV[10], tonumber(ARGV[11]), ARGV[12], 12
+local at, queue, bound, place = ARGV[9], ARGV[10], tonumber(ARGV[11]), 11
 local function take() place = place + 1; return ARGV[place] end
 local answers, created = {}, {}
 
@@ -67,7 +67,7 @@ while place < #ARGV do
   if there and answer ~= 'full' then redis.call('LREM', queue, -1, bytes) end
   answers[#answers + 1] = answer
 end
-if #created > 0 then list_in(index, unpack(created)) end
+if #created > 0 then list_in(index_key(now_text), unpack(created)) end
 flush()
 tell_own()
 return answers

@@ -70,9 +70,8 @@ impl Store {
         backlog: usize,
         elements: &[Import],
     ) -> Result<Vec<Imported>, Error> {
-        let now = self.0.clock.now();
-        let mut call = self.0.call_at(&SCRIPT, now);
-        call.arg(keys.prefix()).arg(keys.queue(queue)).arg(backlog).arg(self.0.keys.index(now));
+        let mut call = self.0.call(&SCRIPT);
+        call.arg(keys.prefix()).arg(keys.queue(queue)).arg(backlog);
         for element in elements {
             match element {
                 Import::Job { bytes, id, parent, spec } => {

@@ -103,3 +103,30 @@ async fn a_chain_of_children_may_be_of_any_depth() {
         parent = child;
     }
 }
+
+#[tokio::test]
+async fn a_job_that_is_refused_takes_no_place_of_another() {
+    let redis = Redis::start().await;
+    let settings = hero::store::Settings {
+        endpoint: redis.endpoint(),
+        context: hero::model::ContextId(0),
+        server: hero::model::ServerId::new(),
+        periods: hero::store::Periods::default(),
+        queue_limit: 2,
+        push: hero::store::Push::default(),
+    };
+    let store = Store::connect(settings).await.unwrap().0;
+    let existing = NewJob { start: false, ..job(JobSpec::default()) };
+    let id = existing.id.clone();
+    assert_eq!(store.create(existing).await.unwrap(), Created::Created(Status::Created));
+    let middle = NewJob { start: false, ..job(JobSpec { prerequisites: vec![id.clone()], ..JobSpec::default() }) };
+    let between = middle.id.clone();
+    assert_eq!(store.create(middle).await.unwrap(), Created::Created(Status::Created));
+    // Three at once, of which one would wait for itself.
+    let circle = JobSpec { prerequisites: vec![between], dependents: vec![id], ..JobSpec::default() };
+    let [first, second, third] = [JobSpec::default(), circle, JobSpec::default()].map(|spec| store.create(job(spec)));
+    let (first, second, third) = tokio::join!(first, second, third);
+    assert!(matches!(second.unwrap(), Created::Cycle(_)));
+    assert_eq!([first.unwrap(), third.unwrap()], [Created::Created(Status::Dispatched), Created::Created(Status::Dispatched)]);
+    assert_eq!(store.create(job(JobSpec::default())).await.unwrap(), Created::Full(2));
+}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Status, Timestamp};
-use hero::store::{Created, Ended, NewJob, Outcome, Slot, Store, Turn};
+use hero::store::{ConveyorKeys, Created, Ended, Import, Imported, NewJob, Outcome, Slot, Store, Turn};
 
 use crate::support::{Redis, until};
 
@@ -124,5 +124,28 @@ async fn the_scripts_write_times_as_the_program_does() {
     for millis in odd.into_iter().chain(random) {
         let text: String = redis.run(&["EVAL", &script, "0", &millis.to_string()]).await;
         assert_eq!(text, Timestamp::from_millis(millis).to_string());
+    }
+}
+
+#[tokio::test]
+async fn a_job_stands_in_the_hour_in_which_it_was_created_whatever_its_server_believes() {
+    let redis = Redis::start().await;
+    for error in [HOUR * 30, -HOUR * 30] {
+        let (store, taker) = (redis.store().await, redis.store().await);
+        store.clock().err_by(error);
+        let created = new(None).id;
+        store.create(NewJob { id: created.clone(), ..new(None) }).await.unwrap();
+        let (keys, imported) = (ConveyorKeys::new(None), JobId::random());
+        let _: i64 = redis.run(&["LPUSH", &keys.queue("default"), "x"]).await;
+        let spec = Box::new(JobSpec { script: "1".into(), ..JobSpec::default() });
+        let import = Import::Job { bytes: b"x".to_vec(), id: imported.clone(), parent: String::new(), spec };
+        taker.clock().err_by(error);
+        assert_eq!(taker.import_conveyor(&keys, "default", 9, &[import]).await.unwrap(), [Imported::Taken]);
+        for id in [&created, &imported] {
+            let at: String = redis.run(&["HGET", &format!("hero:job:{id}"), "created_at"]).await;
+            let hour: String = at[..13].chars().filter(char::is_ascii_digit).collect();
+            let listed: Vec<String> = redis.run(&["LRANGE", &format!("hero:index:{hour}"), "0", "-1"]).await;
+            assert!(listed.contains(&id.to_string()), "{error}");
+        }
     }
 }
