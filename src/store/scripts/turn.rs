@@ -78,6 +78,13 @@ pub struct Slot {
     pub room: usize,
 }
 
+impl Slot {
+    /// The script type and group of its actor.
+    fn pool(&self) -> &str {
+        self.actor.rsplit_once(':').map_or(&*self.actor, |(pool, _)| pool)
+    }
+}
+
 /// What a pool has to say and wants.
 #[derive(Debug)]
 pub struct Turn<'a> {
@@ -184,7 +191,8 @@ impl Store {
         let (statuses, taken, stopped, more, releases, sorted, adoptable) = match answer {
             Err(error) if error.out_of_memory() => {
                 // What ended is recorded all the same.
-                let free = turn.slots.iter().position(|slot| slot.room > 0).filter(|_| store.trickle.is_due(turn.script_type, TRICKLE));
+                let free = turn.slots.iter().position(|slot| slot.room > 0);
+                let free = free.filter(|free| store.trickle.is_due(turn.slots[*free].pool(), TRICKLE));
                 let room = |(at, slot): (usize, &Slot)| Slot { room: usize::from(free == Some(at)), ..slot.clone() };
                 let slots: Vec<Slot> = turn.slots.iter().enumerate().map(room).collect();
                 let call = self.encode_turn(when_full, turn, &slots, &CompatQueues::default(), fair, now);

@@ -5,6 +5,7 @@ mod index;
 mod keys;
 mod queues;
 mod relations;
+mod sharing;
 mod spoilt;
 mod state;
 mod time;
