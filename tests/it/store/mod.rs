@@ -6,6 +6,7 @@ mod keys;
 mod queues;
 mod relations;
 mod sharing;
+mod silence;
 mod spoilt;
 mod state;
 mod time;
