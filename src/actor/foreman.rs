@@ -162,7 +162,7 @@ impl Foreman {
                 Some((job, claim)) = self.losses.recv() => self.staff.lose(&job, |other| other == claim),
                 () = self.bell.notified() => self.hungry = true,
                 stop = self.stops.recv() => match stop {
-                    Ok(job) => self.staff.stop(&job),
+                    Ok(job) => self.staff.stop(&job, Instant::now()),
                     // The control queues hold what was missed here.
                     Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => return,

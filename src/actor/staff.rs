@@ -29,12 +29,14 @@ pub(super) struct Staff {
     pub(super) ends: Vec<Ended>,
     pace: Pace,
     /// Jobs that were to be stopped and were not here: they may be on their way.
-    to_stop: VecDeque<JobId>,
+    to_stop: VecDeque<(Instant, JobId)>,
 }
 
 /// Makes one more worker for a slot: its number there, and where to hand it jobs.
 pub(super) type Hire = Box<dyn Fn(usize, usize) -> mpsc::Sender<Work> + Send>;
 
+/// So long a job may be on its way. Later it is another attempt of it, which nobody has stopped.
+const ON_ITS_WAY: Duration = Duration::from_secs(2);
 /// So many stops of jobs that are on their way are kept. There are no more jobs on their way than a pool has room for.
 const MOST_TO_STOP: usize = 1024;
 
@@ -84,7 +86,10 @@ impl Staff {
         // Nobody but the last who took it can hold it.
         self.lose(&job.job, |claim| claim != job.claim);
         self.holdings.add(&job.job, job.claim);
-        if let Some(at) = self.to_stop.iter().position(|id| *id == job.job) {
+        while self.to_stop.front().is_some_and(|(since, _)| now.duration_since(*since) > ON_ITS_WAY) {
+            self.to_stop.pop_front();
+        }
+        if let Some(at) = self.to_stop.iter().position(|(_, id)| *id == job.job) {
             self.to_stop.remove(at);
             return self.ends.push(stopped(job));
         }
@@ -157,7 +162,7 @@ impl Staff {
     }
 
     /// Stops a job, whichever attempt of it is here, or is on its way.
-    pub(super) fn stop(&mut self, job: &JobId) {
+    pub(super) fn stop(&mut self, job: &JobId, now: Instant) {
         if self.desks.iter().any(|desk| desk.stop(job)) {
             return;
         }
@@ -167,7 +172,7 @@ impl Staff {
         if self.to_stop.len() == MOST_TO_STOP {
             self.to_stop.pop_front();
         }
-        self.to_stop.push_back(job.clone());
+        self.to_stop.push_back((now, job.clone()));
     }
 
     /// Forgets what was to be stopped and did not come, because nothing is on its way any more.

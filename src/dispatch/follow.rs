@@ -68,7 +68,7 @@ impl Dispatcher {
         };
         let jobs: Vec<JobId> = moments.iter().filter_map(item).collect();
         let facts = match self.store(context) {
-            Ok(store) => store.facts(&jobs).await.map_err(|error| Error::store(error, None)),
+            Ok(store) => store.facts(&jobs, filter).await.map_err(|error| Error::store(error, None)),
             Err(error) => Err(error),
         };
         let facts = match facts {

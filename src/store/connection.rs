@@ -1,5 +1,6 @@
 use std::future::Future;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::task::Poll;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection, PubSub};
 use redis::{Client, Cmd, ErrorKind, FromRedisValue, Pipeline, RedisResult, ServerErrorKind};
 use sha2::{Digest, Sha256};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::assembly::assembled;
 use super::error::Error;
@@ -15,6 +16,9 @@ use super::home::{Home, is_elsewhere};
 
 /// How long any call may take, reconnecting included.
 pub(super) const DEADLINE: Duration = Duration::from_secs(5);
+
+/// When a new connection works, one that is old and good answers within this.
+const PROOF: Duration = Duration::from_secs(1);
 
 /// So much of the deadline is left to callers when a node that has the keys is not found.
 const LEFT: Duration = Duration::from_millis(250);
@@ -27,6 +31,16 @@ pub(super) struct Link {
     home: Arc<Home>,
     /// With the generation of the home it leads to.
     manager: RwLock<(u64, ConnectionManager)>,
+    health: Arc<Health>,
+}
+
+/// Whether a connection still leads anywhere. The network may swallow all that is sent and never say that it broke.
+#[derive(Default)]
+struct Health {
+    /// How many calls were answered.
+    answered: AtomicU64,
+    /// Whether it is being tried.
+    in_doubt: AtomicBool,
 }
 
 /// A Lua script with its SHA-1.
@@ -61,7 +75,7 @@ impl Link {
     pub(super) fn to(home: &Arc<Home>) -> Result<Self, Error> {
         let (generation, client) = home.now();
         let manager = RwLock::new((generation, manager(&client, home.is_in_a_cluster())?));
-        Ok(Self { home: home.clone(), manager })
+        Ok(Self { home: home.clone(), manager, health: Arc::default() })
     }
 
     fn current(&self) -> (u64, ConnectionManager) {
@@ -124,11 +138,17 @@ impl Link {
         let until = Instant::now() + DEADLINE;
         loop {
             let (seen, connection) = self.current();
-            let error = match timeout_at(until, call(connection)).await {
+            let before = self.health.answered.load(Ordering::Relaxed);
+            let answer = timeout_at(until, call(connection.clone())).await;
+            if answer.as_ref().is_ok_and(|answer| answer.as_ref().err().is_none_or(|error| !error.is_io_error())) {
+                self.health.answered.fetch_add(1, Ordering::Relaxed);
+            }
+            let error = match answer {
                 Ok(Ok(value)) => return Ok(value),
                 Ok(Err(error)) => error,
                 Err(_) => {
                     self.home.doubt(seen);
+                    self.prove(seen, connection, before);
                     return Err(Error::Deadline(DEADLINE));
                 }
             };
@@ -150,6 +170,30 @@ impl Link {
                 return Err(error.into());
             }
         }
+    }
+
+    /// Leaves a connection, in the background, on which nothing was answered while a call waited in vain, if a new one works and it does not.
+    ///
+    /// While Redis itself is silent it is kept: others would be no better, and each would go on trying.
+    fn prove(&self, seen: u64, mut old: ConnectionManager, before: u64) {
+        let (home, health) = (self.home.clone(), self.health.clone());
+        if health.answered.load(Ordering::Relaxed) != before || health.in_doubt.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        tokio::spawn(async move {
+            let ping = redis::cmd("PING");
+            let works = async {
+                let mut fresh = blocking(&home.now().1).await?;
+                Ok::<String, Error>(ping.query_async(&mut fresh).await?)
+            };
+            let works = matches!(timeout(DEADLINE, works).await, Ok(Ok(_)));
+            let silent = works && timeout(PROOF, ping.query_async::<String>(&mut old)).await.is_err();
+            if silent && health.answered.load(Ordering::Relaxed) == before {
+                tracing::warn!("a connection to Redis swallows what is sent and a new one works; it is left");
+                home.renew(seen);
+            }
+            health.in_doubt.store(false, Ordering::Relaxed);
+        });
     }
 
     /// A connection of its own for a blocking command, without a response timeout: the caller brings the deadline.

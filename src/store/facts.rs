@@ -1,21 +1,25 @@
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Mutex;
-
-use super::connection::DEADLINE;
 use super::list::COMPARED;
-use super::{Error, Store};
+use super::{Error, JobFilter, Store};
 use crate::model::{Job, JobId};
 
-/// What filters ask of the jobs of the latest events, read once for all who follow.
-#[derive(Debug, Default)]
-pub(super) struct Facts(Mutex<Kept>);
+/// What filters ask of the jobs of the latest events, read once for all who ask the same of them.
+#[derive(Debug)]
+pub(super) struct Facts {
+    kept: Mutex<Kept>,
+    /// For each set of fields, who reads them.
+    reading: [tokio::sync::Mutex<()>; 1 << FIELDS.len()],
+}
+
+/// A set of fields: a bit for each.
+type Fields = usize;
 
 #[derive(Debug, Default)]
 struct Kept {
-    jobs: HashMap<JobId, Fact>,
+    jobs: HashMap<(Fields, JobId), Fact>,
     bytes: usize,
 }
 
@@ -28,6 +32,8 @@ struct Fact {
 
 /// For so long a job is not read again; a foreign actor may still add its type or group.
 const KEPT: Duration = Duration::from_secs(1);
+/// Whoever reads the same is waited for no longer. Then all read for themselves.
+const SHARED: Duration = Duration::from_millis(100);
 /// No more jobs,
 const MOST: usize = 4096;
 /// and no more bytes are kept.
@@ -35,38 +41,82 @@ const BYTES: usize = 16 * 1024 * 1024;
 /// What filters ask of jobs. The status of an event is its own.
 const FIELDS: [&str; 6] = ["script_type", "caller_id", "group", "name", "labels", "created_at"];
 
-impl Store {
-    /// What a filter compares of these jobs; nothing of one that is gone.
-    pub async fn facts(&self, jobs: &[JobId]) -> Result<BTreeMap<JobId, Option<Arc<Job>>>, Error> {
-        // Held while Redis is read, so that followers of one event do not each read the same.
-        let locking = tokio::time::timeout(DEADLINE, self.0.facts.0.lock());
-        let mut kept = locking.await.map_err(|_| Error::Deadline(DEADLINE))?;
-        let now = Instant::now();
-        let mut found = BTreeMap::new();
-        let mut missing: Vec<JobId> = Vec::new();
-        for id in jobs {
-            match kept.jobs.get(id).filter(|fact| now.duration_since(fact.read) < KEPT) {
-                Some(fact) => drop(found.insert(id.clone(), fact.job.clone())),
-                None => missing.push(id.clone()),
+impl Default for Facts {
+    fn default() -> Self {
+        Self { kept: Mutex::default(), reading: std::array::from_fn(|_| tokio::sync::Mutex::default()) }
+    }
+}
+
+impl Facts {
+    /// The right to read some fields alone, if it is to be had soon.
+    async fn turn(&self, fields: Fields) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        tokio::time::timeout(SHARED, self.reading[fields].lock()).await.ok()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Takes those that were read a moment ago out of `missing`.
+    fn find(&self, fields: Fields, missing: &mut Vec<JobId>, found: &mut BTreeMap<JobId, Option<Arc<Job>>>) {
+        let (kept, now) = (self.kept(), Instant::now());
+        missing.retain(|id| match kept.jobs.get(&(fields, id.clone())).filter(|fact| now.duration_since(fact.read) < KEPT) {
+            Some(fact) => {
+                found.insert(id.clone(), fact.job.clone());
+                false
             }
+            None => true,
+        });
+    }
+
+    fn keep(&self, fields: Fields, facts: Vec<(JobId, Fact)>, bytes: usize) {
+        let mut kept = self.kept();
+        if kept.jobs.len() + facts.len() > MOST || kept.bytes + bytes > BYTES {
+            *kept = Kept::default();
         }
+        kept.bytes += bytes;
+        kept.jobs.extend(facts.into_iter().map(|(id, fact)| ((fields, id), fact)));
+    }
+}
+
+impl Store {
+    /// What a filter compares of these jobs, and no more; nothing of one that is gone.
+    pub async fn facts(&self, jobs: &[JobId], filter: &JobFilter) -> Result<BTreeMap<JobId, Option<Arc<Job>>>, Error> {
+        let asked = filter.fields();
+        let names: Vec<&str> = FIELDS.into_iter().filter(|name| asked.contains(name)).collect();
+        let fields = FIELDS.iter().enumerate().filter(|(_, name)| asked.contains(name)).map(|(at, _)| 1 << at).sum();
+        let (facts, mut found, mut missing) = (&self.0.facts, BTreeMap::new(), jobs.to_vec());
         missing.sort_unstable();
         missing.dedup();
-        let mut rest = &missing[..];
-        while !rest.is_empty() {
-            let (parts, bytes) = self.first_parts(rest, &FIELDS, COMPARED).await?;
-            if kept.jobs.len() + parts.len() > MOST || kept.bytes + bytes > BYTES {
-                *kept = Kept::default();
+        loop {
+            // Held for one read, so that the followers of one event do not each read the same, and none waits for the reads of all others.
+            let _turn = facts.turn(fields).await;
+            facts.find(fields, &mut missing, &mut found);
+            if missing.is_empty() {
+                return Ok(found);
             }
-            kept.bytes += bytes;
-            let (read, behind) = rest.split_at(parts.len());
-            for (id, part) in read.iter().zip(parts) {
-                let job = part.map(Arc::new);
-                found.insert(id.clone(), job.clone());
-                kept.jobs.insert(id.clone(), Fact { read: now, job });
-            }
-            rest = behind;
+            let read = Instant::now();
+            let (parts, bytes) = self.first_parts(&missing, &names, COMPARED).await?;
+            let ids: Vec<JobId> = missing.drain(..parts.len()).collect();
+            let fresh: Vec<(JobId, Fact)> =
+                ids.into_iter().zip(parts).map(|(id, part)| (id, Fact { read, job: part.map(Arc::new) })).collect();
+            found.extend(fresh.iter().map(|(id, fact)| (id.clone(), fact.job.clone())));
+            facts.keep(fields, fresh, bytes);
         }
-        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_cannot_share_a_read_reads_alone_instead_of_waiting() {
+        let facts = Facts::default();
+        let held = facts.turn(1).await;
+        assert!(held.is_some() && facts.turn(1).await.is_none(), "it would wait as long as the other reads");
+        assert!(facts.turn(2).await.is_some(), "other fields are another read");
+        drop(held);
+        assert!(facts.turn(1).await.is_some());
     }
 }

@@ -111,10 +111,7 @@ impl Home {
     /// Gives the process of a generation up: looks once for the one that has the keys now, and pauses if it is still the same.
     pub(super) async fn leave(&self, seen: u64) {
         let Some(cluster) = &self.cluster else {
-            if seen == self.generation() {
-                // The same address, but its name is resolved again.
-                self.set(self.now().1);
-            }
+            self.renew(seen);
             return;
         };
         let looks = cluster.looks.load(Ordering::Acquire);
@@ -128,7 +125,14 @@ impl Home {
         cluster.looks.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The same in the background, for a call that is not repeated.
+    /// Has everybody connect anew to where the keys are, unless that was done already. The address is the same, but its name is resolved again.
+    pub(super) fn renew(&self, seen: u64) {
+        if seen == self.generation() {
+            self.set(self.now().1);
+        }
+    }
+
+    /// The same as [`Home::leave`] in the background, for a call that is not repeated.
     pub(super) fn doubt(self: &Arc<Self>, seen: u64) {
         if self.is_in_a_cluster() && seen == self.generation() {
             let home = self.clone();

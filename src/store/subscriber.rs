@@ -1,12 +1,16 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use tokio::time::{interval, timeout};
 
 use super::connection::DEADLINE;
 use super::{Error, Store};
 use crate::keys::Keys;
 use crate::model::{JobId, ScriptType};
 use crate::service::Service;
+
+/// How often it is looked whether the connection still leads anywhere: it is quiet most of the time, and so is one that is broken.
+const PING: Duration = Duration::from_secs(10);
 
 /// Listens to what other servers tell this one: jobs that ended, jobs to stop, work that arrived.
 ///
@@ -60,11 +64,22 @@ impl Service for Subscriber {
             }
             Ok::<_, Error>(pubsub)
         };
-        let pubsub = tokio::time::timeout(DEADLINE, subscribing).await.map_err(|_| Error::Deadline(DEADLINE))??;
-        let mut messages = pubsub.into_on_message();
-        while let Some(message) = messages.next().await {
-            if let Ok(payload) = message.get_payload::<String>() {
-                self.hear(message.get_channel_name(), &payload);
+        let pubsub = timeout(DEADLINE, subscribing).await.map_err(|_| Error::Deadline(DEADLINE))??;
+        let ((mut asking, mut messages), mut pings) = (pubsub.split(), interval(PING));
+        loop {
+            tokio::select! {
+                message = messages.next() => {
+                    let Some(message) = message else { break };
+                    if let Ok(payload) = message.get_payload::<String>() {
+                        self.hear(message.get_channel_name(), &payload);
+                    }
+                }
+                _ = pings.tick() => {
+                    if !matches!(timeout(DEADLINE, asking.ping::<redis::Value>()).await, Ok(Ok(_))) {
+                        tracing::warn!("the connection on which other servers are heard is silent; it is made again");
+                        break;
+                    }
+                }
             }
         }
         Ok(Duration::from_millis(50))

@@ -124,7 +124,7 @@ fn a_run_whose_lease_was_lost_is_stopped_and_its_end_is_not_recorded_while_the_n
     assert!(shift.ends().is_empty());
     assert!(!shift.staff.holdings().contains(&(first.job.clone(), 1)) && shift.staff.holdings().contains(&(first.job.clone(), 2)));
     // Somebody who wants the job stopped means the attempt that counts.
-    shift.staff.stop(&first.job);
+    shift.staff.stop(&first.job, Instant::now());
     assert!(held.stop.is_cancelled());
     shift.done(1, &second, finished());
     assert_eq!(shift.ends().into_iter().map(|end| end.claim).collect::<Vec<_>>(), [2]);
@@ -143,14 +143,26 @@ fn a_lost_claim_that_has_not_begun_is_dropped() {
 #[test]
 fn a_stop_that_comes_before_its_job_is_not_lost() {
     let (mut shift, first) = (Shift::new(), job(true));
-    shift.staff.stop(&first.job);
+    shift.staff.stop(&first.job, Instant::now());
     shift.take(&first);
     assert!(shift.work(0).is_none());
     let ends = shift.ends();
     assert!(matches!(&ends[..], [Ended { outcome: Outcome::Failed { error, .. }, .. }] if error.kind == ErrorKind::Stopped));
     // When nothing is on its way any more, it is not kept.
-    shift.staff.stop(&first.job);
+    shift.staff.stop(&first.job, Instant::now());
     shift.staff.expect_nothing();
     shift.take(&Claimed { claim: 2, ..first });
     assert!(shift.work(0).is_some());
+}
+
+#[test]
+fn a_stop_of_a_job_that_was_not_here_does_not_end_an_attempt_long_after_it() {
+    let (mut shift, soon, late, now) = (Shift::new(), job(true), job(true), Instant::now());
+    shift.staff.stop(&soon.job, now);
+    shift.staff.stop(&late.job, now);
+    shift.staff.take_in(soon.clone(), now + Duration::from_secs(1));
+    assert_eq!(shift.ends().into_iter().map(|end| end.job).collect::<Vec<_>>(), [soon.job]);
+    shift.staff.take_in(late.clone(), now + Duration::from_secs(60));
+    shift.staff.hand_out();
+    assert!(shift.ends().is_empty() && shift.work(0).is_some_and(|work| work.job.job == late.job));
 }

@@ -232,7 +232,14 @@ impl Inner {
         let answers = match answers {
             Ok(answers) => answers,
             Err(error) => {
-                reservations.into_iter().flatten().for_each(Reservation::lost);
+                for (job, room) in jobs.iter().zip(reservations) {
+                    match room {
+                        // The pool says anew how much room it has.
+                        Some(_) if error.not_done() => self.bells.ring(&job.spec.script_type),
+                        Some(room) => room.lost(),
+                        None => {}
+                    }
+                }
                 return Err(error);
             }
         };

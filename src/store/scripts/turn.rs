@@ -79,6 +79,13 @@ pub struct Slot {
     pub room: usize,
 }
 
+impl Slot {
+    /// The script type and group of its actor.
+    fn pool(&self) -> &str {
+        self.actor.rsplit_once(':').map_or(&*self.actor, |(pool, _)| pool)
+    }
+}
+
 /// What a pool has to say and wants.
 #[derive(Debug)]
 pub struct Turn<'a> {
@@ -187,7 +194,7 @@ impl Store {
                 // What ended is recorded all the same.
                 // Any of the free ones: what is there may be for one alone.
                 let free: Vec<usize> = (0..turn.slots.len()).filter(|slot| turn.slots[*slot].room > 0).collect();
-                let free = free.choose(&mut rand::rng()).copied().filter(|_| store.trickle.is_due(turn.script_type, TRICKLE));
+                let free = free.choose(&mut rand::rng()).copied().filter(|free| store.trickle.is_due(turn.slots[*free].pool(), TRICKLE));
                 let room = |(at, slot): (usize, &Slot)| Slot { room: usize::from(free == Some(at)), ..slot.clone() };
                 let slots: Vec<Slot> = turn.slots.iter().enumerate().map(room).collect();
                 let call = self.encode_turn(when_full, turn, &slots, &CompatQueues::default(), fair, now);

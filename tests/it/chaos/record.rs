@@ -108,7 +108,8 @@ async fn check_keys(town: &Town) {
                 "hero:q:ctl:",
                 "hero:meta:actor:inst:",
                 "hero:meta:calm",
-                "hero:meta:displaced:", "hero:meta:reaped",
+                "hero:meta:displaced:",
+                "hero:meta:reaped",
                 "hero:meta:queue:stats:",
             ],
             [

@@ -6,6 +6,8 @@ mod index;
 mod keys;
 mod queues;
 mod relations;
+mod sharing;
+mod silence;
 mod spoilt;
 mod state;
 mod time;

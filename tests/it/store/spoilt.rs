@@ -241,7 +241,15 @@ async fn a_job_that_names_a_key_of_ours_for_its_reply_gets_nothing_pushed_there(
 #[tokio::test]
 async fn what_should_be_one_of_our_lists_gives_way_within_a_round() {
     let (redis, store) = house().await;
-    for key in ["hero:q:leases", "hero:q:watched", "hero:q:scheduled", "hero:q:unwritten", "hero:q:release", "hero:meta:queues", "hero:meta:reaped"] {
+    for key in [
+        "hero:q:leases",
+        "hero:q:watched",
+        "hero:q:scheduled",
+        "hero:q:unwritten",
+        "hero:q:release",
+        "hero:meta:queues",
+        "hero:meta:reaped",
+    ] {
         let _: u64 = redis.run(&["DEL", key]).await;
         let _: u64 = redis.run(&["LPUSH", key, "x"]).await;
         let _: String = redis.run(&["SET", "x", "1"]).await;

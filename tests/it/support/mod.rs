@@ -2,6 +2,7 @@
 
 mod authority;
 mod cluster;
+mod hole;
 mod house;
 mod pool;
 mod process;
@@ -10,6 +11,7 @@ mod server;
 
 pub use authority::Authority;
 pub use cluster::{Cluster, Node};
+pub use hole::Hole;
 pub use house::{CONTEXT, House, spec};
 pub use pool::{hero, pool_settings};
 pub use process::{Kin, Process, faketime};

@@ -78,14 +78,13 @@ impl Redis {
     }
 
     pub async fn store_with(&self, periods: Periods) -> Store {
-        let settings = Settings {
-            endpoint: self.endpoint(),
-            context: ContextId(0),
-            server: ServerId::new(),
-            periods,
-            queue_limit: 100_000,
-            push: Push::default(),
-        };
+        Self::store_at(self.endpoint(), periods).await
+    }
+
+    /// A store whose way to its Redis is this.
+    pub async fn store_at(endpoint: Endpoint, periods: Periods) -> Store {
+        let settings =
+            Settings { endpoint, context: ContextId(0), server: ServerId::new(), periods, queue_limit: 100_000, push: Push::default() };
         Store::connect(settings).await.unwrap().0
     }
 

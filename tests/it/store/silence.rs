@@ -1,0 +1,44 @@
+//! The network swallows what is sent and never says that a connection broke.
+
+use hero::model::JobId;
+use hero::service;
+use hero::store::{Periods, Subscriber};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{Hole, Redis, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_swallows_everything_is_left_for_a_new_one() {
+    let redis = Redis::start().await;
+    let hole = Hole::before(&redis);
+    let store = Redis::store_at(hole.endpoint(), Periods::default()).await;
+    let job = [JobId::random()];
+    for _ in 0..2 {
+        store.exist(&job).await.unwrap();
+        hole.swallow();
+        until("an answer", || async { store.exist(&job).await.ok() }).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscription_that_hears_nothing_is_made_again() {
+    let redis = Redis::start().await;
+    let hole = Hole::before(&redis);
+    let store = Redis::store_at(hole.endpoint(), Periods::default()).await;
+    let channel = format!("hero:inbox:{}", store.server());
+    let subscribers = |number: i64| {
+        let (redis, channel) = (&redis, &channel);
+        async move {
+            let (_, found): (String, i64) = redis.run(&["PUBSUB", "NUMSUB", channel]).await;
+            (found == number).then_some(())
+        }
+    };
+    let shutdown = CancellationToken::new();
+    let listening = tokio::spawn(service::run(Subscriber::new(store.clone(), Vec::new()), shutdown.clone()));
+    until("a subscription", || subscribers(1)).await;
+    hole.swallow();
+    // Redis does not see that the first leads nowhere.
+    until("a second subscription", || subscribers(2)).await;
+    shutdown.cancel();
+    listening.await.unwrap();
+}
