@@ -340,7 +340,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_held_is_counted_for_connection_address_and_server_and_given_back() {
-        let limits = Limits { held_per_connection: 100, held_per_address: 150, held: 200, ..Limits::default() };
+        let handler_timeout = Duration::from_millis(10).into();
+        let limits = Limits { held_per_connection: 100, held_per_address: 150, held: 200, handler_timeout, ..Limits::default() };
         let (address, server, first) = account(&limits);
         let second = Account::open(&limits, &address, &server);
         let mut request = first.request();
@@ -361,7 +362,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_others_hold_keeps_only_large_requests_out() {
-        let limits = Limits { held_per_address: 200_000, held: 200_000, ..Limits::default() };
+        let handler_timeout = Duration::from_millis(10).into();
+        let limits = Limits { held_per_address: 200_000, held: 200_000, handler_timeout, ..Limits::default() };
         let (_address, server, hog) = account(&limits);
         let mut hogged = hog.request();
         assert!(hogged.grow(200_000).await);
