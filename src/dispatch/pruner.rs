@@ -75,7 +75,7 @@ impl Pruner {
         let relief = &mut self.relief;
         let (hour, from) = match relief.place.take() {
             Some(place) => place,
-            None => match self.store.index_hours().await?.into_iter().next() {
+            None => match hour_after(&self.store, None).await? {
                 Some(hour) => (hour, 0),
                 None => return Ok(None),
             },
@@ -84,7 +84,7 @@ impl Pruner {
         relief.gone += evicted.gone;
         relief.place = match evicted.next {
             Some(next) => Some((hour, next)),
-            None => self.store.index_hours().await?.into_iter().find(|later| *later > hour).map(|hour| (hour, 0)),
+            None => hour_after(&self.store, Some(&hour)).await?.map(|hour| (hour, 0)),
         };
         if relief.place.is_none() {
             let in_vain = std::mem::take(&mut relief.gone) == 0;
@@ -99,17 +99,22 @@ impl Pruner {
     async fn walk(&mut self) -> Result<bool, Error> {
         let (hour, at) = match self.place.take() {
             Some(place) => place,
-            None => match self.store.index_hours().await?.into_iter().next() {
+            None => match hour_after(&self.store, None).await? {
                 Some(hour) => (hour, Pruning::default()),
                 None => return Ok(true),
             },
         };
         self.place = match self.store.prune_index(&hour, at).await? {
             Some(at) => Some((hour, at)),
-            None => self.store.index_hours().await?.into_iter().find(|later| *later > hour).map(|hour| (hour, Pruning::default())),
+            None => hour_after(&self.store, Some(&hour)).await?.map(|hour| (hour, Pruning::default())),
         };
         Ok(self.place.is_none())
     }
+}
+
+/// The first hour of the index that is later than this one; without one the first of all.
+async fn hour_after(store: &Store, hour: Option<&str>) -> Result<Option<String>, Error> {
+    Ok(store.index_hours().await?.into_iter().find(|later| hour.is_none_or(|hour| later.as_str() > hour)))
 }
 
 impl Service for Pruner {

@@ -20,10 +20,7 @@ if moves or from == 0 and redis.call('EXISTS', front) == 1 then
   for _, id in ipairs(ids) do
     if not is_gone(id) then kept[#kept + 1] = id end
   end
-  if #kept > 0 and not try('RPUSH', front, unpack(kept)) then
-    redis.call('DEL', front)
-    redis.call('RPUSH', front, unpack(kept))
-  end
+  if #kept > 0 then redis.call('RPUSH', front, unpack(kept)) end
   if redis.call('EXISTS', index) == 1 then return { 'move' } end
   if redis.call('EXISTS', front) == 1 then redis.call('RENAME', front, index) end
   return { 'end' }

@@ -43,12 +43,7 @@ end
 
 -- Lists jobs in the index of an hour. Who lists its first says that there is one.
 local function list_in(index, ...)
-  local length = try('RPUSH', index, ...)
-  if not length then
-    redis.call('DEL', index)
-    length = redis.call('RPUSH', index, ...)
-  end
-  if length == select('#', ...) then try('SADD', hours_key, index) end
+  if insist('RPUSH', index, ...) == select('#', ...) then try('SADD', hours_key, index) end
 end
 
 -- A number that an outsider may have written, from 0 on.
@@ -193,7 +188,8 @@ local function flush()
     local key, new = stats_key(script_type), false
     for what, by in pairs(of_type) do new = try('HINCRBY', key, what, by) == by or new end
     -- Outsiders may invent any: what is counted of too many, or of no name, is forgotten at once.
-    if new and (#script_type > 128 or string.find(script_type, '[^%w_.-]') or try('SADD', types_key, key) == 1 and redis.call('SCARD', types_key) > MOST_TYPES) then
+    if new and (#script_type > 128 or string.find(script_type, '[^%w_.-]')
+      or try('SADD', types_key, key) == 1 and redis.call('SCARD', types_key) > MOST_TYPES) then
       try('SREM', types_key, key)
       redis.call('DEL', key)
     elseif (new or now % 32 == 0) and redis.call('TTL', key) < STATS_SECONDS - 86400 then
