@@ -54,7 +54,7 @@ pub use timekeeper::Timekeeper;
 
 use crate::log_file::LogDirectory;
 use crate::model::{Actor, ContextId, Job, JobId, JobResult, QueueInfo, ScriptType, Seconds, Status};
-use crate::store::{Deleted, Look, Retried, Settled, Started, Stopping, Store};
+use crate::store::{Deleted, Look, Retried, Started, Stopping, Store};
 use pressure::Pressure;
 use readiness::Memory;
 
@@ -186,12 +186,8 @@ impl Dispatcher {
 
     /// Where a job is in its life.
     pub async fn status(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        match self.look(context, id).await? {
-            Look::Settled(Settled::Finished(_)) => Ok(Status::Finished),
-            Look::Settled(Settled::Failed { .. }) => Ok(Status::Error),
-            Look::Open(status) => Ok(status),
-            Look::Missing => Err(Error::NotFound(id.clone())),
-        }
+        let status = self.store(context)?.status(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        status.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
     /// Everything that is known of a job.

@@ -71,10 +71,14 @@ fn names(part: &str) -> impl Iterator<Item = &str> {
     defined.flat_map(|line| line.split(['=', '(']).next().unwrap_or_default().split(',').map(str::trim))
 }
 
-/// Whether code uses a name as a whole word.
+/// Whether code uses a name: as a whole word that is no text, which may be the name of a field, and stands in no comment.
 fn mentions(code: &str, name: &str) -> bool {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    code.match_indices(name).any(|(at, _)| !code[..at].ends_with(is_word) && !code[at + name.len()..].starts_with(is_word))
+    let around = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '\'';
+    code.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&code[..at], &code[at + name.len()..]);
+        let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
+        !before.ends_with(around) && !after.starts_with(around) && !line.contains("-- ")
+    })
 }
 
 #[cfg(test)]
@@ -86,6 +90,12 @@ mod tests {
         let script = assembled("return job_prefix .. ARGV[9]");
         assert!(script.contains("local job_prefix") && script.contains("local prefix"));
         assert!(!script.contains("reply_prefix"), "{script}");
+    }
+
+    #[test]
+    fn what_comments_and_texts_name_is_not_mentioned() {
+        assert!(mentions("return begin(id)", "begin") && mentions("f(begin)", "begin"));
+        assert!(!mentions("return 'begin' -- begin\n-- begin\nbegins()", "begin"));
     }
 
     #[test]

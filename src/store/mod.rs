@@ -128,6 +128,8 @@ struct Inner {
     openings: Openings,
     surveys: survey::Surveys,
     facts: facts::Facts,
+    /// Who reads long results.
+    readers: tokio::sync::Semaphore,
     changes: Changes,
     /// Told when a job ended in this process whose relatives are to be released.
     releases: tokio::sync::Notify,
@@ -195,6 +197,7 @@ impl Store {
             openings: Openings::default(),
             surveys: survey::Surveys::default(),
             facts: facts::Facts::default(),
+            readers: tokio::sync::Semaphore::new(scripts::READERS),
             releases: tokio::sync::Notify::new(),
         });
         let store = Self(inner);

@@ -13,9 +13,10 @@ local function share_of(most, script_type, wanted)
   return math.max(math.min(wanted, free), 0)
 end
 
--- Whether queues hold more to take, were there room in the context.
-local function hold_more(queues, paused)
-  for _, queue in ipairs(queues) do
+-- Whether the first so many queues of a list hold more to take, were there room in the context.
+local function hold_more(keys, queues, paused)
+  for at = 1, queues do
+    local queue = keys[at]
     if not (paused and is_paused(queue)) and redis.call('EXISTS', queue, fair_part(queue, 'ring')) > 0 then return true end
   end
   return false

@@ -12,7 +12,7 @@
 -- id is gone, its relatives are still to be released) · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many
 -- relations to follow) · {'again'} (too many with those of the jobs before it: the call after this one may have room, and has if it is the first there)
 -- · {'none'} (another one of all is refused) · {'fired'} (another server was first with the slot) · {'skipped'} (the slot is left out).
--- Seldom: begin_anew, refuse, find_cycle, relate, link_parent, give_up, begin, refuse_slot, note_slot, twin_of
+-- Seldom: begin_anew, left_behind, refuse, find_cycle, link, refuse_slot, note_slot, waiting_in, watch_all, twin_of
 local limit, given_up, lease_until, all, at = tonumber(ARGV[9]), now + ARGV[10], now + ARGV[11], string.find(ARGV[12], 'all') ~= nil, 13
 if string.find(ARGV[12], 'look') and is_nearly_full() then
   return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
@@ -28,7 +28,7 @@ for _ = 1, tonumber(ARGV[13]) do
 end
 -- Whoever asked so long ago would not know what was started for him.
 local LATE = 5500
-local room = tonumber(ARGV[13]) > 0 and not is_late(LATE) and room_at_once(tonumber(ARGV[#ARGV - 1])) or 0
+local room = tonumber(ARGV[13]) > 0 and delay <= LATE and room_at_once(tonumber(ARGV[#ARGV - 1])) or 0
 local jobs = tonumber(ARGV[at + 1])
 at = at + 1
 
@@ -55,33 +55,24 @@ local function relations_at(place)
   return of, place + 11 + 2 * number
 end
 
--- The status of the job that an idempotency key stands for, if the caller and the key of this one made it: another may have its id by now.
-local function status_of_same(known, place)
-  local of, own = try('HMGET', job_prefix .. known, 'status', 'caller_id', 'idempotency_key'), {}
-  local _, fields = relations_at(place)
-  for at = fields + 1, fields + tonumber(ARGV[fields]), 2 do own[ARGV[at]] = ARGV[at + 1] end
-  return of and of[2] == own.caller_id and of[3] == own.idempotency_key and of[1] or nil
-end
-
 -- Why a job cannot be stored, or nil.
 local function check(place, of)
   local id, idempotency = ARGV[place + 1], ARGV[place + 8]
   if idempotency ~= '' then
     local known = try('HMGET', idempotency_key(idempotency), 'job', 'digest') or {}
-    local status = known[1] and status_of_same(known[1], place)
-    if status then
+    local job, own = known[1] and try('HMGET', job_prefix .. known[1], 'status', 'caller_id', 'idempotency_key'), {}
+    local _, fields = relations_at(place)
+    for at = fields + 1, fields + tonumber(ARGV[fields]), 2 do own[ARGV[at]] = ARGV[at + 1] end
+    -- Another job may have that id by now: what counts is the one that this caller made with this key.
+    if job and job[1] and job[2] == own.caller_id and job[3] == own.idempotency_key then
       if known[2] ~= ARGV[place + 9] then return { 'reused', known[1] } end
-      return { 'same', known[1], status }
+      return { 'same', known[1], job[1] }
     end
   end
   local key = job_prefix .. id
   if ARGV[place + 2] == '' then
     if redis.call('EXISTS', key) == 1 then return { 'exists', try('HGET', key, 'status') or '' } end
-    if redis.call('EXISTS', rel_key(id, 'dependents'), rel_key(id, 'children'), rel_key(id, 'active'), rel_key(id, 'onComplete')) > 0 then
-      -- If an outsider deleted the hash nothing is on its way yet that lets them go.
-      release(id, 'error', '-')
-      return { 'leaving' }
-    end
+    if left_behind(id) then return { 'leaving' } end
   end
   return of and refuse(id, of, given)
 end
@@ -106,30 +97,13 @@ local function hset(id, status, ...)
   redis.call('HSET', job_prefix .. id, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, ...)
 end
 
--- Stores a job that has relations.
-local function store_related(place, of, first, last)
-  local id, start, due, script_type, queue = ARGV[place + 1], ARGV[place + 3] == 'start', tonumber(ARGV[place + 5]), ARGV[place + 6], ARGV[place + 7]
-  hset(id, 'created', unpack(ARGV, first, last))
-  local open, failed = relate(id, of)
-  if start and of.parent then open = open + link_parent(id, of.parent) end
-  redis.call('HSET', job_prefix .. id, 'open', open, 'linked', '1')
-  if failed then
-    give_up(id, prerequisite_text(failed))
-    return 'error'
-  elseif start then
-    return begin(id, 0, script_type, queue, due, open)
-  end
-  insist('ZADD', scheduled_key, given_up, id)
-  event(id, 'created', 0)
-  return 'created'
-end
-
 local function store(place, status, of, first, last)
   local id, start, script_type, queue, idempotency = ARGV[place + 1], ARGV[place + 3], ARGV[place + 6], ARGV[place + 7], ARGV[place + 8]
   local attempt = 0
   if ARGV[place + 2] == '' then begin_anew(id) end
   if of then
-    status = store_related(place, of, first, last)
+    hset(id, 'created', unpack(ARGV, first, last))
+    status = link(id, of, start == 'start' and { script_type, queue, tonumber(ARGV[place + 5]) }, given_up)
   elseif status == 'started' then
     attempt = 1
     -- The lease first: a started job without one would be found by nobody.

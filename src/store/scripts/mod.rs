@@ -57,6 +57,7 @@ pub use start::Started;
 pub(super) use start::start_batch;
 pub use stop::Stopping;
 pub use turn::{Claimed, Ended, Outcome, Slot, Turn, Turned};
+pub(super) use wait::READERS;
 
 use super::error::Error;
 

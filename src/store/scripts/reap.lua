@@ -5,7 +5,7 @@
 local looked, LATE = 0, 1000
 
 -- What kept this call may have kept renewals, too: then no lease is over before their servers could call again.
-if is_late(LATE) then return { -1 } end
+if delay > LATE then return { -1 } end
 
 -- What an outsider made of these gives way: work would stand still for as long as it is there.
 local KINDS = {

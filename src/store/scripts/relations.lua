@@ -51,6 +51,13 @@ local function is_unsettled(id) return try('ZSCORE', watched_key, id) or try('ZS
 -- A refusal names no more ids.
 local NAMED = 20
 
+-- Whether a job that is gone left relatives behind. If an outsider deleted its hash nothing is on its way yet that lets them go.
+local function left_behind(id)
+  local lists = redis.call('EXISTS', rel_key(id, 'dependents'), rel_key(id, 'children'), rel_key(id, 'active'), rel_key(id, 'onComplete'))
+  if lists > 0 then release(id, 'error', '-') end
+  return lists > 0
+end
+
 -- Whether a job and all its descendants have ended; one that is gone has, and a key of another type is none.
 local function closed(id)
   local status = try('HGET', job_prefix .. id, 'status')
@@ -300,6 +307,23 @@ local function give_up(id, text)
   if not job or not (job[1] == 'created' or job[1] == 'scheduled' or job[1] == 'waiting_for_prerequisites') then return end
   try('ZREM', scheduled_key, id)
   fail(id, job[2] or 0, 'prerequisite', text, of_end(job, 3))
+end
+
+-- Links a job that is stored now to those that it names. To be started it comes with { script type, queue, due time } and is put on its way;
+-- otherwise it is kept until a time. Gives its status.
+local function link(id, of, start, given_up)
+  local open, failed = relate(id, of)
+  if start and of.parent then open = open + link_parent(id, of.parent) end
+  redis.call('HSET', job_prefix .. id, 'open', open, 'linked', '1')
+  if failed then
+    give_up(id, prerequisite_text(failed))
+    return 'error'
+  elseif start then
+    return begin(id, 0, start[1], start[2], start[3], open)
+  end
+  insist('ZADD', scheduled_key, given_up, id)
+  event(id, 'created', 0)
+  return 'created'
 end
 
 -- Has a job that somebody put into a queue wait for what it is to wait for. False: it does not run now.

@@ -114,6 +114,16 @@ local function millis(text)
   return ((days * 24 + h) * 60 + min - offset) * 60000 + s * 1000 + math.floor((tonumber('0' .. fraction) or 0) * 1000)
 end
 
+-- Whether a started job has been given up by whoever started it.
+local function is_abandoned(id, started_at, timeout)
+  local lease = redis.call('ZSCORE', leases_key, id)
+  if lease then return tonumber(lease) <= now end
+  -- A foreign actor may have written no more than this; whoever watches the job knows when it is over.
+  if redis.call('ZSCORE', watched_key, id) then return false end
+  local since = millis(started_at)
+  return not since or since + ((tonumber(timeout) or 60) + 30) * 1000 <= now
+end
+
 -- Counters, written once at the end by flush().
 local counters = {}
 
@@ -247,8 +257,8 @@ local function end_job(id, status, attempt, text, kind, logged, of, replied)
   if place ~= '' and (string.sub(place, 1, 5) ~= 'hero:' or string.find(place, '^hero:reply:') or string.find(place, '^hero:q:reply:')) then
     local message = said or { job_id = id, status = status }
     message[status == 'finished' and 'output' or 'error'] = text
-    -- A list that was there before has an owner.
-    if try_named('LPUSH', reply_to, cjson.encode(message)) == 1 then redis.call('EXPIRE', reply_to, REPLY_SECONDS) end
+    -- A list that was there before has an owner; and this user of Redis may have no right to this one.
+    if redis.pcall('LPUSH', reply_to, cjson.encode(message)) == 1 then redis.call('EXPIRE', reply_to, REPLY_SECONDS) end
   end
   event(id, status, attempt, kind)
   notify(origin, id)

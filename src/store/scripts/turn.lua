@@ -17,7 +17,7 @@
 --       number of ended jobs whose relatives are to be released,
 --       1 if a queue keeps jobs sorted by caller else 0, 1 if there is room left and a queue of another layout holds something else 0.
 -- Before this stands fair.lua or a `take_in_turn` that is nil, and cap.lua or a `share_of` that is nil.
--- Seldom: admit, mirror, fail, crashed, requeue, untwin, is_paused, millis, forget_stops
+-- Seldom: admit, mirror, fail, crashed, requeue, untwin, is_paused, is_abandoned, forget_stops, release
 local lease_until, own_type, ends, at = now + ARGV[9], ARGV[10], tonumber(ARGV[11]), 11
 local function take() at = at + 1; return ARGV[at] end
 
@@ -102,23 +102,7 @@ local function roomiest()
 end
 
 -- Ids that somebody wants stopped: they end here instead of starting.
-local pending, controls = {}, { control_key(own_type) }
-for slot, actor in ipairs(slots) do controls[slot + 1] = control_instance_key(actor) end
-if wanted > 0 and redis.call('EXISTS', unpack(controls)) > 0 then
-  for _, control in ipairs(controls) do
-    for _, id in ipairs(try('LRANGE', control, 0, 1023) or {}) do pending[id] = true end
-  end
-end
-
--- Whether a started job has been given up by whoever started it.
-local function abandoned(id, started_at, timeout)
-  local lease = redis.call('ZSCORE', leases_key, id)
-  if lease then return tonumber(lease) <= now end
-  -- A foreign actor may have written no more than this; whoever watches the job knows when it is over.
-  if redis.call('ZSCORE', watched_key, id) then return false end
-  local since = millis(started_at)
-  return not since or since + ((tonumber(timeout) or 60) + 30) * 1000 <= now
-end
+local pending = {}
 
 -- Takes a job for a slot, if it may run.
 local function claim(id, queue, slot, owned)
@@ -137,7 +121,7 @@ local function claim(id, queue, slot, owned)
   if status and status ~= '' and status ~= 'dispatched' and status ~= 'started' then return end
   local script_type = job[6] or own_type
   if status == 'started' then
-    if not abandoned(id, job[4], job[10]) then return end
+    if not is_abandoned(id, job[4], job[10]) then return end
     redis.call('ZREM', leases_key, id)
     count(script_type, 'lease_lost')
     redis.call('HDEL', key, 'seen_at')
@@ -172,20 +156,29 @@ local sorts, most_running = take() == 'fair', tonumber(take())
 local asked = wanted
 -- Whoever asked so long ago does not wait for an answer any more, and would not know what was taken for him.
 local LATE = 5500
-local late = wanted > 0 and is_late(LATE)
+local late = wanted > 0 and delay > LATE
 if late then wanted = 0 end
 if share_of then wanted = share_of(most_running, own_type, wanted) end
--- One look tells that nothing is paused and nothing sorted, which is so nearly always.
-local marked = asked > 0 and redis.call('EXISTS', paused_key, fair_key) > 0
-local paused, sorted = marked and redis.call('EXISTS', paused_key) == 1, marked and redis.call('EXISTS', fair_key) == 1
+
+-- Behind the queues, what else is empty nearly always: marks that one is paused or sorted, and stops that nobody has read.
+keys[queues + 1], keys[queues + 2], keys[queues + 3] = paused_key, fair_key, control_key(own_type)
+for slot, actor in ipairs(slots) do keys[queues + 3 + slot] = control_instance_key(actor) end
+local paused, sorted, marked, not_empty = false, false, false, 0
+-- One look at all of it costs as much as one pop.
+if asked > 0 and redis.call('EXISTS', unpack(keys)) > 0 then
+  marked = redis.call('EXISTS', paused_key, fair_key) > 0
+  paused, sorted = marked and redis.call('EXISTS', paused_key) == 1, marked and redis.call('EXISTS', fair_key) == 1
+  not_empty = redis.call('EXISTS', unpack(keys, 1, queues))
+  for control = queues + 3, wanted > 0 and redis.call('EXISTS', unpack(keys, queues + 3)) > 0 and #keys or 0 do
+    for _, id in ipairs(try('LRANGE', keys[control], 0, 1023) or {}) do pending[id] = true end
+  end
+end
 -- Where jobs are sorted and this script cannot take them in turn, the next call is one that can.
 if sorted and not take_in_turn then wanted = 0 end
--- Most queues are empty most of the time, and one look at all of them costs as much as one pop.
-local not_empty = wanted > 0 and redis.call('EXISTS', unpack(keys)) or 0
-if wanted > 0 and take_in_turn and (sorted or not_empty > 0) then not_empty = math.huge end
+if wanted == 0 then not_empty = 0 elseif take_in_turn and (sorted or not_empty > 0) then not_empty = math.huge end
 if not_empty > 0 then
-  for queue, key in ipairs(keys) do
-    local owner = owners[queue]
+  for queue, owner in ipairs(owners) do
+    local key = keys[queue]
     if not_empty == 0 then break end
     local seen, open = false, not (paused and is_paused(key))
     while open and #taken < wanted and left_to_look_at > 0 do
@@ -202,9 +195,11 @@ if not_empty > 0 then
   end
 end
 
-if share_of and asked > 0 then stand_in_line(own_type, #taken == wanted and wanted < asked and hold_more(keys, paused), #taken > 0) end
+if share_of and asked > 0 then stand_in_line(own_type, #taken == wanted and wanted < asked and hold_more(keys, queues, paused), #taken > 0) end
 flush()
 local others = tonumber(take())
-local adoptable = others > 0 and #taken < wanted and (try_named('EXISTS', unpack(ARGV, at + 1, at + others)) or 0) > 0
+-- The operator named them: this user of Redis may have no right to them, which is no reason to stop.
+local there = others > 0 and #taken < wanted and redis.pcall('EXISTS', unpack(ARGV, at + 1, at + others)) or 0
+local adoptable = type(there) == 'number' and there > 0
 local more = left_to_look_at == 0 or sorted and not take_in_turn
 return { statuses, taken, stopped, late and 2 or more and 1 or 0, releases, marked and redis.call('EXISTS', fair_key) or sorts and 1 or 0, adoptable and 1 or 0 }

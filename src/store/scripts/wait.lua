@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- Says how a job ended, or has this server told when it does.
--- ARGV  9 id   10 'only look' or ''
--- Gives {} (missing) or {status, then the values of RESULT_FIELDS, then 'new' if an outsider wrote it and nobody has noticed}.
+-- ARGV  9 id   10 'only look' or ''   11 bytes: a longer output is not given
+-- Gives {} (missing), {status, 'long'} or {status, output, then the values of RESULT_FIELDS, then 'new' if an outsider wrote it and nobody has noticed}.
 local key = job_prefix .. ARGV[9]
-local RESULT_FIELDS = { 'output', 'output_format', 'attempt', 'started_at', 'finished_at', 'usage', 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit' }
+local RESULT_FIELDS = { 'output_format', 'attempt', 'started_at', 'finished_at', 'usage', 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit' }
 local function read() return try('HMGET', key, 'status', 'origin', 'id', 'reply', unpack(RESULT_FIELDS)) end
 local job = read()
 if not job or not (job[1] or job[3]) and redis.call('EXISTS', key) == 0 then return {} end
@@ -26,6 +26,7 @@ end
 if is_final(status) and redis.call('TTL', key) == -1 and redis.call('HEXISTS', key, 'rel') == 0 then
   redis.call('EXPIRE', key, math.ceil(tonumber(ARGV[status == 'finished' and 6 or 7])))
 end
-local answer = { status, unpack(job, 5, 16) }
-if ARGV[10] == '' and not is_final(status) and not is_known(ARGV[9]) then answer[#RESULT_FIELDS + 2] = 'new' end
+if status == 'finished' and redis.call('HSTRLEN', key, 'output') > tonumber(ARGV[11]) then return { status, 'long' } end
+local answer = { status, status == 'finished' and redis.call('HGET', key, 'output'), unpack(job, 5, 15) }
+if ARGV[10] == '' and not is_final(status) and not is_known(ARGV[9]) then answer[#RESULT_FIELDS + 3] = 'new' end
 return answer

@@ -1,34 +1,81 @@
 use std::sync::LazyLock;
+use std::time::Duration;
 
-use redis::{Pipeline, RedisResult};
+use redis::{Cmd, Pipeline, RedisResult};
 
 use crate::model::{JobId, Status};
-use crate::store::codec::{Look, Text, look};
+use crate::store::codec::{Look, Settled, Text, look};
 use crate::store::connection::Script;
 use crate::store::{Error, Store};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("wait.lua")));
 
+fn seen(job: &JobId, answer: Vec<Text>) -> Seen {
+    if matches!(&*answer, [_, long] if long.0.as_deref() == Some("long")) { Seen::Long } else { Seen::All(look(job, answer)) }
+}
+
 /// The values of a job in an answer.
 const FIELDS: usize = 13;
+
+/// Longer outputs are read by few at once: what nobody has room for does not pile up, neither here nor in Redis.
+const LONG: usize = 64 * 1024;
+/// So many read one of those at once.
+pub(in crate::store) const READERS: usize = 4;
+/// How long one waits for his turn to.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What the script gives.
+enum Seen {
+    All(Look),
+    /// It has finished, with a long output.
+    Long,
+}
 
 impl Store {
     /// How a job ended, if it has. If not, this server is told when it does.
     pub async fn wait(&self, job: &JobId) -> Result<Look, Error> {
-        let mut call = self.0.call(&SCRIPT);
-        call.arg(job.as_str()).arg("");
-        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &self.call_to_look(job, "", LONG)).await?;
         if answer.last().is_some_and(|last| answer.len() > FIELDS && last.0.as_deref() == Some("new")) {
             self.notice(std::slice::from_ref(job)).await?;
         }
-        Ok(look(job, answer))
+        self.whole(job, seen(job, answer)).await
     }
 
     /// How a job ended, if it has.
     pub async fn look(&self, job: &JobId) -> Result<Look, Error> {
+        let seen = self.see(job).await?;
+        self.whole(job, seen).await
+    }
+
+    /// The status of a job, or nothing if there is none.
+    pub async fn status(&self, job: &JobId) -> Result<Option<Status>, Error> {
+        Ok(match self.see(job).await? {
+            Seen::Long | Seen::All(Look::Settled(Settled::Finished(_))) => Some(Status::Finished),
+            Seen::All(Look::Settled(Settled::Failed { .. })) => Some(Status::Error),
+            Seen::All(Look::Open(status)) => Some(status),
+            Seen::All(Look::Missing) => None,
+        })
+    }
+
+    fn call_to_look(&self, job: &JobId, how: &str, longest: usize) -> Cmd {
         let mut call = self.0.call(&SCRIPT);
-        call.arg(job.as_str()).arg("only look");
-        Ok(look(job, self.0.commands.script(&SCRIPT, &call).await?))
+        call.arg(job.as_str()).arg(how).arg(longest);
+        call
+    }
+
+    async fn see(&self, job: &JobId) -> Result<Seen, Error> {
+        Ok(seen(job, self.0.commands.script(&SCRIPT, &self.call_to_look(job, "only look", LONG)).await?))
+    }
+
+    /// With the output of a job, if it is long.
+    async fn whole(&self, job: &JobId, seen: Seen) -> Result<Look, Error> {
+        let Seen::All(look) = seen else {
+            let reader = tokio::time::timeout(PATIENCE, self.0.readers.acquire()).await;
+            let _reader = reader.map_err(|_| Error::Deadline(PATIENCE))?;
+            let call = self.call_to_look(job, "only look", usize::MAX >> 12);
+            return Ok(look(job, self.0.commands.script(&SCRIPT, &call).await?));
+        };
+        Ok(look)
     }
 
     /// Those of some jobs that have ended or are gone, and how.
@@ -55,16 +102,18 @@ impl Store {
     async fn look_at_all(&self, jobs: &[JobId]) -> Result<Vec<Look>, Error> {
         let Some((first, rest)) = jobs.split_first() else { return Ok(Vec::new()) };
         // The first call makes sure that Redis has the script.
-        let mut looks = vec![self.look(first).await?];
+        let mut all = vec![self.see(first).await?];
         let mut pipeline = Pipeline::with_capacity(rest.len());
         for job in rest {
-            let mut call = self.0.call(&SCRIPT);
-            call.arg(job.as_str()).arg("only look");
-            pipeline.add_command(call);
+            pipeline.add_command(self.call_to_look(job, "only look", LONG));
         }
         if !rest.is_empty() {
             let answers: Vec<Vec<Text>> = self.0.commands.pipeline(&pipeline).await?;
-            looks.extend(rest.iter().zip(answers).map(|(job, answer)| look(job, answer)));
+            all.extend(rest.iter().zip(answers).map(|(job, answer)| seen(job, answer)));
+        }
+        let mut looks = Vec::with_capacity(all.len());
+        for (job, seen) in jobs.iter().zip(all) {
+            looks.push(self.whole(job, seen).await?);
         }
         Ok(looks)
     }
