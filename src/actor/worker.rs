@@ -164,7 +164,16 @@ impl Worker {
                 return ended;
             }
         };
-        match engine.run(&run, &mut host, &work.stop).await {
+        let mut ran = engine.run(&run, &mut host, &work.stop).await;
+        // One that died before it got the job costs it no attempt, as long as there is another engine.
+        if ran.as_ref().is_err_and(|died| !died.had_job)
+            && let Ok(fresh) = Child::start(&self.spawner, &self.settings.engine).await
+        {
+            *engine = fresh;
+            self.status.engine(self.slot, self.lane, engine.pid(), engine.confinement());
+            ran = engine.run(&run, &mut host, &work.stop).await;
+        }
+        match ran {
             Ok(outcome) => {
                 ended.usage = Some(outcome.usage);
                 ended.outcome = match outcome.result {

@@ -111,7 +111,7 @@ impl Child {
     /// ordered; the job then has no outcome.
     pub async fn run(&mut self, job: &EngineJob, host: &mut impl Host, stop: &CancellationToken) -> Result<Outcome, Died> {
         if !self.idle {
-            return Err(Died::new("the engine is dead or busy"));
+            return Err(Died::new("the engine is dead or busy").without_job());
         }
         if let Some(refusal) = self.refuse(job) {
             return Ok(refusal);
@@ -122,7 +122,7 @@ impl Child {
         // A running job's own clock starts in the engine; this one only has to catch what does not look at the clock.
         let mut end = pin!(sleep_until(began + job.timeout.saturating_add(self.settings.grace).min(EngineJob::LONGEST)));
         if self.send().await.is_err() {
-            return Err(self.died().await);
+            return Err(self.died().await.without_job());
         }
         let (mut stopping, mut logged) = (false, 0);
         loop {
@@ -309,7 +309,7 @@ impl Child {
         let how = status.map_or_else(|| "engine did not end".to_owned(), describe);
         match text.lines().rev().find(|line| !line.trim().is_empty() && !line.starts_with("note: ")) {
             Some(line) => Died::new(format_args!("{how}: {}", line.trim().chars().take(300).collect::<String>())),
-            None => Died { how },
+            None => Died::new(how),
         }
     }
 

@@ -23,11 +23,17 @@ pub enum Error {
 pub struct Died {
     /// The signal or the exit code, and the last line it wrote to its error output.
     pub how: String,
+    /// Whether it had got the job as a whole; without that, not a line of its script has run.
+    pub had_job: bool,
 }
 
 impl Died {
     pub(super) fn new(how: impl fmt::Display) -> Self {
-        Self { how: how.to_string() }
+        Self { how: how.to_string(), had_job: true }
+    }
+
+    pub(super) fn without_job(self) -> Self {
+        Self { had_job: false, ..self }
     }
 }
 

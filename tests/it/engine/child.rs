@@ -139,6 +139,15 @@ async fn an_engine_that_died_between_jobs_is_noticed() {
 }
 
 #[tokio::test]
+async fn an_engine_that_is_gone_says_that_it_did_not_get_the_job() {
+    let mut bench = Bench::start().await;
+    signal(bench.child.pid(), Signal::KILL);
+    until("the death is noticed", || !bench.child.is_alive()).await;
+    let died = bench.child.run(&job("1"), &mut bench.log, &bench.stop).await.unwrap_err();
+    assert!(!died.had_job && died.how.contains("signal 9"), "{died:?}");
+}
+
+#[tokio::test]
 async fn running_out_of_address_space_kills_only_the_engine() {
     let mut settings = settings();
     // One operation that takes more than the address space, before the memory limit can see it.
