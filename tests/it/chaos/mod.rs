@@ -67,8 +67,8 @@ async fn survive(mut town: Town, faults: &[(Fault, usize)], enough_jobs: usize) 
 
     let suffered = town.faults();
     assert!(faults.iter().all(|(fault, times)| suffered[fault] >= *times), "{suffered:?}");
-    record::check(&town, &jobs).await;
-    println!("{} jobs, {suffered:?}", jobs.acknowledged());
+    let crashes = record::check(&town, &jobs).await;
+    println!("{} jobs, {crashes} crashes, {suffered:?}", jobs.acknowledged());
     let kin = town.kin();
     town.close().await;
     Kin::all_gone(&kin).await;
