@@ -1,8 +1,10 @@
-//! Everything is killed again and again, Redis is full, clocks jump, and processes sleep, at random moments under load, and nothing that was
-//! acknowledged gets lost.
+//! Everything is killed again and again, Redis is full, clocks jump, processes sleep, and the keys move from node to node of a cluster, at
+//! random moments under load, and nothing that was acknowledged gets lost.
 
+mod ground;
 mod load;
 mod record;
+mod slot;
 mod town;
 
 use std::sync::Arc;
@@ -16,8 +18,6 @@ use crate::support::{Kin, until};
 use load::{Jobs, submit};
 use town::{Fault, Town};
 
-/// At least so many jobs are acknowledged.
-const JOBS: usize = 2000;
 /// So many clients submit them.
 const CLIENTS: usize = 8;
 
@@ -30,17 +30,26 @@ fn seed() -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_acknowledged_job_ends_once_whatever_is_killed() {
+    survive(Town::on_a_private_redis().await, &Fault::PRIVATE, 2000).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_acknowledged_job_ends_once_whatever_happens_in_a_cluster_whose_slots_move() {
+    survive(Town::on_a_cluster().await, &Fault::CLUSTER, 1200).await;
+}
+
+/// Has all the faults happen under the load of at least so many jobs.
+async fn survive(mut town: Town, faults: &[(Fault, usize)], enough_jobs: usize) {
     let mut random = StdRng::seed_from_u64(seed());
-    let mut town = Town::build().await;
     let (jobs, enough) = (Arc::new(Jobs::default()), Arc::new(AtomicBool::new(false)));
     let clients: Vec<_> =
         (0..CLIENTS).map(|client| tokio::spawn(submit(client, random.random(), town.addresses(), jobs.clone(), enough.clone()))).collect();
 
-    let mut faults: Vec<Fault> = Fault::ALL.into_iter().flat_map(|(fault, times)| std::iter::repeat_n(fault, times)).collect();
-    faults.shuffle(&mut random);
-    let every = JOBS / faults.len();
+    let mut coming: Vec<Fault> = faults.iter().flat_map(|(fault, times)| std::iter::repeat_n(*fault, *times)).collect();
+    coming.shuffle(&mut random);
+    let every = enough_jobs / coming.len();
     let next = AtomicUsize::new(0);
-    for fault in faults {
+    for fault in coming {
         // Spread over the whole load, and somewhere between two jobs.
         next.fetch_add(random.random_range(1..2 * every), Ordering::Relaxed);
         until("more jobs", || async { (jobs.acknowledged() >= next.load(Ordering::Relaxed)).then_some(()) }).await;
@@ -50,16 +59,16 @@ async fn every_acknowledged_job_ends_once_whatever_is_killed() {
         town.suffer(fault, &jobs, &mut random).await;
         next.fetch_max(jobs.acknowledged(), Ordering::Relaxed);
     }
-    until("enough jobs", || async { (jobs.acknowledged() >= JOBS).then_some(()) }).await;
+    until("enough jobs", || async { (jobs.acknowledged() >= enough_jobs).then_some(()) }).await;
     enough.store(true, Ordering::Relaxed);
     for client in clients {
         client.await.unwrap();
     }
 
     let suffered = town.faults();
-    assert!(Fault::ALL.iter().all(|(fault, times)| suffered[fault] >= *times), "{suffered:?}");
-    record::check(&town, &jobs).await;
-    println!("{} jobs, {suffered:?}", jobs.acknowledged());
+    assert!(faults.iter().all(|(fault, times)| suffered[fault] >= *times), "{suffered:?}");
+    let crashes = record::check(&town, &jobs).await;
+    println!("{} jobs, {crashes} crashes, {suffered:?}", jobs.acknowledged());
     let kin = town.kin();
     town.close().await;
     Kin::all_gone(&kin).await;

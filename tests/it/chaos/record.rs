@@ -14,8 +14,8 @@ struct Change {
     kind: Option<String>,
 }
 
-/// What Redis has on record when all is quiet.
-pub async fn check(town: &Town, jobs: &Jobs) {
+/// What Redis has on record when all is quiet. Gives how many crashes that is.
+pub async fn check(town: &Town, jobs: &Jobs) -> usize {
     until("nothing is under way", || async {
         let busy: [u64; 3] = [
             town.redis(&["ZCARD", "hero:q:leases"]).await,
@@ -56,6 +56,7 @@ pub async fn check(town: &Town, jobs: &Jobs) {
     assert_eq!((count("finished"), count("error")), (ended["finished"], ended["error"]), "{counted:?}");
     assert_eq!(count("created"), jobs.len() as u64, "{counted:?}");
     check_keys(town).await;
+    changes.values().flatten().filter(|change| change.kind.as_deref() == Some("crashed")).count()
 }
 
 /// That a job ended as it should, once, and that its history leads there.
@@ -98,8 +99,10 @@ fn check_job(end: &End, hash: &HashMap<String, String>, changes: &[Change]) -> R
 
 /// That nothing is left behind without an end or an owner.
 async fn check_keys(town: &Town) {
+    assert_eq!(town.strays().await, Vec::<String>::new());
     let keys: Vec<String> = town.redis(&["KEYS", "*"]).await;
     for key in &keys {
+        let key = key.strip_prefix(town.prefix()).unwrap_or_else(|| panic!("{key} is no key of the context"));
         let (ends, for_ever) = (
             [
                 "hero:job:",

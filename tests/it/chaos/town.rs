@@ -7,8 +7,8 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rustix::process::Signal;
 
+use super::ground::Ground;
 use super::load::Jobs;
-use crate::serve::try_command;
 use crate::support::{Kin, PATIENCE, Process, faketime, until};
 
 /// What can happen.
@@ -25,11 +25,13 @@ pub enum Fault {
     Clock,
     /// The second server, or the actors, sleep for longer than a lease.
     Sleep,
+    /// All keys move to another node of a cluster, one by one, while other things happen.
+    Slot,
 }
 
 impl Fault {
-    /// Each with how often it happens.
-    pub const ALL: [(Self, usize); 7] = [
+    /// What happens to those who share a private Redis, each with how often.
+    pub const PRIVATE: [(Self, usize); 7] = [
         (Self::Engine, 10),
         (Self::Server, 10),
         (Self::Actors, 10),
@@ -38,13 +40,29 @@ impl Fault {
         (Self::Clock, 5),
         (Self::Sleep, 4),
     ];
+
+    /// The same for a Redis Cluster.
+    pub const CLUSTER: [(Self, usize); 8] = [
+        (Self::Engine, 4),
+        (Self::Server, 4),
+        (Self::Actors, 4),
+        (Self::Redis, 3),
+        (Self::Brim, 2),
+        (Self::Clock, 2),
+        (Self::Sleep, 2),
+        (Self::Slot, 6),
+    ];
+
+    /// What may happen while keys move.
+    const MEANWHILE: [Self; 7] = [Self::Engine, Self::Server, Self::Actors, Self::Redis, Self::Brim, Self::Clock, Self::Sleep];
 }
 
 /// The addresses of the servers, whichever processes they are now.
 pub type Addresses = Arc<Mutex<Vec<String>>>;
 
-/// A server with a private Redis, a second server on it, and actors of their own.
+/// A server, a second server on the same Redis, and actors of their own.
 pub struct Town {
+    ground: Ground,
     home: tempfile::TempDir,
     processes: Vec<Process>,
     addresses: Addresses,
@@ -62,14 +80,19 @@ const SECOND: usize = 1;
 const ACTORS: usize = 2;
 
 impl Town {
-    pub async fn build() -> Self {
-        let mut town = Self {
-            home: tempfile::tempdir().unwrap(),
-            processes: Vec::new(),
-            addresses: Addresses::default(),
-            faults: BTreeMap::new(),
-            seen: BTreeSet::new(),
-        };
+    /// The Redis is the private one of the first server.
+    pub async fn on_a_private_redis() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        Self::build(Ground::Private(home.path().join("first")), home).await
+    }
+
+    pub async fn on_a_cluster() -> Self {
+        Self::build(Ground::cluster().await, tempfile::tempdir().unwrap()).await
+    }
+
+    async fn build(ground: Ground, home: tempfile::TempDir) -> Self {
+        let mut town =
+            Self { ground, home, processes: Vec::new(), addresses: Addresses::default(), faults: BTreeMap::new(), seen: BTreeSet::new() };
         std::fs::write(town.clock(), "+0").unwrap();
         for place in [FIRST, SECOND, ACTORS] {
             let process = town.start(place).await;
@@ -95,20 +118,12 @@ impl Town {
     /// Starts what belongs to a place, again and again as a service manager does: without Redis it refuses.
     async fn start(&self, place: usize) -> Process {
         let path = |name: &str| self.home.path().join(name).to_str().unwrap().to_owned();
-        let (lease, grace) = (["--lease", "1s"].map(str::to_owned), ["--grace", "5s"].map(str::to_owned));
-        let mut arguments: Vec<String> = match place {
-            FIRST => ["serve", "--durability", "always", "--pool", "osis=1", "--data", &path("first")].map(str::to_owned).into(),
-            SECOND => ["serve", "--pool", "osis=1", "--data", &path("second")].map(str::to_owned).into(),
-            _ => ["actor", "--pool", "osis=2", "--data", &path("actors")].map(str::to_owned).into(),
-        };
-        if place != FIRST {
-            let redis = format!("unix://{}", path("first/redis.sock"));
-            arguments.extend(["--redis".to_owned(), redis, "--redis-password-file".to_owned(), path("first/redis.secret")]);
-        }
+        let (command, pool, data) = [("serve", "osis=1", "first"), ("serve", "osis=1", "second"), ("actor", "osis=2", "actors")][place];
+        let mut arguments = [command, "--pool", pool, "--data", &path(data), "--lease", "1s", "--grace", "5s"].map(str::to_owned).to_vec();
+        arguments.extend(self.ground.arguments(place));
         if place != ACTORS {
             arguments.extend(["--listen", "127.0.0.1:0"].map(str::to_owned));
         }
-        arguments.extend(lease.into_iter().chain(grace));
         let begun = std::time::Instant::now();
         loop {
             let mut process = Process::start_with(&arguments, |command| {
@@ -134,8 +149,7 @@ impl Town {
                 let Some(engine) = engines.choose(random) else { return };
                 engine.kill();
             }
-            // It may be in the middle of its start after the last kill; then that is what we meet.
-            Fault::Redis => until("the private Redis", || async { self.processes[FIRST].redis() }).await.kill(),
+            Fault::Redis => self.ground.kill_redis(&self.processes[FIRST], random).await,
             Fault::Server => {
                 let place = if random.random() { FIRST } else { SECOND };
                 self.replace(place).await;
@@ -149,22 +163,26 @@ impl Town {
                 tokio::time::sleep(LEASE + LEASE / 2).await;
                 self.processes[place].signal(Signal::CONT);
             }
+            Fault::Slot => {
+                let (slot, to) = self.ground.departure(random).expect("the ground is a cluster");
+                let slowly = Duration::from_millis(random.random_range(500..3000));
+                let moving = tokio::spawn(async move { slot.carry(to, slowly).await });
+                for _ in 0..random.random_range(0..3) {
+                    let meanwhile = *Fault::MEANWHILE.choose(random).unwrap();
+                    Box::pin(self.suffer(meanwhile, jobs, random)).await;
+                }
+                moving.await.unwrap();
+            }
         }
         *self.faults.entry(fault).or_default() += 1;
     }
 
-    /// Leaves Redis without memory until some clients were refused.
+    /// Leaves Redis without memory until some clients were refused, or the keys that move: then nobody else is answered.
     async fn fill(&self, jobs: &Jobs) {
-        let limit = async |bytes| {
-            until("a command", || async {
-                try_command::<String>(&self.home.path().join("first"), &["CONFIG", "SET", "maxmemory", bytes]).await.ok()
-            })
-            .await
-        };
-        let before = jobs.refused();
-        limit("1").await;
-        until("refusals", || async { (jobs.refused() >= before + 20).then_some(()) }).await;
-        limit("0").await;
+        let (clients, keys) = (jobs.refused(), self.ground.held_up());
+        self.ground.limit("1").await;
+        until("refusals", || async { (jobs.refused() >= clients + 20 || self.ground.held_up() > keys).then_some(()) }).await;
+        self.ground.limit("0").await;
     }
 
     async fn replace(&mut self, place: usize) {
@@ -187,9 +205,23 @@ impl Town {
         self.seen.iter().cloned().collect()
     }
 
-    /// One command to Redis.
+    /// What all keys begin with.
+    pub fn prefix(&self) -> &'static str {
+        self.ground.prefix()
+    }
+
+    /// The keys that are where they do not belong.
+    pub async fn strays(&self) -> Vec<String> {
+        self.ground.strays().await
+    }
+
+    /// One command to Redis, as soon as it answers. In its words `hero:` stands for the beginning of all keys.
     pub async fn redis<T: redis::FromRedisValue>(&self, words: &[&str]) -> T {
-        crate::serve::command(&self.home.path().join("first"), words).await
+        let own = format!("{}hero:", self.prefix());
+        let words: Vec<String> =
+            words.iter().map(|word| word.strip_prefix("hero:").map_or((*word).into(), |rest| own.clone() + rest)).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        until(&format!("an answer to {words:?}"), || async { self.ground.ask(&words).await.ok() }).await
     }
 
     /// Ends everything in good order, Redis last.

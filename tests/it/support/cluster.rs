@@ -1,7 +1,9 @@
 use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use hero::store::Endpoint;
+use rand::Rng as _;
 use redis::{FromRedisValue, RedisResult};
 
 use super::{PATIENCE, until};
@@ -19,6 +21,8 @@ pub struct Node {
     bus: u16,
     /// In place of `{tls}` in the arguments.
     tls: u16,
+    arguments: Vec<String>,
+    home: PathBuf,
 }
 
 /// The masters are the first nodes.
@@ -109,6 +113,22 @@ impl Cluster {
         node.process.wait().unwrap();
         node.port = 0;
     }
+
+    /// Ends a node at once, and starts it again with the same name, address and files.
+    pub async fn restart(&mut self, at: usize) {
+        let node = &mut self.nodes[at];
+        node.process.kill().unwrap();
+        node.process.wait().unwrap();
+        // Another process may have its port for a moment.
+        until("the node is back", || {
+            if node.process.try_wait().unwrap().is_some() {
+                node.process = launch(&node.home, &node.arguments);
+            }
+            let pong = node.try_run::<String>(&["PING"]);
+            async move { pong.await.ok() }
+        })
+        .await;
+    }
 }
 
 impl Node {
@@ -119,18 +139,9 @@ impl Node {
             let arguments: Vec<String> = arguments.iter().map(|word| word.replace("{tls}", &tls.to_string())).collect();
             let own = directory.path().join(port.to_string());
             std::fs::create_dir_all(&own).unwrap();
-            let process = Command::new("redis-server")
-                .args(["--port", &port.to_string(), "--cluster-port", &bus.to_string(), "--bind", "127.0.0.1", "--dir", "."])
-                .args(["--cluster-enabled", "yes", "--cluster-node-timeout", "1500", "--cluster-require-full-coverage", "no"])
-                .args(["--cluster-replica-validity-factor", "0", "--cluster-allow-replica-migration", "no"])
-                .args(["--repl-diskless-sync-delay", "0", "--save", "", "--appendonly", "no"])
-                .args(&arguments)
-                .current_dir(&own)
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .expect("redis-server is installed (make setup)");
-            let mut node = Self { process, port, bus, tls };
+            let arguments = [vec!["--port".into(), port.to_string(), "--cluster-port".into(), bus.to_string()], arguments].concat();
+            let process = launch(&own, &arguments);
+            let mut node = Self { process, port, bus, tls, arguments, home: own };
             let up = until("a node of the cluster, or its end", || {
                 let ended = node.process.try_wait().unwrap().is_some();
                 let pong = node.try_run::<String>(&["PING"]);
@@ -176,14 +187,7 @@ impl Node {
 
     /// One command that may fail.
     pub fn try_run<T: FromRedisValue>(&self, words: &[&str]) -> impl Future<Output = RedisResult<T>> + use<T> {
-        let mut command = redis::cmd(words[0]);
-        command.arg(&words[1..]);
-        let client = redis::Client::open(self.url()).unwrap();
-        async move {
-            let config = redis::AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
-            let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
-            command.query_async(&mut connection).await
-        }
+        ask(self.port, words)
     }
 
     /// The commands that this node has refused, with its counters, but for scripts that it did not know yet.
@@ -226,8 +230,40 @@ impl Drop for Node {
     }
 }
 
-/// Ports that nobody uses now.
+fn launch(home: &Path, arguments: &[String]) -> Child {
+    Command::new("redis-server")
+        .args(["--bind", "127.0.0.1", "--dir", "."])
+        .args(["--cluster-enabled", "yes", "--cluster-node-timeout", "1500", "--cluster-require-full-coverage", "no"])
+        .args(["--cluster-replica-validity-factor", "0", "--cluster-allow-replica-migration", "no"])
+        .args(["--repl-diskless-sync-delay", "0", "--save", ""])
+        .args(arguments)
+        .current_dir(home)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("redis-server is installed (make setup)")
+}
+
+/// One command, that may fail, to the node with this port.
+pub fn ask<T: FromRedisValue>(port: u16, words: &[&str]) -> impl Future<Output = RedisResult<T>> + use<T> {
+    let mut command = redis::cmd(words[0]);
+    command.arg(&words[1..]);
+    let client = redis::Client::open(format!("redis://127.0.0.1:{port}")).unwrap();
+    async move {
+        let config = redis::AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
+        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+        command.query_async(&mut connection).await
+    }
+}
+
+/// Ports that nobody uses now, and that the kernel gives to nobody while a node is away.
 fn free_ports() -> [u16; 3] {
-    let listeners = [(); 3].map(|()| TcpListener::bind(("127.0.0.1", 0)).unwrap());
+    let listener = || loop {
+        if let Ok(free) = TcpListener::bind(("127.0.0.1", rand::rng().random_range(10_000..32_000))) {
+            return free;
+        }
+    };
+    // All are held until each is known, so none comes twice.
+    let listeners = [listener(), listener(), listener()];
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }

@@ -10,7 +10,7 @@ mod redis;
 mod server;
 
 pub use authority::Authority;
-pub use cluster::{Cluster, Node};
+pub use cluster::{Cluster, MASTERS, Node, ask};
 pub use hole::Hole;
 pub use house::{CONTEXT, House, spec};
 pub use pool::{hero, pool_settings};
