@@ -18,6 +18,16 @@ async fn results_that_found_no_room_come_once_each_to_who_reads_after_all() {
         let call = json!({"jsonrpc": "2.0", "id": number, "method": "wait_job", "params": [id]});
         socket.send(Message::text(call.to_string())).await.unwrap();
     }
+    // An answer to what was sent last: every wait has been read, and finds room before there is any result.
+    let call = json!({"jsonrpc": "2.0", "id": WAITS, "method": "get_status", "params": [id]});
+    socket.send(Message::text(call.to_string())).await.unwrap();
+    let answer = loop {
+        let message = tokio::time::timeout(PATIENCE, socket.next()).await.expect("an answer in time").expect("an answer").unwrap();
+        if let Message::Text(text) = message {
+            break serde_json::from_str::<Value>(&text).unwrap();
+        }
+    };
+    assert_eq!((&answer["id"], &answer["result"]), (&json!(WAITS), &json!("created")));
     client.ok("start_job", json!([id])).await;
     // This wait is of another connection, and is answered while the others are not read.
     let result = client.ok("wait_job", json!([id])).await;
