@@ -112,6 +112,9 @@ fn server_settings(settings: &Settings) -> ServerSettings {
         request_bytes: bytes(settings.max_request),
         response_bytes: bytes(settings.max_response),
         subscriptions_per_connection: settings.max_subscriptions,
+        held_per_connection: settings.held_per_connection,
+        held_per_address: settings.held_per_address,
+        held: settings.held,
         connections: settings.max_connections,
         connections_per_address: settings.max_per_address,
         ..Limits::default()

@@ -25,7 +25,7 @@ pub struct Limits {
     pub subscriptions_per_connection: u32,
     /// Subscriptions of one address.
     pub subscriptions_per_address: u32,
-    /// Bytes held for one connection: its requests until they are answered, and its answers until they are read. More make calls wait.
+    /// Bytes held for one connection: its requests until they are answered, and its answers until they are read. More make requests and calls wait.
     pub held_per_connection: u64,
     /// Bytes held for one address.
     pub held_per_address: u64,

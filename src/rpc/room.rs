@@ -1,6 +1,7 @@
 //! How many bytes the server holds for its clients: requests that arrive or are answered, and answers that nobody has read yet.
 //!
-//! Counted three times: for a connection, for its address and for the server. A request is refused when there is no room for it.
+//! Counted three times: for a connection, for its address and for the server. A request waits for room: in that of its connection
+//! until there is some, as whoever pipelines is slowed down by that and nobody else; in the others for a while, then it is refused.
 //! The length of an answer is known only when it is made, so a call waits before it begins: for room, and if its answer may be
 //! large also for a share of those that may be made at once.
 
@@ -77,8 +78,9 @@ impl Room {
         Self::new(limits.held_per_address, SHARES[1])
     }
 
+    /// Holds what a request needs. Requests alone never make it full, so their calls do not wait for each other.
     fn try_hold(&self, bytes: u64) -> bool {
-        let next = |held: u64| held.checked_add(bytes).filter(|sum| *sum <= self.limit);
+        let next = |held: u64| held.checked_add(bytes).filter(|sum| *sum < self.limit);
         self.held.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
     }
 
@@ -115,6 +117,13 @@ impl Room {
                 self.evict();
             }
         }
+    }
+
+    /// Waits for shares, and then until it is not full.
+    async fn admit(&self, size: Size) -> OwnedSemaphorePermit {
+        let permit = Arc::clone(&self.shares).acquire_many_owned(size.shares()).await;
+        self.wait().await;
+        permit.expect("nobody closes the semaphore")
     }
 
     /// Holds so many bytes, and waits for room at most until `deadline`. Connections that take nothing make way.
@@ -160,6 +169,9 @@ impl Room {
     }
 }
 
+/// The shares of an answer that is made: of the connection, of its address and the server.
+pub(super) type Permits = (Option<OwnedSemaphorePermit>, Vec<OwnedSemaphorePermit>);
+
 /// What one connection holds, and how long it has been silent.
 #[derive(Debug)]
 pub(super) struct Account {
@@ -172,7 +184,9 @@ pub(super) struct Account {
     heard_ms: AtomicU64,
     /// Since when it takes nothing, in ms after `opened`; 0 if it does.
     stuck_ms: AtomicU64,
-    /// How long a request waits for room.
+    /// Told when the connection holds less.
+    less: Notify,
+    /// How long a request waits for room that others hold.
     patience: Duration,
     ended: CancellationToken,
 }
@@ -186,6 +200,7 @@ impl Account {
             opened: Instant::now(),
             heard_ms: AtomicU64::new(0),
             stuck_ms: AtomicU64::new(0),
+            less: Notify::new(),
             patience: limits.handler_timeout.duration(),
             ended: CancellationToken::new(),
         });
@@ -257,13 +272,19 @@ impl Account {
         let bytes = bytes as u64;
         let less = |unsent: u64| Some(unsent.saturating_sub(bytes));
         let unsent = self.unsent.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).unwrap_or_default();
-        for room in &self.rooms {
-            room.free(bytes.min(unsent));
-        }
+        self.free(bytes.min(unsent));
         let [here, ..] = &self.rooms;
         if unsent >= here.little() && unsent.saturating_sub(bytes) < here.little() {
             here.freed.notify_waiters();
         }
+    }
+
+    /// Gives back what was held.
+    fn free(&self, bytes: u64) {
+        for room in &self.rooms {
+            room.free(bytes);
+        }
+        self.less.notify_waiters();
     }
 
     /// Whether a call with a small answer may begin at once.
@@ -272,18 +293,26 @@ impl Account {
     }
 
     /// Waits until a call whose answer has this size may begin. It may be made as long as the result lives.
-    pub(super) async fn admit(&self, size: Size) -> Vec<OwnedSemaphorePermit> {
+    pub(super) async fn admit(&self, size: Size) -> Permits {
+        (self.admit_here(size).await, self.admit_there(size).await)
+    }
+
+    /// Waits for what the connection itself holds. Its reader and its own calls decide how long that takes.
+    pub(super) async fn admit_here(&self, size: Size) -> Option<OwnedSemaphorePermit> {
+        let [here, ..] = &self.rooms;
+        here.wait().await;
+        if size == Size::Small { None } else { Some(here.admit(size).await) }
+    }
+
+    /// Waits for what the address and the server hold.
+    pub(super) async fn admit_there(&self, size: Size) -> Vec<OwnedSemaphorePermit> {
+        let [_, there @ ..] = &self.rooms;
+        there[0].wait().await;
         let mut permits = Vec::new();
-        for room in &self.rooms[..2] {
-            room.wait().await;
-        }
-        if size == Size::Small {
-            return permits;
-        }
-        for room in &self.rooms {
-            let permit = Arc::clone(&room.shares).acquire_many_owned(size.shares()).await;
-            permits.push(permit.expect("nobody closes the semaphore"));
-            room.wait().await;
+        if size != Size::Small {
+            for room in there {
+                permits.push(room.admit(size).await);
+            }
         }
         permits
     }
@@ -329,61 +358,4 @@ impl Drop for Account {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn account(limits: &Limits) -> (Arc<Room>, Arc<Room>, Arc<Account>) {
-        let (address, server) = (Room::of_address(limits), Room::of_server(limits));
-        let account = Account::open(limits, &address, &server);
-        (address, server, account)
-    }
-
-    #[tokio::test]
-    async fn what_is_held_is_counted_for_connection_address_and_server_and_given_back() {
-        let handler_timeout = Duration::from_millis(10).into();
-        let limits = Limits { held_per_connection: 100, held_per_address: 150, held: 200, handler_timeout, ..Limits::default() };
-        let (address, server, first) = account(&limits);
-        let second = Account::open(&limits, &address, &server);
-        let mut request = first.request();
-        assert!(request.grow(60).await && !request.grow(60).await && request.grow(40).await);
-        let mut other = second.request();
-        assert!(!other.grow(60).await && other.grow(50).await);
-        second.made(80);
-        assert!(!second.has_room() && server.held.load(Ordering::SeqCst) == 230);
-        drop((request, other));
-        second.written(30);
-        assert!(second.has_room() && second.unsent() == 50);
-        second.written(1000);
-        assert_eq!(second.unsent(), 0);
-        second.made(70);
-        drop(second);
-        assert_eq!((address.held.load(Ordering::SeqCst), server.held.load(Ordering::SeqCst)), (0, 0));
-    }
-
-    #[tokio::test]
-    async fn what_others_hold_keeps_only_large_requests_out() {
-        let handler_timeout = Duration::from_millis(10).into();
-        let limits = Limits { held_per_address: 200_000, held: 200_000, handler_timeout, ..Limits::default() };
-        let (_address, server, hog) = account(&limits);
-        let mut hogged = hog.request();
-        assert!(hogged.grow(200_000).await);
-        let other = Account::open(&limits, &Room::of_address(&limits), &server);
-        let mut modest = other.request();
-        assert!(modest.grow(60_000).await && !modest.grow(60_000).await);
-        assert!(!hog.request().grow(1).await, "its own address holds too much");
-        drop((hogged, modest));
-        assert_eq!(server.held.load(Ordering::SeqCst), 0);
-    }
-
-    #[tokio::test]
-    async fn large_answers_are_made_two_at_a_time() {
-        let (_address, _server, account) = account(&Limits::default());
-        let (first, _second) = (account.admit(Size::Large).await, account.admit(Size::Large).await);
-        let third = account.admit(Size::Large);
-        tokio::pin!(third);
-        assert!(futures_util::poll!(third.as_mut()).is_pending());
-        assert!(account.admit(Size::Small).await.is_empty());
-        drop(first);
-        assert_eq!(third.await.len(), 3);
-    }
-}
+mod tests;

@@ -172,6 +172,15 @@ pub struct Settings {
     /// Calls at once of one connection.
     #[serde(deserialize_with = "value::count")]
     pub calls_in_flight: u32,
+    /// Bytes held for one connection.
+    #[serde(deserialize_with = "value::size")]
+    pub held_per_connection: u64,
+    /// Bytes held for one address.
+    #[serde(deserialize_with = "value::size")]
+    pub held_per_address: u64,
+    /// Bytes held for all connections.
+    #[serde(deserialize_with = "value::size")]
+    pub held: u64,
 }
 
 /// When the private Redis syncs its file to disk.

@@ -178,5 +178,12 @@ fn check(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Re
             return Err(format!("{}: 0 would let nothing through", said(name)));
         }
     }
+    for (name, value) in
+        [("held_per_connection", settings.held_per_connection), ("held_per_address", settings.held_per_address), ("held", settings.held)]
+    {
+        if value <= settings.max_request {
+            return Err(format!("{}: the largest request has no room in it; take more than {}", said(name), said("max_request")));
+        }
+    }
     Ok(())
 }

@@ -221,6 +221,15 @@ pub static SETTINGS: &[Setting] = &[
         "Calls per second of one address; 0 does not limit them",
     ),
     setting("calls_in_flight", One("N"), Is("1024"), Server, "Calls at once of one connection"),
+    setting(
+        "held_per_connection",
+        One("SIZE"),
+        Is("32MB"),
+        Server,
+        "Held for one connection: requests until they are answered, answers until they are read; above that nothing is read from it",
+    ),
+    setting("held_per_address", One("SIZE"), Is("64MB"), Server, "Held for all connections of one address"),
+    setting("held", One("SIZE"), Is("256MB"), Server, "Held for all connections"),
 ];
 
 impl Setting {

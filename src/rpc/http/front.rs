@@ -87,10 +87,12 @@ impl Front {
         let mut extensions = Extensions::new();
         extensions.insert(session);
         extensions.insert(OverHttp { bad_ids });
+        let held = Arc::new(held);
+        extensions.insert(Arc::downgrade(&held));
         let mut answer = message::answer(&self.way, &body, &extensions, self.batch_limit);
         drop(body);
         let in_time = timeout(self.patience, &mut answer).await;
-        // A call that takes longer waits for a job, and has let go of its parameters.
+        // A call that takes longer waits for a job, and has let go of its parameters; or for room, and holds them itself.
         drop(held);
         let response = match in_time {
             Ok(response) => response,
@@ -118,15 +120,18 @@ enum Broken {
 /// Reads a body to its end.
 async fn collect(mut body: Body, limit: usize, time: Duration, held: &mut Held) -> Result<Vec<u8>, Broken> {
     let mut whole = Vec::new();
-    let deadline = Instant::now() + time;
+    let mut deadline = Instant::now() + time;
     while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| Broken::Late)? {
         let Ok(data) = frame.map_err(|_| Broken::Malformed)?.into_data() else { continue };
         if data.len() > limit - whole.len() {
             return Err(Broken::TooLarge);
         }
+        let asked = Instant::now();
         if !held.grow(data.len()).await {
             return Err(Broken::NoRoom);
         }
+        // The peer was not read meanwhile, so this was not its time.
+        deadline += asked.elapsed();
         whole.extend_from_slice(&data);
     }
     Ok(whole)

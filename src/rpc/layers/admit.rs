@@ -1,15 +1,17 @@
 use std::future::{Future, ready};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::future::Either;
 use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 
 use super::{Answer, Counted, Error, InBatch, Rules, refuse};
 use crate::rpc::auth::Session;
-use crate::rpc::room::{Account, Size};
+use crate::rpc::room::{Account, Held, Permits, Size};
 
 /// Lets calls wait until there is room for their answers, and counts the answers.
 pub(in crate::rpc) struct Admit<S> {
@@ -36,14 +38,25 @@ impl<S: Answer> Answer for Admit<S> {
             return Either::Right(Either::Left(async move { count(&account, batch.as_ref(), answer.await) }));
         }
         let (inner, patience) = (Arc::clone(&self.inner), self.rules.limits.handler_timeout.duration());
+        // As long as it waits it has its parameters, and they are counted.
+        let held = request.extensions().get::<Weak<Held>>().and_then(Weak::upgrade);
         Either::Right(Either::Right(async move {
-            let Ok(_permits) = tokio::time::timeout(patience, account.admit(size)).await else {
+            let admitted = admit(&account, size, patience, batch.is_some()).await;
+            drop(held);
+            let Ok(_permits) = admitted else {
                 let what = "too many answers at once, or answers that are not read";
                 return refuse(request.id, Error::Busy { what, retry_after: Duration::from_secs(1) });
             };
             count(&account, batch.as_ref(), inner.call(request).await)
         }))
     }
+}
+
+/// Waits until a call may begin: without a deadline for what its own connection holds, as its reader decides about that.
+async fn admit(account: &Account, size: Size, patience: Duration, in_batch: bool) -> Result<Permits, Elapsed> {
+    // The parts of a batch are sent together, so they could wait for each other for ever.
+    let here = if in_batch { timeout(patience, account.admit_here(size)).await? } else { account.admit_here(size).await };
+    Ok((here, timeout(patience, account.admit_there(size)).await?))
 }
 
 fn count(account: &Account, batch: Option<&InBatch>, mut response: MethodResponse) -> MethodResponse {
@@ -57,4 +70,56 @@ fn count(account: &Account, batch: Option<&InBatch>, mut response: MethodRespons
         }
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddr};
+
+    use jsonrpsee::server::ResponsePayload;
+    use jsonrpsee::types::Id;
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::rpc::auth::Access;
+    use crate::rpc::limits::Limits;
+    use crate::rpc::load::Addresses;
+    use crate::rpc::table::Table;
+
+    /// Answers at once.
+    struct Answered;
+
+    impl Answer for Answered {
+        fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + use<'a> {
+            ready(MethodResponse::response(request.id, ResponsePayload::success(1), 100))
+        }
+    }
+
+    #[tokio::test]
+    async fn what_waits_for_room_is_held_however_long_it_waits() {
+        let limits = Limits { held_per_connection: 1000, ..Limits::default() };
+        let addresses = Addresses::new(limits.clone());
+        let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
+        let share = addresses.join(peer.ip()).unwrap();
+        let account = addresses.account(&share);
+        let mut held = account.request();
+        assert!(held.grow(500).await);
+        account.made(600);
+        let held = Arc::new(held);
+        let mut request = Request::borrowed("any", None, Id::Number(1));
+        let session = Session::new(peer, peer.ip(), share, Arc::clone(&account), TaskTracker::new().token());
+        request.extensions_mut().insert(Arc::new(session));
+        request.extensions_mut().insert(Arc::downgrade(&held));
+        let admit = Admit::new(Answered, Arc::new(Rules::new(&Table::<()>::new(), limits, Access::Open)));
+        let answer = admit.call(request);
+        tokio::pin!(answer);
+        assert!(futures_util::poll!(answer.as_mut()).is_pending());
+        // Whoever read it lets go of it after a while.
+        let seen = Arc::downgrade(&held);
+        drop(held);
+        assert_eq!(seen.strong_count(), 1);
+        account.written(600);
+        assert!(answer.await.is_success());
+        assert_eq!(seen.strong_count(), 0);
+    }
 }

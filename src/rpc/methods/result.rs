@@ -2,13 +2,16 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use super::{Wait, job, sample, tag};
+use crate::dispatch;
 use crate::model::{ContextId, JobId, JobResult, JobSpec};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
@@ -74,8 +77,21 @@ async fn with_room(result: JobResult, context: ContextId, app: &App, session: &S
     let job_id = result.job_id.clone();
     drop(result);
     let _permits = account.admit(Size::Medium).await;
-    Ok(app.dispatcher.result(context, &job_id).await?)
+    // It was there already, so a store that is slow or away for a moment must not be the end of the wait.
+    let deadline = Instant::now() + app.details.limits.handler_timeout.duration();
+    loop {
+        match app.dispatcher.result(context, &job_id).await {
+            Err(dispatch::Error::Store { source, .. }) if source.may_pass() && Instant::now() < deadline => {
+                tracing::debug!(error = %source, %job_id, "a result that found no room is read once more");
+                tokio::time::sleep(PAUSE).await;
+            }
+            result => return Ok(result?),
+        }
+    }
 }
+
+/// The time between two reads of a result that was let go.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// By hand, because serde's `flatten` copies everything and forgets which fields are unknown.
 impl<'de> Deserialize<'de> for RunAndWait {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Account, MODEST, Room};
+use super::{Account, LOOK, MODEST, Room};
 
 /// A request that is held as long as this lives.
 #[derive(Debug)]
@@ -15,15 +15,18 @@ impl Held {
         Self { account, bytes: 0 }
     }
 
-    /// Holds so many bytes more, or gives false when there is no room. Where others hold too much it waits a while for room.
+    /// Holds so many bytes more, or gives false when there is no room.
+    ///
+    /// Waits as long as the connection itself holds too much: until its reader has taken answers, or its calls have let go of their
+    /// requests. Where others hold too much it waits a while. Nothing is read meanwhile.
     #[must_use]
     pub(in crate::rpc) async fn grow(&mut self, bytes: usize) -> bool {
         let bytes = bytes as u64;
-        let deadline = Instant::now() + self.account.patience;
-        let [here, address, server] = &self.account.rooms;
-        if !here.try_hold(bytes) {
+        if !self.hold_here(bytes).await {
             return false;
         }
+        let deadline = Instant::now() + self.account.patience;
+        let [here, address, server] = &self.account.rooms;
         // Given back if this is dropped while it waits.
         let mut part = Part { rooms: [Some(here), None], bytes };
         if !address.hold_by(bytes, deadline, &self.account).await {
@@ -39,6 +42,28 @@ impl Held {
         part.rooms = [None, None];
         self.bytes += bytes;
         true
+    }
+
+    /// Holds so many bytes more in the room of the connection, or gives false if it could not hold that much for nothing else.
+    async fn hold_here(&self, bytes: u64) -> bool {
+        let [here, ..] = &self.account.rooms;
+        loop {
+            if here.try_hold(bytes) {
+                return true;
+            }
+            if self.bytes.saturating_add(bytes) >= here.limit {
+                return false;
+            }
+            let less = self.account.less.notified();
+            tokio::pin!(less);
+            less.as_mut().enable();
+            if here.try_hold(bytes) {
+                return true;
+            }
+            // Nothing is read meanwhile, so its silence says nothing.
+            self.account.heard();
+            let _ = tokio::time::timeout(LOOK, less).await;
+        }
     }
 }
 
@@ -58,8 +83,6 @@ impl Drop for Part<'_> {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        for room in &self.account.rooms {
-            room.free(self.bytes);
-        }
+        self.account.free(self.bytes);
     }
 }

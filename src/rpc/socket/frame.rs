@@ -42,7 +42,7 @@ pub(super) enum Fault {
     /// A message took too long to arrive.
     #[error("a message took too long to arrive")]
     Late,
-    /// There is no room for what it sends.
+    /// There is no room for what it sends, and waiting did not help or would not.
     #[error("there is no room for a message")]
     NoRoom,
 }
@@ -198,9 +198,12 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             if skips {
                 continue;
             }
+            let asked = Instant::now();
             if !open.held.grow(step.len()).await {
                 return Err(Fault::NoRoom);
             }
+            // The peer was not read meanwhile, so this was not its time.
+            open.deadline += asked.elapsed();
             open.bytes.extend_from_slice(&step);
         }
         let open = self.open.as_mut().expect("it was opened above");
@@ -251,4 +254,36 @@ pub(super) fn pong(buffer: &mut Vec<u8>, content: &[u8]) {
 pub(super) fn close(buffer: &mut Vec<u8>, code: u16) {
     begin(buffer, CLOSE, 2);
     buffer.extend_from_slice(&code.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures_util::poll;
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+    use crate::rpc::limits::Limits;
+    use crate::rpc::room::{Account, Room};
+
+    #[tokio::test]
+    async fn the_time_in_which_there_is_no_room_is_not_that_of_the_message() {
+        let time = Duration::from_secs(2);
+        let limits = Limits { held_per_connection: 1000, ..Limits::default() };
+        let account = Account::open(&limits, &Room::of_address(&limits), &Room::of_server(&limits));
+        account.made(1000);
+        let (mut peer, ours) = tokio::io::duplex(1000);
+        let holder = Arc::clone(&account);
+        let mut frames = Frames::new(ours, Bounds { bytes: 1000, time }, move || holder.request());
+        peer.write_all(&[0x01, 0x82, 0, 0, 0, 0, b'4', b'0']).await.unwrap();
+        let next = frames.next();
+        tokio::pin!(next);
+        assert!(tokio::time::timeout(time * 2, next.as_mut()).await.is_err(), "there is no room");
+        assert!(account.silence() < time, "nothing was read, so nothing could be heard");
+        account.written(1000);
+        assert!(poll!(next.as_mut()).is_pending(), "the rest has not been sent");
+        peer.write_all(&[0x80, 0x82, 0, 0, 0, 0, b'+', b'2']).await.unwrap();
+        assert!(matches!(next.await, Ok(Incoming::Message(text, _)) if text == b"40+2"));
+    }
 }

@@ -27,6 +27,7 @@ use super::auth::Session;
 use super::layers::{Counted, Rules, Way, way};
 use super::limits::Limits;
 use super::message;
+use super::room::Held;
 pub(in crate::rpc) use caller::Caller;
 use frame::{Bounds, Fault, Frames, Incoming};
 use writer::{Control, GOING_AWAY, write};
@@ -139,9 +140,16 @@ impl Socket<'_> {
         let incoming = stream::unfold(frames, |frames| async { Some((frames.next().await, frames)) });
         tokio::pin!(stopped, silent, incoming);
         loop {
-            let place = tokio::select! {
-                place = Arc::clone(&under_way).acquire_owned() => place.expect("nobody closes the semaphore"),
-                () = &mut stopped => break,
+            let place = match Arc::clone(&under_way).try_acquire_owned() {
+                Ok(place) => place,
+                Err(_) => tokio::select! {
+                    place = Arc::clone(&under_way).acquire_owned() => {
+                        // Nothing was read meanwhile, so its silence says nothing.
+                        self.session.account().heard();
+                        place.expect("nobody closes the semaphore")
+                    }
+                    () = &mut stopped => break,
+                },
             };
             let next = tokio::select! {
                 next = incoming.next() => next.expect("frames never end, they fail"),
@@ -150,11 +158,12 @@ impl Socket<'_> {
             };
             match next {
                 Ok(Incoming::Message(message, held)) => {
-                    let (answer, patience) = (self.answer(message), self.limits.handler_timeout.duration());
+                    let held = Arc::new(held);
+                    let (answer, patience) = (self.answer(message, &held), self.limits.handler_timeout.duration());
                     tokio::spawn(async move {
                         tokio::pin!(answer);
                         let in_time = tokio::time::timeout(patience, &mut answer).await;
-                        // A call that takes longer waits for a job, and has let go of its parameters.
+                        // A call that takes longer waits for a job, and has let go of its parameters; or for room, and holds them itself.
                         drop(held);
                         if in_time.is_err() {
                             answer.await;
@@ -191,11 +200,12 @@ impl Socket<'_> {
     }
 
     /// Answers a message, unless the connection closes first.
-    fn answer(&self, message: Vec<u8>) -> impl Future<Output = ()> + Send + use<> {
+    fn answer(&self, message: Vec<u8>, held: &Arc<Held>) -> impl Future<Output = ()> + Send + use<> {
         let (way, sink, batch) = (Arc::clone(&self.way), self.sink.clone(), self.limits.batch as usize);
         let account = Arc::clone(self.session.account());
         let mut extensions = Extensions::new();
         extensions.insert(Arc::clone(&self.session));
+        extensions.insert(Arc::downgrade(held));
         async move {
             let answer = message::answer(&way, &message, &extensions, batch);
             drop(message);

@@ -109,6 +109,8 @@ fn a_bad_value_is_refused_and_its_source_named() {
         (&["--queue-length=-3"], "\"-3\" is not a whole number"),
         (&["--queue-length", "many"], "\"many\" is not a whole number"),
         (&["--queue-length", "0"], "0 would let nothing through"),
+        (&["--held-per-connection", "2MB"], "held_per_connection (flag --held-per-connection): the largest request has no room in it"),
+        (&["--held", "8MB", "--max-request", "8MB"], "take more than max_request (flag --max-request)"),
         (&["--pool", "osis"], "the number is missing"),
         (&["--pool", "osis=1", "--pool", "osis=2"], "pool osis:default is given twice"),
         (&["--pool", "osis=0"], "has no instances"),

@@ -5,6 +5,7 @@ mod crowds;
 mod frames;
 mod guards;
 mod limits;
+mod pauses;
 mod readers;
 mod specification;
 mod subscriptions;

@@ -186,24 +186,6 @@ async fn a_message_that_does_not_end_is_given_up() {
 }
 
 #[tokio::test]
-async fn requests_that_are_held_are_limited() {
-    let server = Server::with(|settings| {
-        settings.limits = Limits { held_per_connection: 4 * MB as u64, ..settings.limits.clone() };
-    })
-    .await;
-    let mut socket = server.websocket().await;
-    let padded = |id| format!("{}{}", call(id, "hold_long", json!([])), " ".repeat(MB));
-    for id in 1..=3 {
-        send(&mut socket, padded(id)).await;
-    }
-    until(|| server.bench.held.load(Ordering::SeqCst) == 3).await;
-    send(&mut socket, padded(4)).await;
-    assert_eq!(close_code(&mut socket).await, CloseCode::Again);
-    until(|| server.bench.dropped.load(Ordering::SeqCst) == 3).await;
-    assert_alive(&mut server.websocket().await).await;
-}
-
-#[tokio::test]
 async fn a_call_that_waits_long_holds_its_request_no_longer_than_it_needs() {
     let server = Server::with(|settings| {
         settings.limits = Limits { held_per_connection: 4 * MB as u64, ..settings.limits.clone() };

@@ -26,6 +26,18 @@ async fn a_server_prints_one_line_when_it_is_ready_and_answers_http() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_may_be_held_is_as_the_settings_say() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = ["--pool", "none", "--held-per-connection", "3MB", "--held-per-address", "5MB", "--held", "7MB"];
+    let server = Process::serve(&home.path().join("data"), &settings).await;
+    let limits = server.client().await.server_info().await.unwrap()["limits"].clone();
+    for (name, megabytes) in [("held_per_connection", 3), ("held_per_address", 5), ("held", 7)] {
+        assert_eq!(limits[name], megabytes << 20, "{name}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn names_that_callers_choose_make_a_limited_number_of_series_and_go_with_their_jobs() {
     let home = tempfile::tempdir().unwrap();
     let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1"]).await;
