@@ -130,23 +130,13 @@ impl Request for NewJob {
     }
 }
 
-/// Bytes of a JSON value, roughly.
-fn size(value: &serde_json::Value) -> usize {
-    use serde_json::Value::{Array, Object, String};
-    match value {
-        String(text) => text.len() + 3,
-        Array(values) => 2 + values.iter().map(size).sum::<usize>(),
-        Object(entries) => 2 + entries.iter().map(|(name, value)| name.len() + 4 + size(value)).sum::<usize>(),
-        _ => 5,
-    }
-}
-
 impl NewJob {
     /// What it costs Redis to store it.
     pub fn weight(&self) -> Weight {
         let spec = &self.spec;
         let entries = |entries: &BTreeMap<String, String>| entries.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
-        let texts = spec.script.len() + spec.args.as_ref().map_or(0, size) + entries(&spec.env_vars) + entries(&spec.labels);
+        let texts =
+            spec.script.len() + spec.args.as_ref().map_or(0, |args| args.as_str().len()) + entries(&spec.env_vars) + entries(&spec.labels);
         Weight { bytes: texts, relations: self.relations().count() }
     }
 
@@ -189,7 +179,7 @@ impl NewJob {
             claim: 1,
             started_at: now,
             script: Some(spec.script.clone()),
-            args: spec.args.as_ref().map(json),
+            args: spec.args.as_ref().map(|args| args.as_str().to_owned()),
             env_vars: (!spec.env_vars.is_empty()).then(|| json(&spec.env_vars)),
             timeout: spec.timeout.map(|timeout| timeout.to_string()),
             caller_id: spec.caller_id.clone(),

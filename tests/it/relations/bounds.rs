@@ -1,7 +1,7 @@
 //! What one call of Redis does has a bound, however much is asked for at once.
 
 use futures_util::future::join_all;
-use hero::model::{JobId, JobSpec, Status};
+use hero::model::{JobId, JobSpec, Json, Status};
 use hero::store::{Created, NewJob, Retried, Store};
 
 use super::{Hand, after, child_of, heir_of, named};
@@ -54,7 +54,7 @@ async fn creates_that_are_heavy_together_go_into_several_calls() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let dependents = create_all(&store, (0..600).map(|_| spec("1"))).await;
-    let text = serde_json::Value::String("x".repeat(600 * 1024));
+    let text = Json::from("x".repeat(600 * 1024));
     let by_relations: Vec<JobSpec> = (0..16).map(|_| JobSpec { dependents: dependents.clone(), ..spec("1") }).collect();
     let by_bytes: Vec<JobSpec> = (0..16).map(|_| JobSpec { args: Some(text.clone()), ..spec("1") }).collect();
     for heavy in [by_relations, by_bytes] {
