@@ -11,6 +11,7 @@ use crate::store::batch::{Batch, Request, Weight};
 use crate::store::codec::{Text, fields, json};
 use crate::store::connection::{Script, digest};
 use crate::store::openings::Reservation;
+use crate::store::pace::Related;
 use crate::store::{Claimed, Error, Firing, Inner, Push, Store};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("create.lua")));
@@ -60,6 +61,8 @@ pub enum Created {
     Cycle(Vec<JobId>),
     /// It is related to more jobs than can be followed to see whether it would wait for itself.
     Tangled,
+    /// So many relations were followed lately that those of this job have to wait.
+    Busy,
     /// Another job that was to be stored with it was refused.
     None,
 }
@@ -98,6 +101,9 @@ impl NewJob {
 impl Store {
     /// Stores a job and perhaps starts it.
     pub async fn create(&self, job: NewJob) -> Result<Created, Error> {
+        if job.relations().next().is_some() {
+            return self.0.relate.ask(Related::now(job)).await;
+        }
         self.0.create.ask(job).await
     }
 
@@ -105,6 +111,9 @@ impl Store {
     ///
     /// Redis is busy with it for about 20 µs a job, 8 µs a relation and 6 ms a megabyte.
     pub async fn create_all_or_none(&self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
+        if jobs.iter().any(|job| job.relations().next().is_some()) && !self.0.pace.wait_with_patience().await {
+            return Ok(vec![Created::Busy; jobs.len()]);
+        }
         let answers = self.0.create_all(jobs, true).await?;
         // Nobody shares the call, so nobody is asked to come again.
         Ok(answers.into_iter().map(|answer| answer.unwrap_or(Created::Tangled)).collect())
@@ -194,7 +203,7 @@ impl NewJob {
 
 impl Inner {
     /// Gives nothing for a job that has to be asked for again in a call of its own.
-    async fn create_all(&self, jobs: &[NewJob], or_none: bool) -> Result<Vec<Option<Created>>, Error> {
+    pub(in crate::store) async fn create_all(&self, jobs: &[NewJob], or_none: bool) -> Result<Vec<Option<Created>>, Error> {
         let now = self.clock.now();
         // A job for the legacy fleet alone does not start here.
         let room = |job: &NewJob| {
@@ -216,7 +225,12 @@ impl Inner {
             self.turns.script_and_then(&SCRIPT, &call, ring).await
         };
         let answers = match answers {
-            Ok(answers) => answers.into_iter().map(created).collect::<Result<Vec<_>, _>>(),
+            Ok(mut answers) => {
+                let followed = answers.pop_if(|answer| answer.first().and_then(|word| word.0.as_deref()) == Some("followed"));
+                let followed = followed.and_then(|mut answer| answer.pop()?.parse::<u32>());
+                followed.into_iter().for_each(|relations| self.pace.pay(relations));
+                answers.into_iter().map(created).collect::<Result<Vec<_>, _>>()
+            }
             Err(error) => Err(error),
         };
         let answers = match answers {
