@@ -103,7 +103,7 @@ impl SpecArgs {
         Ok(JobSpec {
             script,
             script_type: this.script_type,
-            args: arguments(this.args, this.arg)?,
+            args: arguments(this.args, this.arg)?.map(Into::into),
             context_id: ContextId(this.context),
             caller_id: this.caller,
             group: this.group,

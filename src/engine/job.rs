@@ -2,9 +2,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::model::{ContextId, JobError, JobId, LogLevel, Output, Usage};
+use crate::model::{ContextId, JobError, JobId, Json, LogLevel, Output, Usage};
 
 /// What an engine needs to know of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,7 +18,7 @@ pub struct EngineJob {
     pub script: String,
     /// What the script sees as `args`; `()` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub args: Option<Value>,
+    pub args: Option<Json>,
     /// What the script sees as `env`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ContextId, JobError, JobId, Name, Priority, ScriptType, Seconds, Status, Timestamp};
+use super::{ContextId, JobError, JobId, Json, Name, Priority, ScriptType, Seconds, Status, Timestamp};
 
 /// What an attempt used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -98,8 +98,8 @@ pub struct Job {
     pub script: String,
     /// What the script sees as `args`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
-    pub args: Option<Value>,
+    #[schemars(with = "Json")]
+    pub args: Option<Json>,
     /// Only actors of this group run it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Name")]

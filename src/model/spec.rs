@@ -2,9 +2,8 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::{ContextId, JobId, Name, Priority, ScriptType, Seconds, Timestamp};
+use super::{ContextId, JobId, Json, Name, Priority, ScriptType, Seconds, Timestamp};
 
 /// What a job is to be. Only `script` is needed.
 ///
@@ -19,8 +18,8 @@ pub struct JobSpec {
     pub script_type: ScriptType,
     /// What the script sees as `args`: any JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Value")]
-    pub args: Option<Value>,
+    #[schemars(with = "Json")]
+    pub args: Option<Json>,
     /// The context it belongs to.
     #[serde(default)]
     pub context_id: ContextId,

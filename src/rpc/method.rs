@@ -34,7 +34,7 @@ pub trait Method<C = App>: DeserializeOwned + Serialize + JsonSchema + Send + 's
     const ERRORS: &'static [Code];
     /// Whether it waits for a job, as long as its caller wants.
     const WAITS: bool = false;
-    /// How large its answer may be. One that waits may begin at any time, so it is small to begin with.
+    /// How large its answer may be, or what is made of its parameters. One that waits may begin at any time, so it is small to begin with.
     const SIZE: Size = Size::Small;
     /// The result.
     type Output: Serialize + JsonSchema + Clone + Send + 'static;

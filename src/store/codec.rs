@@ -241,7 +241,7 @@ pub(super) fn fields(spec: &JobSpec) -> Vec<(&'static str, String)> {
     let mut optional = |name, value: Option<String>| fields.extend(value.map(|value| (name, value)));
     let map = |map: &BTreeMap<String, String>| (!map.is_empty()).then(|| json(map));
     optional("labels", map(&spec.labels));
-    optional("args", spec.args.as_ref().map(json));
+    optional("args", spec.args.as_ref().map(|args| args.as_str().to_owned()));
     optional("group", spec.group.as_ref().map(ToString::to_string));
     optional("instance", spec.instance.map(|instance| instance.to_string()));
     optional("priority", (spec.priority != Priority::Normal).then(|| u8::from(spec.priority).to_string()));

@@ -22,6 +22,7 @@ mod log;
 mod managed;
 mod memory;
 mod openings;
+mod pace;
 mod peek;
 mod plain;
 mod presence;
@@ -134,6 +135,9 @@ struct Inner {
     /// Told when a job ended in this process whose relatives are to be released.
     releases: tokio::sync::Notify,
     create: Batch<NewJob, Created>,
+    /// Those that have relations.
+    relate: Batch<pace::Related, Created>,
+    pace: pace::Pace,
     start: Batch<crate::model::JobId, Started>,
 }
 
@@ -177,6 +181,8 @@ impl Store {
         let inner = Arc::new_cyclic(|inner| Inner {
             changes: Changes::new(commands.clone(), &keys),
             create: scripts::create_batch(inner.clone()),
+            relate: pace::relate_batch(inner.clone()),
+            pace: pace::Pace::default(),
             start: scripts::start_batch(inner.clone()),
             database: if home.is_in_a_cluster() { 0 } else { settings.endpoint.database(settings.context.0) },
             signpost: home.is_in_a_cluster().then(|| keys.events()),

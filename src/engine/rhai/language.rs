@@ -3,12 +3,13 @@ use std::rc::Rc;
 
 use rhai::packages::{Package, StandardPackage};
 use rhai::{AST, Dynamic, Engine, INT, Module, OptimizationLevel, Scope, Shared};
+use serde_json::Value;
 
 use super::cache::AstCache;
 use super::run::Run;
 use super::{convert, failure, overrides};
 use crate::engine::EngineJob;
-use crate::model::{ErrorKind, JobError, Limit, LogLevel, Output, OutputFormat, Usage};
+use crate::model::{ErrorKind, JobError, Json, Limit, LogLevel, Output, OutputFormat, Usage};
 
 /// Rhai as scripts see it: the standard package under our overrides, and the scripts compiled so far.
 pub(super) struct Language {
@@ -25,8 +26,15 @@ impl Language {
 
     /// Runs a job to its end.
     pub(super) fn run(&mut self, job: &EngineJob) -> (Result<Output, JobError>, Usage) {
+        // Made before the script's memory is counted, and there until it has ended: the tree is not the script's.
+        let args = match job.args.as_ref().map(Json::to_value).transpose() {
+            Ok(args) => args,
+            Err(error) => {
+                return (Err(JobError::new(ErrorKind::Unavailable, format!("the engine can't read args: {error}"))), Usage::default());
+            }
+        };
         self.run.begin(job);
-        let result = catch_unwind(AssertUnwindSafe(|| self.evaluate(job))).unwrap_or_else(|panic| {
+        let result = catch_unwind(AssertUnwindSafe(|| self.evaluate(job, args.as_ref()))).unwrap_or_else(|panic| {
             let message = format!("a function of the engine failed: {}", failure::panic_text(panic.as_ref()));
             Err(JobError::new(ErrorKind::Script, failure::truncate(&message)))
         });
@@ -41,7 +49,7 @@ impl Language {
         (result, self.run.usage())
     }
 
-    fn evaluate(&mut self, job: &EngineJob) -> Result<Output, JobError> {
+    fn evaluate(&mut self, job: &EngineJob, args: Option<&Value>) -> Result<Output, JobError> {
         if job.script.trim() == "ping" {
             return Ok(Output { text: "pong".into(), format: OutputFormat::Text });
         }
@@ -52,7 +60,7 @@ impl Language {
         }
         let mut engine = self.engine();
         let ast = self.compile(&mut engine, &job.script)?;
-        let mut scope = scope(job);
+        let mut scope = scope(job, args);
         // The value is dropped here too: what nests deep needs this thread's stack to come apart.
         match engine.eval_ast_with_scope::<Dynamic>(&mut scope, &ast) {
             Ok(value) => convert::output(&value, self.run.limits.result),
@@ -103,12 +111,12 @@ impl Language {
 }
 
 /// What a script finds in scope, all constant.
-fn scope(job: &EngineJob) -> Scope<'static> {
+fn scope(job: &EngineJob, args: Option<&Value>) -> Scope<'static> {
     let mut scope = Scope::new();
     scope.push_constant("JOB_ID", job.job_id.as_str().to_owned());
     scope.push_constant("CALLER_ID", job.caller_id.clone());
     scope.push_constant("CONTEXT_ID", INT::from(job.context_id.0));
-    scope.push_constant_dynamic("args", job.args.as_ref().map_or(Dynamic::UNIT, convert::dynamic));
+    scope.push_constant_dynamic("args", args.map_or(Dynamic::UNIT, convert::dynamic));
     let env = job.env.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into()));
     scope.push_constant_dynamic("env", Dynamic::from_map(env.collect()));
     scope

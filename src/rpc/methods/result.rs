@@ -230,7 +230,7 @@ mod tests {
         let nothing = ["null"; 23].join(",");
         let run = read(&format!(r#"["1","sal",{{"a":null}},{nothing},7]"#)).unwrap();
         assert_eq!((run.spec.script_type.as_str(), run.wait_timeout.duration().as_secs()), ("sal", 7));
-        assert_eq!(run.spec.args, Some(serde_json::json!({"a": null})));
+        assert_eq!(run.spec.args, Some(serde_json::json!({"a": null}).into()));
     }
 
     #[test]

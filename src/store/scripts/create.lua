@@ -12,12 +12,13 @@
 -- id is gone, its relatives are still to be released) · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many
 -- relations to follow) · {'again'} (too many with those of the jobs before it: the call after this one may have room, and has if it is the first there)
 -- · {'none'} (another one of all is refused) · {'fired'} (another server was first with the slot) · {'skipped'} (the slot is left out).
+-- Last, if relations were followed: {'followed', number}.
 -- Seldom: begin_anew, left_behind, refuse, find_cycle, link, refuse_slot, note_slot, waiting_in, watch_all, twin_of
 local limit, given_up, lease_until, all, at = tonumber(ARGV[9]), now + ARGV[10], now + ARGV[11], string.find(ARGV[12], 'all') ~= nil, 13
 if string.find(ARGV[12], 'look') and is_nearly_full() then
   return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
 end
-local answers, created, slots = {}, {}, slots_in(ARGV[#ARGV])
+local answers, created, slots, followed = {}, {}, slots_in(ARGV[#ARGV]), 0
 
 -- Whether nobody waits for the actors of a type who would be overtaken. While any queue is paused or sorted, jobs go through theirs.
 local nobody_waits = {}
@@ -152,7 +153,9 @@ local function store_all()
     if not answers[job] then answers[job], place[4] = take_place(place[1]) end
     refused = refused or answers[job] and answers[job][1] ~= 'same'
   end
-  local found = not refused and find_cycle(given, { left = MOST_FOLLOWED })
+  local walk = { left = MOST_FOLLOWED }
+  local found = not refused and find_cycle(given, walk)
+  followed = MOST_FOLLOWED - walk.left
   if found then
     refused = true
     local of_circle = {}
@@ -189,8 +192,9 @@ local function refuse_cycle(id, of)
     return
   end
   walk.left = math.min(left_for_all, MOST_FOLLOWED)
-  local alone = walk.left == MOST_FOLLOWED
+  local alone, before = walk.left == MOST_FOLLOWED, walk.left
   local found = find_cycle({ [id] = of }, walk)
+  followed = followed + before - walk.left
   left_for_all = math.max(left_for_all - math.min(left_for_all, MOST_FOLLOWED) + walk.left, 0)
   if found == true then
     -- It may have stopped half way up.
@@ -227,4 +231,5 @@ end
 if #created > 0 then list_in(index_key(now_text), unpack(created)) end
 flush()
 tell_own()
+if followed > 0 then answers[#answers + 1] = { 'followed', math.ceil(followed) } end
 return answers

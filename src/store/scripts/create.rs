@@ -11,6 +11,7 @@ use crate::store::batch::{Batch, Request, Weight};
 use crate::store::codec::{Text, fields, json};
 use crate::store::connection::{Script, digest};
 use crate::store::openings::Reservation;
+use crate::store::pace::Related;
 use crate::store::{Claimed, Error, Firing, Inner, Push, Store};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("create.lua")));
@@ -60,6 +61,8 @@ pub enum Created {
     Cycle(Vec<JobId>),
     /// It is related to more jobs than can be followed to see whether it would wait for itself.
     Tangled,
+    /// So many relations were followed lately that those of this job have to wait.
+    Busy,
     /// Another job that was to be stored with it was refused.
     None,
 }
@@ -98,6 +101,9 @@ impl NewJob {
 impl Store {
     /// Stores a job and perhaps starts it.
     pub async fn create(&self, job: NewJob) -> Result<Created, Error> {
+        if job.relations().next().is_some() {
+            return self.0.relate.ask(Related::now(job)).await;
+        }
         self.0.create.ask(job).await
     }
 
@@ -105,6 +111,9 @@ impl Store {
     ///
     /// Redis is busy with it for about 20 µs a job, 8 µs a relation and 6 ms a megabyte.
     pub async fn create_all_or_none(&self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
+        if jobs.iter().any(|job| job.relations().next().is_some()) && !self.0.pace.wait_with_patience().await {
+            return Ok(vec![Created::Busy; jobs.len()]);
+        }
         let answers = self.0.create_all(jobs, true).await?;
         // Nobody shares the call, so nobody is asked to come again.
         Ok(answers.into_iter().map(|answer| answer.unwrap_or(Created::Tangled)).collect())
@@ -130,23 +139,13 @@ impl Request for NewJob {
     }
 }
 
-/// Bytes of a JSON value, roughly.
-fn size(value: &serde_json::Value) -> usize {
-    use serde_json::Value::{Array, Object, String};
-    match value {
-        String(text) => text.len() + 3,
-        Array(values) => 2 + values.iter().map(size).sum::<usize>(),
-        Object(entries) => 2 + entries.iter().map(|(name, value)| name.len() + 4 + size(value)).sum::<usize>(),
-        _ => 5,
-    }
-}
-
 impl NewJob {
     /// What it costs Redis to store it.
     pub fn weight(&self) -> Weight {
         let spec = &self.spec;
         let entries = |entries: &BTreeMap<String, String>| entries.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
-        let texts = spec.script.len() + spec.args.as_ref().map_or(0, size) + entries(&spec.env_vars) + entries(&spec.labels);
+        let texts =
+            spec.script.len() + spec.args.as_ref().map_or(0, |args| args.as_str().len()) + entries(&spec.env_vars) + entries(&spec.labels);
         Weight { bytes: texts, relations: self.relations().count() }
     }
 
@@ -189,7 +188,7 @@ impl NewJob {
             claim: 1,
             started_at: now,
             script: Some(spec.script.clone()),
-            args: spec.args.as_ref().map(json),
+            args: spec.args.as_ref().map(|args| args.as_str().to_owned()),
             env_vars: (!spec.env_vars.is_empty()).then(|| json(&spec.env_vars)),
             timeout: spec.timeout.map(|timeout| timeout.to_string()),
             caller_id: spec.caller_id.clone(),
@@ -204,7 +203,7 @@ impl NewJob {
 
 impl Inner {
     /// Gives nothing for a job that has to be asked for again in a call of its own.
-    async fn create_all(&self, jobs: &[NewJob], or_none: bool) -> Result<Vec<Option<Created>>, Error> {
+    pub(in crate::store) async fn create_all(&self, jobs: &[NewJob], or_none: bool) -> Result<Vec<Option<Created>>, Error> {
         let now = self.clock.now();
         // A job for the legacy fleet alone does not start here.
         let room = |job: &NewJob| {
@@ -226,7 +225,12 @@ impl Inner {
             self.turns.script_and_then(&SCRIPT, &call, ring).await
         };
         let answers = match answers {
-            Ok(answers) => answers.into_iter().map(created).collect::<Result<Vec<_>, _>>(),
+            Ok(mut answers) => {
+                let followed = answers.pop_if(|answer| answer.first().and_then(|word| word.0.as_deref()) == Some("followed"));
+                let followed = followed.and_then(|mut answer| answer.pop()?.parse::<u32>());
+                followed.into_iter().for_each(|relations| self.pace.pay(relations));
+                answers.into_iter().map(created).collect::<Result<Vec<_>, _>>()
+            }
             Err(error) => Err(error),
         };
         let answers = match answers {

@@ -216,7 +216,7 @@ async fn a_job_too_large_for_a_frame_is_refused_and_the_engine_stays() {
     large.script = "args.len()".into();
     assert_eq!(bench.run_job(&large).await.result.unwrap().text, "9437184");
     let deep = (0..130).fold(serde_json::Value::Null, |inner, _| serde_json::json!([inner]));
-    large.args = Some(deep);
+    large.args = Some(deep.into());
     assert_eq!(bench.run_job(&large).await.result.unwrap_err().kind, ErrorKind::Unavailable);
     assert_eq!(bench.text("40 + 2").await, "42");
 }

@@ -53,7 +53,7 @@ async fn a_script_sees_its_job() {
     let mut bench = Bench::start().await;
     let mut job = job("#{job: JOB_ID, caller: CALLER_ID, context: CONTEXT_ID, args: args, lang: env.LANG, other: env.HOME}");
     let args = json!({ "n": 1, "f": 1.5, "big": u64::MAX, "list": [null, true, "x"] });
-    job.args = Some(args);
+    job.args = Some(args.into());
     let output = bench.run_job(&job).await.result.unwrap();
     let seen: Value = serde_json::from_str(&output.text).unwrap();
     assert_eq!(

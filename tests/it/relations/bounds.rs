@@ -1,7 +1,7 @@
 //! What one call of Redis does has a bound, however much is asked for at once.
 
 use futures_util::future::join_all;
-use hero::model::{JobId, JobSpec, Status};
+use hero::model::{JobId, JobSpec, Json, Status};
 use hero::store::{Created, NewJob, Retried, Store};
 
 use super::{Hand, after, child_of, heir_of, named};
@@ -54,7 +54,7 @@ async fn creates_that_are_heavy_together_go_into_several_calls() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let dependents = create_all(&store, (0..600).map(|_| spec("1"))).await;
-    let text = serde_json::Value::String("x".repeat(600 * 1024));
+    let text = Json::from("x".repeat(600 * 1024));
     let by_relations: Vec<JobSpec> = (0..16).map(|_| JobSpec { dependents: dependents.clone(), ..spec("1") }).collect();
     let by_bytes: Vec<JobSpec> = (0..16).map(|_| JobSpec { args: Some(text.clone()), ..spec("1") }).collect();
     for heavy in [by_relations, by_bytes] {
@@ -164,6 +164,24 @@ async fn what_exceeds_the_bound_only_together_with_others_is_stored_all_the_same
         };
         assert!(as_alone, "job {at}: {answer:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_that_make_redis_follow_many_relations_wait_for_its_time_and_others_do_not() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let too_long = chain(&store, 4_100).await.1;
+    let other = create(&store, spec("1")).await;
+    let attack = (0..100).map(|_| JobSpec { dependents: vec![other.clone()], ..after(&[&too_long]) }).collect();
+    let began = std::time::Instant::now();
+    let (answers, plain) = tokio::join!(together(&store, attack), together(&store, vec![spec("1"); 100]));
+    // Each of them takes 20 ms of Redis, and has the next ones wait for five times that.
+    let most = 2 + began.elapsed().as_millis() / 100;
+    let followed = answers.iter().filter(|answer| **answer == Created::Tangled).count();
+    assert!((1..=most).contains(&(followed as u128)), "{followed} walks, {most} would be a fifth of the time");
+    assert_eq!(answers.iter().filter(|answer| **answer == Created::Busy).count(), 100 - followed);
+    assert_eq!(plain, vec![Created::Created(Status::Created); 100]);
+    create(&store, after(&[&other])).await;
 }
 
 /// What was followed for one job of a call does not hide the circle that another one closes.

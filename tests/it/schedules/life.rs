@@ -6,7 +6,7 @@ use super::*;
 async fn cron_and_intervals_fire_when_they_are_due_and_not_before() {
     let redis = Redis::start().await;
     let mut town = Town::on(&redis).await;
-    let job = JobSpec { name: Some("n".into()), args: Some(serde_json::json!({"a": 1})), ..spec("1") };
+    let job = JobSpec { name: Some("n".into()), args: Some(serde_json::json!({"a": 1}).into()), ..spec("1") };
     let of_interval = town.create(ScheduleSpec { job, ..every(90.0) }).await;
     let of_cron = town.create(by_cron("0 */6 * * *")).await;
     town.tick().await;
@@ -21,7 +21,7 @@ async fn cron_and_intervals_fire_when_they_are_due_and_not_before() {
     let jobs = town.jobs(&of_interval).await;
     assert_eq!(jobs.iter().map(slot).collect::<Vec<_>>(), [due(1)]);
     let job = &jobs[0];
-    assert_eq!((job.status, job.name.as_deref(), &job.args), (Status::Dispatched, Some("n"), &Some(serde_json::json!({"a": 1}))));
+    assert_eq!((job.status, job.name.as_deref(), &job.args), (Status::Dispatched, Some("n"), &Some(serde_json::json!({"a": 1}).into())));
     let interval = town.schedule(&of_interval).await;
     assert_eq!((interval.runs, &interval.last_job, interval.last_run), (1, &Some(job.job_id.clone()), Some(due(1))));
     assert_eq!(interval.next_runs, (2..=6).map(due).collect::<Vec<_>>());

@@ -1,0 +1,266 @@
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Any JSON, as text: without white space, and each name of an object once, where it was first, with its last value.
+///
+/// It is read and written without a tree of values, which would take fifty times the bytes of `[1,1,1]`. Two are equal if their texts are.
+#[derive(Clone)]
+pub struct Json(Box<RawValue>);
+
+impl Json {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+
+    /// The tree of values. Fails only if more than 127 arrays and objects lie in each other, which nobody can send.
+    pub fn to_value(&self) -> Result<Value, serde_json::Error> {
+        serde_json::from_str(self.as_str())
+    }
+}
+
+impl<Any: Into<Value>> From<Any> for Json {
+    fn from(value: Any) -> Self {
+        Self(serde_json::value::to_raw_value(&value.into()).expect("a JSON value can be written"))
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Json {}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut text = Vec::new();
+        Copied(&mut text).deserialize(deserializer)?;
+        let text = String::from_utf8(text).map_err(D::Error::custom)?;
+        RawValue::from_string(text).map(Self).map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for Json {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        Value::schema_name()
+    }
+
+    fn inline_schema() -> bool {
+        Value::inline_schema()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Value::json_schema(generator)
+    }
+}
+
+/// Copies what is read to the end of a text.
+struct Copied<'t>(&'t mut Vec<u8>);
+
+impl Copied<'_> {
+    fn put<E: serde::de::Error>(self, value: &(impl Serialize + ?Sized)) -> Result<(), E> {
+        serde_json::to_writer(self.0, value).map_err(E::custom)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Copied<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Copied<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
+        self.put(&())
+    }
+
+    fn visit_none<E: serde::de::Error>(self) -> Result<(), E> {
+        self.put(&())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        self.deserialize(deserializer)
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<(), E> {
+        self.put(&value)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
+        self.put(&value)
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<(), E> {
+        self.put(&value)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
+        self.put(&value)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {
+        self.put(value)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let begin = self.0.len();
+        self.0.push(b'[');
+        while items.next_element_seed(Copied(&mut *self.0))?.is_some() {
+            self.0.push(b',');
+        }
+        close(self.0, begin, b']');
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        let begin = self.0.len();
+        self.0.push(b'{');
+        let place = |text: &Vec<u8>| u32::try_from(text.len() - begin).map_err(|_| A::Error::custom("an object of more than 4 GB"));
+        let mut members = Vec::new();
+        loop {
+            let name = place(self.0)?;
+            if entries.next_key_seed(Copied(&mut *self.0))?.is_none() {
+                break;
+            }
+            members.push(Member { name, colon: place(self.0)? });
+            self.0.push(b':');
+            entries.next_value_seed(Copied(&mut *self.0))?;
+            self.0.push(b',');
+        }
+        if let Some(text) = with_names_once(&self.0[begin..], &members) {
+            self.0.truncate(begin);
+            self.0.extend_from_slice(&text);
+        }
+        close(self.0, begin, b'}');
+        Ok(())
+    }
+}
+
+/// Ends what began there; the comma behind its last entry gives way.
+fn close(text: &mut Vec<u8>, begin: usize, with: u8) {
+    if text.len() > begin + 1 {
+        text.pop();
+    }
+    text.push(with);
+}
+
+/// Where a member of an object lies in the text of the object. It ends with a comma, before the next.
+struct Member {
+    name: u32,
+    colon: u32,
+}
+
+/// The text of an object that has a name twice, with each once; nothing if it has none twice.
+fn with_names_once(text: &[u8], members: &[Member]) -> Option<Vec<u8>> {
+    let name = |at: &usize| &text[members[*at].name as usize..members[*at].colon as usize];
+    let mut order: Vec<usize> = (0..members.len()).collect();
+    order.sort_by(|one, other| name(one).cmp(name(other)));
+    let alike = |one: &usize, other: &usize| name(one) == name(other);
+    if order.windows(2).all(|pair| !alike(&pair[0], &pair[1])) {
+        return None;
+    }
+    let mut last = vec![None; members.len()];
+    order.chunk_by(alike).for_each(|group| last[group[0]] = group.last().copied());
+    let mut once = vec![b'{'];
+    for (first, last) in last.iter().enumerate().filter_map(|(first, last)| Some((first, (*last)?))) {
+        let end = members.get(last + 1).map_or(text.len(), |next| next.name as usize);
+        once.extend_from_slice(name(&first));
+        once.extend_from_slice(&text[members[last].colon as usize..end]);
+    }
+    Some(once)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(text: &str) -> Json {
+        serde_json::from_str(text).unwrap()
+    }
+
+    /// JSON with white space and few names, so that some come twice.
+    fn any_text() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            Just(" null ".to_owned()),
+            any::<bool>().prop_map(|value| value.to_string()),
+            any::<i64>().prop_map(|value| value.to_string()),
+            any::<u64>().prop_map(|value| value.to_string()),
+            any::<f64>().prop_map(|value| json!(value).to_string()),
+            any::<String>().prop_map(|value| json!(value).to_string()),
+            Just(r#""\u0041\/\ud83d\ude00""#.to_owned()),
+        ];
+        leaf.prop_recursive(5, 64, 8, |inner| {
+            let name = prop_oneof![Just("a"), Just("\\u0061"), Just("b"), Just("aa"), Just("")];
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(|items| format!("[{}\t]", items.join(" ,"))),
+                prop::collection::vec((name, inner), 0..6).prop_map(|entries| {
+                    let entries: Vec<String> = entries.into_iter().map(|(name, value)| format!("\n\"{name}\" : {value}")).collect();
+                    format!("{{ {} }}", entries.join(","))
+                }),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn its_text_is_that_of_the_tree(text in any_text()) {
+            let tree: Value = serde_json::from_str(&text).unwrap();
+            let json = read(&text);
+            prop_assert_eq!(json.as_str(), tree.to_string());
+            prop_assert_eq!(Json::from(tree), json.clone());
+            prop_assert_eq!(serde_json::to_string(&json).unwrap(), json.as_str());
+        }
+    }
+
+    #[test]
+    fn a_name_that_comes_twice_stays_where_it_was_first_with_its_last_value() {
+        assert_eq!(read(r#"{"a": {"x": 1, "x": [2]}, "b": 2, "\u0061": 3, "b": null}"#).as_str(), r#"{"a":3,"b":null}"#);
+        assert_eq!(read(r#"[{}, {"": 1, "": 2}, [], {"x": {"y": 1, "y": 2}}]"#).as_str(), r#"[{},{"":2},[],{"x":{"y":2}}]"#);
+    }
+
+    #[test]
+    fn what_is_no_json_or_too_deep_is_refused() {
+        for text in ["", "{", "[1,]", "nul", "1 2", "{1:2}"] {
+            assert!(serde_json::from_str::<Json>(text).is_err(), "{text}");
+        }
+        let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+        assert!(serde_json::from_str::<Json>(&deep).unwrap_err().to_string().contains("recursion limit"));
+    }
+
+    #[test]
+    fn it_is_json_in_a_value_too() {
+        let args = json!({"a": [1, null, "x"]});
+        assert_eq!(serde_json::to_value(Json::from(args.clone())).unwrap(), args);
+        assert_eq!(serde_json::from_value::<Json>(args.clone()).unwrap().to_value().unwrap(), args);
+    }
+}
