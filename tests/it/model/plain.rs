@@ -265,6 +265,7 @@ impl Plain {
                 (_, Some(due)) => drop(self.scheduled.insert(job, due)),
                 _ => pushed.push(job),
             }
+            self.jobs[job].queued = status == Status::Dispatched;
             self.jobs[job].status = Some(status);
             self.event(job, status);
             return status;
