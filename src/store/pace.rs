@@ -6,8 +6,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::batch::{Batch, Request, Weight};
 use super::{Created, Error, Inner, NewJob};
 
-/// What a relation that was followed has to wait for: five times the 8 µs that it takes a slow Redis, so that following takes a fifth of its time.
-const PRICE: Duration = Duration::from_micros(40);
+/// What a relation that was followed has to wait for: three to five times the 5 to 8 µs that it takes Redis, so that following leaves most of its time
+/// to others.
+const PRICE: Duration = Duration::from_micros(25);
 /// So much may be owed without a wait: one long walk, or many short ones.
 const CREDIT: Duration = Duration::from_millis(100);
 /// A job waits no longer for the relations of others to be followed. Who asked for it is told before he gives up.

@@ -245,7 +245,7 @@ async fn when_a_node_dies_other_contexts_go_on_and_its_own_go_on_with_the_replic
             let mut pipe = redis::pipe();
             pipe.cmd("READONLY").ignore().cmd("HGET").arg(key(lost, &format!("job:{id}"))).arg("status");
             let client = redis::Client::open(cluster.node(replica).url()).unwrap();
-            let mut connection = client.get_multiplexed_async_connection().await.ok()?;
+            let mut connection = crate::support::connection(&client).await.ok()?;
             let (found,): (Option<String>,) = pipe.query_async(&mut connection).await.ok()?;
             (found.as_deref() == Some(status)).then_some(())
         })

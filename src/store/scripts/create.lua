@@ -94,29 +94,34 @@ local function take_place(place)
   return nil, 'dispatched'
 end
 
-local function hset(id, status, ...)
-  redis.call('HSET', job_prefix .. id, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, ...)
+local function hset(place, status, ...)
+  local id = ARGV[place + 1]
+  if ARGV[place + 2] == '' then
+    local given_back = begin_anew(id)
+    redis.call('HSET', job_prefix .. id, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, 'given_back', given_back, ...)
+  else
+    redis.call('HSET', job_prefix .. id, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, ...)
+  end
 end
 
 local function store(place, status, of, first, last)
   local id, start, script_type, queue, idempotency = ARGV[place + 1], ARGV[place + 3], ARGV[place + 6], ARGV[place + 7], ARGV[place + 8]
   local attempt = 0
-  if ARGV[place + 2] == '' then begin_anew(id) end
   if of then
-    hset(id, 'created', unpack(ARGV, first, last))
+    hset(place, 'created', unpack(ARGV, first, last))
     status = link(id, of, start == 'start' and { script_type, queue, tonumber(ARGV[place + 5]) }, given_up)
   elseif status == 'started' then
     attempt = 1
     -- The lease first: a started job without one would be found by nobody.
     insist('ZADD', leases_key, lease_until, id)
-    hset(id, status, 'started_at', now_text, 'attempt', attempt, 'lease', server, 'actor', ARGV[place + 4], unpack(ARGV, first, last))
+    hset(place, status, 'started_at', now_text, 'attempt', attempt, 'lease', server, 'actor', ARGV[place + 4], unpack(ARGV, first, last))
     event(id, 'dispatched', 0)
     count(script_type, 'dispatched')
     count(script_type, 'started')
   else
     if status == 'dispatched' then
       -- Says that it was meant for a queue of ours, so that whoever finds it in none pushes it again.
-      hset(id, status, 'queued_at', now_text, unpack(ARGV, first, last))
+      hset(place, status, 'queued_at', now_text, unpack(ARGV, first, last))
       local ids = pushed[queue]
       if not ids then
         ids = { script_type = script_type }
@@ -125,7 +130,7 @@ local function store(place, status, of, first, last)
       ids[#ids + 1] = id
       count(script_type, 'dispatched')
     else
-      hset(id, status, unpack(ARGV, first, last))
+      hset(place, status, unpack(ARGV, first, last))
       insist('ZADD', scheduled_key, status == 'created' and given_up or ARGV[place + 5], id)
     end
   end

@@ -75,7 +75,7 @@ impl Message {
 /// One command whose arguments are bytes.
 async fn run<T: FromRedisValue>(redis: &Redis, words: &[&str], bytes: &[u8]) -> T {
     let client = redis::Client::open(redis.url()).unwrap();
-    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let mut connection = crate::support::connection(&client).await.unwrap();
     redis::cmd(words[0]).arg(&words[1..]).arg(bytes).query_async(&mut connection).await.unwrap()
 }
 

@@ -150,7 +150,7 @@ async fn redis_runs_in_its_directory_and_nowhere_else() {
     tokio::io::AsyncWriteExt::write_all(&mut child.stdin.take().unwrap(), config.as_bytes()).await.unwrap();
     until("redis listens", || Path::new(&socket).exists()).await;
     let client = redis::Client::open(format!("unix://{socket}")).unwrap();
-    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let mut connection = crate::support::connection(&client).await.unwrap();
     let () = redis::cmd("SET").arg("a").arg(1).query_async(&mut connection).await.unwrap();
     // A rewrite renames files between its directories.
     let _: String = redis::cmd("BGREWRITEAOF").query_async(&mut connection).await.unwrap();

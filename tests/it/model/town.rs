@@ -38,7 +38,7 @@ fn pick(number: u8, of: usize) -> Option<usize> {
 
 impl<'r> Town<'r> {
     pub async fn found(redis: &'r Redis) -> Self {
-        let connection = redis::Client::open(redis.url()).unwrap().get_multiplexed_async_connection().await.unwrap();
+        let connection = crate::support::connection(&redis::Client::open(redis.url()).unwrap()).await.unwrap();
         let mut town = Self { redis, connection, plain: Plain::default(), servers: Vec::new(), names: Vec::new(), hands: Vec::new() };
         for _ in 0..PLACES {
             let server = town.server().await;

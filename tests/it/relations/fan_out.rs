@@ -57,12 +57,17 @@ async fn holds_redis_only_briefly(redis: &Redis) {
 }
 
 /// So many jobs are in the queue.
+/// Waits as long as the queue grows.
 async fn queued(house: &House, expected: usize) {
-    until(&format!("{expected} jobs in the queue"), || async {
-        let length: usize = house.redis.run(&["LLEN", "hero:q:work:type:osis"]).await;
-        (length == expected).then_some(())
-    })
-    .await;
+    let mut before = 0;
+    while before < expected {
+        before = until(&format!("more than {before} of {expected} jobs in the queue"), || async {
+            let length: usize = house.redis.run(&["LLEN", "hero:q:work:type:osis"]).await;
+            (length > before).then_some(length)
+        })
+        .await;
+    }
+    assert_eq!(before, expected);
 }
 
 async fn how_many_are(house: &House, jobs: &[JobId], expected: Status) -> usize {

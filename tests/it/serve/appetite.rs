@@ -6,11 +6,11 @@ use tokio::net::TcpStream;
 use crate::support::{PATIENCE, Process};
 
 /// So many requests arrive at once, together less than one address may hold.
-const AT_ONCE: usize = 24;
+const AT_ONCE: usize = 8;
 /// The largest request is 2 MB.
 const LARGE: usize = 2_000_000;
-/// So much more may the server need for all of them: six times their bytes and what an allocator keeps.
-const MOST: u64 = 400 << 20;
+/// So much more may the server need for all of them: six times their bytes and what an allocator keeps. As trees they would take 500 MB.
+const MOST: u64 = 200 << 20;
 
 /// A line of a process's status, in bytes.
 fn memory(server: &Process, line: &str) -> u64 {

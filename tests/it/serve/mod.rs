@@ -84,7 +84,7 @@ pub async fn try_command<T: redis::FromRedisValue>(data: &Path, words: &[&str]) 
     let (info, secret) = (client.get_connection_info().clone(), std::fs::read_to_string(data.join("redis.secret")).unwrap());
     let settings = info.redis_settings().clone().set_password(secret.trim());
     let client = redis::Client::open(info.set_redis_settings(settings)).unwrap();
-    let mut connection = client.get_multiplexed_async_connection().await?;
+    let mut connection = crate::support::connection(&client).await?;
     let mut command = redis::cmd(words[0]);
     command.arg(&words[1..]);
     command.query_async(&mut connection).await

@@ -130,7 +130,7 @@ async fn a_stranger_without_the_password_is_not_let_in() {
     let data = home.path().join("data");
     let server = Process::serve(&data, &["--pool", "none"]).await;
     let client = redis::Client::open(format!("unix://{}", data.join("redis.sock").display())).unwrap();
-    let refused = match client.get_multiplexed_async_connection().await {
+    let refused = match crate::support::connection(&client).await {
         Ok(mut connection) => redis::cmd("KEYS").arg("*").query_async::<Vec<String>>(&mut connection).await.unwrap_err(),
         Err(error) => error,
     };

@@ -6,7 +6,7 @@ use hero::store::Endpoint;
 use rand::Rng as _;
 use redis::{FromRedisValue, RedisResult};
 
-use super::{PATIENCE, until};
+use super::until;
 
 /// Three masters of a Redis Cluster on loopback, and a replica of one of them; ended with their test.
 pub struct Cluster {
@@ -250,8 +250,7 @@ pub fn ask<T: FromRedisValue>(port: u16, words: &[&str]) -> impl Future<Output =
     command.arg(&words[1..]);
     let client = redis::Client::open(format!("redis://127.0.0.1:{port}")).unwrap();
     async move {
-        let config = redis::AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
-        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+        let mut connection = super::connection(&client).await?;
         command.query_async(&mut connection).await
     }
 }

@@ -24,6 +24,12 @@ use std::time::Duration;
 /// No test waits longer for anything.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A connection to Redis that waits as long as a test does. By itself one gives up after half a second, which a busy machine may take.
+pub async fn connection(client: &::redis::Client) -> ::redis::RedisResult<::redis::aio::MultiplexedConnection> {
+    let config = ::redis::AsyncConnectionConfig::new().set_connection_timeout(Some(PATIENCE)).set_response_timeout(Some(PATIENCE));
+    client.get_multiplexed_async_connection_with_config(&config).await
+}
+
 /// Asks again and again until the answer is there.
 pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut ask: impl FnMut() -> F) -> T {
     let asking = async {

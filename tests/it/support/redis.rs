@@ -32,7 +32,7 @@ impl Redis {
     async fn is_up(&self) {
         super::until("redis-server", || async {
             let client = redis::Client::open(self.url()).ok()?;
-            let mut connection = client.get_multiplexed_async_connection().await.ok()?;
+            let mut connection = super::connection(&client).await.ok()?;
             redis::cmd("PING").query_async::<String>(&mut connection).await.ok()
         })
         .await;
@@ -98,8 +98,7 @@ impl Redis {
     /// One command, as redis-cli would send it.
     pub async fn run<T: FromRedisValue>(&self, words: &[&str]) -> T {
         let client = redis::Client::open(self.url()).unwrap();
-        let config = redis::AsyncConnectionConfig::new().set_response_timeout(Some(super::PATIENCE));
-        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await.unwrap();
+        let mut connection = super::connection(&client).await.unwrap();
         let mut command = redis::cmd(words[0]);
         command.arg(&words[1..]);
         command.query_async(&mut connection).await.unwrap_or_else(|error| panic!("{words:?}: {error}"))
