@@ -109,7 +109,8 @@ impl FromStr for ContextEndpoint {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let bad = || format!("{text:?} is not a context and its Redis, such as 3=redis://other:6379");
+        // Not repeated: a password may stand in it.
+        let bad = || "that is not a context and its Redis, such as 3=redis://other:6379".to_owned();
         let (context, url) = text.split_once('=').ok_or_else(bad)?;
         Ok(Self {
             context: ContextId(context.trim().parse().map_err(|_| bad())?),

@@ -10,5 +10,5 @@ if present then
   if not incarnation or incarnation == '' or incarnation ~= ARGV[11] and incarnation ~= ARGV[14] then return { 'taken', text } end
 end
 redis.call('SET', ARGV[9], ARGV[12], 'EX', ARGV[13])
-redis.call('SADD', ARGV[10], ARGV[9])
+insist('SADD', ARGV[10], ARGV[9])
 return { 'held' }

@@ -16,12 +16,14 @@ local function try(...)
     if string.find(text, other, 1, true) then of_key = false end
   end
   if not of_key then error(reply) end
+  return nil -- And not no value at all, which `tonumber` does not take.
 end
 
 -- The same for a key that outsiders named, or the operator: this user of Redis may have no right to it, which is no reason to stop.
 local function try_named(...)
   local reply = redis.pcall(...)
   if type(reply) ~= 'table' or not reply.err then return reply end
+  return nil
 end
 
 -- Writes to a key of ours with a command; what an outsider made of the key gives way.

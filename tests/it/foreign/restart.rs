@@ -164,3 +164,12 @@ async fn a_pool_takes_the_posts_of_a_process_that_ended_here() {
     old.hold(&post(), &presence(&old, Some(ended))).await.unwrap();
     assert_eq!(pool().await.unwrap().posts, [post()]);
 }
+
+#[tokio::test]
+async fn a_post_is_held_whatever_became_of_the_set_of_actors() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let _: String = redis.run(&["SET", "hero:meta:actors", "x"]).await;
+    assert_eq!(store.hold(&post(), &presence(&store, None)).await.unwrap(), Held::Held);
+    assert_eq!(redis.run::<Vec<String>>(&["SMEMBERS", "hero:meta:actors"]).await, ["hero:meta:actor:inst:osis:default:1"]);
+}

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use hero::model::{JobId, Status};
 use hero::store::Created;
 
+pub use loops::Refusal;
+
 use super::step::{End, Wish};
 
 pub const LEASE: u64 = 30_000;

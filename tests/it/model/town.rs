@@ -6,7 +6,7 @@ use hero::model::{ErrorKind, JobError, JobId, JobSpec, Output, OutputFormat, Pri
 use hero::store::{Created, Deleted, Ended, NewJob, Outcome, Retried, Slot, Started, Stopping, Store, Turn};
 use redis::aio::MultiplexedConnection;
 
-use super::plain::{Number, Plain, RETRY_IN, Relations};
+use super::plain::{Number, Plain, RETRY_IN, Refusal, Relations};
 use super::step::{End, Step, Wish};
 use crate::support::Redis;
 
@@ -181,8 +181,9 @@ impl<'r> Town<'r> {
                 let Some(job) = self.any(*number).filter(|job| self.plain.job(*job).status.is_some()) else { return };
                 let expected = match self.plain.retry(job) {
                     Ok(status) => Retried::Started(status),
-                    Err(Ok(status)) => Retried::Illegal(status),
-                    Err(Err(other)) => Retried::Blocked(self.id(other)),
+                    Err(Refusal::Illegal(status)) => Retried::Illegal(status),
+                    Err(Refusal::Blocked(other)) => Retried::Blocked(self.id(other)),
+                    Err(Refusal::Circle(status)) => Retried::Circle(status),
                 };
                 assert_eq!(self.store().retry(&self.id(job)).await.unwrap(), expected);
             }

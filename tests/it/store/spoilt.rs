@@ -248,6 +248,13 @@ async fn what_should_be_one_of_our_lists_gives_way_within_a_round() {
         "hero:q:unwritten",
         "hero:q:release",
         "hero:meta:queues",
+        "hero:meta:paused",
+        "hero:meta:fair",
+        "hero:meta:calm",
+        "hero:meta:foreign",
+        "hero:q:capped",
+        "hero:meta:schedules",
+        "hero:q:conveyor",
         "hero:meta:reaped",
     ] {
         let _: u64 = redis.run(&["DEL", key]).await;
@@ -257,6 +264,20 @@ async fn what_should_be_one_of_our_lists_gives_way_within_a_round() {
         store.reap(128).await.unwrap();
         let (id, _) = create(&store, JobSpec::default()).await;
         assert_eq!(turn(&store, &[], 9).await, [id], "{key}");
+        // The last is a text.
+        assert_eq!(redis.run::<String>(&["TYPE", key]).await == "string", key == "hero:meta:reaped", "{key}");
+    }
+}
+
+#[tokio::test]
+async fn a_spoilt_number_of_sorted_jobs_keeps_no_job_out_of_its_queue() {
+    let (redis, store) = house().await;
+    let held = "hero:q:fair:type:osis:held";
+    for words in [["RPUSH", held, "x"], ["SET", held, "1e300"], ["SET", held, "nan"]] {
+        redis.run::<redis::Value>(&words).await;
+        let (id, status) = create(&store, JobSpec::default()).await;
+        assert_eq!((status, turn(&store, &[], 9).await), (Status::Dispatched, vec![id]), "{words:?}");
+        let _: u64 = redis.run(&["DEL", held]).await;
     }
 }
 

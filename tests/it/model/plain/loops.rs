@@ -1,6 +1,15 @@
 //! Stops, retries and deletions, and what the loops of servers do, as the plain model has it.
 
 use super::*;
+use crate::model::cycle::waits_for_itself;
+
+/// Why a job does not run again.
+#[derive(Debug)]
+pub enum Refusal {
+    Illegal(Status),
+    Blocked(Number),
+    Circle(Status),
+}
 
 impl Plain {
     pub fn renew(&mut self, server: usize, job: Number, claim: u32) -> bool {
@@ -62,21 +71,32 @@ impl Plain {
     }
 
     /// The status it gets; or that it has not ended, as `Err`; or the prerequisite in error.
-    pub fn retry(&mut self, job: Number) -> Result<Status, Result<Status, Number>> {
+    pub fn retry(&mut self, job: Number) -> Result<Status, Refusal> {
         let status = self.jobs[job].status.expect("asked for jobs that are there");
         if !status.is_final() {
-            return Err(Ok(status));
+            return Err(Refusal::Illegal(status));
         }
         if self.watched.contains_key(&job) {
             self.settle(job);
             let status = self.jobs[job].status.unwrap();
             if !status.is_final() {
-                return Err(Ok(status));
+                return Err(Refusal::Illegal(status));
             }
         }
         let others = self.jobs[job].prerequisites.clone();
         if let Some(other) = others.iter().find(|other| self.jobs[**other].status == Some(Status::Error)) {
-            return Err(Err(*other));
+            return Err(Refusal::Blocked(*other));
+        }
+        // Others that ran before may wait for it now.
+        let waits = |other: &Number| self.jobs[*other].status.is_some_and(|status| status != Status::Finished);
+        let of = Relations {
+            prerequisites: others.iter().copied().filter(waits).collect(),
+            dependents: Vec::new(),
+            parent: self.jobs[job].parent,
+            predecessor: self.jobs[job].predecessor,
+        };
+        if waits_for_itself(self, &[(job, of, true)]) {
+            return Err(Refusal::Circle(self.jobs[job].status.unwrap()));
         }
         // What it waited for before does not matter any more.
         self.unlink(job);
