@@ -137,26 +137,33 @@ impl LogDirectory {
         Ok(())
     }
 
-    /// Lines of a log file from byte `offset`, at most `limit`, each with the offset behind it.
+    /// Lines of a log file from byte `offset`, each with the offset behind it, and whether the page is full, so that more may follow at once.
     ///
-    /// A last line without a line end is still being written, and is left for the next call, unless it is very long.
-    pub fn read(&self, path: &str, offset: u64, limit: usize) -> Result<Vec<(u64, String)>, Error> {
+    /// There are at most `limit` of them, and `bytes` unless the first is longer. A last line without a line end is still being written, and is left for the next call,
+    /// unless it is very long.
+    pub fn read(&self, path: &str, offset: u64, limit: usize, bytes: usize) -> Result<(Vec<(u64, String)>, bool), Error> {
         const LONGEST: u64 = 64 * 1024;
+        /// What a line takes besides its text.
+        const LINE: u64 = 64;
         let path = self.resolve(path)?;
         let mut file = self.open(&path, OFlags::RDONLY)?;
         file.seek(SeekFrom::Start(offset))?;
-        let (mut reader, mut at, mut lines) = (BufReader::new(file), offset, Vec::new());
+        let (mut reader, mut at, mut lines, mut room) = (BufReader::new(file), offset, Vec::new(), bytes as u64);
         while lines.len() < limit {
             let mut line = Vec::new();
             let read = io::Read::take(&mut reader, LONGEST).read_until(b'\n', &mut line)? as u64;
             let whole = line.last() == Some(&b'\n');
             if read == 0 || !whole && read < LONGEST {
+                return Ok((lines, false));
+            }
+            if LINE + read > room && !lines.is_empty() {
                 break;
             }
+            room = room.saturating_sub(LINE + read);
             at += read;
             lines.push((at, String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']).to_owned()));
         }
-        Ok(lines)
+        Ok((lines, true))
     }
 }
 
@@ -207,12 +214,12 @@ mod tests {
         symlink(outside.path().join("secret"), root.path().join("file")).unwrap();
         for bad in ["", "/", "..", "../x", "a/../../x", "/etc/passwd", "a/", "./..", "link/x", "file", "link/secret", "a\0b"] {
             assert!(logs.append(bad).is_err(), "{bad:?}");
-            assert!(logs.read(bad, 0, 10).is_err(), "{bad:?}");
+            assert!(logs.read(bad, 0, 10, 1000).is_err(), "{bad:?}");
         }
         assert!(!outside.path().join("x").exists());
         let inside = root.path().join("a/b.log");
         logs.append(inside.to_str().unwrap()).unwrap().write_line("one\ntwo").unwrap();
-        assert_eq!(logs.read("a/b.log", 0, 10).unwrap(), [(8, "one two".to_owned())]);
+        assert_eq!(logs.read("a/b.log", 0, 10, 1000).unwrap(), (vec![(8, "one two".to_owned())], false));
         assert_eq!(std::fs::metadata(&inside).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::metadata(root.path().join("a")).unwrap().permissions().mode() & 0o777, 0o700);
     }
@@ -234,7 +241,7 @@ mod tests {
     fn a_fifo_in_the_way_is_refused() {
         let root = tempfile::tempdir().unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, root.path().join("pipe"), rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
-        assert!(LogDirectory::new(root.path()).read("pipe", 0, 1).is_err());
+        assert!(LogDirectory::new(root.path()).read("pipe", 0, 1, 1).is_err());
     }
 
     #[test]
@@ -252,7 +259,29 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("x"), "one\r\ntwo\nthr").unwrap();
         let logs = LogDirectory::new(root.path());
-        assert_eq!(logs.read("x", 0, 1).unwrap(), [(5, "one".to_owned())]);
-        assert_eq!(logs.read("x", 5, 10).unwrap(), [(9, "two".to_owned())]);
+        assert_eq!(logs.read("x", 0, 1, 1000).unwrap(), (vec![(5, "one".to_owned())], true));
+        assert_eq!(logs.read("x", 5, 10, 1000).unwrap(), (vec![(9, "two".to_owned())], false));
+    }
+
+    #[test]
+    fn a_page_ends_by_bytes_and_has_each_line_once() {
+        let root = tempfile::tempdir().unwrap();
+        let text = |number: usize| format!("{number} {}", "x".repeat(number * 37 % 3000));
+        let written: String = (0..200).map(|number| text(number) + "\n").collect();
+        // What is too long for a line is one in pieces, each of which is longer than a page here.
+        std::fs::write(root.path().join("x"), written + &*("y".repeat(150_000) + "\n")).unwrap();
+        let (logs, mut at, mut all) = (LogDirectory::new(root.path()), 0, Vec::new());
+        loop {
+            let (lines, full) = logs.read("x", at, 1000, 4096).unwrap();
+            assert!(lines.len() == 1 || lines.iter().map(|(_, line)| line.len()).sum::<usize>() <= 4096);
+            at = lines.last().map_or(at, |(end, _)| *end);
+            all.extend(lines.into_iter().map(|(_, line)| line));
+            if !full {
+                break;
+            }
+        }
+        let long = all.split_off(200);
+        assert_eq!(all, (0..200).map(text).collect::<Vec<_>>());
+        assert_eq!((long.len(), long.concat()), (3, "y".repeat(150_000)));
     }
 }

@@ -96,7 +96,8 @@ async fn drain(
             line(item)?;
         }
         let moved = page.lines.last().map(|item| item.cursor.clone()).or(page.next_cursor);
-        if page.lines.len() < PAGE && (page.ended || Instant::now() > deadline) {
+        // A page can be short because its lines are long.
+        if page.ended || page.lines.is_empty() && Instant::now() > deadline {
             return Ok(());
         }
         if page.lines.is_empty() {

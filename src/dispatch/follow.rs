@@ -1,4 +1,3 @@
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use futures_util::stream::{self, BoxStream, StreamExt, unfold};
@@ -7,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Dispatcher, Error, JobFilter};
-use crate::model::{ContextId, JobEvent, JobId, LogLine};
+use crate::model::{ContextId, JobEvent, JobId};
 use crate::store::{self, Moment};
 
 /// What somebody who follows sees next: an item, or that items were missed.
@@ -27,9 +26,6 @@ pub enum Followed<T> {
 
 /// So many events are compared with a filter at once.
 const AT_ONCE: usize = 128;
-/// How often the log of a running job is read.
-const LOG_PAUSE: Duration = Duration::from_millis(100);
-const LOG_PAGE: usize = 500;
 /// After so long without a change of a job, it is looked whether the job is still there.
 const QUIET: Duration = Duration::from_secs(5);
 
@@ -154,62 +150,6 @@ impl Dispatcher {
             let last = is_last(&item) || item.is_err();
             Some((item, (!last).then_some((dispatcher, id, all))))
         })
-    }
-
-    /// The log of a job, after `cursor` or from its first line. Ends when the job has ended and its last line was given.
-    pub async fn follow_logs(
-        &self,
-        context: ContextId,
-        id: &JobId,
-        cursor: Option<&str>,
-    ) -> Result<impl Stream<Item = Result<Followed<LogLine>, Error>> + Send + use<>, Error> {
-        struct Reader {
-            dispatcher: Dispatcher,
-            context: ContextId,
-            job: JobId,
-            cursor: Option<String>,
-            items: VecDeque<Followed<LogLine>>,
-            ended: bool,
-        }
-        impl Reader {
-            /// Reads the next page. False: it is empty and the job can still log.
-            async fn read(&mut self) -> Result<bool, Error> {
-                let (page, lost) = self.dispatcher.log_page(self.context, &self.job, self.cursor.as_deref(), LOG_PAGE).await?;
-                if let Some(cursor) = self.cursor.take().filter(|_| lost) {
-                    self.items.push_back(Followed::Lagged { lagged: true, cursor });
-                }
-                let is_empty = page.lines.is_empty();
-                self.items.extend(page.lines.into_iter().map(Followed::Item));
-                (self.cursor, self.ended) = (page.next_cursor, page.ended);
-                Ok(!is_empty || page.ended)
-            }
-        }
-        let mut reader = Reader {
-            dispatcher: self.clone(),
-            context,
-            job: id.clone(),
-            cursor: cursor.map(ToOwned::to_owned),
-            items: VecDeque::new(),
-            ended: false,
-        };
-        reader.read().await?;
-        Ok(unfold(Some(reader), |reader| async move {
-            let mut reader = reader?;
-            loop {
-                if let Some(item) = reader.items.pop_front() {
-                    return Some((Ok(item), Some(reader)));
-                }
-                if reader.ended {
-                    return None;
-                }
-                match reader.read().await {
-                    Ok(true) => {}
-                    Ok(false) => tokio::time::sleep(LOG_PAUSE).await,
-                    Err(Error::NotFound(_)) => return None,
-                    Err(error) => return Some((Err(error), None)),
-                }
-            }
-        }))
     }
 }
 

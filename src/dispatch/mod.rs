@@ -23,6 +23,7 @@ mod scheduler;
 mod spec;
 mod surveyor;
 mod sweeper;
+mod tail;
 mod timekeeper;
 mod timetable;
 mod wait;
@@ -57,6 +58,7 @@ use crate::model::{Actor, ContextId, Job, JobId, JobResult, QueueInfo, ScriptTyp
 use crate::store::{Deleted, Look, Retried, Started, Stopping, Store};
 use pressure::Pressure;
 use readiness::Memory;
+use tail::Tails;
 
 /// What a dispatcher needs to know beside its stores.
 #[derive(Debug, Clone)]
@@ -111,6 +113,8 @@ struct Inner {
     closing: CancellationToken,
     /// Places for those who list jobs.
     lists: Semaphore,
+    /// Those who follow logs. Contexts can be in different Redis, one silent and another not.
+    tails: BTreeMap<ContextId, Tails>,
 }
 
 impl Dispatcher {
@@ -119,8 +123,8 @@ impl Dispatcher {
         let stores: BTreeMap<_, _> = stores.into_iter().map(|store| (store.context(), store)).collect();
         let pressure = stores.keys().map(|context| (*context, Arc::default())).collect();
         let memory = stores.keys().map(|context| (*context, Memory::default())).collect();
-        let lists = Semaphore::new(LISTS);
-        Self(Arc::new(Inner { stores, settings, pressure, memory, closing: CancellationToken::new(), lists }))
+        let (lists, tails) = (Semaphore::new(LISTS), stores.keys().map(|context| (*context, Tails::default())).collect());
+        Self(Arc::new(Inner { stores, settings, pressure, memory, closing: CancellationToken::new(), lists, tails }))
     }
 
     /// The contexts that are served here.

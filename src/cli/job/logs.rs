@@ -30,7 +30,8 @@ impl Logs {
             for line in &page.lines {
                 show(json, line)?;
             }
-            if page.lines.len() < PAGE {
+            // A page can be short because its lines are long.
+            if page.ended || page.lines.is_empty() {
                 return Ok(());
             }
             cursor = page.lines.last().map(|line| line.cursor.clone());

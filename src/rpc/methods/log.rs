@@ -17,7 +17,7 @@ const ERRORS: &[Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFo
 
 /// Gives log lines of a job, the oldest first.
 ///
-/// A page without lines has a `next_cursor` too as long as the job can log more: ask again with it, or use `subscribe_logs`.
+/// A page ends after about a megabyte, too: it may have fewer lines than asked for and not be the last, if it has any. A page without lines has a `next_cursor` too as long as the job can log more: ask again with it, or use `subscribe_logs`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetLogs {
@@ -49,7 +49,10 @@ impl Method for GetLogs {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<LogPage, Error> {
-        Ok(app.dispatcher.logs(self.context_id, &self.job_id, self.cursor.as_deref(), self.limit.get()).await?)
+        // In JSON a text can be six times as long.
+        let bytes = usize::try_from(app.details.limits.response_bytes / 8).unwrap_or(usize::MAX);
+        let page = app.dispatcher.logs_within(self.context_id, &self.job_id, self.cursor.as_deref(), self.limit.get(), bytes);
+        Ok(page.await?)
     }
 }
 

@@ -205,7 +205,7 @@ async fn a_new_job_has_neither_the_reply_nor_the_log_of_the_former_one() {
         let before = started(&store, spec("1")).await;
         started(&store, named(&id, if related { after(&[&before]) } else { spec("1") })).await;
         assert_eq!(redis.run::<i64>(&["EXISTS", &reply]).await, 0);
-        assert!(store.read_log(&id, None, 9).await.unwrap().0.is_empty());
+        assert!(store.read_log(&id, None, 9, 99).await.unwrap().lines.is_empty());
     }
 }
 

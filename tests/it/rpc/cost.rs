@@ -12,7 +12,7 @@ use super::*;
 use crate::support::{CONTEXT, Redis, spec};
 
 /// A server whose loops do not run, so that all Redis sees comes from its calls.
-async fn quiet() -> (Redis, Dispatcher, Server, Client) {
+pub(super) async fn quiet() -> (Redis, Dispatcher, Server, Client) {
     let redis = Redis::start().await;
     let settings = Settings::new(LogDirectory::new(redis.directory().join("logs")));
     let dispatcher = Dispatcher::new([redis.store().await], settings);

@@ -4,6 +4,7 @@ mod cost;
 mod errors;
 mod events;
 mod faults;
+mod followers;
 mod http;
 mod jobs;
 mod life;

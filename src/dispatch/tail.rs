@@ -1,0 +1,146 @@
+//! Following the log of a job.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::Stream;
+use futures_util::stream::unfold;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::{Dispatcher, Error, Followed, error, logs};
+use crate::model::{ContextId, JobId, LogLine};
+
+/// So many followers read at once. Others wait,
+const READERS: usize = 4;
+/// but not longer; so long it takes only if Redis is silent.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// A page ends after so many lines,
+const LINES: usize = 64;
+/// or before it has more bytes, unless its first line has.
+const PAGE: usize = 64 * 1024;
+/// So many followers may have a page of that size that nobody has taken yet: 16 MB. What others read meanwhile is short.
+const PAGES: usize = 256;
+const SHORT: usize = 4 * 1024;
+/// How often the log of a running job is read,
+const PAUSE: Duration = Duration::from_millis(100);
+/// and how long that takes for each of those who follow, if they are many: all logs together are read a thousand times a second.
+const EACH: Duration = Duration::from_millis(1);
+
+/// Those who follow logs of a context. What they hold and read together is bounded, however many they are.
+#[derive(Debug)]
+pub(super) struct Tails {
+    readers: Semaphore,
+    pages: Arc<Semaphore>,
+    /// Held by each of them, to be counted.
+    all: Arc<()>,
+}
+
+impl Default for Tails {
+    fn default() -> Self {
+        Self { readers: Semaphore::new(READERS), pages: Arc::new(Semaphore::new(PAGES)), all: Arc::default() }
+    }
+}
+
+impl Tails {
+    fn pause(&self) -> Duration {
+        let followers = u32::try_from(Arc::strong_count(&self.all)).unwrap_or(u32::MAX);
+        PAUSE.max(EACH.saturating_mul(followers))
+    }
+}
+
+/// One of them.
+struct Tail {
+    dispatcher: Dispatcher,
+    context: ContextId,
+    job: JobId,
+    cursor: Option<String>,
+    /// What was read and not taken yet. Nothing more is read before it is.
+    items: VecDeque<Followed<LogLine>>,
+    ended: bool,
+    _page: Option<OwnedSemaphorePermit>,
+    _one: Arc<()>,
+}
+
+impl Dispatcher {
+    /// The log of a job, after `cursor` or from its first line. Ends when the job has ended and its last line was given.
+    ///
+    /// It is read only as fast as it is taken.
+    pub async fn follow_logs(
+        &self,
+        context: ContextId,
+        id: &JobId,
+        cursor: Option<&str>,
+    ) -> Result<impl Stream<Item = Result<Followed<LogLine>, Error>> + Send + use<>, Error> {
+        self.part(context, id, &["status"], PAGE).await?;
+        logs::is_of_file(cursor)?;
+        let tail = Tail {
+            dispatcher: self.clone(),
+            context,
+            job: id.clone(),
+            cursor: cursor.map(ToOwned::to_owned),
+            items: VecDeque::new(),
+            ended: false,
+            _page: None,
+            _one: Arc::clone(&self.tails(context)?.all),
+        };
+        Ok(unfold(Some(tail), |tail| async move {
+            let mut tail = tail?;
+            loop {
+                if let Some(item) = tail.items.pop_front() {
+                    return Some((Ok(item), Some(tail)));
+                }
+                if tail.ended {
+                    return None;
+                }
+                match tail.read().await {
+                    Ok(true) => {}
+                    Ok(false) => tokio::time::sleep(tail.dispatcher.tails(tail.context).map_or(PAUSE, Tails::pause)).await,
+                    Err(Error::NotFound(_)) => return None,
+                    Err(error) => return Some((Err(error), None)),
+                }
+            }
+        }))
+    }
+
+    fn tails(&self, context: ContextId) -> Result<&Tails, Error> {
+        self.0.tails.get(&context).ok_or(Error::NoContext(context))
+    }
+}
+
+impl Tail {
+    /// Reads the next page. False: it is empty and the job can still log.
+    async fn read(&mut self) -> Result<bool, Error> {
+        // What the last page took goes before this one is waited for.
+        (self._page, self.items) = (None, VecDeque::new());
+        let tails = self.dispatcher.tails(self.context)?;
+        let busy = || Error::Busy { what: "too many follow logs at once", retry_after: error::RETRY_AFTER };
+        let _reader = tokio::time::timeout(PATIENCE, tails.readers.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
+        let place = Arc::clone(&tails.pages).try_acquire_owned().ok();
+        let bytes = if place.is_some() { PAGE } else { SHORT };
+        let (page, lost) = self.dispatcher.log_page(self.context, &self.job, self.cursor.as_deref(), LINES, bytes).await?;
+        let size: usize = page.lines.iter().map(|line| line.text.len()).sum();
+        let is_empty = page.lines.is_empty();
+        let lagged = self.cursor.take().filter(|_| lost).map(|cursor| Followed::Lagged { lagged: true, cursor });
+        self.items = lagged.into_iter().chain(page.lines.into_iter().map(Followed::Item)).collect();
+        (self.cursor, self.ended) = (page.next_cursor, page.ended);
+        self._page = place.filter(|_| size > SHORT);
+        Ok(!is_empty || page.ended)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_follow_the_seldomer_each_looks() {
+        let tails = Tails::default();
+        let few: Vec<_> = (0..20).map(|_| Arc::clone(&tails.all)).collect();
+        assert_eq!(tails.pause(), PAUSE);
+        let many: Vec<_> = (0..2000).map(|_| Arc::clone(&tails.all)).collect();
+        assert!(tails.pause() >= Duration::from_secs(2), "{:?}", tails.pause());
+        drop((few, many));
+        assert_eq!(tails.pause(), PAUSE);
+    }
+}
