@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::exit::Usage;
 use super::settings::parse_time;
-use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp};
+use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp, tree};
 
 /// No script of more bytes is sent anywhere; the server's own limit is lower.
 const MAX_SCRIPT: u64 = 16 << 20;
@@ -141,7 +141,7 @@ fn arguments(whole: Option<Value>, entries: Vec<(String, String)>) -> anyhow::Re
         Some(Value::Object(map)) => map,
         Some(_) => return Err(Usage("--arg adds to an object, but --args is something else; use one of them".to_owned()).into()),
     };
-    map.extend(entries.into_iter().map(|(name, text)| (name, serde_json::from_str(&text).unwrap_or(Value::String(text)))));
+    map.extend(entries.into_iter().map(|(name, text)| (name, tree(&text).unwrap_or(Value::String(text)))));
     Ok(Some(map.into()))
 }
 
@@ -189,7 +189,7 @@ pub(super) fn seconds(text: &str) -> Result<Seconds, String> {
 }
 
 fn json(text: &str) -> Result<Value, String> {
-    serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))
+    tree(text).map_err(|error| format!("not JSON: {error}"))
 }
 
 fn priority(text: &str) -> Result<Priority, String> {

@@ -6,6 +6,7 @@ mod events;
 mod faults;
 mod http;
 mod jobs;
+mod json;
 mod life;
 mod list;
 mod log_files;
