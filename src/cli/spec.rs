@@ -220,6 +220,10 @@ mod tests {
         let given = [("n", "3"), ("list", "[1]"), ("name", "Ada"), ("zip", "\"0123\"")].map(|(k, v)| (k.to_owned(), v.to_owned()));
         let args = arguments(Some(json!({ "n": 1, "m": 2 })), given.into()).unwrap().unwrap();
         assert_eq!(args, json!({ "n": 3, "m": 2, "list": [1], "name": "Ada", "zip": "0123" }));
+        // JSON in a text is none, whatever serde_json thinks of its name.
+        let marked = r#"{"$serde_json::private::RawValue":"[1]"}"#;
+        let args = arguments(Some(super::json(marked).unwrap()), vec![("a".to_owned(), marked.to_owned())]).unwrap().unwrap();
+        assert_eq!(args.to_string(), r#"{"$serde_json::private::RawValue":"[1]","a":{"$serde_json::private::RawValue":"[1]"}}"#);
         assert!(arguments(Some(json!([1])), vec![("a".to_owned(), "b".to_owned())]).is_err());
     }
 }
