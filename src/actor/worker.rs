@@ -209,7 +209,7 @@ impl Worker {
 /// What the engine gets of a job, or why the hash of a foreign client cannot be run.
 fn prepare(job: &Claimed, context: crate::model::ContextId, default_timeout: Duration) -> Result<EngineJob, String> {
     let script = job.script.clone().ok_or("the job's hash has no field script")?;
-    let args = job.args.as_deref().map(serde_json::from_str).transpose().map_err(|error| format!("args is not JSON: {error}"))?;
+    let args = job.args.as_deref().map(serde_json::from_str).transpose().map_err(|error| format!("args can't be read as JSON: {error}"))?;
     let env = match job.env_vars.as_deref() {
         None | Some("{}") => BTreeMap::new(),
         Some(text) => serde_json::from_str(text).map_err(|error| format!("env_vars is not a JSON object of texts: {error}"))?,

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 
 use serde::Serialize;
 
-use crate::model::{LogLevel, Status, Timestamp};
+use crate::model::{LogLevel, Status, Timestamp, tree};
 
 /// Colours, where they are wanted: on a terminal, unless `NO_COLOR` is set.
 #[derive(Debug, Clone, Copy)]
@@ -144,7 +144,8 @@ pub(super) fn escaped(json: String) -> String {
 /// Prints one JSON document.
 pub(super) fn json(document: &impl Serialize) -> anyhow::Result<()> {
     let terminal = std::io::stdout().is_terminal();
-    let text = if terminal { escaped(serde_json::to_string_pretty(document)?) } else { json_text(document)? };
+    let text =
+        if terminal { escaped(serde_json::to_string_pretty(&tree(&serde_json::to_string(document)?)?)?) } else { json_text(document)? };
     write(&text)
 }
 

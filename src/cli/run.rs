@@ -2,7 +2,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use serde_json::Value;
 use tokio::time::sleep;
 
 use super::exit::{self, Exit, Usage};
@@ -109,8 +108,8 @@ fn log_line(style: Style, json: bool, line: &LogLine) -> anyhow::Result<()> {
 /// Prints what the script returned: texts as they are, nothing for nothing, the rest as JSON.
 pub(super) fn print_value(result: &JobResult) -> anyhow::Result<()> {
     match &result.value {
-        Some(Value::Null) => Ok(()),
-        Some(Value::String(text)) => output::text(text),
+        Some(value) if value.as_str() == "null" => Ok(()),
+        Some(value) if value.as_str().starts_with('"') => output::text(&serde_json::from_str::<String>(value.as_str())?),
         Some(value) => output::text(&output::json_text(value)?),
         None if result.output.is_empty() => Ok(()),
         None => output::text(&result.output),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::exit::Usage;
 use super::settings::parse_time;
-use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp};
+use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp, tree};
 
 /// No script of more bytes is sent anywhere; the server's own limit is lower.
 const MAX_SCRIPT: u64 = 16 << 20;
@@ -141,7 +141,7 @@ fn arguments(whole: Option<Value>, entries: Vec<(String, String)>) -> anyhow::Re
         Some(Value::Object(map)) => map,
         Some(_) => return Err(Usage("--arg adds to an object, but --args is something else; use one of them".to_owned()).into()),
     };
-    map.extend(entries.into_iter().map(|(name, text)| (name, serde_json::from_str(&text).unwrap_or(Value::String(text)))));
+    map.extend(entries.into_iter().map(|(name, text)| (name, tree(&text).unwrap_or(Value::String(text)))));
     Ok(Some(map.into()))
 }
 
@@ -189,7 +189,7 @@ pub(super) fn seconds(text: &str) -> Result<Seconds, String> {
 }
 
 fn json(text: &str) -> Result<Value, String> {
-    serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))
+    tree(text).map_err(|error| format!("not JSON: {error}"))
 }
 
 fn priority(text: &str) -> Result<Priority, String> {
@@ -220,6 +220,10 @@ mod tests {
         let given = [("n", "3"), ("list", "[1]"), ("name", "Ada"), ("zip", "\"0123\"")].map(|(k, v)| (k.to_owned(), v.to_owned()));
         let args = arguments(Some(json!({ "n": 1, "m": 2 })), given.into()).unwrap().unwrap();
         assert_eq!(args, json!({ "n": 3, "m": 2, "list": [1], "name": "Ada", "zip": "0123" }));
+        // JSON in a text is none, whatever serde_json thinks of its name.
+        let marked = r#"{"$serde_json::private::RawValue":"[1]"}"#;
+        let args = arguments(Some(super::json(marked).unwrap()), vec![("a".to_owned(), marked.to_owned())]).unwrap().unwrap();
+        assert_eq!(args.to_string(), r#"{"$serde_json::private::RawValue":"[1]","a":{"$serde_json::private::RawValue":"[1]"}}"#);
         assert!(arguments(Some(json!([1])), vec![("a".to_owned(), "b".to_owned())]).is_err());
     }
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::error::{Error, RpcError};
+use crate::model::tree;
 
 /// The answer to any call that does not wait for a job comes within this time.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -114,7 +115,7 @@ impl Client {
             WireError::Call(object) => RpcError {
                 code: object.code(),
                 message: object.message().to_owned(),
-                data: object.data().and_then(|data| serde_json::from_str(data.get()).ok()),
+                data: object.data().and_then(|data| tree(data.get()).ok()),
             }
             .into(),
             WireError::ParseError(source) => Error::Shape { method: method.to_owned(), source },

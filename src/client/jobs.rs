@@ -36,6 +36,11 @@ struct Run<'a> {
 }
 
 #[derive(Serialize)]
+struct Many<'a> {
+    jobs: &'a [JobSpec],
+}
+
+#[derive(Serialize)]
 struct Logs<'a> {
     job_id: &'a JobId,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,7 +88,7 @@ impl Client {
 
     /// Stores several jobs, all or none, and gives their ids.
     pub async fn create_jobs(&self, jobs: &[JobSpec]) -> Result<Vec<JobId>, Error> {
-        self.call("create_jobs", json!({ "jobs": jobs })).await
+        self.call("create_jobs", Many { jobs }).await
     }
 
     /// Puts a created job into its queue.

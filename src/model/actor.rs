@@ -2,7 +2,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Name, Queue, ScriptType, Target, Timestamp};
+use super::{Name, Queue, ScriptType, Target, Timestamp, tree};
 
 /// What an actor says of itself in Redis, refreshed as long as it lives.
 ///
@@ -54,7 +54,7 @@ pub struct Presence {
 impl Presence {
     /// What can be understood of what an actor says of itself, even if the rest cannot.
     pub fn read(text: &str) -> Self {
-        let Ok(Value::Object(said)) = serde_json::from_str(text) else { return Self::default() };
+        let Ok(Value::Object(said)) = tree(text) else { return Self::default() };
         if let Ok(presence) = serde_json::from_value(Value::Object(said.clone())) {
             return presence;
         }
@@ -103,6 +103,7 @@ impl Actor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::tree::marked;
 
     #[test]
     fn what_can_be_understood_of_a_presence_is_kept() {
@@ -114,6 +115,10 @@ mod tests {
         assert_eq!((odd.pid, odd.hostname.as_deref(), odd.started_at), (Some(8), Some("h"), None));
         for bad in ["", "alive", "[1]", "{", "null", "{\"pid\":-1}"] {
             assert_eq!(Presence::read(bad), Presence::default(), "{bad}");
+        }
+        // JSON in a text is none, and does not nest in the stack.
+        for marked in [format!(r#"{{"{}":"{{\"pid\":7}}"}}"#, marked::NAME), format!(r#"{{"pid":7,"more":{}}}"#, marked::nested(60))] {
+            assert_eq!(Presence::read(&marked).pid, marked.starts_with(r#"{"pid"#).then_some(7), "{marked}");
         }
     }
 }

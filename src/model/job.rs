@@ -2,7 +2,6 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::{ContextId, JobError, JobId, Json, Name, Priority, ScriptType, Seconds, Status, Timestamp};
 
@@ -38,8 +37,8 @@ pub struct JobResult {
     pub output: String,
     /// The output as JSON, where the engine gave a structured value (always for Rhai).
     #[serde(default, skip_serializing_if = "Option::is_none", with = "present")]
-    #[schemars(with = "Value")]
-    pub value: Option<Value>,
+    #[schemars(with = "Json")]
+    pub value: Option<Json>,
     /// The number of the attempt that finished, from 1.
     pub attempt: u32,
     /// When that attempt began.
@@ -59,14 +58,15 @@ pub struct JobResult {
 /// Keeps `null` (the script returned nothing) apart from absent (the engine gives no value).
 mod present {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use serde_json::Value;
 
-    pub(super) fn serialize<S: Serializer>(value: &Option<Value>, serializer: S) -> Result<S::Ok, S::Error> {
+    use crate::model::Json;
+
+    pub(super) fn serialize<S: Serializer>(value: &Option<Json>, serializer: S) -> Result<S::Ok, S::Error> {
         value.serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-        Value::deserialize(deserializer).map(Some)
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+        Json::deserialize(deserializer).map(Some)
     }
 }
 

@@ -6,21 +6,28 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::tree;
+
 /// Any JSON, as text: without white space, and each name of an object once, where it was first, with its last value.
 ///
 /// It is read and written without a tree of values, which would take fifty times the bytes of `[1,1,1]`. Two are equal if their texts are.
+/// What is read has at most [`Json::DEPTH`] arrays and objects in each other. [`Json::to_value`] makes a tree of it; `serde_json::to_value`
+/// and `json!` must not, because they read it as serde_json reads a [`Value`] (see [`tree`]).
 #[derive(Clone)]
 pub struct Json(Box<RawValue>);
 
 impl Json {
+    /// So deep may arrays and objects lie in each other: less than serde_json reads, so that it can be read as a part of something, too.
+    pub const DEPTH: usize = 100;
+
     /// The text.
     pub fn as_str(&self) -> &str {
         self.0.get()
     }
 
-    /// The tree of values. Fails only if more than 127 arrays and objects lie in each other, which nobody can send.
+    /// The tree of values. Fails only for what was made of a tree that is deeper than 127 arrays and objects.
     pub fn to_value(&self) -> Result<Value, serde_json::Error> {
-        serde_json::from_str(self.as_str())
+        tree(self.as_str())
     }
 }
 
@@ -53,7 +60,7 @@ impl Serialize for Json {
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut text = Vec::new();
-        Copied(&mut text).deserialize(deserializer)?;
+        Copied { text: &mut text, depth: 0 }.deserialize(deserializer)?;
         let text = String::from_utf8(text).map_err(D::Error::custom)?;
         RawValue::from_string(text).map(Self).map_err(D::Error::custom)
     }
@@ -74,11 +81,28 @@ impl JsonSchema for Json {
 }
 
 /// Copies what is read to the end of a text.
-struct Copied<'t>(&'t mut Vec<u8>);
+struct Copied<'t> {
+    text: &'t mut Vec<u8>,
+    /// In so many arrays and objects.
+    depth: usize,
+}
 
 impl Copied<'_> {
+    /// For what is in this array or object.
+    fn inside<E: serde::de::Error>(&mut self) -> Result<(), E> {
+        self.depth += 1;
+        if self.depth <= Json::DEPTH {
+            return Ok(());
+        }
+        Err(E::custom(format_args!("more than {} arrays and objects lie in each other", Json::DEPTH)))
+    }
+
+    fn next(&mut self) -> Copied<'_> {
+        Copied { text: self.text, depth: self.depth }
+    }
+
     fn put<E: serde::de::Error>(self, value: &(impl Serialize + ?Sized)) -> Result<(), E> {
-        serde_json::to_writer(self.0, value).map_err(E::custom)
+        serde_json::to_writer(self.text, value).map_err(E::custom)
     }
 }
 
@@ -129,36 +153,38 @@ impl<'de> Visitor<'de> for Copied<'_> {
         self.put(value)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        let begin = self.0.len();
-        self.0.push(b'[');
-        while items.next_element_seed(Copied(&mut *self.0))?.is_some() {
-            self.0.push(b',');
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
+        self.inside()?;
+        let begin = self.text.len();
+        self.text.push(b'[');
+        while items.next_element_seed(self.next())?.is_some() {
+            self.text.push(b',');
         }
-        close(self.0, begin, b']');
+        close(self.text, begin, b']');
         Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        let begin = self.0.len();
-        self.0.push(b'{');
+    fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<(), A::Error> {
+        self.inside()?;
+        let begin = self.text.len();
+        self.text.push(b'{');
         let place = |text: &Vec<u8>| u32::try_from(text.len() - begin).map_err(|_| A::Error::custom("an object of more than 4 GB"));
         let mut members = Vec::new();
         loop {
-            let name = place(self.0)?;
-            if entries.next_key_seed(Copied(&mut *self.0))?.is_none() {
+            let name = place(self.text)?;
+            if entries.next_key_seed(self.next())?.is_none() {
                 break;
             }
-            members.push(Member { name, colon: place(self.0)? });
-            self.0.push(b':');
-            entries.next_value_seed(Copied(&mut *self.0))?;
-            self.0.push(b',');
+            members.push(Member { name, colon: place(self.text)? });
+            self.text.push(b':');
+            entries.next_value_seed(self.next())?;
+            self.text.push(b',');
         }
-        if let Some(text) = with_names_once(&self.0[begin..], &members) {
-            self.0.truncate(begin);
-            self.0.extend_from_slice(&text);
+        if let Some(text) = with_names_once(&self.text[begin..], &members) {
+            self.text.truncate(begin);
+            self.text.extend_from_slice(&text);
         }
-        close(self.0, begin, b'}');
+        close(self.text, begin, b'}');
         Ok(())
     }
 }
@@ -200,16 +226,17 @@ fn with_names_once(text: &[u8], members: &[Member]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     use super::*;
+    use crate::model::tree::marked::NAME;
 
     fn read(text: &str) -> Json {
         serde_json::from_str(text).unwrap()
     }
 
-    /// JSON with white space and few names, so that some come twice.
-    fn any_text() -> impl Strategy<Value = String> {
+    /// JSON with white space and few names, so that some come twice, and what it means.
+    fn any_text() -> impl Strategy<Value = (String, Value)> {
         let leaf = prop_oneof![
             Just(" null ".to_owned()),
             any::<bool>().prop_map(|value| value.to_string()),
@@ -218,14 +245,28 @@ mod tests {
             any::<f64>().prop_map(|value| json!(value).to_string()),
             any::<String>().prop_map(|value| json!(value).to_string()),
             Just(r#""\u0041\/\ud83d\ude00""#.to_owned()),
+            Just(r#""[1 ,2]""#.to_owned()),
         ];
+        let leaf = leaf.prop_map(|text| (text.clone(), serde_json::from_str(&text).unwrap()));
         leaf.prop_recursive(5, 64, 8, |inner| {
-            let name = prop_oneof![Just("a"), Just("\\u0061"), Just("b"), Just("aa"), Just("")];
+            let name = prop_oneof![
+                Just(("a", "a")),
+                Just(("\\u0061", "a")),
+                Just(("b", "b")),
+                Just(("aa", "aa")),
+                Just(("", "")),
+                Just((NAME, NAME)),
+            ];
             prop_oneof![
-                prop::collection::vec(inner.clone(), 0..6).prop_map(|items| format!("[{}\t]", items.join(" ,"))),
+                prop::collection::vec(inner.clone(), 0..6).prop_map(|items| {
+                    let (texts, values): (Vec<String>, Vec<Value>) = items.into_iter().unzip();
+                    (format!("[{}\t]", texts.join(" ,")), values.into())
+                }),
                 prop::collection::vec((name, inner), 0..6).prop_map(|entries| {
-                    let entries: Vec<String> = entries.into_iter().map(|(name, value)| format!("\n\"{name}\" : {value}")).collect();
-                    format!("{{ {} }}", entries.join(","))
+                    let text = |((name, _), (text, _)): &((&str, &str), (String, Value))| format!("\n\"{name}\" : {text}");
+                    let text = format!("{{ {} }}", entries.iter().map(text).collect::<Vec<_>>().join(","));
+                    let tree: Map<String, Value> = entries.into_iter().map(|((_, name), (_, value))| (name.into(), value)).collect();
+                    (text, tree.into())
                 }),
             ]
         })
@@ -233,11 +274,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn its_text_is_that_of_the_tree(text in any_text()) {
-            let tree: Value = serde_json::from_str(&text).unwrap();
+        fn its_text_is_that_of_the_tree((text, meant) in any_text()) {
             let json = read(&text);
-            prop_assert_eq!(json.as_str(), tree.to_string());
-            prop_assert_eq!(Json::from(tree), json.clone());
+            let text_of = meant.to_string();
+            prop_assert_eq!(json.as_str(), &text_of);
+            prop_assert_eq!(tree(&text).unwrap().to_string(), text_of);
+            prop_assert_eq!(json.to_value().unwrap(), meant.clone());
+            prop_assert_eq!(Json::from(meant), json.clone());
             prop_assert_eq!(serde_json::to_string(&json).unwrap(), json.as_str());
         }
     }
@@ -253,8 +296,12 @@ mod tests {
         for text in ["", "{", "[1,]", "nul", "1 2", "{1:2}"] {
             assert!(serde_json::from_str::<Json>(text).is_err(), "{text}");
         }
-        let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-        assert!(serde_json::from_str::<Json>(&deep).unwrap_err().to_string().contains("recursion limit"));
+        let deep = |levels| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert_eq!(read(&deep(Json::DEPTH)).as_str(), deep(Json::DEPTH));
+        for levels in [Json::DEPTH + 1, 127, 128, 200_000] {
+            let error = serde_json::from_str::<Json>(&deep(levels)).unwrap_err().to_string();
+            assert!(error.starts_with("more than 100 arrays and objects lie in each other"), "{error}");
+        }
     }
 
     #[test]

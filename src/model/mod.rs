@@ -15,6 +15,7 @@ mod script_type;
 mod spec;
 mod state;
 mod time;
+mod tree;
 
 pub use actor::{Actor, Presence};
 pub use event::JobEvent;
@@ -31,3 +32,4 @@ pub use script_type::ScriptType;
 pub use spec::JobSpec;
 pub use state::{Event, Illegal, Next, Status};
 pub use time::{InvalidTime, Seconds, Timestamp};
+pub use tree::tree;

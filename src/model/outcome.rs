@@ -1,6 +1,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Json;
+
 /// Why a job ended badly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -150,12 +152,30 @@ pub struct Output {
 
 impl Output {
     /// The value the script returned, if `format` (the stored word) says that there is one.
-    pub fn value(text: &str, format: Option<&str>) -> Option<serde_json::Value> {
+    pub fn value(text: &str, format: Option<&str>) -> Option<Json> {
         match format? {
-            "empty" => Some(serde_json::Value::Null),
+            "empty" => Some(().into()),
             "text" => Some(text.into()),
             "json" => serde_json::from_str(text).ok(),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::tree::marked;
+
+    #[test]
+    fn the_value_is_what_the_script_returned_whatever_names_are_in_it() {
+        let value = |text: &str, format| Output::value(text, Some(format)).map(|json| json.as_str().to_owned());
+        for inner in ["[1,2]", "[", ""] {
+            let text = format!(r#"{{"{}":"{inner}"}}"#, marked::NAME);
+            assert_eq!(value(&text, "json"), Some(text));
+        }
+        assert_eq!(value(&marked::nested(60), "json"), Some(marked::written(60)));
+        assert_eq!((value("", "empty"), value("a\"", "text")), (Some("null".into()), Some(r#""a\"""#.into())));
+        assert_eq!((value("[", "json"), value("1", "odd"), Output::value("1", None)), (None, None, None));
     }
 }

@@ -16,7 +16,7 @@ pub struct JobSpec {
     /// Which kind of actor runs it: `osis`, `sal`, or a configured type.
     #[serde(default)]
     pub script_type: ScriptType,
-    /// What the script sees as `args`: any JSON.
+    /// What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Json")]
     pub args: Option<Json>,

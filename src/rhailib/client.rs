@@ -5,7 +5,7 @@ use redis::{Cmd, cmd};
 use serde::Deserialize;
 
 use super::{Details, Error, Status, Task};
-use crate::model::{JobId, Timestamp};
+use crate::model::{JobId, Json, Timestamp};
 use crate::store::{Endpoint, Plain};
 
 /// How long the details of a task are kept once its result has been received.
@@ -24,9 +24,9 @@ pub struct Client {
 struct Reply {
     status: String,
     #[serde(default)]
-    output: Option<serde_json::Value>,
+    output: Option<Json>,
     #[serde(default, alias = "error_msg")]
-    error: Option<serde_json::Value>,
+    error: Option<Json>,
 }
 
 impl Client {
@@ -104,10 +104,9 @@ fn details_key(task_id: &str) -> String {
 }
 
 fn read(task_id: String, reply: String) -> Result<String, Error> {
-    let text = |value: Option<serde_json::Value>| match value {
-        Some(serde_json::Value::String(text)) => text,
-        Some(value) => value.to_string(),
-        None => String::new(),
+    let text = |value: Option<Json>| {
+        let json = value.as_ref().map_or("", Json::as_str);
+        serde_json::from_str(json).unwrap_or_else(|_| json.to_owned())
     };
     let Ok(read) = serde_json::from_str::<Reply>(&reply) else { return Err(Error::Odd { task_id, what: "the reply", found: reply }) };
     match read.status.parse() {
@@ -126,6 +125,8 @@ mod tests {
         let of = |reply: &str| read("t".into(), reply.into());
         assert_eq!(of(r#"{"task_id":"t","status":"completed","output":"42"}"#).unwrap(), "42");
         assert_eq!(of(r#"{"status":"completed","output":{"a":1}}"#).unwrap(), r#"{"a":1}"#);
+        let marked = r#"{"$serde_json::private::RawValue":"[1]"}"#;
+        assert_eq!(of(&format!(r#"{{"status":"completed","output":{marked}}}"#)).unwrap(), marked);
         for reply in [r#"{"status":"error","error":"broken"}"#, r#"{"status":"error","error_msg":"broken"}"#] {
             assert!(matches!(of(reply), Err(Error::Script { message, .. }) if message == "broken"));
         }

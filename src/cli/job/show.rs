@@ -4,6 +4,7 @@ use super::Named;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::script_error;
 use crate::cli::session::Global;
+use crate::model::tree;
 
 /// Prints everything that is known of a job: a line for each field, then the texts.
 pub(super) async fn main(global: &Global, named: &Named) -> anyhow::Result<()> {
@@ -12,7 +13,7 @@ pub(super) async fn main(global: &Global, named: &Named) -> anyhow::Result<()> {
         return output::json(&job);
     }
     let style = Style::stdout();
-    let fields = serde_json::to_value(&job)?;
+    let fields = tree(&serde_json::to_string(&job)?)?;
     let long = ["script", "output", "error", "status"];
     output::line(Line::from(format!("{:<18} ", "status")) + style.status(job.status))?;
     for (name, value) in fields.as_object().into_iter().flatten().filter(|(name, _)| !long.contains(&name.as_str())) {

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
-
 use crate::model::{
     ContextId, Job, JobEvent, JobId, JobResult, JobSpec, LogLevel, LogLine, Priority, Schedule, ScheduleId, ScheduleSpec, ScriptType,
     Status, Timestamp, Usage,
@@ -27,7 +25,7 @@ pub(super) fn result() -> JobResult {
         job_id: job_id(),
         status: Status::Finished,
         output: "42".into(),
-        value: Some(json!(42)),
+        value: Some(42.into()),
         attempt: 1,
         started_at: Some(time(1)),
         finished_at: Some(time(2)),

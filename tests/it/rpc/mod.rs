@@ -7,6 +7,7 @@ mod faults;
 mod followers;
 mod http;
 mod jobs;
+mod json;
 mod life;
 mod list;
 mod log_files;

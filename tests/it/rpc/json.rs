@@ -1,0 +1,87 @@
+//! JSON of clients and scripts comes through as it is, whatever is in it.
+
+use hero::model::{JobSpec, Json};
+
+use super::*;
+use crate::support::{CONTEXT, PATIENCE, spec};
+
+/// The name by which serde_json marks JSON in a text.
+const MARK: &str = "$serde_json::private::RawValue";
+
+/// So many arrays in each other.
+fn deep(levels: usize) -> String {
+    format!("{}{}", "[".repeat(levels), "]".repeat(levels))
+}
+
+/// Texts of JSON in each other, each of which nests as deep as JSON may.
+fn texts_in_each_other(texts: usize) -> String {
+    (0..texts).fold("1".to_owned(), |inner, _| {
+        let inner = inner.replace('\\', "\\u005c").replace('"', "\\u0022");
+        format!("{}{{\"{MARK}\":\"{inner}\"}}{}", "[".repeat(99), "]".repeat(99))
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_looks_like_json_in_a_text_goes_in_and_comes_out_as_text() {
+    let (_house, server, _client) = open(1).await;
+    for inner in ["[1,2]", "5", "{", ""] {
+        let args = format!(r#"{{"{MARK}":"{inner}"}}"#);
+        let call = |params: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"run_and_wait","params":{params}}}"#);
+        for params in [format!(r#"{{"script":"args","args":{args}}}"#), format!(r#"["args",null,{args}]"#)] {
+            let (_, answer) = server.post(&call(&params)).await;
+            let output = format!(r#""output":{}"#, Json::from(args.clone()).as_str());
+            assert!(answer.contains(&output) && answer.contains(&format!(r#""value":{args}"#)), "{args}: {answer}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_with_json_in_texts_in_each_other_harms_nobody() {
+    let (house, server, client) = open(1).await;
+    let text = texts_in_each_other(60);
+    let script = format!("#{{ \"{MARK}\": args }}");
+    let job = JobSpec { args: Some(text.clone().into()), ..spec(&script) };
+    let id = house.start(job).await;
+    let result = house.dispatcher.wait(CONTEXT, &id, PATIENCE).await.unwrap();
+    let expected = format!(r#"{{"{MARK}":{}}}"#, Json::from(text).as_str());
+    assert_eq!((result.value.unwrap().as_str(), result.output.as_str()), (expected.as_str(), expected.as_str()));
+    assert_eq!(client.ok("get_status", json!([id])).await, "finished");
+    for method in ["get_result", "wait_job", "get_job"] {
+        let (_, answer) = server.post(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":["{id}"]}}"#)).await;
+        assert!(answer.contains(&Json::from(expected.clone()).as_str()[1..]), "{method}: {}", &answer[..200]);
+    }
+    assert_eq!(client.ok("ping", Value::Null).await, "pong");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn args_nested_to_the_limit_run_and_deeper_ones_are_refused_by_name() {
+    let (_house, server, client) = open(1).await;
+    let post = async |method: &str, params: String| -> Value {
+        let (_, answer) = server.post(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)).await;
+        serde_json::from_str(&answer).unwrap()
+    };
+    let script = "let depth = 1; let inner = args; while inner.len > 0 { inner = inner[0]; depth += 1; } depth";
+    let at_limit = deep(Json::DEPTH);
+    for params in [format!(r#"{{"script":"{script}","args":{at_limit}}}"#), format!(r#"["{script}",null,{at_limit}]"#)] {
+        assert_eq!(post("run_and_wait", params).await["result"]["value"], Json::DEPTH);
+    }
+    let many = post("create_jobs", format!(r#"{{"jobs":[{{"script":"{script}","args":{at_limit}}}]}}"#)).await["result"][0].clone();
+    client.ok("start_job", json!([many])).await;
+    assert_eq!(client.ok("wait_job", json!([many])).await["value"], Json::DEPTH);
+    for levels in [Json::DEPTH + 1, 125, 126, 127, 100_000] {
+        let args = deep(levels);
+        for (method, params, named) in [
+            ("create_job", format!(r#"{{"script":"1","args":{args}}}"#), "args"),
+            ("create_job", format!(r#"["1",null,{args}]"#), "args"),
+            ("run_and_wait", format!(r#"{{"script":"1","args":{args}}}"#), "args"),
+            ("create_schedule", format!(r#"{{"job":{{"script":"1","args":{args}}},"every":60}}"#), "job"),
+            ("create_jobs", format!(r#"{{"jobs":[{{"script":"1","args":{args}}}]}}"#), "jobs"),
+        ] {
+            let error = post(method, params).await["error"].take();
+            let message = format!("parameter `{named}`: more than 100 arrays and objects lie in each other");
+            assert_eq!(error["code"], -32602, "{method} {levels}: {error}");
+            assert!(error["message"].as_str().unwrap().starts_with(&message), "{method} {levels}: {error}");
+        }
+    }
+    assert_eq!(client.ok("list_jobs", json!({})).await["jobs"].as_array().unwrap().len(), 3);
+}
