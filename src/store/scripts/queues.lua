@@ -4,7 +4,7 @@
 local function is_paused(queue) return try('SISMEMBER', paused_key, (string.gsub(queue, ':prio:%d$', ''))) == 1 end
 
 -- How many jobs of a queue are sorted by caller.
-local function sorted_of(queue) return tonumber(try('GET', fair_part(queue, 'held'))) or 0 end
+local function sorted_of(queue) return number(try('GET', fair_part(queue, 'held')), 0) end
 
 -- How many jobs wait in a queue, those sorted by caller included; nil: the key is no list.
 local function waiting_in(queue)

@@ -10,6 +10,7 @@ if delay > LATE then return { -1 } end
 -- What an outsider made of these gives way: work would stand still for as long as it is there.
 local KINDS = {
   [leases_key] = 'zset', [watched_key] = 'zset', [scheduled_key] = 'zset', [unwritten_key] = 'zset', [release_key] = 'list', [queues_key] = 'set',
+  [fair_key] = 'set', [capped_key] = 'zset',
 }
 for key, kind in pairs(KINDS) do
   local is = redis.call('TYPE', key).ok
