@@ -18,8 +18,10 @@ const CREDIT: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(3);
 /// That wait was for relations if meanwhile so much was to be paid for them: otherwise Redis may have paused.
 const BLAME: Duration = Duration::from_secs(1);
-/// No more requests of one caller stand in line, so that one who asks for much waits for himself.
-const OF_A_CALLER: usize = 8;
+/// So much room one caller has in line, so that one who asks for much waits for himself.
+const OF_A_CALLER: usize = 100;
+/// What has a call of its own takes so much of that; creates share calls.
+const ALONE: u32 = 12;
 
 /// How fast relations are followed. Who made Redis follow many has all that follow wait, whether or not his job was stored.
 pub(super) struct Pace {
@@ -27,6 +29,8 @@ pub(super) struct Pace {
     /// Held by the one that waits or follows.
     line: tokio::sync::Mutex<()>,
     callers: Mutex<HashMap<String, Arc<Semaphore>>>,
+    /// Whose creates went into the last call.
+    last: Mutex<String>,
 }
 
 struct Paid {
@@ -45,7 +49,7 @@ struct Since {
 impl Default for Pace {
     fn default() -> Self {
         let paid = Mutex::new(Paid { until: Instant::now(), price: Duration::ZERO });
-        Self { paid, line: tokio::sync::Mutex::default(), callers: Mutex::default() }
+        Self { paid, line: tokio::sync::Mutex::default(), callers: Mutex::default(), last: Mutex::default() }
     }
 }
 
@@ -73,22 +77,22 @@ impl Pace {
         turn
     }
 
-    /// A place in line for a caller, of whom only some stand there.
-    async fn place(&self, caller: &str) -> OwnedSemaphorePermit {
+    /// Room in line for a caller, who has only so much there.
+    async fn place(&self, caller: &str, room: u32) -> OwnedSemaphorePermit {
         let of_caller = {
             let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
             // Those who have none in line need no entry: it is as long as the line.
             callers.retain(|_, places| Arc::strong_count(places) > 1);
             callers.entry(caller.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(OF_A_CALLER))).clone()
         };
-        of_caller.acquire_owned().await.expect("nobody closes it")
+        of_caller.acquire_many_owned(room).await.expect("nobody closes it")
     }
 
     /// Does something for a caller in his turn; nothing if relations of others took too long.
     pub(super) async fn in_turn<T>(&self, caller: &str, follow: impl Future<Output = Result<T, Error>>) -> Result<Option<T>, Error> {
         let since = self.since();
         let waiting = async {
-            let place = self.place(caller).await;
+            let place = self.place(caller, ALONE).await;
             (place, self.turn().await)
         };
         match self.patiently(since, waiting).await? {
@@ -109,6 +113,15 @@ impl Pace {
         timeout(DEADLINE - PATIENCE, waiting).await.map(Some).map_err(|_| Error::Deadline(DEADLINE))
     }
 
+    /// Whose creates go into the next call. What is followed for one of them serves the others of his.
+    fn next_caller(&self, asked: &[Related]) -> String {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let callers = || asked.iter().map(Related::caller);
+        let next = callers().filter(|caller| *caller > last.as_str()).min().or_else(|| callers().min());
+        next.unwrap_or_default().clone_into(&mut last);
+        last.clone()
+    }
+
     /// Notes that so many relations were followed.
     pub(super) fn pay(&self, followed: u32) {
         let mut paid = self.paid();
@@ -123,12 +136,18 @@ pub(super) struct Related {
     since: Since,
 }
 
+impl Related {
+    fn caller(&self) -> &str {
+        self.job.spec.caller_id.as_deref().unwrap_or_default()
+    }
+}
+
 impl Inner {
     /// Stores a job whose relations have to be followed, when it is its caller's turn.
     pub(super) async fn relate(&self, job: NewJob) -> Result<Created, Error> {
         let since = self.pace.since();
         let caller = job.spec.caller_id.clone().unwrap_or_default();
-        match self.pace.patiently(since, self.pace.place(&caller)).await? {
+        match self.pace.patiently(since, self.pace.place(&caller, 1)).await? {
             Some(_place) => self.related.ask(Related { job, since }).await,
             None => Ok(Created::Busy),
         }
@@ -147,9 +166,14 @@ pub(super) fn relate_batch(store: Weak<Inner>) -> Batch<Related, Created> {
                 let answers = asked.iter().map(|one| is_late(one).then_some(Created::Busy)).collect();
                 return (asked, Ok(answers));
             }
-            let (jobs, since): (Vec<NewJob>, Vec<Since>) = asked.into_iter().map(|one| (one.job, one.since)).unzip();
-            let answers = store.create_all(&jobs, false).await;
-            (jobs.into_iter().zip(since).map(|(job, since)| Related { job, since }).collect(), answers)
+            let caller = store.pace.next_caller(&asked);
+            let jobs: Vec<NewJob> = asked.iter().filter(|one| one.caller() == caller).map(|one| one.job.clone()).collect();
+            let answers = store.create_all(&jobs, false).await.map(|answers| {
+                let mut answers = answers.into_iter();
+                // The others come with a later call.
+                asked.iter().map(|one| if one.caller() == caller { answers.next().flatten() } else { None }).collect()
+            });
+            (asked, answers)
         }
     })
 }
