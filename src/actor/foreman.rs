@@ -18,6 +18,8 @@ use crate::store::{Claimed, CompatQueues, Ended, Error, Opening, Post, Store, Tu
 
 /// The queues are looked at this often, whatever wakes us.
 const POLL: Duration = Duration::from_secs(1);
+/// A turn that fails for so long for one reason is said to.
+const LASTING: Duration = Duration::from_secs(5);
 /// After a turn that failed.
 const PAUSE: Duration = Duration::from_millis(200);
 /// So many ends go into one turn.
@@ -50,8 +52,16 @@ pub(super) struct Foreman {
     /// Whether jobs may have been taken that nobody knows of.
     unsure: bool,
     doubt: Doubt,
+    trouble: Option<Trouble>,
     wait_time: Histogram,
     run_time: Histogram,
+}
+
+/// Why turns fail.
+struct Trouble {
+    reason: String,
+    since: Instant,
+    said: bool,
 }
 
 /// What is under way with Redis.
@@ -100,6 +110,7 @@ impl Foreman {
             asked_for: 0,
             unsure: false,
             doubt: Doubt::default(),
+            trouble: None,
         }
     }
 
@@ -226,6 +237,7 @@ impl Foreman {
     fn hear(&mut self, news: News, leaving: Option<Instant>) -> Option<Instant> {
         match news {
             News::Turned(ends, wanted, Ok(turned)) => {
+                self.trouble = None;
                 for end in &ends {
                     self.staff.holdings().remove(&end.job, end.claim);
                 }
@@ -240,6 +252,7 @@ impl Foreman {
             }
             News::Turned(mut ends, _, Err(error)) => {
                 tracing::debug!(%error, "a turn failed and is taken again");
+                self.worry(&error);
                 ends.append(&mut self.staff.ends);
                 self.staff.ends = ends;
                 (self.unsure, self.hungry) = (true, true);
@@ -263,6 +276,18 @@ impl Foreman {
                 Some(Instant::now() + PAUSE)
             }
         }
+    }
+
+    /// Says once what has kept turns from being taken for a while: no job runs meanwhile.
+    fn worry(&mut self, error: &Error) {
+        let reason = error.to_string();
+        let known = self.trouble.take_if(|trouble| trouble.reason == reason);
+        let trouble = known.unwrap_or_else(|| Trouble { reason, since: Instant::now(), said: false });
+        let lasts = trouble.since.elapsed() >= LASTING;
+        if lasts && !trouble.said {
+            tracing::warn!(%error, script_type = %self.settings.script_type, "turns keep failing, so this pool takes no jobs; it tries again");
+        }
+        self.trouble = Some(Trouble { said: trouble.said || lasts, ..trouble });
     }
 
     /// Takes in a job that was taken for this pool.

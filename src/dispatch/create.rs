@@ -141,10 +141,7 @@ fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<Stor
             what: format!("a job that had the id {id} is gone, and those that waited for it are still being let go"),
             retry_after: RETRY_AFTER,
         }),
-        Created::Busy => Err(Error::Full {
-            what: "so many relations of jobs were followed lately that those of this job have to wait".into(),
-            retry_after: RETRY_AFTER,
-        }),
+        Created::Busy => Err(Error::relations_busy()),
         Created::Cycle(others) => match others.as_slice() {
             [other] => Err(Error::invalid("prerequisites", format!("job {other} would wait for itself"))),
             others => Err(Error::invalid("prerequisites", format!("jobs {} would wait for each other", list(others)))),

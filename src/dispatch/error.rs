@@ -163,6 +163,14 @@ impl Error {
         Self::Full { what: format!("the queue of job {id} holds {length} jobs"), retry_after: RETRY_AFTER }
     }
 
+    /// Relations that have to wait for those of others to be followed.
+    pub(super) fn relations_busy() -> Self {
+        Self::Full {
+            what: "so many relations of jobs were followed lately that those of this job have to wait".into(),
+            retry_after: RETRY_AFTER,
+        }
+    }
+
     /// A queue that takes no more.
     pub(super) fn queue_full(script_type: &ScriptType, length: u64) -> Self {
         Self::Full { what: format!("the queue for {script_type} holds {length} jobs"), retry_after: RETRY_AFTER }

@@ -165,6 +165,11 @@ impl Dispatcher {
                 let action = "run again now: it would wait for itself, because a job that it waits for waits for it";
                 Err(Error::State { job_id: id.clone(), status, action })
             }
+            Retried::Tangled => Err(Error::invalid(
+                "job_id",
+                format!("job {id} has too many relations behind it to tell whether it would wait for itself if it ran again"),
+            )),
+            Retried::Busy => Err(Error::relations_busy()),
             Retried::Blocked(prerequisite) => Err(Error::Blocked { job_id: id.clone(), prerequisite }),
         }
     }

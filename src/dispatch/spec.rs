@@ -80,6 +80,9 @@ fn check_texts(spec: &JobSpec) -> Result<(), Error> {
             return Err(Error::invalid(param, format!("is longer than {LONGEST_TEXT} bytes")));
         }
     }
+    if spec.idempotency_key.as_deref() == Some("") {
+        return Err(Error::invalid("idempotency_key", "is empty; leave it out, or name the request"));
+    }
     for (param, entries) in [("labels", &spec.labels), ("env_vars", &spec.env_vars)] {
         if entries.len() > MOST_ENTRIES {
             return Err(Error::invalid(param, format!("has more than {MOST_ENTRIES} entries")));

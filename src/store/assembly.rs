@@ -1,13 +1,14 @@
 //! Puts scripts together from the parts that they share.
 
 /// The shared parts, in the order in which they build on each other. A blank line ends a part.
-const SHARED: [&str; 10] = [
+const SHARED: [&str; 11] = [
     include_str!("../keys.lua"),
     include_str!("scripts/time.lua"),
     include_str!("scripts/dialects.lua"),
     include_str!("scripts/shared.lua"),
     include_str!("scripts/index.lua"),
     include_str!("scripts/relations.lua"),
+    include_str!("scripts/admit.lua"),
     include_str!("scripts/foreign.lua"),
     include_str!("scripts/queues.lua"),
     include_str!("scripts/conveyor.lua"),

@@ -12,6 +12,8 @@ use super::error::Error;
 pub(super) const LARGEST: usize = 128;
 /// At most so many bytes, and relations, go into one call with others. Redis needs about 6 ms for either.
 const HEAVIEST: Weight = Weight { bytes: 1024 * 1024, relations: 1000 };
+/// What is larger stands in a line of its own, so that others do not wait for many of its kind.
+const SMALL: Weight = Weight { bytes: 64 * 1024, relations: 100 };
 
 /// What arrives within this time shall go into one batch, because a round trip to Redis with one request costs as much as
 /// one with several. It counts only where so much arrives; a lone request is sent at once.
@@ -33,7 +35,16 @@ pub struct Weight {
 impl Weight {
     /// Whether it is too much for a call with others.
     pub(super) fn is_heavy(&self) -> bool {
-        self.bytes > HEAVIEST.bytes || self.relations > HEAVIEST.relations
+        self.exceeds(HEAVIEST)
+    }
+
+    /// Whether it stands in line with others that are large.
+    pub(super) fn is_large(&self) -> bool {
+        self.exceeds(SMALL)
+    }
+
+    fn exceeds(&self, most: Self) -> bool {
+        self.bytes > most.bytes || self.relations > most.relations
     }
 }
 

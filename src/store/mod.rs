@@ -135,8 +135,10 @@ struct Inner {
     /// Told when a job ended in this process whose relatives are to be released.
     releases: tokio::sync::Notify,
     create: Batch<NewJob, Created>,
-    /// Those that have relations.
-    relate: Batch<pace::Related, Created>,
+    /// Those that are large: others shall not wait for so much to be sent.
+    create_large: Batch<NewJob, Created>,
+    /// Those whose relations have to be followed.
+    related: Batch<pace::Related, Created>,
     pace: pace::Pace,
     start: Batch<crate::model::JobId, Started>,
 }
@@ -181,7 +183,8 @@ impl Store {
         let inner = Arc::new_cyclic(|inner| Inner {
             changes: Changes::new(commands.clone(), &keys),
             create: scripts::create_batch(inner.clone()),
-            relate: pace::relate_batch(inner.clone()),
+            create_large: scripts::create_batch(inner.clone()),
+            related: pace::relate_batch(inner.clone()),
             pace: pace::Pace::default(),
             start: scripts::start_batch(inner.clone()),
             database: if home.is_in_a_cluster() { 0 } else { settings.endpoint.database(settings.context.0) },

@@ -1,9 +1,12 @@
-use std::sync::{Mutex, PoisonError, Weak};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::batch::{Batch, Request, Weight};
+use super::connection::DEADLINE;
 use super::{Created, Error, Inner, NewJob};
 
 /// What a relation that was followed has to wait for: three to five times the 5 to 8 µs that it takes Redis, so that following leaves most of its time
@@ -13,52 +16,141 @@ const PRICE: Duration = Duration::from_micros(25);
 const CREDIT: Duration = Duration::from_millis(100);
 /// A job waits no longer for the relations of others to be followed. Who asked for it is told before he gives up.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// That wait was for relations if meanwhile so much was to be paid for them: otherwise Redis may have paused.
+const BLAME: Duration = Duration::from_secs(1);
+/// So much room one caller has in line, so that one who asks for much waits for himself.
+const OF_A_CALLER: usize = 100;
+/// What has a call of its own takes so much of that; creates share calls.
+const ALONE: u32 = 12;
 
 /// How fast relations are followed. Who made Redis follow many has all that follow wait, whether or not his job was stored.
 pub(super) struct Pace {
-    paid_until: Mutex<Instant>,
+    paid: Mutex<Paid>,
+    /// Held by the one that waits or follows.
+    line: tokio::sync::Mutex<()>,
+    callers: Mutex<HashMap<String, Arc<Semaphore>>>,
+    /// Whose creates went into the last call.
+    last: Mutex<String>,
+}
+
+struct Paid {
+    until: Instant,
+    /// What was to be paid, in all.
+    price: Duration,
+}
+
+/// When a request came into the line.
+#[derive(Clone, Copy)]
+struct Since {
+    came: Instant,
+    price: Duration,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { paid_until: Mutex::new(Instant::now()) }
+        let paid = Mutex::new(Paid { until: Instant::now(), price: Duration::ZERO });
+        Self { paid, line: tokio::sync::Mutex::default(), callers: Mutex::default(), last: Mutex::default() }
     }
 }
 
 impl Pace {
-    /// Waits until what was followed so far is paid for.
-    pub(super) async fn wait(&self) {
-        let paid_until = *self.paid_until.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(from) = paid_until.checked_sub(CREDIT) {
+    fn paid(&self) -> MutexGuard<'_, Paid> {
+        self.paid.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn since(&self) -> Since {
+        Since { came: Instant::now(), price: self.paid().price }
+    }
+
+    /// Whether a request has waited too long, and for relations.
+    fn is_late(&self, since: Since) -> bool {
+        since.came.elapsed() > PATIENCE && self.paid().price - since.price > BLAME
+    }
+
+    /// Waits in line until what was followed so far is paid for. Relations are followed while the turn is held.
+    async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        let turn = self.line.lock().await;
+        let from = self.paid().until.checked_sub(CREDIT);
+        if let Some(from) = from {
             sleep_until(from).await;
+        }
+        turn
+    }
+
+    /// Room in line for a caller, who has only so much there.
+    async fn place(&self, caller: &str, room: u32) -> OwnedSemaphorePermit {
+        let of_caller = {
+            let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+            // Those who have none in line need no entry: it is as long as the line.
+            callers.retain(|_, places| Arc::strong_count(places) > 1);
+            callers.entry(caller.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(OF_A_CALLER))).clone()
+        };
+        of_caller.acquire_many_owned(room).await.expect("nobody closes it")
+    }
+
+    /// Does something for a caller in his turn; nothing if relations of others took too long.
+    pub(super) async fn in_turn<T>(&self, caller: &str, follow: impl Future<Output = Result<T, Error>>) -> Result<Option<T>, Error> {
+        let since = self.since();
+        let waiting = async {
+            let place = self.place(caller, ALONE).await;
+            (place, self.turn().await)
+        };
+        match self.patiently(since, waiting).await? {
+            Some(_turn) => follow.await.map(Some),
+            None => Ok(None),
         }
     }
 
-    /// The same; false: it would take too long.
-    pub(super) async fn wait_with_patience(&self) -> bool {
-        timeout(PATIENCE, self.wait()).await.is_ok()
+    /// Waits for something in line. Nothing: relations of others took too long.
+    async fn patiently<T>(&self, since: Since, waiting: impl Future<Output = T>) -> Result<Option<T>, Error> {
+        tokio::pin!(waiting);
+        if let Ok(turn) = timeout(PATIENCE, &mut waiting).await {
+            return Ok(Some(turn));
+        }
+        if self.is_late(since) {
+            return Ok(None);
+        }
+        timeout(DEADLINE - PATIENCE, waiting).await.map(Some).map_err(|_| Error::Deadline(DEADLINE))
+    }
+
+    /// Whose creates go into the next call. What is followed for one of them serves the others of his.
+    fn next_caller(&self, asked: &[Related]) -> String {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let callers = || asked.iter().map(Related::caller);
+        let next = callers().filter(|caller| *caller > last.as_str()).min().or_else(|| callers().min());
+        next.unwrap_or_default().clone_into(&mut last);
+        last.clone()
     }
 
     /// Notes that so many relations were followed.
     pub(super) fn pay(&self, followed: u32) {
-        let mut paid_until = self.paid_until.lock().unwrap_or_else(PoisonError::into_inner);
-        *paid_until = Instant::now().max(*paid_until) + PRICE * followed;
+        let mut paid = self.paid();
+        paid.until = Instant::now().max(paid.until) + PRICE * followed;
+        paid.price += PRICE * followed;
     }
 }
 
-/// A job that has relations, which Redis may have to follow.
+/// A job whose relations Redis has to follow.
 pub(super) struct Related {
     job: NewJob,
-    since: Instant,
+    since: Since,
 }
 
 impl Related {
-    pub(super) fn now(job: NewJob) -> Self {
-        Self { job, since: Instant::now() }
+    fn caller(&self) -> &str {
+        self.job.spec.caller_id.as_deref().unwrap_or_default()
     }
+}
 
-    fn is_late(&self) -> bool {
-        self.since.elapsed() > PATIENCE
+impl Inner {
+    /// Stores a job whose relations have to be followed, when it is its caller's turn.
+    pub(super) async fn relate(&self, job: NewJob) -> Result<Created, Error> {
+        let since = self.pace.since();
+        let caller = job.spec.caller_id.clone().unwrap_or_default();
+        match self.pace.patiently(since, self.pace.place(&caller, 1)).await? {
+            Some(_place) => self.related.ask(Related { job, since }).await,
+            None => Ok(Created::Busy),
+        }
     }
 }
 
@@ -68,14 +160,20 @@ pub(super) fn relate_batch(store: Weak<Inner>) -> Batch<Related, Created> {
         let store = store.clone();
         async move {
             let Some(store) = store.upgrade() else { return (asked, Err(Error::Closed)) };
-            store.pace.wait().await;
-            if asked.iter().any(Related::is_late) {
-                let answers = asked.iter().map(|one| one.is_late().then_some(Created::Busy)).collect();
+            let _turn = store.pace.turn().await;
+            let is_late = |one: &Related| store.pace.is_late(one.since);
+            if asked.iter().any(is_late) {
+                let answers = asked.iter().map(|one| is_late(one).then_some(Created::Busy)).collect();
                 return (asked, Ok(answers));
             }
-            let (jobs, since): (Vec<NewJob>, Vec<Instant>) = asked.into_iter().map(|one| (one.job, one.since)).unzip();
-            let answers = store.create_all(&jobs, false).await;
-            (jobs.into_iter().zip(since).map(|(job, since)| Related { job, since }).collect(), answers)
+            let caller = store.pace.next_caller(&asked);
+            let jobs: Vec<NewJob> = asked.iter().filter(|one| one.caller() == caller).map(|one| one.job.clone()).collect();
+            let answers = store.create_all(&jobs, false).await.map(|answers| {
+                let mut answers = answers.into_iter();
+                // The others come with a later call.
+                asked.iter().map(|one| if one.caller() == caller { answers.next().flatten() } else { None }).collect()
+            });
+            (asked, answers)
         }
     })
 }

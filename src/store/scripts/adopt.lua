@@ -111,7 +111,10 @@ local function translate(queue, element)
   return id
 end
 
--- Notes a job that shall go into its queue, if it may run.
+-- What was followed for jobs of outsiders.
+local admits = {}
+
+-- Notes a job that shall go into its queue, if it may run. 'later': too much was followed in this call to see whether it may.
 local function consider(id, queue)
   local key = job_prefix .. id
   local job = try('HMGET', key, 'status', 'script_type', 'group', 'instance', 'priority', 'attempt', unpack(END_FIELDS))
@@ -132,7 +135,10 @@ local function consider(id, queue)
       try('LREM', stop, 0, id)
       return
     end
-    if (not redis.call('ZSCORE', watched_key, id) or redis.call('HEXISTS', key, 'unseen') == 1) and not admit(id) then return end
+    if (not redis.call('ZSCORE', watched_key, id) or redis.call('HEXISTS', key, 'unseen') == 1) then
+      local admitted = admit(id, nil, admits)
+      if not admitted then return admitted == nil and 'later' or nil end
+    end
   end
   local script_type = is_name(job[2]) and job[2] or own_type
   order[#order + 1] = { id, work_key(script_type, job[3], job[4], job[5]), script_type, status }
@@ -142,12 +148,12 @@ local function adopt(queue, element)
   if #element > 128 or not string.find(element, queue.kind.element) then return end
   if queue.kind.words then
     local id = translate(queue, element)
-    if id then consider(id, queue) end
+    return id and consider(id, queue)
   elseif is_uuid(element) then
     local key = job_prefix .. element
     if redis.call('EXISTS', key) == 0 then return later(queue, element, key) end
     -- The end replies as the layout asks.
-    if try('HSETNX', key, 'dialect', queue.dialect) then consider(element, queue) end
+    if try('HSETNX', key, 'dialect', queue.dialect) then return consider(element, queue) end
   end
 end
 
@@ -159,7 +165,11 @@ while again do
     local element = #order < wanted and looked < left_to_look_at and try_named('RPOP', queue.key)
     if element then
       looked, again = looked + 1, true
-      adopt(queue, element)
+      if adopt(queue, element) == 'later' then
+        -- The next call begins with it; where it cannot go back it comes again all the same.
+        if not try_named('RPUSH', queue.key, element) then later(queue, element) end
+        left_to_look_at = looked
+      end
     end
   end
 end

@@ -4,7 +4,7 @@
 -- they are woken. One that does not come for its room, because its actors are gone, loses its place after 5 s.
 local function share_of(most, script_type, wanted)
   local free = most - redis.call('ZCARD', leases_key)
-  redis.call('ZREMRANGEBYSCORE', capped_key, '-inf', now - 5000)
+  insist('ZREMRANGEBYSCORE', capped_key, '-inf', now - 5000)
   for _, other in ipairs(redis.call('ZRANGE', capped_key, 0, -1)) do
     if other == script_type then break end
     if free > 0 then redis.call('PUBLISH', bell(other), '') end

@@ -2,6 +2,9 @@
 -- A queue is the intake: its jobs go into a list for each caller, and the callers stand in a ring. A caller that is new comes last in it.
 local left_to_sort = 256
 
+-- Callers that were put into a ring in this call, by queue, where there was none before.
+local anew = {}
+
 local function put(queue, caller, id, again)
   local list = fair_part(queue, 'of:' .. caller)
   local length = try(again and 'RPUSH' or 'LPUSH', list, id)
@@ -9,13 +12,27 @@ local function put(queue, caller, id, again)
     redis.call('DEL', list)
     length = redis.call('LPUSH', list, id)
   end
-  if length == 1 then redis.call('LPUSH', fair_part(queue, 'ring'), caller) end
+  local ring = anew[queue]
+  if ring and ring[caller] or not ring and length > 1 then return end
+  redis.call('LPUSH', fair_part(queue, 'ring'), caller)
+  if ring then ring[caller] = true end
+end
+
+-- Counts how many jobs of a queue are sorted. What an outsider made of the number, so that it is none, counts as 0.
+local function count_sorted(queue, by)
+  local key = fair_part(queue, 'held')
+  if not try('INCRBY', key, by) then redis.call('SET', key, math.max(by, 0)) end
 end
 
 local function sort(queue)
   local ids, back = left_to_sort > 0 and try('RPOP', queue, left_to_sort) or {}, {}
   if #ids == 0 then return end
   left_to_sort = left_to_sort - #ids
+  local ring = fair_part(queue, 'ring')
+  local is = redis.call('TYPE', ring).ok
+  -- Only an outsider makes this key anything but a list. Then callers have jobs here and stand in no ring.
+  if is ~= 'none' and is ~= 'list' then redis.call('DEL', ring) end
+  if is ~= 'list' then anew[queue] = {} end
   for _, id in ipairs(ids) do
     local job = is_uuid(id) and try('HMGET', job_prefix .. id, 'caller_id', 'started_at', 'failures') or {}
     local caller = redis.sha1hex(job[1] or '')
@@ -27,8 +44,9 @@ local function sort(queue)
     end
   end
   for _, entry in ipairs(back) do put(queue, entry[1], entry[2], true) end
-  redis.call('INCRBY', fair_part(queue, 'held'), #ids)
-  redis.call('SADD', fair_key, queue)
+  anew[queue] = nil
+  count_sorted(queue, #ids)
+  insist('SADD', fair_key, queue)
 end
 
 -- The next id of a queue. Without `sorts` the jobs that are sorted already go first, and then the queue as it is.
@@ -37,17 +55,21 @@ local function take_in_turn(queue, sorts)
   local ring = fair_part(queue, 'ring')
   while true do
     local caller = try('LMOVE', ring, ring, 'RIGHT', 'LEFT')
-    if not caller then break end
+    if not caller then
+      -- Nil, not false: an outsider made it anything but a list.
+      if caller == nil then redis.call('DEL', ring) end
+      break
+    end
     local list = fair_part(queue, 'of:' .. caller)
     local id = try('RPOP', list)
     -- Only an outsider makes this key anything but a list.
     if not id then redis.call('DEL', list) end
     if redis.call('EXISTS', list) == 0 then redis.call('LREM', ring, 1, caller) end
     if id then
-      redis.call('DECR', fair_part(queue, 'held'))
+      count_sorted(queue, -1)
       return id
     end
   end
-  if redis.call('SREM', fair_key, queue) == 1 then redis.call('DEL', fair_part(queue, 'held')) end
+  if insist('SREM', fair_key, queue) == 1 then redis.call('DEL', fair_part(queue, 'held')) end
   return not sorts and try('RPOP', queue)
 end

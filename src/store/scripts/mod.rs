@@ -1,6 +1,6 @@
 //! One transition is one `.lua` and its only caller beside it.
 //!
-//! What a script uses of `keys.lua`, `dialects.lua`, `shared.lua`, `relations.lua`, `foreign.lua` and `conveyor.lua` stands before it; ARGV 1 to 8 are the same for all.
+//! What a script uses of `keys.lua`, `dialects.lua`, `shared.lua`, `relations.lua`, `admit.lua`, `foreign.lua` and `conveyor.lua` stands before it; ARGV 1 to 8 are the same for all.
 
 mod adopt;
 mod calm;

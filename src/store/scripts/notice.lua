@@ -3,24 +3,32 @@
 -- ARGV  9 the time a day ago   10 so long a job that nobody starts is kept, ms   11… ids
 -- Gives {number of jobs that were new, script types that have work …}.
 local day_ago, given_up, new = ARGV[9], now + ARGV[10], 0
+-- What was followed for them.
+local admits = {}
 
 local function notice(id)
   local key = job_prefix .. id
   local job = is_uuid(id) and try('HMGET', key, 'status', 'id', 'script', 'updated_at', 'created_at', 'run_at_ms', 'script_type', 'group', 'instance', 'priority',
     unpack(END_FIELDS))
   if not job or not (job[1] or job[2] or job[3]) or is_known(id) then return end
-  new = new + 1
-  local heard_of = redis.call('HEXISTS', key, 'unseen') == 1
-  redis.call('HSET', key, 'indexed', string.format('%.0f', now))
-  redis.call('HDEL', key, 'unseen')
-  list_in(index_key(now_text), id)
   -- One that was heard of is watched until what follows from its state has happened.
-  if heard_of and not redis.call('ZSCORE', watched_key, id) then return end
-
-  local status, last, script_type = job[1] or 'dispatched', job[4] or job[5] or '', job[7] or 'osis'
+  local settled = redis.call('HEXISTS', key, 'unseen') == 1 and not redis.call('ZSCORE', watched_key, id)
+  local status, last, script_type, admitted = job[1] or 'dispatched', job[4] or job[5] or '', job[7] or 'osis', nil
   local old = string.find(last, '^%d%d%d%d%-%d%d%-%d%dT') and last < day_ago
+  if not settled and (status == 'dispatched' or status == 'waiting_for_prerequisites' and not old) then
+    admitted = admit(id, nil, admits)
+    -- Too much was followed in this call; it is new to a later one.
+    if admitted == nil then return end
+  else
+    redis.call('HSET', key, 'indexed', string.format('%.0f', now))
+    redis.call('HDEL', key, 'unseen')
+    list_in(index_key(now_text), id)
+  end
+  new = new + 1
+  if settled then return end
+
   if status == 'dispatched' then
-    if admit(id) then redis.call('ZADD', watched_key, now, id) end
+    if admitted then redis.call('ZADD', watched_key, now, id) end
   elseif is_final(status) and not old then
     settle(id, status)
   elseif is_final(status) then
@@ -33,7 +41,7 @@ local function notice(id)
     redis.call('ZADD', scheduled_key, given_up, id)
   elseif status == 'scheduled' then
     redis.call('ZADD', scheduled_key, number(job[6], now), id)
-  elseif status == 'waiting_for_prerequisites' and admit(id) then
+  elseif status == 'waiting_for_prerequisites' and admitted then
     begin(id, 0, script_type, work_key(script_type, job[8], job[9], job[10]), nil, 0)
     has_work(script_type)
   end

@@ -19,6 +19,8 @@ end
 
 redis.call('HSET', key, 'stop_requested_at', now_text, 'updated_at', now_text)
 local function tell(queue)
+  -- However often it is asked for, it is told once.
+  if queue then try('LREM', queue, 0, id) end
   if queue and try('LPUSH', queue, id) then redis.call('EXPIRE', queue, CONTROL_SECONDS) end
 end
 if job[3] and job[3] ~= '' then

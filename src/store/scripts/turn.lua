@@ -104,7 +104,10 @@ end
 -- Ids that somebody wants stopped: they end here instead of starting.
 local pending = {}
 
--- Takes a job for a slot, if it may run.
+-- What was followed for jobs of outsiders.
+local admits = {}
+
+-- Takes a job for a slot, if it may run. 'later': too much was followed in this call to see whether it may.
 local function claim(id, queue, slot, owned)
   if not is_uuid(id) then return end
   local key = job_prefix .. id
@@ -135,7 +138,10 @@ local function claim(id, queue, slot, owned)
   end
   if job[19] == 'legacy' and not untwin(id) and status ~= 'started' then return end
   -- What lies in a queue is watched, unless an outsider put it there.
-  if (redis.call('ZREM', watched_key, id) == 0 or job[18]) and status ~= 'started' and not admit(id, queue) then return end
+  if (redis.call('ZREM', watched_key, id) == 0 or job[18]) and status ~= 'started' then
+    local admitted = admit(id, queue, admits)
+    if not admitted then return admitted == nil and 'later' or nil end
+  end
   attempt = attempt + 1
   -- The lease first: a started job without one would be found by nobody.
   redis.call('ZADD', leases_key, lease_until, id)
@@ -189,7 +195,11 @@ if not_empty > 0 then
       if take_in_turn and owner == 0 then id = take_in_turn(key, sorts) else id = try('RPOP', key) end
       if not id then break end
       seen = true
-      claim(id, key, slot, owner > 0 and '1' or '')
+      if claim(id, key, slot, owner > 0 and '1' or '') == 'later' then
+        -- The next call begins with it.
+        try('RPUSH', key, id)
+        left_to_look_at = 0
+      end
     end
     if seen then not_empty = not_empty - 1 end
   end

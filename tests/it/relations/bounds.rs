@@ -7,19 +7,19 @@ use hero::store::{Created, NewJob, Retried, Store};
 use super::{Hand, after, child_of, heir_of, named};
 use crate::support::{Redis, spec};
 
-fn new(spec: JobSpec) -> NewJob {
+pub(super) fn new(spec: JobSpec) -> NewJob {
     let id = spec.job_id.clone().unwrap_or_else(JobId::random);
     NewJob { id, spec, start: false, waited: false, slot: None }
 }
 
-async fn create(store: &Store, spec: JobSpec) -> JobId {
+pub(super) async fn create(store: &Store, spec: JobSpec) -> JobId {
     let job = new(spec);
     let id = job.id.clone();
     assert_eq!(store.create(job).await.unwrap(), Created::Created(Status::Created));
     id
 }
 
-async fn create_all(store: &Store, specs: impl IntoIterator<Item = JobSpec>) -> Vec<JobId> {
+pub(super) async fn create_all(store: &Store, specs: impl IntoIterator<Item = JobSpec>) -> Vec<JobId> {
     let jobs: Vec<NewJob> = specs.into_iter().map(new).collect();
     for answer in store.create_all_or_none(&jobs).await.unwrap() {
         assert_eq!(answer, Created::Created(Status::Created));
@@ -28,7 +28,7 @@ async fn create_all(store: &Store, specs: impl IntoIterator<Item = JobSpec>) -> 
 }
 
 /// Jobs of which each waits for the one before; gives the first and the last.
-async fn chain(store: &Store, length: usize) -> (JobId, JobId) {
+pub(super) async fn chain(store: &Store, length: usize) -> (JobId, JobId) {
     let ids: Vec<JobId> = (0..length).map(|_| JobId::random()).collect();
     let link = |at: usize| named(&ids[at], if at == 0 { spec("1") } else { after(&[&ids[at - 1]]) });
     for from in (0..length).step_by(1000) {
@@ -38,12 +38,12 @@ async fn chain(store: &Store, length: usize) -> (JobId, JobId) {
 }
 
 /// All at once.
-async fn together(store: &Store, specs: Vec<JobSpec>) -> Vec<Created> {
+pub(super) async fn together(store: &Store, specs: Vec<JobSpec>) -> Vec<Created> {
     join_all(specs.into_iter().map(|spec| async { store.create(new(spec)).await.unwrap() })).await
 }
 
 /// How often a command was called, by scripts or from outside.
-async fn calls(redis: &Redis, command: &str) -> u64 {
+pub(super) async fn calls(redis: &Redis, command: &str) -> u64 {
     let info: String = redis.run(&["INFO", "commandstats"]).await;
     let line = info.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
     line.map_or(0, |rest| rest.split(',').next().unwrap().parse().unwrap())
@@ -192,11 +192,12 @@ async fn a_circle_is_seen_beside_others_that_follow_the_same_jobs() {
     for round in 0..10 {
         let (first, end) = chain(&store, 20).await;
         let (parent, other) = (create(&store, after(&[&end])).await, create(&store, spec("1")).await);
+        let free = create(&store, spec("1")).await;
         let [one, two, three] = std::array::from_fn(|_| JobId::random());
         let specs = vec![
             named(&one, JobSpec { dependents: vec![other.clone()], ..after(&[&parent]) }),
-            // Waits for nothing, and the whole chain for it.
-            named(&two, JobSpec { dependents: vec![first.clone()], ..spec("1") }),
+            // Waits for none of them, and the whole chain for it.
+            named(&two, JobSpec { dependents: vec![first.clone()], ..after(&[&free]) }),
             // The chain leads to it now.
             named(&three, JobSpec { dependents: vec![two.clone()], ..after(&[&parent]) }),
             named(&JobId::random(), JobSpec { dependents: vec![first.clone()], ..after(&[&one]) }),

@@ -11,6 +11,7 @@ mod fan_out;
 mod hand;
 mod heirs;
 mod outsiders;
+mod pace;
 mod prerequisites;
 mod refusals;
 mod retry;

@@ -256,6 +256,8 @@ async fn what_should_be_one_of_our_lists_gives_way_within_a_round() {
         "hero:meta:schedules",
         "hero:q:conveyor",
         "hero:meta:reaped",
+        "hero:meta:fair",
+        "hero:q:capped",
     ] {
         let _: u64 = redis.run(&["DEL", key]).await;
         let _: u64 = redis.run(&["LPUSH", key, "x"]).await;
@@ -310,4 +312,56 @@ async fn an_index_that_is_no_list_gives_way_and_its_pruning_ends() {
     let (id, _) = create(&store, JobSpec::default()).await;
     let page = store.list(&Default::default(), None, 10, 1 << 20).await.unwrap().unwrap();
     assert_eq!(page.jobs.iter().map(|job| job.job_id.clone()).collect::<Vec<_>>(), [id]);
+}
+
+#[tokio::test]
+async fn what_should_say_whose_turn_it_is_gives_way_and_no_job_is_lost() {
+    let (redis, store) = house().await;
+    let (osis, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
+    let slots = |room| [hero::store::Slot { actor: "osis:default:1".into(), room }];
+    for key in ["hero:meta:fair", "hero:q:fair:type:osis:ring", "hero:q:fair:type:osis:held"] {
+        let take = async |room| {
+            let turn = hero::store::Turn { script_type: &osis, ends: &[], slots: &slots(room), queues: &queues };
+            let taken = store.fair_turn(&turn).await.unwrap().taken;
+            taken.into_iter().map(|job| job.job).collect::<Vec<JobId>>()
+        };
+        let of = |caller: &str| JobSpec { caller_id: Some(caller.into()), ..JobSpec::default() };
+        // Before anything is sorted, and while jobs are.
+        for before in [0, 1] {
+            let mut ids = vec![create(&store, of("a")).await.0, create(&store, of("b")).await.0, create(&store, of("b")).await.0];
+            let mut taken = take(before).await;
+            let _: () = redis.run(&["SET", key, "x"]).await;
+            ids.push(create(&store, of("a")).await.0);
+            ids.push(create(&store, of("b")).await.0);
+            taken.extend(take(9).await);
+            // Another turn finds nothing, or what lay behind.
+            taken.extend(take(9).await);
+            ids.sort_unstable();
+            taken.sort_unstable();
+            assert_eq!(taken, ids, "{key} after {before}");
+            assert_eq!(redis.run::<u64>(&["EXISTS", key]).await, 0, "{key}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_line_for_room_in_a_context_that_is_none_gives_way() {
+    let (redis, store) = house().await;
+    store.limit_running(2);
+    let _: () = redis.run(&["SET", "hero:q:capped", "x"]).await;
+    let (id, _) = create(&store, JobSpec::default()).await;
+    assert_eq!(turn(&store, &[], 9).await, [id]);
+}
+
+#[tokio::test]
+async fn a_foreign_actor_is_told_once_of_a_stop_that_is_asked_for_often() {
+    let (redis, store) = house().await;
+    let id = JobId::random();
+    let _: i64 = redis.run(&["HSET", &key(&id), "script", "1", "script_type", "osis", "status", "started", "worker_id", "w"]).await;
+    for _ in 0..5 {
+        store.stop(&id).await.unwrap();
+    }
+    for queue in ["hero:q:ctl:type:osis", "hero:stop_queue:w"] {
+        assert_eq!(redis.run::<Vec<String>>(&["LRANGE", queue, "0", "-1"]).await, [id.to_string()], "{queue}");
+    }
 }
