@@ -64,8 +64,11 @@ const STUCK: Duration = Duration::from_secs(1);
 /// A request without room looks again after so long.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// A request of this size is refused only if its own address holds too much.
+/// A request of this size is refused only if its own address holds too much, and its connection not slightly.
 const MODEST: u64 = 64 * 1024;
+
+/// A connection that holds no more than this gets its requests read however much its address holds.
+const SLIGHT: u64 = 16 * 1024;
 
 /// Bytes that are held, with a limit.
 #[derive(Debug)]
@@ -145,6 +148,10 @@ impl Room {
         self.held.load(Ordering::Acquire) < self.little()
     }
 
+    fn holds_slightly(&self) -> bool {
+        self.held.load(Ordering::Acquire) <= SLIGHT.min(self.little())
+    }
+
     fn is_full(&self) -> bool {
         self.held.load(Ordering::Acquire) >= self.limit
     }
@@ -152,6 +159,11 @@ impl Room {
     /// Whether nothing more is made for batches.
     fn is_full_of_parts(&self) -> bool {
         self.parts.load(Ordering::Acquire) >= self.limit / 2
+    }
+
+    /// Whether an answer, or one of a batch, may be made.
+    fn is_open(&self, in_batch: bool) -> bool {
+        !self.is_full() && !(in_batch && self.is_full_of_parts())
     }
 
     /// Whether batches hold more than they may even if all that was begun is large.
@@ -187,16 +199,9 @@ impl Room {
         self.making(size, in_batch, share)
     }
 
-    /// The same at once, or not at all.
-    fn try_admit(self: &Arc<Self>, size: Size, in_batch: bool) -> Option<Making> {
-        let _turn = self.line.try_lock().ok()?;
-        let share = Arc::clone(&self.shares).try_acquire_many_owned(size.shares()).ok()?;
-        (!self.is_full()).then(|| self.making(size, in_batch, share))
-    }
-
     fn making(self: &Arc<Self>, size: Size, in_batch: bool, share: OwnedSemaphorePermit) -> Making {
-        // In a small room, less: the estimate alone must not make it full.
-        let bytes = size.estimate().min(self.little());
+        // What batches hold may not become too much, so it is guessed high. In a small room, less: estimates alone must not make it full.
+        let bytes = if in_batch { (4 * size.estimate()).min(2 * self.little()) } else { size.estimate().min(self.little()) };
         self.hold(bytes);
         let of_batch = if in_batch { bytes } else { 0 };
         self.hold_part(of_batch);

@@ -17,7 +17,7 @@ use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::method::{Example, Method};
-use crate::rpc::room::{Parts, Size};
+use crate::rpc::room::{Parts, Permits, Size};
 
 /// Creates a job, starts it, waits for its end and gives its result.
 ///
@@ -86,23 +86,15 @@ impl Waited {
         let account = session.account();
         loop {
             let job_id = match awaited {
-                // As small as what calls may answer that begin whenever their address holds little.
-                Awaited::Whole(result) if result.output.len() <= LONG => return Ok(result),
-                Awaited::Whole(result) => {
-                    if let Some(_permits) = account.try_admit(Size::Medium, self.in_batch) {
-                        return Ok(result);
-                    }
-                    result.job_id
+                Awaited::Whole(result) if account.is_open(self.in_batch) => return Ok(result),
+                Awaited::Whole(result) if result.output.len() <= KEPT => {
+                    self.admit(Size::Small, app, session).await?;
+                    return Ok(result);
                 }
+                Awaited::Whole(result) => result.job_id,
                 Awaited::Long(job_id) => job_id,
             };
-            let permits = if self.in_batch {
-                // Its batch holds the other parts meanwhile.
-                let patience = app.details.limits.handler_timeout.duration();
-                tokio::time::timeout(patience, account.admit(Size::Medium, true)).await.map_err(|_| Error::no_room())?
-            } else {
-                account.admit(Size::Medium, false).await
-            };
+            let permits = self.admit(Size::Medium, app, session).await?;
             if let Some(result) = self.read(&job_id, app).await? {
                 return Ok(result);
             }
@@ -111,6 +103,15 @@ impl Waited {
             let rest = self.deadline.saturating_duration_since(Instant::now());
             awaited = app.dispatcher.wait_until_end(self.context, &job_id, rest).await?;
         }
+    }
+
+    /// Waits until there is room; within a batch not for ever, because the other parts are held meanwhile.
+    async fn admit(&self, size: Size, app: &App, session: &Session) -> Result<Permits, Error> {
+        let (admitted, patience) = (session.account().admit(size, self.in_batch), app.details.limits.handler_timeout.duration());
+        if self.in_batch {
+            return tokio::time::timeout(patience, admitted).await.map_err(|_| Error::no_room());
+        }
+        Ok(admitted.await)
     }
 
     async fn read(&self, job_id: &JobId, app: &App) -> Result<Option<JobResult>, Error> {
@@ -128,8 +129,8 @@ impl Waited {
     }
 }
 
-/// Longer outputs are not kept while they wait for room.
-const LONG: usize = 64 * 1024;
+/// Longer outputs are not kept while they wait for room: an address may have 8,192 waits.
+const KEPT: usize = 8 * 1024;
 
 /// The time between two reads of a result that was let go.
 const PAUSE: Duration = Duration::from_millis(100);

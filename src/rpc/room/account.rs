@@ -129,8 +129,12 @@ impl Account {
     /// Whether a call with a small answer may begin at once: what others of its address hold does not matter to who holds little.
     pub(in crate::rpc) fn has_room(&self, in_batch: bool) -> bool {
         let [here, address, _] = &self.rooms;
-        let is_open = |room: &Room| !room.is_full() && !(in_batch && room.is_full_of_parts());
-        is_open(here) && (is_open(address) || here.holds_little())
+        here.is_open(in_batch) && (address.is_open(in_batch) || here.holds_little())
+    }
+
+    /// Whether there is room for an answer that is there already, whatever its size.
+    pub(in crate::rpc) fn is_open(&self, in_batch: bool) -> bool {
+        self.rooms.iter().all(|room| room.is_open(in_batch))
     }
 
     /// Waits until a call whose answer has this size may begin. It may be made as long as the result lives.
@@ -157,14 +161,6 @@ impl Account {
                 return permits;
             }
         }
-    }
-
-    /// What [`Account::admit`] gives, if nothing has to wait.
-    pub(in crate::rpc) fn try_admit(&self, size: Size, in_batch: bool) -> Option<Permits> {
-        if in_batch && self.rooms.iter().any(|room| room.is_full_of_parts()) {
-            return None;
-        }
-        self.rooms.iter().map(|room| room.try_admit(size, in_batch)).collect()
     }
 
     /// Waits for what the connection itself holds. Its reader and its own calls decide how long that takes.
