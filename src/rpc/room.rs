@@ -163,7 +163,7 @@ impl Room {
 
     /// Whether an answer, or one of a batch, may be made.
     fn is_open(&self, in_batch: bool) -> bool {
-        !self.is_full() && !(in_batch && self.is_full_of_parts())
+        !(self.is_full() || in_batch && self.is_full_of_parts())
     }
 
     /// Whether batches hold more than they may even if all that was begun is large.
