@@ -23,6 +23,9 @@ pub enum Error {
     /// There is no such job (any more).
     #[error("job {0} does not exist")]
     NotFound(JobId),
+    /// The job has finished, and was gone before its result was read.
+    #[error("job {0} finished, but was deleted, or its retention ended, before there was room for its result")]
+    Gone(JobId),
     /// There is no such schedule (any more).
     #[error("schedule {0} does not exist; list_schedules gives those that do")]
     NoSchedule(ScheduleId),

@@ -52,6 +52,7 @@ pub use scheduler::Scheduler;
 pub use surveyor::Surveyor;
 pub use sweeper::Sweeper;
 pub use timekeeper::Timekeeper;
+pub use wait::Awaited;
 
 use crate::log_file::LogDirectory;
 use crate::model::{Actor, ContextId, Job, JobId, JobResult, QueueInfo, ScriptType, Seconds, Status};
@@ -221,10 +222,14 @@ impl Dispatcher {
 
     /// The result of a job that has ended.
     pub async fn result(&self, context: ContextId, id: &JobId) -> Result<JobResult, Error> {
-        match self.look(context, id).await? {
+        let mut look = self.look(context, id).await?;
+        if look == Look::Long {
+            look = self.store(context)?.whole(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        }
+        match look {
             Look::Settled(settled) => wait::result(id, settled),
             Look::Open(status) => Err(Error::State { job_id: id.clone(), status, action: "asked for its result; wait_job waits for it" }),
-            Look::Missing => Err(Error::NotFound(id.clone())),
+            Look::Missing | Look::Long => Err(Error::NotFound(id.clone())),
         }
     }
 

@@ -12,12 +12,65 @@ pub(super) fn result(id: &JobId, settled: Settled) -> Result<JobResult, Error> {
     }
 }
 
+/// What a wait gives when its job has finished.
+#[derive(Debug)]
+pub enum Awaited {
+    /// The result.
+    Whole(JobResult),
+    /// Its output is long and was not read, because that takes memory for each who waits: [`Dispatcher::whole`] does.
+    Long(JobId),
+}
+
+impl Awaited {
+    fn of(id: &JobId, settled: Settled) -> Result<Self, Error> {
+        result(id, settled).map(Self::Whole)
+    }
+}
+
 impl Dispatcher {
     /// Runs a job and waits for its result.
     ///
     /// It cannot hang: `wait` ends it with [`Error::StillRunning`], and the job goes on. It cannot lose the result: the
     /// waiter stands before the job is enqueued, a sweep reads what no message told, and the hash keeps the result.
     pub async fn run_and_wait(&self, spec: JobSpec, wait: Duration) -> Result<JobResult, Error> {
+        let (context, deadline) = (spec.context_id, tokio::time::Instant::now() + wait);
+        let awaited = self.run_until_end(spec, wait).await?;
+        self.read(context, awaited, deadline).await
+    }
+
+    /// Waits for the result of a job. A `wait` of zero looks once.
+    pub async fn wait(&self, context: ContextId, id: &JobId, wait: Duration) -> Result<JobResult, Error> {
+        let deadline = tokio::time::Instant::now() + wait;
+        let awaited = self.wait_until_end(context, id, wait).await?;
+        self.read(context, awaited, deadline).await
+    }
+
+    /// The result of a wait, read if need be.
+    async fn read(&self, context: ContextId, mut awaited: Awaited, deadline: tokio::time::Instant) -> Result<JobResult, Error> {
+        loop {
+            let id = match awaited {
+                Awaited::Whole(result) => return Ok(result),
+                Awaited::Long(id) => id,
+            };
+            if let Some(result) = self.whole(context, &id).await? {
+                return Ok(result);
+            }
+            // It runs again.
+            awaited = self.wait_until_end(context, &id, deadline.saturating_duration_since(tokio::time::Instant::now())).await?;
+        }
+    }
+
+    /// The result of a job that was seen to have finished, or nothing if it runs again.
+    pub async fn whole(&self, context: ContextId, id: &JobId) -> Result<Option<JobResult>, Error> {
+        match self.store(context)?.whole(id).await.map_err(|error| Error::store(error, Some(id)))? {
+            Look::Settled(settled) => result(id, settled).map(Some),
+            Look::Open(_) => Ok(None),
+            Look::Missing | Look::Long => Err(Error::Gone(id.clone())),
+        }
+    }
+
+    /// Like [`Dispatcher::run_and_wait`], but leaves a long result in the store.
+    pub async fn run_until_end(&self, spec: JobSpec, wait: Duration) -> Result<Awaited, Error> {
         let job = self.check(spec, true).await?;
         let (context, id) = (job.spec.context_id, job.id.clone());
         let (began, deadline) = (Instant::now(), tokio::time::Instant::now() + wait);
@@ -31,19 +84,20 @@ impl Dispatcher {
                     Err(error) => return Err(error),
                 }
             }
-            return self.wait(context, &stored.id, deadline.saturating_duration_since(tokio::time::Instant::now())).await;
+            return self.wait_until_end(context, &stored.id, deadline.saturating_duration_since(tokio::time::Instant::now())).await;
         }
         self.settle(context, &id, &mut waiter, began, deadline).await
     }
 
-    /// Waits for the result of a job. A `wait` of zero looks once.
-    pub async fn wait(&self, context: ContextId, id: &JobId, wait: Duration) -> Result<JobResult, Error> {
+    /// Like [`Dispatcher::wait`], but leaves a long result in the store.
+    pub async fn wait_until_end(&self, context: ContextId, id: &JobId, wait: Duration) -> Result<Awaited, Error> {
         let (began, deadline) = (Instant::now(), tokio::time::Instant::now() + wait);
         let store = self.store(context)?;
         let mut waiter = store.inbox().register(id);
         let look = if wait.is_zero() { store.look(id).await } else { store.wait(id).await };
         match look.map_err(|error| Error::store(error, Some(id)))? {
-            Look::Settled(settled) => result(id, settled),
+            Look::Settled(settled) => Awaited::of(id, settled),
+            Look::Long => Ok(Awaited::Long(id.clone())),
             Look::Missing => Err(Error::NotFound(id.clone())),
             Look::Open(_) => self.settle(context, id, &mut waiter, began, deadline).await,
         }
@@ -56,14 +110,14 @@ impl Dispatcher {
         waiter: &mut Waiter,
         began: Instant,
         deadline: tokio::time::Instant,
-    ) -> Result<JobResult, Error> {
+    ) -> Result<Awaited, Error> {
         let look = tokio::select! {
             biased;
             look = waiter.reply() => match look {
                 // A sweep may have looked for the job while it was being stored, which takes long when Redis was away.
                 Look::Missing => {
                     let rest = deadline.saturating_duration_since(tokio::time::Instant::now());
-                    return Box::pin(self.wait(context, id, rest)).await;
+                    return Box::pin(self.wait_until_end(context, id, rest)).await;
                 }
                 look => look,
             },
@@ -72,7 +126,8 @@ impl Dispatcher {
             () = self.0.closing.cancelled() => self.look(context, id).await?,
         };
         match look {
-            Look::Settled(settled) => result(id, settled),
+            Look::Settled(settled) => Awaited::of(id, settled),
+            Look::Long => Ok(Awaited::Long(id.clone())),
             Look::Missing => Err(Error::NotFound(id.clone())),
             Look::Open(status) => {
                 if self.0.closing.is_cancelled() {

@@ -236,6 +236,11 @@ impl Error {
         }
     }
 
+    /// There is no room for an answer.
+    pub(super) const fn no_room() -> Self {
+        Self::Busy { what: "too many answers at once, or answers that are not read", retry_after: Duration::from_secs(1) }
+    }
+
     /// The error as the caller gets it. Writes the cause that the caller does not see to the log, so call it once.
     pub fn into_object(self) -> ErrorObjectOwned {
         if let Self::Dispatch(dispatch::Error::Store { source, job_id, .. }) = &self {
@@ -252,7 +257,7 @@ fn code_of(error: &dispatch::Error) -> Code {
         D::Invalid { .. } => Code::InvalidParams,
         D::Store { .. } => Code::StoreUnavailable,
         D::NoContext(_) | D::NoSchedule(_) => Code::NotFound,
-        D::NotFound(_) => Code::JobNotFound,
+        D::NotFound(_) | D::Gone(_) => Code::JobNotFound,
         D::State { .. } | D::Exists { .. } | D::Blocked { .. } | D::ScheduleExists(_) => Code::State,
         D::UnknownScriptType { .. } => Code::UnknownScriptType,
         D::Full { .. } => Code::QueueFull,
@@ -275,7 +280,7 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
         }
         D::Invalid { .. } | D::NoContext(_) | D::UnknownScriptType { .. } => None,
         D::NoSchedule(schedule_id) | D::ScheduleExists(schedule_id) => Some(json!({"schedule_id": schedule_id})),
-        D::NotFound(job_id) | D::IdempotencyReused(job_id) => Some(json!({"job_id": job_id})),
+        D::NotFound(job_id) | D::Gone(job_id) | D::IdempotencyReused(job_id) => Some(json!({"job_id": job_id})),
         D::State { job_id, status, .. } | D::Exists { job_id, status } => Some(json!({"job_id": job_id, "status": status})),
         D::Blocked { job_id, prerequisite } => Some(json!({"job_id": job_id, "status": Status::Error, "prerequisite": prerequisite})),
         D::Full { retry_after, .. } | D::Busy { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),

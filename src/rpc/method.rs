@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::app::App;
 use super::auth::{Permission, Session};
 use super::error::{Code, Error};
-use super::room::Size;
+use super::room::{Parts, Size};
 
 /// A call as it could be made, and what it could give. Typed, so that it always fits the schema.
 pub struct Example<P, R> {
@@ -46,6 +46,11 @@ pub trait Method<C = App>: DeserializeOwned + Serialize + JsonSchema + Send + 's
     ///
     /// The future is dropped when the caller's connection closes, at any await: what must be done whole is done by the floors below.
     fn call(self, app: &C, session: &Session) -> impl Future<Output = Result<Self::Output, Error>> + Send;
+
+    /// The same for a call that may be one of a batch, for those to whom it matters.
+    fn call_within(self, app: &C, session: &Session, _: Option<&Parts>) -> impl Future<Output = Result<Self::Output, Error>> + Send {
+        self.call(app, session)
+    }
 }
 
 /// A subscription: like a [`Method`], but items follow as notifications until it ends or the client unsubscribes.

@@ -33,7 +33,7 @@ pub use auth::{Access, Identity, Permission, Session};
 pub use error::{Code, Error};
 pub use limits::Limits;
 pub use method::{Example, Items, Method, Subscription};
-pub use room::Size;
+pub use room::{Parts, Size};
 pub use server::{ServeError, ServerSettings, Serving, serve, serve_table};
 pub use table::{Kind, Table};
 

@@ -3,19 +3,26 @@
 //! Counted three times: for a connection, for its address and for the server. A request waits for room: in that of its connection
 //! until there is some, as whoever pipelines is slowed down by that and nobody else; in the others for a while, then it is refused.
 //! The length of an answer is known only when it is made, so a call waits before it begins: for room, and if its answer may be
-//! large also for a share of those that may be made at once.
+//! large also for a share of those that may be made at once; these begin one after the other, and an estimate is counted for each.
+//!
+//! The parts of a batch lie ready until the last is made, which may take as long as a job. So they get half of each room, and who
+//! waits for them is never anybody else: parts that find no room are refused after a while.
 
+mod account;
 mod held;
+mod parts;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
-use tokio_util::sync::CancellationToken;
 
 use super::limits::Limits;
+pub(super) use account::{Account, Permits};
 pub(super) use held::Held;
+pub use parts::Parts;
+pub(super) use parts::Surplus;
 
 /// How large the answer of a method may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,6 +45,15 @@ impl Size {
             Self::Large => 8,
         }
     }
+
+    /// So many bytes are counted for such an answer while it is made.
+    const fn estimate(self) -> u64 {
+        match self {
+            Self::Small => 0,
+            Self::Medium => 256 * 1024,
+            Self::Large => 1024 * 1024,
+        }
+    }
 }
 
 /// So many shares has a connection, an address and the server: two, four and eight large answers at once.
@@ -48,24 +64,39 @@ const STUCK: Duration = Duration::from_secs(1);
 /// A request without room looks again after so long.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// A request of this size is refused only if its own address holds too much.
+/// A request of this size is refused only if its own address holds too much, and its connection not slightly.
 const MODEST: u64 = 64 * 1024;
+
+/// A connection that holds no more than this gets its requests read however much its address holds.
+const SLIGHT: u64 = 16 * 1024;
 
 /// Bytes that are held, with a limit.
 #[derive(Debug)]
 pub(super) struct Room {
     held: AtomicU64,
+    /// How much of that is held for batches that are not done.
+    parts: AtomicU64,
     limit: u64,
     /// Told when there is room again.
     freed: Notify,
     shares: Arc<Semaphore>,
+    /// Where calls with large answers stand until there is room, so that a little of it lets one of them begin.
+    line: tokio::sync::Mutex<()>,
     accounts: Mutex<Vec<Weak<Account>>>,
 }
 
 impl Room {
     fn new(limit: u64, shares: u32) -> Arc<Self> {
         let shares = Arc::new(Semaphore::new(shares as usize));
-        Arc::new(Self { held: AtomicU64::new(0), limit, freed: Notify::new(), shares, accounts: Mutex::default() })
+        Arc::new(Self {
+            held: AtomicU64::new(0),
+            parts: AtomicU64::new(0),
+            limit,
+            freed: Notify::new(),
+            shares,
+            line: tokio::sync::Mutex::default(),
+            accounts: Mutex::default(),
+        })
     }
 
     /// The room of the whole server.
@@ -90,7 +121,20 @@ impl Room {
 
     fn free(&self, bytes: u64) {
         let before = self.held.fetch_sub(bytes, Ordering::AcqRel);
-        if before >= self.limit && before - bytes < self.limit {
+        let falls_below = |mark: u64| before >= mark && before - bytes < mark;
+        if falls_below(self.limit) || falls_below(self.little()) {
+            self.freed.notify_waiters();
+        }
+    }
+
+    fn hold_part(&self, bytes: u64) {
+        self.parts.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    /// What was held for a batch is held for nobody, or as an answer like any other.
+    fn free_part(&self, bytes: u64) {
+        let (before, most) = (self.parts.fetch_sub(bytes, Ordering::AcqRel), self.limit / 2);
+        if before >= most && before - bytes < most {
             self.freed.notify_waiters();
         }
     }
@@ -100,17 +144,44 @@ impl Room {
         self.limit / 16
     }
 
+    fn holds_little(&self) -> bool {
+        self.held.load(Ordering::Acquire) < self.little()
+    }
+
+    fn holds_slightly(&self) -> bool {
+        self.held.load(Ordering::Acquire) <= SLIGHT.min(self.little())
+    }
+
     fn is_full(&self) -> bool {
         self.held.load(Ordering::Acquire) >= self.limit
     }
 
+    /// Whether nothing more is made for batches.
+    fn is_full_of_parts(&self) -> bool {
+        self.parts.load(Ordering::Acquire) >= self.limit / 2
+    }
+
+    /// Whether an answer, or one of a batch, may be made.
+    fn is_open(&self, in_batch: bool) -> bool {
+        !(self.is_full() || in_batch && self.is_full_of_parts())
+    }
+
+    /// Whether batches hold more than they may even if all that was begun is large.
+    fn has_too_many_parts(&self) -> bool {
+        self.parts.load(Ordering::Acquire) >= self.limit / 4 * 3
+    }
+
     /// Waits until it is not full. Connections that take nothing make way for others.
     async fn wait(&self) {
+        self.wait_until(|| !self.is_full()).await;
+    }
+
+    async fn wait_until(&self, is_ready: impl Fn() -> bool) {
         loop {
             let freed = self.freed.notified();
             tokio::pin!(freed);
             freed.as_mut().enable();
-            if !self.is_full() {
+            if is_ready() {
                 return;
             }
             if tokio::time::timeout(STUCK, freed).await.is_err() && self.is_full() {
@@ -119,11 +190,22 @@ impl Room {
         }
     }
 
-    /// Waits for shares, and then until it is not full.
-    async fn admit(&self, size: Size) -> OwnedSemaphorePermit {
-        let permit = Arc::clone(&self.shares).acquire_many_owned(size.shares()).await;
+    /// Waits for its turn, until it is not full, and for shares.
+    async fn admit(self: &Arc<Self>, size: Size, in_batch: bool) -> Making {
+        let _turn = self.line.lock().await;
+        // Whoever has shares makes an answer, which has an end, or has got further than this.
+        let share = Arc::clone(&self.shares).acquire_many_owned(size.shares()).await.expect("nobody closes the semaphore");
         self.wait().await;
-        permit.expect("nobody closes the semaphore")
+        self.making(size, in_batch, share)
+    }
+
+    fn making(self: &Arc<Self>, size: Size, in_batch: bool, share: OwnedSemaphorePermit) -> Making {
+        // What batches hold may not become too much, so it is guessed high. In a small room, less: estimates alone must not make it full.
+        let bytes = if in_batch { (4 * size.estimate()).min(2 * self.little()) } else { size.estimate().min(self.little()) };
+        self.hold(bytes);
+        let of_batch = if in_batch { bytes } else { 0 };
+        self.hold_part(of_batch);
+        Making { room: Arc::clone(self), bytes, of_batch, _share: share }
     }
 
     /// Holds so many bytes, and waits for room at most until `deadline`. Connections that take nothing make way.
@@ -169,191 +251,19 @@ impl Room {
     }
 }
 
-/// The shares of an answer that is made: of the connection, of its address and the server.
-pub(super) type Permits = (Option<OwnedSemaphorePermit>, Vec<OwnedSemaphorePermit>);
-
-/// What one connection holds, and how long it has been silent.
+/// An answer that is made: its shares and its estimate in one room.
 #[derive(Debug)]
-pub(super) struct Account {
-    /// Of the connection, of its address, of the server.
-    rooms: [Arc<Room>; 3],
-    /// Bytes of answers that are made and not written.
-    unsent: AtomicU64,
-    opened: Instant,
-    /// When the peer last gave a sign of life, in ms after `opened`.
-    heard_ms: AtomicU64,
-    /// Since when it takes nothing, in ms after `opened`; 0 if it does.
-    stuck_ms: AtomicU64,
-    /// Told when the connection holds less.
-    less: Notify,
-    /// How long a request waits for room that others hold.
-    patience: Duration,
-    ended: CancellationToken,
+pub(super) struct Making {
+    room: Arc<Room>,
+    bytes: u64,
+    of_batch: u64,
+    _share: OwnedSemaphorePermit,
 }
 
-impl Account {
-    /// The account of a new connection.
-    pub(super) fn open(limits: &Limits, address: &Arc<Room>, server: &Arc<Room>) -> Arc<Self> {
-        let account = Arc::new(Self {
-            rooms: [Room::new(limits.held_per_connection, SHARES[0]), Arc::clone(address), Arc::clone(server)],
-            unsent: AtomicU64::new(0),
-            opened: Instant::now(),
-            heard_ms: AtomicU64::new(0),
-            stuck_ms: AtomicU64::new(0),
-            less: Notify::new(),
-            patience: limits.handler_timeout.duration(),
-            ended: CancellationToken::new(),
-        });
-        for room in &account.rooms[1..] {
-            room.enter(&account);
-        }
-        account
-    }
-
-    fn now_ms(&self) -> u64 {
-        u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
-    }
-
-    /// Notes that the peer gave a sign of life.
-    pub(super) fn heard(&self) {
-        self.heard_ms.store(self.now_ms(), Ordering::Release);
-    }
-
-    /// How long the peer has given no sign of life.
-    pub(super) fn silence(&self) -> Duration {
-        Duration::from_millis(self.now_ms().saturating_sub(self.heard_ms.load(Ordering::Acquire)))
-    }
-
-    /// Notes that the peer takes nothing now.
-    pub(super) fn stuck(&self) {
-        // Since the first time.
-        let _ = self.stuck_ms.compare_exchange(0, self.now_ms(), Ordering::AcqRel, Ordering::Acquire);
-    }
-
-    fn is_stuck(&self) -> bool {
-        let since = self.stuck_ms.load(Ordering::Acquire);
-        since > 0 && self.now_ms().saturating_sub(since) >= u64::try_from(STUCK.as_millis()).unwrap_or(u64::MAX)
-    }
-
-    /// Has the connection closed.
-    pub(super) fn end(&self) {
-        self.ended.cancel();
-    }
-
-    /// Ends when the connection has to be closed.
-    pub(super) async fn ended(&self) {
-        self.ended.cancelled().await;
-    }
-
-    /// Bytes of answers that are made and not written.
-    pub(super) fn unsent(&self) -> u64 {
-        self.unsent.load(Ordering::Acquire)
-    }
-
-    /// Counts an answer that was made.
-    pub(super) fn made(&self, bytes: usize) {
-        // The rooms first: what is unsent may be given back at once.
-        for room in &self.rooms {
-            room.hold(bytes as u64);
-        }
-        self.unsent.fetch_add(bytes as u64, Ordering::AcqRel);
-    }
-
-    /// Counts bytes that the peer took. Frames and heads are not counted when they are made, so this may be more.
-    pub(super) fn written(&self, bytes: usize) {
-        if self.stuck_ms.swap(0, Ordering::AcqRel) > 0 {
-            self.heard();
-        }
-        self.dropped(bytes);
-    }
-
-    /// Counts an answer that is not sent after all.
-    pub(super) fn dropped(&self, bytes: usize) {
-        let bytes = bytes as u64;
-        let less = |unsent: u64| Some(unsent.saturating_sub(bytes));
-        let unsent = self.unsent.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).unwrap_or_default();
-        self.free(bytes.min(unsent));
-        let [here, ..] = &self.rooms;
-        if unsent >= here.little() && unsent.saturating_sub(bytes) < here.little() {
-            here.freed.notify_waiters();
-        }
-    }
-
-    /// Gives back what was held.
-    fn free(&self, bytes: u64) {
-        for room in &self.rooms {
-            room.free(bytes);
-        }
-        self.less.notify_waiters();
-    }
-
-    /// Whether a call with a small answer may begin at once.
-    pub(super) fn has_room(&self) -> bool {
-        !self.rooms[..2].iter().any(|room| room.is_full())
-    }
-
-    /// Waits until a call whose answer has this size may begin. It may be made as long as the result lives.
-    pub(super) async fn admit(&self, size: Size) -> Permits {
-        (self.admit_here(size).await, self.admit_there(size).await)
-    }
-
-    /// Waits for what the connection itself holds. Its reader and its own calls decide how long that takes.
-    pub(super) async fn admit_here(&self, size: Size) -> Option<OwnedSemaphorePermit> {
-        let [here, ..] = &self.rooms;
-        here.wait().await;
-        if size == Size::Small { None } else { Some(here.admit(size).await) }
-    }
-
-    /// Waits for what the address and the server hold.
-    pub(super) async fn admit_there(&self, size: Size) -> Vec<OwnedSemaphorePermit> {
-        let [_, there @ ..] = &self.rooms;
-        there[0].wait().await;
-        let mut permits = Vec::new();
-        if size != Size::Small {
-            for room in there {
-                permits.push(room.admit(size).await);
-            }
-        }
-        permits
-    }
-
-    /// Waits until a subscription may send its next item; gives false when the peer does not take what lies ready within `patience`.
-    ///
-    /// Only answers and items tell a slow reader. What its address holds besides makes it wait, too, but is not its fault.
-    pub(super) async fn admit_item(&self, patience: Duration) -> bool {
-        if tokio::time::timeout(patience, self.taken()).await.is_err() {
-            return false;
-        }
-        self.rooms[1].wait().await;
-        true
-    }
-
-    /// Waits until little lies ready.
-    async fn taken(&self) {
-        let here = &self.rooms[0];
-        loop {
-            let freed = here.freed.notified();
-            tokio::pin!(freed);
-            freed.as_mut().enable();
-            if self.unsent() < here.little() {
-                return;
-            }
-            freed.await;
-        }
-    }
-
-    /// Begins to hold a request of no bytes yet.
-    pub(super) fn request(self: &Arc<Self>) -> Held {
-        Held::new(Arc::clone(self))
-    }
-}
-
-impl Drop for Account {
+impl Drop for Making {
     fn drop(&mut self) {
-        let unsent = *self.unsent.get_mut();
-        for room in &self.rooms {
-            room.free(unsent);
-        }
+        self.room.free_part(self.of_batch);
+        self.room.free(self.bytes);
     }
 }
 

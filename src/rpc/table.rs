@@ -12,7 +12,7 @@ use super::error::Error;
 use super::limits::Limits;
 use super::method::{Method, Subscription};
 use super::openrpc::{self, Describer};
-use super::room::Size;
+use super::room::{Parts, Size};
 use super::{params, subscription};
 
 /// How a method is answered.
@@ -145,7 +145,9 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
             let parsed = params::parse::<M>(raw.as_str(), &names);
             async move {
                 let result = match (parsed, extensions.get::<Arc<Session>>()) {
-                    (Ok(method), Some(session)) => method.call(&app, session).await,
+                    (Ok(method), Some(session)) => {
+                        method.call_within(&app, session, extensions.get::<Arc<Parts>>().map(AsRef::as_ref)).await
+                    }
                     (Ok(_), None) => Err(Error::Internal),
                     (Err(error), _) => Err(error),
                 };

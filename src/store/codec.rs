@@ -55,6 +55,8 @@ pub enum Settled {
 pub enum Look {
     /// It has ended.
     Settled(Settled),
+    /// It has finished, with an output so long that only [`Store::whole`](super::Store::whole) reads it.
+    Long,
     /// It has not.
     Open(Status),
     /// It does not exist (any more).

@@ -1,5 +1,4 @@
 use std::future::{Future, ready};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -9,9 +8,9 @@ use jsonrpsee::server::middleware::rpc::Request;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
-use super::{Answer, Counted, Error, InBatch, Rules, refuse};
+use super::{Answer, Counted, Error, Rules, refuse};
 use crate::rpc::auth::Session;
-use crate::rpc::room::{Account, Held, Permits, Size};
+use crate::rpc::room::{Account, Held, Parts, Permits, Size};
 
 /// Lets calls wait until there is room for their answers, and counts the answers.
 pub(in crate::rpc) struct Admit<S> {
@@ -31,23 +30,22 @@ impl<S: Answer> Answer for Admit<S> {
             return Either::Left(ready(refuse(request.id, Error::Internal)));
         };
         let account = Arc::clone(session.account());
-        let batch = request.extensions().get::<InBatch>().cloned();
+        let parts = request.extensions().get::<Arc<Parts>>().cloned();
         let size = self.rules.find(&request.method).map_or(Size::Small, |entry| entry.size);
-        if size == Size::Small && account.has_room() {
+        if size == Size::Small && account.has_room(parts.is_some()) {
             let answer = self.inner.call(request);
-            return Either::Right(Either::Left(async move { count(&account, batch.as_ref(), answer.await) }));
+            return Either::Right(Either::Left(async move { count(&account, parts.as_deref(), answer.await) }));
         }
         let (inner, patience) = (Arc::clone(&self.inner), self.rules.limits.handler_timeout.duration());
         // As long as it waits it has its parameters, and they are counted.
         let held = request.extensions().get::<Weak<Held>>().and_then(Weak::upgrade);
         Either::Right(Either::Right(async move {
-            let admitted = admit(&account, size, patience, batch.is_some()).await;
+            let admitted = admit(&account, size, patience, parts.is_some()).await;
             drop(held);
             let Ok(_permits) = admitted else {
-                let what = "too many answers at once, or answers that are not read";
-                return refuse(request.id, Error::Busy { what, retry_after: Duration::from_secs(1) });
+                return refuse(request.id, Error::no_room());
             };
-            count(&account, batch.as_ref(), inner.call(request).await)
+            count(&account, parts.as_deref(), inner.call(request).await)
         }))
     }
 }
@@ -55,18 +53,23 @@ impl<S: Answer> Answer for Admit<S> {
 /// Waits until a call may begin: without a deadline for what its own connection holds, as its reader decides about that.
 async fn admit(account: &Account, size: Size, patience: Duration, in_batch: bool) -> Result<Permits, Elapsed> {
     // The parts of a batch are sent together, so they could wait for each other for ever.
-    let here = if in_batch { timeout(patience, account.admit_here(size)).await? } else { account.admit_here(size).await };
-    Ok((here, timeout(patience, account.admit_there(size)).await?))
+    if in_batch {
+        return timeout(patience, account.admit(size, true)).await;
+    }
+    let mut permits = account.admit_here(size, false).await;
+    permits.extend(timeout(patience, account.admit_there(size, false)).await?);
+    Ok(permits)
 }
 
-fn count(account: &Account, batch: Option<&InBatch>, mut response: MethodResponse) -> MethodResponse {
+fn count(account: &Account, parts: Option<&Parts>, mut response: MethodResponse) -> MethodResponse {
     // The answer to a subscribe call is on its way already, and short.
     if !response.is_subscription() {
         let bytes = response.as_json().get().len();
-        account.made(bytes);
-        response.extensions_mut().insert(Counted(bytes));
-        if let Some(batch) = batch {
-            batch.made.fetch_add(bytes, Ordering::AcqRel);
+        if let Some(parts) = parts {
+            parts.add(bytes);
+        } else {
+            account.made(bytes);
+            response.extensions_mut().insert(Counted(bytes));
         }
     }
     response

@@ -1,27 +1,23 @@
-use std::future::{Future, ready};
+use std::future::{Future, poll_fn, ready};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 
 use futures_util::future::Either;
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use jsonrpsee::server::middleware::rpc::{Batch, BatchEntry, Notification, Request, RpcServiceT};
 use jsonrpsee::server::{BatchResponseBuilder, MethodResponse};
+use jsonrpsee::types::error::reject_too_big_batch_response;
 use jsonrpsee::types::{ErrorCode, Id};
 
 use super::{Answer, Error, Rules, refuse};
 use crate::rpc::auth::Session;
+use crate::rpc::room::{Parts, Surplus};
 use crate::rpc::table::Kind;
 
 /// Marks calls that came in an HTTP body, and which entries of its batch have an id that jsonrpsee takes for none.
 #[derive(Debug, Clone, Default)]
 pub(in crate::rpc) struct OverHttp {
     pub(in crate::rpc) bad_ids: Arc<[usize]>,
-}
-
-/// Marks calls of a batch: how many bytes of their answers were counted.
-#[derive(Debug, Clone, Default)]
-pub(in crate::rpc) struct InBatch {
-    pub(in crate::rpc) made: Arc<AtomicUsize>,
 }
 
 /// How many bytes of an answer are counted already.
@@ -78,9 +74,10 @@ impl<S: Answer> RpcServiceT for FanOut<S> {
     }
 
     fn batch<'a>(&self, batch: Batch<'a>) -> impl Future<Output = MethodResponse> + Send + 'a {
-        let mut answer = BatchResponseBuilder::new_with_limit(self.rules.limits.response_bytes as usize);
+        let most = self.rules.limits.response_bytes;
+        let mut answer = BatchResponseBuilder::new_with_limit(most as usize);
         let is_empty = batch.is_empty();
-        let (mut session, parts) = (None, InBatch::default());
+        let mut parts: Option<Arc<Parts>> = None;
         let mut answers = FuturesOrdered::new();
         for (at, entry) in batch.into_iter().enumerate() {
             answers.push_back(match entry {
@@ -90,8 +87,11 @@ impl<S: Answer> RpcServiceT for FanOut<S> {
                     Either::Left(ready(refuse(request.id, refusal)))
                 }
                 Ok(BatchEntry::Call(mut request)) => {
-                    session = session.or_else(|| request.extensions().get::<Arc<Session>>().map(Arc::clone));
-                    request.extensions_mut().insert(parts.clone());
+                    if let Some(session) = request.extensions().get::<Arc<Session>>() {
+                        let parts = parts.get_or_insert_with(|| Arc::new(Parts::new(Arc::clone(session.account()), most.into())));
+                        let parts = Arc::clone(parts);
+                        request.extensions_mut().insert(parts);
+                    }
                     Either::Right(self.inner.call(request))
                 }
                 Ok(BatchEntry::Notification(notification)) => match notification.extensions().get::<OverHttp>() {
@@ -108,17 +108,26 @@ impl<S: Answer> RpcServiceT for FanOut<S> {
             if answers.is_empty() && !is_empty {
                 return nothing();
             }
-            while let Some(response) = answers.next().await {
-                if let Err(too_large) = answer.append(response) {
-                    drop(answers);
-                    if let Some(session) = &session {
-                        session.account().dropped(parts.made.load(Ordering::Acquire));
+            loop {
+                // Parts are made nowhere but here, so this sees at once when they are too many; their order must not matter for that.
+                let next = poll_fn(|cx| {
+                    let next = answers.poll_next_unpin(cx);
+                    parts.as_ref().and_then(|parts| parts.surplus()).map_or_else(|| next.map(Ok), |surplus| Poll::Ready(Err(surplus)))
+                });
+                // What ends it drops its other calls, and gives back what was counted for those that were answered.
+                match next.await {
+                    Ok(None) => break,
+                    Ok(Some(response)) => {
+                        if let Err(too_large) = answer.append(response) {
+                            return too_large;
+                        }
                     }
-                    return too_large;
+                    Err(Surplus::TooLarge) => return MethodResponse::error(Id::Null, reject_too_big_batch_response(most as usize)),
+                    Err(Surplus::Crowded) => return refuse(Id::Null, Error::no_room()),
                 }
             }
             let mut whole = MethodResponse::from_batch(answer.finish());
-            whole.extensions_mut().insert(Counted(parts.made.load(Ordering::Acquire)));
+            whole.extensions_mut().insert(Counted(parts.map_or(0, |parts| parts.send())));
             whole
         }
     }

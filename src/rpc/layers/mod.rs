@@ -30,8 +30,8 @@ use authorize::Authorize;
 use catch_panic::CatchPanic;
 use deadline::Deadline;
 use dispatch::Dispatch;
+use fan_out::FanOut;
 pub(super) use fan_out::{Counted, NoContent, OverHttp, short};
-use fan_out::{FanOut, InBatch};
 use measure::{Measure, Measurements};
 use throttle::Throttle;
 

@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::{Wait, job, sample, tag};
-use crate::dispatch;
+use crate::dispatch::{self, Awaited};
 use crate::model::{ContextId, JobId, JobResult, JobSpec};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::method::{Example, Method};
-use crate::rpc::room::Size;
+use crate::rpc::room::{Parts, Permits, Size};
 
 /// Creates a job, starts it, waits for its end and gives its result.
 ///
@@ -62,33 +62,75 @@ impl Method for RunAndWait {
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<JobResult, Error> {
-        let context = self.spec.context_id;
-        let result = app.dispatcher.run_and_wait(job::signed(self.spec, session), self.wait_timeout.duration()).await?;
-        with_room(result, context, app, session).await
+        self.call_within(app, session, None).await
+    }
+
+    async fn call_within(self, app: &App, session: &Session, parts: Option<&Parts>) -> Result<JobResult, Error> {
+        let (context, wait) = (self.spec.context_id, self.wait_timeout.duration());
+        let deadline = Instant::now() + wait;
+        let awaited = app.dispatcher.run_until_end(job::signed(self.spec, session), wait).await?;
+        Waited { context, deadline, in_batch: parts.is_some() }.result(awaited, app, session).await
     }
 }
 
-/// Gives the result of a wait, which may come while many others do: without room for it, it is let go and read again later.
-async fn with_room(result: JobResult, context: ContextId, app: &App, session: &Session) -> Result<JobResult, Error> {
-    let account = session.account();
-    if account.has_room() {
-        return Ok(result);
-    }
-    let job_id = result.job_id.clone();
-    drop(result);
-    let _permits = account.admit(Size::Medium).await;
-    // It was there already, so a store that is slow or away for a moment must not be the end of the wait.
-    let deadline = Instant::now() + app.details.limits.handler_timeout.duration();
-    loop {
-        match app.dispatcher.result(context, &job_id).await {
-            Err(dispatch::Error::Store { source, .. }) if source.may_pass() && Instant::now() < deadline => {
-                tracing::debug!(error = %source, %job_id, "a result that found no room is read once more");
-                tokio::time::sleep(PAUSE).await;
+/// A wait whose job has finished.
+struct Waited {
+    context: ContextId,
+    deadline: Instant,
+    in_batch: bool,
+}
+
+impl Waited {
+    /// Gives its result, which may come while many others do: a long one is read, or read again, when there is room for it.
+    async fn result(self, mut awaited: Awaited, app: &App, session: &Session) -> Result<JobResult, Error> {
+        let account = session.account();
+        loop {
+            let job_id = match awaited {
+                Awaited::Whole(result) if account.is_open(self.in_batch) => return Ok(result),
+                Awaited::Whole(result) if result.output.len() <= KEPT => {
+                    self.admit(Size::Small, app, session).await?;
+                    return Ok(result);
+                }
+                Awaited::Whole(result) => result.job_id,
+                Awaited::Long(job_id) => job_id,
+            };
+            let permits = self.admit(Size::Medium, app, session).await?;
+            if let Some(result) = self.read(&job_id, app).await? {
+                return Ok(result);
             }
-            result => return Ok(result?),
+            // It was run again meanwhile, so this is a wait as before. It holds nothing.
+            drop(permits);
+            let rest = self.deadline.saturating_duration_since(Instant::now());
+            awaited = app.dispatcher.wait_until_end(self.context, &job_id, rest).await?;
+        }
+    }
+
+    /// Waits until there is room; within a batch not for ever, because the other parts are held meanwhile.
+    async fn admit(&self, size: Size, app: &App, session: &Session) -> Result<Permits, Error> {
+        let (admitted, patience) = (session.account().admit(size, self.in_batch), app.details.limits.handler_timeout.duration());
+        if self.in_batch {
+            return tokio::time::timeout(patience, admitted).await.map_err(|_| Error::no_room());
+        }
+        Ok(admitted.await)
+    }
+
+    async fn read(&self, job_id: &JobId, app: &App) -> Result<Option<JobResult>, Error> {
+        // It was there already, so a store that is slow or away for a moment must not be the end of the wait.
+        let deadline = Instant::now() + app.details.limits.handler_timeout.duration();
+        loop {
+            match app.dispatcher.whole(self.context, job_id).await {
+                Err(dispatch::Error::Store { source, .. }) if source.may_pass() && Instant::now() < deadline => {
+                    tracing::debug!(error = %source, %job_id, "a result that found no room is read once more");
+                    tokio::time::sleep(PAUSE).await;
+                }
+                result => return Ok(result?),
+            }
         }
     }
 }
+
+/// Longer outputs are not kept while they wait for room: an address may have 8,192 waits.
+const KEPT: usize = 8 * 1024;
 
 /// The time between two reads of a result that was let go.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -170,8 +212,14 @@ impl Method for WaitJob {
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<JobResult, Error> {
-        let result = app.dispatcher.wait(self.context_id, &self.job_id, self.wait_timeout.duration()).await?;
-        with_room(result, self.context_id, app, session).await
+        self.call_within(app, session, None).await
+    }
+
+    async fn call_within(self, app: &App, session: &Session, parts: Option<&Parts>) -> Result<JobResult, Error> {
+        let (context, wait) = (self.context_id, self.wait_timeout.duration());
+        let deadline = Instant::now() + wait;
+        let awaited = app.dispatcher.wait_until_end(context, &self.job_id, wait).await?;
+        Waited { context, deadline, in_batch: parts.is_some() }.result(awaited, app, session).await
     }
 }
 

@@ -29,7 +29,10 @@ impl Held {
         let [here, address, server] = &self.account.rooms;
         // Given back if this is dropped while it waits.
         let mut part = Part { rooms: [Some(here), None], bytes };
-        if !address.hold_by(bytes, deadline, &self.account).await {
+        // What others of its address hold must not keep those out who hold next to nothing: they ask how things are, or stop a job.
+        if here.holds_slightly() {
+            address.hold(bytes);
+        } else if !address.hold_by(bytes, deadline, &self.account).await {
             return false;
         }
         part.rooms[1] = Some(address);

@@ -10,8 +10,8 @@ use crate::store::{Error, Store};
 
 static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("wait.lua")));
 
-fn seen(job: &JobId, answer: Vec<Text>) -> Seen {
-    if matches!(&*answer, [_, long] if long.0.as_deref() == Some("long")) { Seen::Long } else { Seen::All(look(job, answer)) }
+fn seen(job: &JobId, answer: Vec<Text>) -> Look {
+    if matches!(&*answer, [_, long] if long.0.as_deref() == Some("long")) { Look::Long } else { look(job, answer) }
 }
 
 /// The values of a job in an answer.
@@ -24,13 +24,6 @@ pub(in crate::store) const READERS: usize = 4;
 /// How long one waits for his turn to.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What the script gives.
-enum Seen {
-    All(Look),
-    /// It has finished, with a long output.
-    Long,
-}
-
 impl Store {
     /// How a job ended, if it has. If not, this server is told when it does.
     pub async fn wait(&self, job: &JobId) -> Result<Look, Error> {
@@ -38,22 +31,21 @@ impl Store {
         if answer.last().is_some_and(|last| answer.len() > FIELDS && last.0.as_deref() == Some("new")) {
             self.notice(std::slice::from_ref(job)).await?;
         }
-        self.whole(job, seen(job, answer)).await
+        Ok(seen(job, answer))
     }
 
     /// How a job ended, if it has.
     pub async fn look(&self, job: &JobId) -> Result<Look, Error> {
-        let seen = self.see(job).await?;
-        self.whole(job, seen).await
+        Ok(seen(job, self.0.commands.script(&SCRIPT, &self.call_to_look(job, "only look", LONG)).await?))
     }
 
     /// The status of a job, or nothing if there is none.
     pub async fn status(&self, job: &JobId) -> Result<Option<Status>, Error> {
-        Ok(match self.see(job).await? {
-            Seen::Long | Seen::All(Look::Settled(Settled::Finished(_))) => Some(Status::Finished),
-            Seen::All(Look::Settled(Settled::Failed { .. })) => Some(Status::Error),
-            Seen::All(Look::Open(status)) => Some(status),
-            Seen::All(Look::Missing) => None,
+        Ok(match self.look(job).await? {
+            Look::Long | Look::Settled(Settled::Finished(_)) => Some(Status::Finished),
+            Look::Settled(Settled::Failed { .. }) => Some(Status::Error),
+            Look::Open(status) => Some(status),
+            Look::Missing => None,
         })
     }
 
@@ -63,19 +55,12 @@ impl Store {
         call
     }
 
-    async fn see(&self, job: &JobId) -> Result<Seen, Error> {
-        Ok(seen(job, self.0.commands.script(&SCRIPT, &self.call_to_look(job, "only look", LONG)).await?))
-    }
-
-    /// With the output of a job, if it is long.
-    async fn whole(&self, job: &JobId, seen: Seen) -> Result<Look, Error> {
-        let Seen::All(look) = seen else {
-            let reader = tokio::time::timeout(PATIENCE, self.0.readers.acquire()).await;
-            let _reader = reader.map_err(|_| Error::Deadline(PATIENCE))?;
-            let call = self.call_to_look(job, "only look", usize::MAX >> 12);
-            return Ok(look(job, self.0.commands.script(&SCRIPT, &call).await?));
-        };
-        Ok(look)
+    /// How a job ended, if it has, with its output however long it is. Callers see to it that few ask for one client at once.
+    pub async fn whole(&self, job: &JobId) -> Result<Look, Error> {
+        let reader = tokio::time::timeout(PATIENCE, self.0.readers.acquire()).await;
+        let _reader = reader.map_err(|_| Error::Deadline(PATIENCE))?;
+        let call = self.call_to_look(job, "only look", usize::MAX >> 12);
+        Ok(look(job, self.0.commands.script(&SCRIPT, &call).await?))
     }
 
     /// Those of some jobs that have ended or are gone, and how.
@@ -102,7 +87,7 @@ impl Store {
     async fn look_at_all(&self, jobs: &[JobId]) -> Result<Vec<Look>, Error> {
         let Some((first, rest)) = jobs.split_first() else { return Ok(Vec::new()) };
         // The first call makes sure that Redis has the script.
-        let mut all = vec![self.see(first).await?];
+        let mut all = vec![self.look(first).await?];
         let mut pipeline = Pipeline::with_capacity(rest.len());
         for job in rest {
             pipeline.add_command(self.call_to_look(job, "only look", LONG));
@@ -111,11 +96,7 @@ impl Store {
             let answers: Vec<Vec<Text>> = self.0.commands.pipeline(&pipeline).await?;
             all.extend(rest.iter().zip(answers).map(|(job, answer)| seen(job, answer)));
         }
-        let mut looks = Vec::with_capacity(all.len());
-        for (job, seen) in jobs.iter().zip(all) {
-            looks.push(self.whole(job, seen).await?);
-        }
-        Ok(looks)
+        Ok(all)
     }
 
     /// Tells those who wait here how a job ended, as its hash says. A failure is left to the sweep.

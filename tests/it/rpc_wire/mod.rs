@@ -1,5 +1,6 @@
 //! The wire itself, with a few methods of its own: what a server does with frames, bodies, batches and strangers.
 
+mod batches;
 mod budgets;
 mod crowds;
 mod frames;

@@ -36,6 +36,11 @@ impl Server {
 
     /// A server over any dispatcher.
     pub async fn over(dispatcher: &Dispatcher) -> Self {
+        Self::within(dispatcher, Limits::default()).await
+    }
+
+    /// A server with limits of its own.
+    pub async fn within(dispatcher: &Dispatcher, limits: Limits) -> Self {
         let details = ServerDetails {
             server_id: ServerId::new().to_string(),
             started_at: Timestamp::local(),
@@ -43,11 +48,11 @@ impl Server {
             listen: Vec::new(),
             contexts: dispatcher.contexts(),
             pools: Vec::new(),
-            limits: Limits::default(),
+            limits: limits.clone(),
         };
         let probes = Probes { readiness: Arc::new(|| Box::pin(async { Ok(()) })), metrics: Arc::new(String::new) };
         let app = App { dispatcher: dispatcher.clone(), probes, details: Arc::new(details) };
-        let settings = ServerSettings { listen: ([127, 0, 0, 1], 0).into(), ..ServerSettings::default() };
+        let settings = ServerSettings { listen: ([127, 0, 0, 1], 0).into(), limits, ..ServerSettings::default() };
         let shutdown = CancellationToken::new();
         let serving = serve(settings, app, shutdown.clone()).await.unwrap();
         Self { address: serving.local_addr(), _shutdown: shutdown.drop_guard() }
