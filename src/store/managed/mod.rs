@@ -95,8 +95,9 @@ impl Managed {
             config: config(data, socket.path(), &secret, &settings),
             profile: Profile::Redis { writable },
             socket: socket.path().to_owned(),
+            lock: data.join("redis.lock"),
         };
-        let mut child = server.launch().await.map_err(|error| failed("cannot start a private Redis in", error))?;
+        let mut child = server.launch(END).await.map_err(|error| failed("cannot start a private Redis in", error))?;
         if let Err(error) = answers(&endpoint, &mut child).await {
             let _ = child.start_kill();
             return Err(explain(error, &data.join("redis.log")));
@@ -133,23 +134,45 @@ struct Server {
     config: String,
     profile: Profile,
     socket: PathBuf,
+    /// Locked by each child for as long as it lives.
+    lock: PathBuf,
 }
 
 impl Server {
-    async fn launch(&self) -> io::Result<Child> {
+    async fn launch(&self, patience: Duration) -> io::Result<Child> {
         // A socket that a killed predecessor left is in the way.
         match std::fs::remove_file(&self.socket) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         let mut command = command(&self.hero, &self.profile, &self.program, &["-"]);
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(self.alone(patience).await?).stderr(Stdio::null());
         let mut child = self.spawner.spawn(command).await?;
         // The password goes through the pipe: arguments and environment can be read by others.
         let mut stdin = child.stdin.take().ok_or_else(|| io::Error::other("the child has no standard input"))?;
         stdin.write_all(self.config.as_bytes()).await?;
         stdin.shutdown().await?;
         Ok(child)
+    }
+
+    /// The lock that one child at a time has, to be its standard output, to which it writes nothing: two on one append-only file would spoil it.
+    ///
+    /// A predecessor whose socket is silent may not have begun to listen, or may be ending. What it forked keeps the lock, too, and may outlive it
+    /// by long, so there is an end to waiting.
+    async fn alone(&self, patience: Duration) -> io::Result<File> {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&self.lock)?;
+        let (began, mut waits) = (Instant::now(), false);
+        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if began.elapsed() >= patience {
+                tracing::warn!("somebody still holds {}; the private Redis is started all the same", self.lock.display());
+                break;
+            }
+            if !std::mem::replace(&mut waits, true) {
+                tracing::info!("the private Redis waits for the one of a server that was killed to end");
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(file)
     }
 
     /// Starts it again when it dies, until it is to stop.
@@ -170,7 +193,8 @@ impl Server {
                     () = tokio::time::sleep(RESTART.wait(deaths, rand::random())) => {}
                     () = stop.cancelled() => return,
                 }
-                match self.launch().await {
+                // The one before is gone; only what it forked may still be there.
+                match self.launch(Duration::ZERO).await {
                     Ok(fresh) => break child = fresh,
                     Err(error) => {
                         deaths += 1;

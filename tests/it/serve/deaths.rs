@@ -28,6 +28,24 @@ async fn kill_9_of_a_server_leaves_no_orphan_and_loses_no_job() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn two_private_redis_are_never_on_one_file_even_when_the_first_does_not_listen() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let mut server = Process::serve(&data, &["--pool", "none"]).await;
+    let first = server.redis().unwrap();
+    // It outlives its server as one does that has much to read or to write, and nobody can connect to it.
+    first.signal(rustix::process::Signal::STOP);
+    server.kill().await;
+    std::fs::remove_file(data.join("redis.sock")).unwrap();
+    let next = Process::serving(&data, &["--pool", "none"]);
+    let waits = || async { (next.log().contains("waits for the one of a server that was killed") || !next.out().is_empty()).then_some(()) };
+    until("the next one waits or starts", waits).await;
+    assert!(next.out().is_empty() && first.lives(), "{}", next.log());
+    first.kill();
+    next.until_ready().await.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_private_redis_that_dies_is_started_again_and_jobs_go_on() {
     let home = tempfile::tempdir().unwrap();
     let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--durability", "always"]).await;
