@@ -3,7 +3,7 @@ use std::time::Duration;
 use hero::dispatch::Error;
 use hero::model::{ErrorKind, JobSpec, Status};
 
-use crate::support::{CONTEXT, House, PATIENCE, spec};
+use crate::support::{CONTEXT, House, PATIENCE, spec, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_script_runs_and_its_caller_gets_the_result() {
@@ -51,7 +51,11 @@ async fn a_failing_script_is_tried_again_and_then_given_up() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wait_that_runs_out_leaves_the_job_alone() {
     let house = House::open(1).await;
-    let waited = house.dispatcher.run_and_wait(spec("sleep(0.3); 7"), Duration::from_millis(50)).await;
+    let id = house.dispatcher.create(spec("sleep(3); 7")).await.unwrap();
+    house.dispatcher.start(CONTEXT, &id).await.unwrap();
+    let started = || async { (house.dispatcher.status(CONTEXT, &id).await.unwrap() == Status::Started).then_some(()) };
+    until("the job is started", started).await;
+    let waited = house.dispatcher.wait(CONTEXT, &id, Duration::from_millis(50)).await;
     let Err(Error::StillRunning { job_id, explanation, .. }) = waited else { panic!("{waited:?}") };
     assert!(explanation.contains("osis:default:1"), "{explanation}");
     let result = house.dispatcher.wait(CONTEXT, &job_id, PATIENCE).await.unwrap();

@@ -32,16 +32,17 @@ async fn two_private_redis_are_never_on_one_file_even_when_the_first_does_not_li
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
     let mut server = Process::serve(&data, &["--pool", "none"]).await;
-    let first = server.redis().unwrap();
-    // It outlives its server as one does that has much to read or to write, and nobody can connect to it.
-    first.signal(rustix::process::Signal::STOP);
+    let lock = std::fs::File::open(data.join("redis.lock")).unwrap();
+    let try_lock = || rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok();
+    assert!(!try_lock(), "a Redis that lives has it");
     server.kill().await;
-    std::fs::remove_file(data.join("redis.sock")).unwrap();
+    // As one has it that is still starting, or already ending: nobody can connect to it.
+    until("the Redis of the server has ended", || async { try_lock().then_some(()) }).await;
     let next = Process::serving(&data, &["--pool", "none"]);
     let waits = || async { (next.log().contains("waits for the one of a server that was killed") || !next.out().is_empty()).then_some(()) };
     until("the next one waits or starts", waits).await;
-    assert!(next.out().is_empty() && first.lives(), "{}", next.log());
-    first.kill();
+    assert!(next.out().is_empty(), "{:?}", next.out());
+    drop(lock);
     next.until_ready().await.stop().await;
 }
 

@@ -237,11 +237,6 @@ impl Kin {
         }
     }
 
-    /// Sends it a signal.
-    pub fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_raw(self.pid.cast_signed()).unwrap(), signal).unwrap();
-    }
-
     /// Waits until all have ended.
     pub async fn all_gone(kin: &[Self]) {
         for one in kin {
