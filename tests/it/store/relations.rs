@@ -107,15 +107,7 @@ async fn a_chain_of_children_may_be_of_any_depth() {
 #[tokio::test]
 async fn a_job_that_is_refused_takes_no_place_of_another() {
     let redis = Redis::start().await;
-    let settings = hero::store::Settings {
-        endpoint: redis.endpoint(),
-        context: hero::model::ContextId(0),
-        server: hero::model::ServerId::new(),
-        periods: hero::store::Periods::default(),
-        queue_limit: 2,
-        push: hero::store::Push::default(),
-    };
-    let store = Store::connect(settings).await.unwrap().0;
+    let store = redis.store_with_room(2).await;
     let existing = NewJob { start: false, ..job(JobSpec::default()) };
     let id = existing.id.clone();
     assert_eq!(store.create(existing).await.unwrap(), Created::Created(Status::Created));

@@ -247,15 +247,7 @@ async fn priority_comes_before_place_and_place_before_age() {
 #[tokio::test]
 async fn a_full_queue_takes_no_more() {
     let redis = Redis::start().await;
-    let settings = hero::store::Settings {
-        endpoint: redis.endpoint(),
-        context: hero::model::ContextId(0),
-        server: hero::model::ServerId::new(),
-        periods: hero::store::Periods::default(),
-        queue_limit: 1,
-        push: hero::store::Push::default(),
-    };
-    let store = Store::connect(settings).await.unwrap().0;
+    let store = redis.store_with_room(1).await;
     at(&store, Status::Dispatched).await;
     assert_eq!(store.create(NewJob { start: true, ..job() }).await.unwrap(), Created::Full(1));
     let waiting = at(&store, Status::Created).await;

@@ -83,9 +83,17 @@ impl Redis {
 
     /// A store whose way to its Redis is this.
     pub async fn store_at(endpoint: Endpoint, periods: Periods) -> Store {
-        let settings =
-            Settings { endpoint, context: ContextId(0), server: ServerId::new(), periods, queue_limit: 100_000, push: Push::default() };
+        Store::connect(Self::settings(endpoint, periods)).await.unwrap().0
+    }
+
+    /// A store whose queues take so many jobs.
+    pub async fn store_with_room(&self, queue_limit: usize) -> Store {
+        let settings = Settings { queue_limit, ..Self::settings(self.endpoint(), Periods::default()) };
         Store::connect(settings).await.unwrap().0
+    }
+
+    fn settings(endpoint: Endpoint, periods: Periods) -> Settings {
+        Settings { endpoint, context: ContextId(0), server: ServerId::new(), periods, queue_limit: 100_000, push: Push::default() }
     }
 
     /// How often Redis was asked for a command, by scripts too, since the last `CONFIG RESETSTAT`.
