@@ -101,7 +101,8 @@ local function translate(queue, element)
     forget_stops(id, of[1] or own_type, of[2], of[3])
   end
   redis.call('UNLINK', job_prefix .. id)
-  redis.call('HSET', job_prefix .. id, 'given_back', begin_anew(id), unpack(fields))
+  clear_leftovers(id)
+  redis.call('HSET', job_prefix .. id, 'given_back', first_claim(), unpack(fields))
   event(id, 'dispatched', 0)
   count(is_name(theirs[3]) and theirs[3] or own_type, 'created')
   if failed then

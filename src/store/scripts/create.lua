@@ -13,7 +13,7 @@
 -- relations to follow) · {'again'} (too many with those of the jobs before it: the call after this one may have room, and has if it is the first there)
 -- · {'none'} (another one of all is refused) · {'fired'} (another server was first with the slot) · {'skipped'} (the slot is left out).
 -- Last, if relations were followed: {'followed', number}.
--- Seldom: begin_anew, left_behind, refuse, find_cycle, link, refuse_slot, note_slot, waiting_in, watch_all, twin_of
+-- Seldom: clear_leftovers, left_behind, refuse, find_cycle, link, refuse_slot, note_slot, waiting_in, watch_all, twin_of
 local limit, given_up, lease_until, all, at = tonumber(ARGV[9]), now + ARGV[10], now + ARGV[11], string.find(ARGV[12], 'all') ~= nil, 13
 if string.find(ARGV[12], 'look') and is_nearly_full() then
   return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
@@ -56,6 +56,9 @@ local function relations_at(place)
   return of, place + 11 + 2 * number
 end
 
+-- Ids of which an earlier job left something for readers.
+local used_before = {}
+
 -- Why a job cannot be stored, or nil.
 local function check(place, of)
   local id, idempotency = ARGV[place + 1], ARGV[place + 8]
@@ -71,9 +74,12 @@ local function check(place, of)
     end
   end
   local key = job_prefix .. id
-  if ARGV[place + 2] == '' then
+  -- One look at all that a job of this id may have left, which is nothing nearly always.
+  if ARGV[place + 2] == '' and redis.call('EXISTS', key, reply_prefix .. id, legacy_reply_key(id), log_key(id), rel_key(id, 'dependents'),
+    rel_key(id, 'children'), rel_key(id, 'active'), rel_key(id, 'onComplete')) > 0 then
     if redis.call('EXISTS', key) == 1 then return { 'exists', try('HGET', key, 'status') or '' } end
     if left_behind(id) then return { 'leaving' } end
+    used_before[id] = true
   end
   return of and refuse(id, of, given)
 end
@@ -97,8 +103,8 @@ end
 local function hset(place, status, ...)
   local id = ARGV[place + 1]
   if ARGV[place + 2] == '' then
-    local given_back = begin_anew(id)
-    redis.call('HSET', job_prefix .. id, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, 'given_back', given_back, ...)
+    if used_before[id] then clear_leftovers(id) end
+    redis.call('HSET', job_prefix .. id, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, 'given_back', first_claim(), ...)
   else
     redis.call('HSET', job_prefix .. id, 'id', id, 'status', status, 'created_at', now_text, 'updated_at', now_text, ...)
   end

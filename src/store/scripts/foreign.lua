@@ -1,8 +1,10 @@
 -- What follows from what foreign actors do, who only write the hash; stands behind relations.lua.
 
--- Whether a job was made here or noticed before: then it stands in one of these sets, or bears the mark of a transition.
+-- Whether a job was made here or noticed before: then it stands in one of these sets, or bears the mark of a transition. A key of another type is
+-- none to be noticed.
 local function is_known(id)
-  local marks = redis.call('HMGET', job_prefix .. id, 'indexed', 'lease', 'open', 'unseen')
+  local marks = try('HMGET', job_prefix .. id, 'indexed', 'lease', 'open', 'unseen')
+  if not marks then return true end
   if marks[1] or marks[2] or marks[3] or marks[4] then return not marks[4] end
   return redis.call('ZSCORE', watched_key, id) or redis.call('ZSCORE', scheduled_key, id)
     or redis.call('ZSCORE', leases_key, id)

@@ -30,7 +30,8 @@ local function import(bytes, id, parent, script_type, first, last)
     forget_stops(id, known[3] or script_type, known[4], known[5])
     redis.call('UNLINK', key)
   end
-  redis.call('HSET', key, 'id', id, 'created_at', now_text, 'given_back', begin_anew(id), 'dialect', 'conveyor', 'dialect_key', conveyor_job_key(at, id), 'dialect_parent', parent,
+  clear_leftovers(id)
+  redis.call('HSET', key, 'id', id, 'created_at', now_text, 'given_back', first_claim(), 'dialect', 'conveyor', 'dialect_key', conveyor_job_key(at, id), 'dialect_parent', parent,
     'rel', conveyor_relation(at), 'linked', '1', 'indexed', '1', unpack(ARGV, first, last))
   redis.call('SET', conveyor_job_key(at, id), bytes)
   -- No job is its own child, whatever its client says.

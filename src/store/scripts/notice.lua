@@ -7,10 +7,12 @@ local day_ago, given_up, new = ARGV[9], now + ARGV[10], 0
 local admits = {}
 
 local function notice(id)
+  -- Nearly all are, and this is all that they cost.
+  if not is_uuid(id) or is_known(id) then return end
   local key = job_prefix .. id
-  local job = is_uuid(id) and try('HMGET', key, 'status', 'id', 'script', 'updated_at', 'created_at', 'run_at_ms', 'script_type', 'group', 'instance', 'priority',
+  local job = redis.call('HMGET', key, 'status', 'id', 'script', 'updated_at', 'created_at', 'run_at_ms', 'script_type', 'group', 'instance', 'priority',
     unpack(END_FIELDS))
-  if not job or not (job[1] or job[2] or job[3]) or is_known(id) then return end
+  if not (job[1] or job[2] or job[3]) then return end
   -- One that was heard of is watched until what follows from its state has happened.
   local settled = redis.call('HEXISTS', key, 'unseen') == 1 and not redis.call('ZSCORE', watched_key, id)
   local status, last, script_type, admitted = job[1] or 'dispatched', job[4] or job[5] or '', job[7] or 'osis', nil

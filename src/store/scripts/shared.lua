@@ -73,13 +73,11 @@ local function forget_stops(id, script_type, actor, worker)
   if worker then try('LREM', legacy_stop_key(worker), 0, id) end
 end
 
--- Begins a job whose id others may have had before: what the last of them left for readers goes. Gives the `given_back` of its hash: claims are
--- counted from a number of its own, because a run of that one may not have ended.
-local function begin_anew(id)
-  local left = { reply_prefix .. id, legacy_reply_key(id), log_key(id) }
-  if redis.call('EXISTS', unpack(left)) > 0 then redis.call('UNLINK', unpack(left)) end
-  return string.format('%.0f', now % 2000000000)
-end
+-- Deletes what jobs that had an id before left for readers.
+local function clear_leftovers(id) redis.call('UNLINK', reply_prefix .. id, legacy_reply_key(id), log_key(id)) end
+
+-- The `given_back` of a job whose id others may have had: claims are counted from a number of its own, because a run of theirs may not have ended.
+local function first_claim() return string.format('%.0f', now % 2000000000) end
 
 -- Deletes a job with everything that is its own.
 local function erase(id) redis.call('UNLINK', job_prefix .. id, reply_prefix .. id, log_key(id)) end
