@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::app::App;
 use super::auth::{Permission, Session};
 use super::error::Error;
+use super::layers::Notified;
 use super::limits::Limits;
 use super::method::{Method, Subscription};
 use super::openrpc::{self, Describer};
@@ -145,6 +146,12 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
             let parsed = params::parse::<M>(raw.as_str(), &names);
             async move {
                 let result = match (parsed, extensions.get::<Arc<Session>>()) {
+                    (Ok(method), Some(session)) if extensions.get::<Notified>().is_some() => {
+                        return match method.notify(&app, session).await {
+                            Ok(()) => MethodResponse::response(id, ResponsePayload::success(()), limit),
+                            Err(error) => MethodResponse::error(id, error.into_object()),
+                        };
+                    }
                     (Ok(method), Some(session)) => {
                         method.call_within(&app, session, extensions.get::<Arc<Parts>>().map(AsRef::as_ref)).await
                     }

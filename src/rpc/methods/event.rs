@@ -42,7 +42,8 @@ impl Subscription for SubscribeJob {
     }
 
     async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
-        Ok(notices(app.dispatcher.follow_job(self.context_id, &self.job_id, self.cursor.as_deref()).await?))
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        Ok(notices(app.dispatcher.follow_job(self.context_id, &job_id, self.cursor.as_deref()).await?))
     }
 }
 

@@ -51,7 +51,8 @@ impl Method for GetLogs {
     async fn call(self, app: &App, _: &Session) -> Result<LogPage, Error> {
         // In JSON a text can be six times as long.
         let bytes = usize::try_from(app.details.limits.response_bytes / 8).unwrap_or(usize::MAX);
-        let page = app.dispatcher.logs_within(self.context_id, &self.job_id, self.cursor.as_deref(), self.limit.get(), bytes);
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        let page = app.dispatcher.logs_within(self.context_id, &job_id, self.cursor.as_deref(), self.limit.get(), bytes);
         Ok(page.await?)
     }
 }
@@ -86,6 +87,7 @@ impl Subscription for SubscribeLogs {
     }
 
     async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
-        Ok(notices(app.dispatcher.follow_logs(self.context_id, &self.job_id, self.cursor.as_deref()).await?))
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        Ok(notices(app.dispatcher.follow_logs(self.context_id, &job_id, self.cursor.as_deref()).await?))
     }
 }
