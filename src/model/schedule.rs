@@ -48,10 +48,9 @@ pub struct UnknownWord {
     known: &'static str,
 }
 
-/// What a slot does when the job of the slot before it has not ended.
+/// What a run does when the one before has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum Overlap {
     /// It is left out and counted.
     #[default]
@@ -82,10 +81,9 @@ impl FromStr for Overlap {
     }
 }
 
-/// What becomes of slots that passed while no server ran: of those that none has fired within 30 seconds.
+/// What becomes of runs that were due while no server ran: of those that none has fired within 30 seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum Missed {
     /// They are left out and counted.
     Skip,
@@ -136,10 +134,10 @@ pub struct ScheduleSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub time_zone: Option<String>,
-    /// What a run does when the one before has not ended.
+    /// What a run does when the one before has not ended; `skip` by default.
     #[serde(default, deserialize_with = "or_default")]
     pub overlap: Overlap,
-    /// What becomes of runs that were due while no server ran.
+    /// What becomes of runs that were due while no server ran; `once` by default.
     #[serde(default, deserialize_with = "or_default")]
     pub missed: Missed,
     /// The most jobs that `missed: all` makes up for at a time. 100 by default, at most 1000.

@@ -261,7 +261,7 @@ impl Method for GetJob {
 #[serde(deny_unknown_fields)]
 pub struct ListJobs {
     /// Which jobs; all that is given must fit.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, rename = "where", skip_serializing_if = "is_default")]
     filter: JobFilter,
     /// The `next_cursor` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
