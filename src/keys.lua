@@ -50,6 +50,11 @@ local reaped_key = prefix .. 'hero:meta:reaped'
 
 local hours_key = prefix .. 'hero:meta:hours'
 
+-- The jobs of a status, by the time since when they are in the index of an hour.
+local function status_key(status) return prefix .. 'hero:index:' .. status end
+
+local strays_key = prefix .. 'hero:meta:strays'
+
 local types_key = prefix .. 'hero:meta:types'
 
 local queues_key = prefix .. 'hero:meta:queues'

@@ -25,6 +25,7 @@
 //! | `hero:meta:queue:stats:{t}` | hash | every transition | 30 days after the last; at most 1,000 |
 //! | `hero:meta:identity` | string | the first job with a log file: 32 random digits that tell this place from others | for ever |
 //! | `hero:meta:hours` · `hero:meta:types` | set | whoever first writes such an index or such counters; the indexer | swept by the pruner |
+//! | `hero:meta:strays` | hash by index key | whoever first sees an outsider's job that says another time than that: how far ahead and behind, ms | swept by the pruner |
 //! | `hero:meta:reaped` | string | reap: when leases were last looked at, and until when none is over, ms | a day |
 //! | `hero:meta:schedules` | zset by ms | schedule, create, pass, unschedule | an entry as long as its schedule |
 //! | `hero:schedule:{id}` | hash | schedule, create, pass | until it is deleted, or a week after its last slot |
@@ -32,6 +33,8 @@
 //! | `hero:events` | stream | every transition | about 200,000 entries |
 //! | `hero:log:{id}` | stream | the actor | as long as its job |
 //! | `hero:index:{yyyymmddhh}` | list | create, and whoever first sees an outsider's job | trimmed by the pruner |
+//! | `hero:index:error` | zset by ms | every end in error, and the pruner, whose mark (a member `''`) says that none is missing | an entry until its job is retried or gone |
+//! | `hero:index:left` | zset by ms | notice: jobs of outsiders that were left long ago without an end | an entry until its job is gone or ends |
 //! | `hero:index:{yyyymmddhh}:front` | list | prune: the front part of that list | while ids of jobs that are gone are taken out |
 //! | `hero:idem:{sha256}` | hash | create | 24 h |
 //! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as twins | while not empty |
@@ -336,6 +339,16 @@ impl Keys {
     /// The jobs created in the hour `yyyymmddhh`.
     pub fn index_of_hour(&self, hour: &str) -> String {
         self.key(format_args!("index:{hour}"))
+    }
+
+    /// The jobs of a status, by the time since when they are in the index of an hour.
+    pub fn index_of_status(&self, status: &str) -> String {
+        self.key(format_args!("index:{status}"))
+    }
+
+    /// How far the times that outsiders gave their jobs are from those at which they came into the index of an hour.
+    pub fn strays(&self) -> String {
+        self.key(format_args!("meta:strays"))
     }
 
     /// The indexes that exist, by their keys.

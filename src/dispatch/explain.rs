@@ -1,14 +1,14 @@
 use std::time::Instant;
 
 use super::{Dispatcher, Error};
-use crate::model::{ContextId, Explanation, Job, JobId, Queue, Reason, Status, Target, Timestamp, WaitsFor};
+use crate::model::{ContextId, ErrorKind, Explanation, Job, JobId, Queue, Reason, Status, Target, Timestamp, WaitsFor};
 
 /// In a message no more jobs are named.
 const NAMED: usize = 3;
 /// The ids of as many prerequisites as a job can have are shorter.
 const LONGEST: usize = 64 * 1024;
 /// What an explanation is made of.
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 14] = [
     "status",
     "attempt",
     "run_at",
@@ -21,6 +21,8 @@ const FIELDS: [&str; 12] = [
     "group",
     "instance",
     "priority",
+    "error",
+    "error_kind",
 ];
 
 impl Dispatcher {
@@ -54,6 +56,10 @@ impl Dispatcher {
                 let actor = job.actor.as_deref().unwrap_or("an actor");
                 because(Reason::Running, format!("{actor} runs it since {}", at(job.started_at, "an unknown time")))
             }
+            Status::Error if job.error.as_ref().is_some_and(|error| error.kind == ErrorKind::Prerequisite) => {
+                let error = job.error.as_ref().map_or("", |error| &error.message);
+                because(Reason::Ended, format!("it has ended without being run: {error}"))
+            }
             Status::Finished | Status::Error => because(Reason::Ended, "it has ended; get_result gives its result".into()),
         })
     }
@@ -83,13 +89,25 @@ impl Dispatcher {
         let named: Vec<String> = waiting_for.iter().take(NAMED).map(|other| format!("{} ({})", other.job_id, other.status)).collect();
         let more = if waiting_for.len() > NAMED { format!(" and {} more", waiting_for.len() - NAMED) } else { String::new() };
         let named = format!("{}{more}", named.join(", "));
+        // An heir runs, whatever became of its predecessor.
+        let ending = &relatives[..relatives.len() - usize::from(job.predecessor_id.is_some())];
+        let deleted = if waiting_for.is_empty() { self.deleted(context, job, ending, &statuses).await? } else { None };
         let message = match reason {
+            _ if deleted.is_some() => deleted.unwrap_or_default(),
             _ if waiting_for.is_empty() => "what it waited for has ended; it is let go in a moment".into(),
             Reason::WaitingForParent => format!("the script of its parent must return first: {named}"),
             Reason::WaitingForPredecessor => format!("its predecessor and all descendants of that must end first: {named}"),
             _ => format!("other jobs must finish first: {named}"),
         };
         Ok(Explanation { waiting_for, ..Explanation::new(job.job_id.clone(), job.status, reason, message) })
+    }
+
+    /// What is said of a job that waits for one that is gone: it was deleted before it let this one go.
+    async fn deleted(&self, context: ContextId, job: &Job, others: &[JobId], statuses: &[Option<Status>]) -> Result<Option<String>, Error> {
+        let gone: Vec<JobId> = others.iter().zip(statuses).filter(|(_, status)| status.is_none()).map(|(id, _)| id.clone()).collect();
+        let waits = self.store(context)?.still_waits(&job.job_id, &gone).await.map_err(|error| Error::store(error, Some(&job.job_id)))?;
+        let deleted = gone.iter().zip(waits).find(|(_, waits)| *waits).map(|(id, _)| id);
+        Ok(deleted.map(|id| format!("job {id}, which it waits for, was deleted; that ends it in a moment, else stop_job does")))
     }
 
     async fn explain_queued(&self, context: ContextId, job: &Job, since: Option<Instant>) -> Result<Explanation, Error> {

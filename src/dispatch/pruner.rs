@@ -5,15 +5,21 @@ use super::pressure::Pressure;
 use crate::service::Service;
 use crate::store::{Error, Pruning, Store};
 
-/// Keeps Redis from growing: takes ended jobs out of the index, and the oldest finished ones away when memory is short.
+/// Keeps Redis from growing: takes jobs that are gone out of the indexes, and the oldest finished ones away when memory is short.
 pub struct Pruner {
     store: Store,
     pressure: Arc<Pressure>,
-    /// The hour that is being walked, and how far.
-    place: Option<(String, Pruning)>,
+    place: Option<Walk>,
     relief: Relief,
     tidied: Option<Instant>,
     walked: Option<Instant>,
+}
+
+/// Where in the indexes the pruner is: first all hours, the oldest first, then those by status.
+#[derive(Debug, Clone, PartialEq)]
+enum Walk {
+    Hour(String, Pruning),
+    Status(&'static str, usize),
 }
 
 /// Where in the index jobs are looked for that may go before their time. It goes on from round to round, so that what may not go, however much
@@ -35,7 +41,10 @@ const ROUND: Duration = Duration::from_millis(300);
 const IN_VAIN: Duration = Duration::from_secs(5);
 /// Actors and queues that are gone are forgotten this often.
 const TIDY: Duration = Duration::from_secs(5);
-/// The index is walked this often.
+/// The indexes by status: of jobs that ended in error, and of those of outsiders that were left long ago.
+const ERROR: &str = "error";
+const LEFT: &str = "left";
+/// The indexes are walked this often.
 const WALK: Duration = Duration::from_secs(60);
 
 impl Pruner {
@@ -95,20 +104,29 @@ impl Pruner {
         Ok(Some(evicted.gone))
     }
 
-    /// One chunk of one hour. True: the walk is over.
+    /// One chunk of one index. True: the walk is over.
     async fn walk(&mut self) -> Result<bool, Error> {
-        let (hour, at) = match self.place.take() {
+        let place = match self.place.take() {
             Some(place) => place,
-            None => match hour_after(&self.store, None).await? {
-                Some(hour) => (hour, Pruning::default()),
-                None => return Ok(true),
+            None => self.hour_or_status(None).await?,
+        };
+        self.place = match place {
+            Walk::Hour(hour, at) => Some(match self.store.prune_index(&hour, at).await? {
+                Some(at) => Walk::Hour(hour, at),
+                None => self.hour_or_status(Some(&hour)).await?,
+            }),
+            // When it begins, all hours have put in what was missing.
+            Walk::Status(status, from) => match self.store.sift(status, from, status == ERROR && from == 0).await? {
+                Some(from) => Some(Walk::Status(status, from)),
+                None => (status == ERROR).then_some(Walk::Status(LEFT, 0)),
             },
         };
-        self.place = match self.store.prune_index(&hour, at).await? {
-            Some(at) => Some((hour, at)),
-            None => hour_after(&self.store, Some(&hour)).await?.map(|hour| (hour, Pruning::default())),
-        };
         Ok(self.place.is_none())
+    }
+
+    async fn hour_or_status(&self, after: Option<&str>) -> Result<Walk, Error> {
+        let hour = hour_after(&self.store, after).await?;
+        Ok(hour.map_or(Walk::Status(ERROR, 0), |hour| Walk::Hour(hour, Pruning::default())))
     }
 }
 

@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::service::Service;
 use crate::store::{Error, Store};
@@ -8,6 +8,8 @@ pub struct Reaper {
     store: Store,
     /// Whether Redis was away. Its servers then need a moment to renew what they still run.
     was_away: bool,
+    /// When the next look is due.
+    due: Option<Instant>,
 }
 
 /// So many jobs are looked at by one script call.
@@ -18,7 +20,18 @@ const BUSY: Duration = Duration::from_millis(15);
 impl Reaper {
     /// A reaper for one context.
     pub fn new(store: Store) -> Self {
-        Self { store, was_away: false }
+        Self { store, was_away: false, due: None }
+    }
+}
+
+impl Reaper {
+    /// Whether this look comes so late that what kept it may have kept the renewals of this process, too. Only once in a row: others' jobs shall not
+    /// wait for ever.
+    fn was_held_up(&mut self) -> bool {
+        let lease = self.store.periods().lease;
+        // As long as a lease that was renewed in time lasts at least, without the pause between two looks.
+        let most = (lease * 2 / 3).saturating_sub(Duration::from_millis(450)).clamp(Duration::from_millis(100), Duration::from_secs(1));
+        self.due.take().is_some_and(|due| due.elapsed() > most)
     }
 }
 
@@ -28,6 +41,9 @@ impl Service for Reaper {
     const NAME: &'static str = "reaper";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
+        if self.was_held_up() {
+            return Ok(self.store.periods().lease / 3 + Duration::from_millis(100));
+        }
         if std::mem::take(&mut self.was_away) {
             self.store.ping().await.inspect_err(|_| self.was_away = true)?;
             return Ok(self.store.periods().lease / 3 + Duration::from_secs(1));
@@ -37,6 +53,8 @@ impl Service for Reaper {
             return Ok(Duration::ZERO);
         };
         // Servers that share a Redis shall not all come at once.
-        Ok(if looked >= BATCH { BUSY } else { Duration::from_millis(rand::random_range(250..450)) })
+        let pause = if looked >= BATCH { BUSY } else { Duration::from_millis(rand::random_range(250..450)) };
+        self.due = Some(Instant::now() + pause);
+        Ok(pause)
     }
 }

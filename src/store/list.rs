@@ -1,12 +1,25 @@
-use super::codec::json;
-use super::{Error, JobFilter, JobPage, Store};
-use crate::model::{Job, JobId};
+mod place;
+mod times;
 
-/// At most so many jobs are looked at for one page,
-const LOOKED_AT: usize = 10_000;
+use std::time::{Duration, Instant};
+
+use super::codec::json;
+use super::query::Condition;
+use super::scripts::{OfStatus, Since};
+use super::{Error, JobFilter, JobPage, Store};
+use crate::model::{Job, JobId, Status, Timestamp};
+use place::Place;
+use times::Times;
+
+/// At most so many jobs are looked at in vain for one page,
+const LOOKED_AT: usize = 20_000;
 /// so many at a time,
+const STRIDE: usize = 1024;
+/// and for no longer than this: a page with few jobs, or none, is better than a late one.
+const LOOKED_FOR: Duration = Duration::from_millis(25);
+/// So many jobs are read at a time.
 const CHUNK: usize = 128;
-/// and so many bytes of what filters compare are read.
+/// So many bytes of what filters compare are read at most, where it is too long to be read with the rest.
 const COMPARED_AT_ONCE: usize = 16 * 1024 * 1024;
 /// A filter does not see what is longer. No job that was created here has more.
 pub(super) const COMPARED: usize = 1024 * 1024;
@@ -20,6 +33,10 @@ struct Page {
     bytes: usize,
     /// How many more bytes may be read to compare.
     comparing: usize,
+    /// How many jobs were looked at, those in the page included,
+    looked_at: usize,
+    /// and for how long where none was found.
+    in_vain: Duration,
 }
 
 impl Page {
@@ -33,100 +50,179 @@ impl Page {
         self.jobs.push(job.clone());
         true
     }
+
+    /// Notes that so many jobs were looked at since then, and so many found that may pass.
+    fn looked(&mut self, jobs: usize, found: usize, since: Instant) {
+        self.looked_at += jobs;
+        if found == 0 {
+            self.in_vain += since.elapsed();
+        }
+    }
+
+    /// Whether the page ends here.
+    fn is_over(&self) -> bool {
+        let in_vain = self.looked_at - self.jobs.len().min(self.looked_at);
+        // The first looks are made in any case, however slow Redis is.
+        let long = in_vain > STRIDE && self.in_vain >= LOOKED_FOR;
+        self.limit == 0 || self.comparing == 0 || in_vain >= LOOKED_AT || long
+    }
+
+    fn ends(self, next: Option<Place>) -> JobPage {
+        JobPage { jobs: self.jobs, next_cursor: next.map(|place| place.to_string()) }
+    }
+}
+
+/// What came of a page that was filled from where the jobs of a status stand.
+enum Filled {
+    /// It is done, and there the next begins.
+    Done(Option<Place>),
+    /// Not all jobs of the status stand there, or too many: it goes on in the index by hour, from a place or from the newest job.
+    ByHour(Option<(String, usize)>),
+}
+
+/// What is looked for.
+struct Search<'a> {
+    filter: &'a JobFilter,
+    fields: Vec<&'static str>,
+    conditions: Vec<Condition>,
+    times: Times,
 }
 
 impl Store {
     /// A page of jobs, newest first. Foreign jobs are in it once an actor or the indexer has seen them.
     ///
     /// It ends when it holds `limit` jobs, or `bytes` of JSON, or many others had to be looked at. What is long is not in it.
+    ///
+    /// Those that ended in error, and those that have not ended where they are few, are found without a look at others, and no job is looked at
+    /// whose time is out of the bounds. Among the rest, so many are looked at for a page that it comes soon, also if it is empty.
     pub async fn list(&self, filter: &JobFilter, cursor: Option<&str>, limit: usize, bytes: usize) -> Result<Option<JobPage>, Error> {
-        let hours = self.index_hours().await?;
-        let (mut hour, mut end) = match cursor.map(parse_cursor) {
-            None => (hours.last().cloned().unwrap_or_default(), usize::MAX),
-            Some(Some((hour, end))) => (hour, end),
-            Some(None) => return Ok(None),
+        let place = match cursor.map(str::parse) {
+            None => None,
+            Some(Ok(place)) => Some(place),
+            Some(Err(())) => return Ok(None),
         };
-        let (mut page, mut looked, fields) = (Page { jobs: Vec::new(), limit, bytes, comparing: COMPARED_AT_ONCE }, 0, filter.fields());
+        let mut page = Page { jobs: Vec::new(), limit, bytes, comparing: COMPARED_AT_ONCE, looked_at: 0, in_vain: Duration::ZERO };
+        let times = Times::of(self, filter).await?;
+        let search = Search { filter, fields: filter.fields(), conditions: filter.conditions(), times };
+        let has_own = |status: &Status| !matches!(status, Status::Finished | Status::WaitingForPrerequisites);
+        let (since, status) = match (place, filter.status.filter(has_own)) {
+            (Some(Place::Hour(hour, end)), _) => {
+                let next = self.list_by_hour(&mut page, &search, Some((hour, end))).await?;
+                return Ok(Some(page.ends(next)));
+            }
+            // It is of a list of other jobs.
+            (Some(Place::Since(_)), None) => return Ok(None),
+            (Some(Place::Since(since)), status) => (Some(since), status),
+            (None, status) => (None, status),
+        };
+        let filled = match status {
+            Some(status) => self.list_of_status(&mut page, &search, status, since).await?,
+            None => Filled::ByHour(None),
+        };
+        let next = match filled {
+            Filled::Done(next) => next,
+            Filled::ByHour(from) => self.list_by_hour(&mut page, &search, from).await?,
+        };
+        Ok(Some(page.ends(next)))
+    }
+
+    /// Fills a page from where the jobs of a status stand.
+    async fn list_of_status(&self, page: &mut Page, search: &Search<'_>, status: Status, mut from: Option<Since>) -> Result<Filled, Error> {
         loop {
+            let began = Instant::now();
+            let found = if status == Status::Error {
+                self.failed(from.as_ref(), &search.times.everywhere(), STRIDE, page.limit.min(CHUNK), &search.conditions).await?
+            } else {
+                self.live(status.as_str(), from.as_ref(), page.limit, &search.conditions).await?
+            };
+            let Some(OfStatus { jobs, next }) = found else { break };
+            page.looked(if next.is_some() { STRIDE } else { jobs.len() }, jobs.len(), began);
+            let jobs: Vec<(Place, JobId)> = jobs.into_iter().map(|since| (Place::Since(since.clone()), since.1)).collect();
+            if let Some(behind) = self.fill(page, &jobs, search).await? {
+                return Ok(Filled::Done(Some(behind)));
+            }
+            match next {
+                Some(next) if !page.is_over() => from = Some(next),
+                next => return Ok(Filled::Done(next.map(Place::Since))),
+            }
+        }
+        let Some((time, _)) = from else { return Ok(Filled::ByHour(None)) };
+        // Some of the same moment may come twice; none is left out.
+        let hour = Timestamp::from_millis(time).hour();
+        let end = self.place_of(&hour, time.saturating_add(1)).await?;
+        Ok(Filled::ByHour(Some((hour, end))))
+    }
+
+    /// Fills a page from the index by hour, and gives where the next begins.
+    async fn list_by_hour(&self, page: &mut Page, search: &Search<'_>, from: Option<(String, usize)>) -> Result<Option<Place>, Error> {
+        let mut hours = self.index_hours().await?;
+        hours.retain(|hour| search.times.reach(hour));
+        let (mut hour, mut end) = match from {
+            Some(place) => place,
+            None => (hours.last().cloned().unwrap_or_default(), usize::MAX),
+        };
+        loop {
+            let times = search.times.within(&hour);
+            if end == usize::MAX && search.times.end_in(&hour) {
+                end = self.place_of(&hour, times.end().saturating_add(1)).await?;
+            }
             while end > 0 {
-                let room = if fields.is_empty() { page.limit.clamp(16, CHUNK) } else { CHUNK };
-                let (start, ids) = self.index_page(&hour, end, room).await?;
-                looked += ids.len();
-                // Each with its place, where the page goes on if it ends before it.
-                let ids = ids.into_iter().enumerate().rev().filter_map(|(at, id)| Some((start + at + 1, id.0?.parse().ok()?)));
-                if let Some(end) = self.fill(&mut page, ids.collect(), filter, &fields).await? {
-                    return Ok(Some(JobPage { jobs: page.jobs, next_cursor: Some(format!("{hour}-{end}")) }));
+                let began = Instant::now();
+                let found = self.find(&hour, end, STRIDE, page.limit.min(CHUNK), &search.conditions).await?;
+                page.looked(end.min(found.place + STRIDE) - found.place, found.jobs.len(), began);
+                let jobs: Vec<(Place, JobId)> =
+                    found.jobs.into_iter().map(|(place, id)| (Place::Hour(hour.clone(), place + 1), id)).collect();
+                if let Some(behind) = self.fill(page, &jobs, search).await? {
+                    return Ok(Some(behind));
                 }
-                end = start;
-                if looked >= LOOKED_AT || page.limit == 0 || page.comparing == 0 {
+                // Whatever stands before came earlier.
+                let is_past = found.time.is_some_and(|time| time < *times.start());
+                end = if is_past { 0 } else { found.place };
+                if page.is_over() {
                     let more = end > 0 || hours.first().is_some_and(|first| *first < hour);
-                    return Ok(Some(JobPage { jobs: page.jobs, next_cursor: more.then(|| format!("{hour}-{end}")) }));
+                    return Ok(more.then_some(Place::Hour(hour, end)));
                 }
             }
             match hours.iter().rev().find(|earlier| **earlier < hour) {
                 Some(earlier) => (hour, end) = (earlier.clone(), usize::MAX),
-                None => return Ok(Some(JobPage { jobs: page.jobs, next_cursor: None })),
+                None => return Ok(None),
             }
         }
     }
 
     /// Puts those of some jobs that pass the filter into a page. Gives the place of the first that is left for the next.
-    async fn fill(
-        &self,
-        page: &mut Page,
-        mut ids: Vec<(usize, JobId)>,
-        filter: &JobFilter,
-        fields: &[&str],
-    ) -> Result<Option<usize>, Error> {
-        let only_ids = |ids: &[(usize, JobId)]| -> Vec<JobId> { ids.iter().map(|(_, id)| id.clone()).collect() };
-        let mut behind = None;
-        if !fields.is_empty() {
-            let mut compared: Vec<Option<Job>> = Vec::with_capacity(ids.len());
-            while compared.len() < ids.len() && page.comparing > 0 {
-                let (parts, bytes) = self.first_parts(&only_ids(&ids[compared.len()..]), fields, COMPARED).await?;
+    async fn fill(&self, page: &mut Page, jobs: &[(Place, JobId)], search: &Search<'_>) -> Result<Option<Place>, Error> {
+        let mut rest = jobs;
+        while let [(next, _), ..] = rest {
+            if page.limit == 0 || page.comparing == 0 {
+                return Ok(Some(next.clone()));
+            }
+            let wanted: Vec<JobId> = rest.iter().take(page.limit).map(|(_, id)| id.clone()).collect();
+            let summaries = self.summaries(&wanted).await?;
+            // What is long is not in them.
+            let is_cut = |job: &Job| job.truncated.iter().any(|field| search.fields.contains(&field.as_str()));
+            let cut: Vec<JobId> = summaries.iter().flatten().filter(|job| is_cut(job)).map(|job| job.job_id.clone()).collect();
+            let mut compared: Vec<Option<Job>> = Vec::with_capacity(cut.len());
+            while compared.len() < cut.len() && page.comparing > 0 {
+                let (parts, bytes) = self.first_parts(&cut[compared.len()..], &search.fields, COMPARED).await?;
                 compared.extend(parts);
                 page.comparing = page.comparing.saturating_sub(bytes);
             }
-            behind = ids.get(compared.len()).map(|(place, _)| *place);
-            let mut parts = compared.into_iter();
-            ids.retain(|_| parts.next().flatten().is_some_and(|part| filter.admits(&part)));
-        }
-        let mut rest = &ids[..];
-        while let [(next, _), ..] = rest {
-            if page.limit == 0 {
-                return Ok(Some(*next));
-            }
-            let wanted = &rest[..rest.len().min(page.limit)];
-            let summaries = self.summaries(&only_ids(wanted)).await?;
-            for ((place, _), summary) in wanted.iter().zip(&summaries) {
-                if let Some(job) = summary
-                    && !page.take(job)
-                {
-                    return Ok(Some(*place));
+            let mut compared = compared.into_iter();
+            for ((place, _), summary) in rest.iter().zip(&summaries) {
+                let Some(job) = summary else { continue };
+                let passes = if is_cut(job) {
+                    let Some(whole) = compared.next() else { return Ok(Some(place.clone())) };
+                    whole.is_some_and(|whole| search.filter.admits(&whole))
+                } else {
+                    search.filter.admits(job)
+                };
+                if passes && !page.take(job) {
+                    return Ok(Some(place.clone()));
                 }
             }
             rest = &rest[summaries.len()..];
         }
-        Ok(behind)
-    }
-}
-
-/// A cursor `{hour}-{end}`: the next job is the one before `end` in that hour's index.
-fn parse_cursor(cursor: &str) -> Option<(String, usize)> {
-    let (hour, end) = cursor.split_once('-')?;
-    let valid = hour.len() == 10 && hour.bytes().all(|byte| byte.is_ascii_digit());
-    Some((valid.then(|| hour.to_owned())?, end.parse().ok()?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cursor_of_nonsense_is_refused() {
-        assert_eq!(parse_cursor("2026112110-5"), Some(("2026112110".into(), 5)));
-        for bad in ["", "x", "2026112110", "2026112110-x", "20261121-5", "*-1"] {
-            assert_eq!(parse_cursor(bad), None, "{bad}");
-        }
+        Ok(None)
     }
 }

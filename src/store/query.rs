@@ -4,10 +4,28 @@ use redis::{Pipeline, RedisResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::codec::{Text, job};
+use super::codec::{Text, job, json};
 use super::connection::Link;
 use super::{Error, Store};
 use crate::model::{Job, JobId, Name, ScriptType, Status, Timestamp};
+
+/// What a script sees of a filter: a field, how it is compared (`index.lua` says how it may be), and with what.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Condition {
+    field: &'static str,
+    how: &'static str,
+    text: String,
+}
+
+impl Condition {
+    /// Adds all conditions to a call, their number first.
+    pub(super) fn add(all: &[Self], call: &mut redis::Cmd) {
+        call.arg(all.len());
+        for condition in all {
+            call.arg(condition.field).arg(condition.how).arg(&condition.text);
+        }
+    }
+}
 
 /// Which jobs to list or follow. What is left out does not restrict.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -71,6 +89,32 @@ impl JobFilter {
             (self.created_after.is_some() || self.created_before.is_some(), "created_at"),
         ];
         fields.into_iter().filter_map(|(decides, field)| decides.then_some(field)).collect()
+    }
+
+    /// What the scripts that look for jobs compare. A job that does not pass there does not pass; of one that does, the caller makes sure.
+    pub(super) fn conditions(&self) -> Vec<Condition> {
+        let is = |field, text: Option<&str>| text.map(|text| Condition { field, how: "is", text: text.to_owned() });
+        let time = |how, time: Option<Timestamp>| {
+            // Only the form with four digits of the year compares as a text.
+            time.map(|time| Condition { field: "created_at", how, text: time.to_string() }).filter(|condition| condition.text.len() == 24)
+        };
+        let label = |(label, value): (&String, &String)| Condition {
+            field: "labels",
+            how: "label",
+            text: format!("{}:{}", json(label), json(value)),
+        };
+        let conditions = [
+            self.status.map(|status| Condition { field: "status", how: "status", text: status.as_str().to_owned() }),
+            time("from", self.created_after),
+            time("until", self.created_before),
+            is("script_type", self.script_type.as_ref().map(ScriptType::as_str)),
+            is("caller_id", self.caller_id.as_deref()),
+            is("group", self.group.as_ref().map(Name::as_str)),
+            is("name", self.name.as_deref()),
+        ];
+        let conditions = conditions.into_iter().flatten().chain(self.labels.iter().map(label));
+        // Bytes that are no text read as this character, and so the text is not what stands there.
+        conditions.filter(|condition| !condition.text.contains('\u{fffd}')).collect()
     }
 
     /// Whether the status alone decides, so that a job's hash need not be read.

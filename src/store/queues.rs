@@ -163,4 +163,19 @@ impl Store {
         };
         Ok(answers.into_iter().map(status).collect())
     }
+
+    /// Whether a job still stands in a list of each of these, so that it was not let go.
+    pub async fn still_waits(&self, job: &JobId, others: &[JobId]) -> Result<Vec<bool>, Error> {
+        if others.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut pipeline = Pipeline::with_capacity(3 * others.len());
+        for other in others {
+            for list in ["dependents", "children", "onComplete"] {
+                pipeline.cmd("HEXISTS").arg(self.keys().job(job)).arg(format!("waits:{list}:{other}"));
+            }
+        }
+        let stands: Vec<bool> = self.0.commands.pipeline(&pipeline).await?;
+        Ok(stands.chunks(3).map(|stands| stands.contains(&true)).collect())
+    }
 }

@@ -143,6 +143,16 @@ impl Store {
             let known: Vec<String> = known.into_iter().filter_map(Result::ok).filter(|key| key.starts_with(keys.prefix())).collect();
             self.forget(&set, &known).await?;
         }
+        // What is noted of an hour goes after the hour, which is listed before anything is noted.
+        let noted: Vec<Text> = self.0.commands.call(redis::cmd("HKEYS").arg(keys.strays())).await?;
+        if !noted.is_empty() {
+            let hours = self.index_hours().await?;
+            let is_gone = |key: &String| keys.parse_index(key).is_none_or(|hour| !hours.iter().any(|other| other == hour));
+            let gone: Vec<String> = noted.into_iter().filter_map(|key| key.0).filter(is_gone).collect();
+            if !gone.is_empty() {
+                self.0.commands.call::<u64>(redis::cmd("HDEL").arg(keys.strays()).arg(gone)).await?;
+            }
+        }
         Ok(())
     }
 }

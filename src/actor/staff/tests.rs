@@ -166,3 +166,22 @@ fn a_stop_of_a_job_that_was_not_here_does_not_end_an_attempt_long_after_it() {
     shift.staff.hand_out();
     assert!(shift.ends().is_empty() && shift.work(0).is_some_and(|work| work.job.job == late.job));
 }
+
+#[test]
+fn what_is_said_to_be_lost_of_a_run_that_has_ended_stops_nobody() {
+    let (mut shift, first) = (Shift::new(), job(false));
+    shift.take(&first);
+    let work = shift.work(0).unwrap();
+    shift.done(0, &first, Outcome::Crashed);
+    // A renewal found the end that a turn had just recorded, or was about to; meanwhile the job runs again here.
+    let again = Claimed { claim: 2, ..first.clone() };
+    shift.staff.lose(&first.job, |claim| claim == first.claim);
+    assert!(!work.stop.is_cancelled());
+    assert_eq!(shift.ends().len(), 1, "the end is recorded all the same");
+    shift.take(&again);
+    let running = shift.work(0).unwrap();
+    shift.staff.lose(&first.job, |claim| claim == first.claim);
+    assert!(!running.stop.is_cancelled());
+    shift.staff.lose(&again.job, |claim| claim == again.claim);
+    assert!(running.stop.is_cancelled(), "a claim that is lost is stopped");
+}

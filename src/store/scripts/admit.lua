@@ -26,6 +26,21 @@ local function circle_of(id, of, walk)
   return circle
 end
 
+-- Puts a job of an outsider into the index. The time that he gave it may be another one; how far those of an hour are off is noted, because
+-- lists of a time look so much further.
+local function list_noticed(id, created_at)
+  local index, NEAR, FAR = index_key(now_text), 1000, 1e14
+  redis.call('HSET', job_prefix .. id, 'indexed', string.format('%.0f', now))
+  list_in(index, id)
+  local off = created_at and math.max(-FAR, math.min((millis(created_at) or now) - now, FAR)) or 0
+  if math.abs(off) <= NEAR then return end
+  local ahead, behind = string.match(try('HGET', strays_key, index) or '', '^(%d+) (%d+)$')
+  ahead, behind = tonumber(ahead or 0), tonumber(behind or 0)
+  if off > ahead or -off > behind then
+    insist('HSET', strays_key, index, string.format('%.0f %.0f', math.max(ahead, off), math.max(behind, -off)))
+  end
+end
+
 -- Takes note of a job that an outsider wrote, or put into a queue (nil: it is in none). False: its relations keep it from running now.
 -- Nil: `walk`, in which the call notes what was followed for such jobs, has no room for it; nothing was done, and it comes again.
 local function admit(id, queue, walk)
@@ -42,10 +57,7 @@ local function admit(id, queue, walk)
     circle = #others > FOLLOWED or circle_of(id, of_new, walk)
     if circle == false then return nil end
   end
-  if not job[1] then
-    redis.call('HSET', key, 'indexed', string.format('%.0f', now))
-    list_in(index_key(now_text), id)
-  end
+  if not job[1] then list_noticed(id, redis.call('HGET', key, 'created_at')) end
   -- Where it was put says who may run it; it goes back there if it is given back.
   local group, instance = string.match(queue or '', ':group:([^:]+)'), string.match(queue or '', ':inst:(%d+)')
   local script_type = string.match(queue or '', ':type:([%w_.-]+)')
@@ -74,7 +86,7 @@ local function admit(id, queue, walk)
   local open, failed = link_prerequisites(id, others)
   if failed then
     redis.call('HSET', key, 'open', open)
-    return end_it(prerequisite_text(failed))
+    return end_it(told_of('prerequisite', failed))
   end
   if predecessor then open = open + link_predecessor(id, predecessor) end
   if parent then open = open + link_parent(id, parent) end

@@ -106,7 +106,7 @@ local function translate(queue, element)
   event(id, 'dispatched', 0)
   count(is_name(theirs[3]) and theirs[3] or own_type, 'created')
   if failed then
-    fail(id, 0, 'prerequisite', prerequisite_text(failed), redis.call('HMGET', job_prefix .. id, unpack(END_FIELDS)))
+    fail(id, 0, 'prerequisite', told_of('prerequisite', failed), redis.call('HMGET', job_prefix .. id, unpack(END_FIELDS)))
     return nil
   end
   return id

@@ -6,7 +6,7 @@
 --       · digest of the parameters · number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
 --       · number of fields and values · field · value …
 --       and last: the most jobs that may run in the context, or 0 · the slots that jobs are for, as in slot.lua
--- Gives for each job {'created', status} · {'exists', status} (id taken) · {'same', id, status} (idempotency key seen)
+-- Gives for each job {'created', status, and if that is 'started' the time, ms} · {'exists', status} (id taken) · {'same', id, status} (idempotency key seen)
 -- · {'reused', id} (idempotency key seen with other parameters) · {'full', length} · {'no', parameter, id …} (there are no such jobs)
 -- · {'late', id, status} (that dependent has begun) · {'crowded', id} (that dependent waits for as many as it may) · {'leaving'} (a job that had the
 -- id is gone, its relatives are still to be released) · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many
@@ -147,7 +147,7 @@ local function store(place, status, of, first, last)
   count(script_type, 'created')
   if not of then event(id, status, attempt) end
   created[#created + 1] = id
-  return { 'created', status }
+  return { 'created', status, status == 'started' and now or nil }
 end
 
 -- Checks all jobs before one is stored: only their relations among themselves need that.

@@ -237,11 +237,13 @@ impl Inner {
         } else {
             self.turns.script_and_then(&SCRIPT, &call, ring).await
         };
+        let mut started_at = Vec::new();
         let answers = match answers {
             Ok(mut answers) => {
                 let followed = answers.pop_if(|answer| answer.first().and_then(|word| word.0.as_deref()) == Some("followed"));
                 let followed = followed.and_then(|mut answer| answer.pop()?.parse::<u32>());
                 followed.into_iter().for_each(|relations| self.pace.pay(relations));
+                started_at.extend(answers.iter().map(|answer| answer.get(2).and_then(Text::parse).map(Timestamp::from_millis)));
                 answers.into_iter().map(created).collect::<Result<Vec<_>, _>>()
             }
             Err(error) => Err(error),
@@ -260,10 +262,10 @@ impl Inner {
                 return Err(error);
             }
         };
-        for ((job, answer), room) in jobs.iter().zip(&answers).zip(reservations) {
+        for (((job, answer), room), started_at) in jobs.iter().zip(&answers).zip(reservations).zip(started_at) {
             match (room, answer) {
                 (Some(room), Some(Created::Created(Status::Started))) => {
-                    let claimed = job.claimed(room.slot(), now);
+                    let claimed = job.claimed(room.slot(), started_at.unwrap_or(now));
                     room.fill(claimed);
                 }
                 (Some(_), _) => self.bells.ring(&job.spec.script_type),

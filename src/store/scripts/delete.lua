@@ -27,7 +27,7 @@ end
 forget_stops(id, job[2] or 'osis', job[9], job[10])
 erase(id)
 -- The relatives of one that has ended are released already, or are about to be.
-if job[8] and not is_final(status) then release(id, 'error', job[8]) end
+if job[8] and not is_final(status) then release(id, 'deleted', job[8]) end
 notify(job[7], id)
 flush()
 return { 'deleted' }

@@ -16,10 +16,15 @@ local function settle(id, status)
   redis.call('ZREM', watched_key, id)
   local counted = redis.call('ZREM', leases_key, id) == 1
   local job = redis.call('HMGET', key, 'attempt', 'failures', 'retries', 'retry_backoff', 'error', 'output', 'stop_requested_at', 'seen_at', 'finished_at',
-    'script_type', unpack(END_FIELDS))
-  local attempt, of = tonumber(job[1]) or 0, of_end(job, 11)
+    'script_type', 'started_at', unpack(END_FIELDS))
+  local attempt, of, ended = tonumber(job[1]) or 0, of_end(job, 12), job[9] or now_text
   -- It was so quick that nobody saw it run.
-  if not job[8] and not counted then attempt = attempt + 1 end
+  if not job[8] and not counted then
+    attempt = attempt + 1
+    if redis.call('HDEL', key, 'released') == 0 then count(job[10] or 'osis', 'started') end
+  end
+  -- It was seen to run later than that: its actor's clock is slow.
+  if (millis(ended) or now) < (millis(job[11]) or 0) then ended = ends_at(job[11]) end
   redis.call('HDEL', key, 'seen_at', 'missing_at')
   if of[9] == 'legacy' then
     -- It may have been taken from its twin queue.
@@ -27,7 +32,7 @@ local function settle(id, status)
     try('LREM', work_key(job[10] or 'osis', queue[1], queue[2], queue[3]), -1, id)
   end
   if status == 'finished' then
-    redis.call('HSET', key, 'attempt', attempt, 'lease', '', 'finished_at', job[9] or now_text, 'updated_at', now_text)
+    redis.call('HSET', key, 'attempt', attempt, 'lease', '', 'finished_at', ended, 'updated_at', now_text)
     end_job(id, status, attempt, job[6] or '', nil, true, of, true)
     return status
   end
@@ -42,7 +47,7 @@ local function settle(id, status)
     count(job[10] or 'osis', 'retried')
     return 'scheduled'
   end
-  redis.call('HSET', key, 'attempt', attempt, 'lease', '', 'failures', failures, 'error_kind', kind, 'finished_at', job[9] or now_text, 'updated_at', now_text)
+  redis.call('HSET', key, 'attempt', attempt, 'lease', '', 'failures', failures, 'error_kind', kind, 'finished_at', ended, 'updated_at', now_text)
   end_job(id, 'error', attempt, text, kind, true, of, true)
   return 'error'
 end

@@ -3,6 +3,7 @@
 //! What a script uses of `keys.lua`, `dialects.lua`, `shared.lua`, `relations.lua`, `admit.lua`, `foreign.lua` and `conveyor.lua` stands before it; ARGV 1 to 8 are the same for all.
 
 mod adopt;
+mod by_status;
 mod calm;
 mod close_conveyor;
 mod control;
@@ -10,6 +11,7 @@ mod create;
 mod delete;
 mod displaced;
 mod evict;
+mod find;
 mod forget;
 mod held;
 mod hold;
@@ -19,7 +21,6 @@ mod lines;
 mod look_conveyor;
 mod note;
 mod notice;
-mod page;
 mod pass;
 mod present;
 mod promote;
@@ -39,6 +40,7 @@ mod turn;
 mod unschedule;
 mod wait;
 
+pub(super) use by_status::{OfStatus, Since};
 pub use close_conveyor::{Close, Closed};
 pub(super) use create::create_batch;
 pub use create::{Created, NewJob, NotFired};

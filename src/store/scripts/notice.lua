@@ -22,9 +22,9 @@ local function notice(id)
     -- Too much was followed in this call; it is new to a later one.
     if admitted == nil then return end
   else
-    redis.call('HSET', key, 'indexed', string.format('%.0f', now))
+    list_noticed(id, job[5])
     redis.call('HDEL', key, 'unseen')
-    list_in(index_key(now_text), id)
+    if status == 'error' then list_error(id) end
   end
   new = new + 1
   if settled then return end
@@ -36,7 +36,9 @@ local function notice(id)
   elseif is_final(status) then
     if redis.call('TTL', key) == -1 then redis.call('EXPIRE', key, seconds_kept(status, of_end(job, 11))) end
     if job[18] then release(id, status, job[18]) end
-  elseif old then -- It was left long ago, and stays as it was left.
+  elseif old then
+    -- It stays as it was left long ago, and nothing else says where it is.
+    insist('ZADD', status_key('left'), string.format('%.0f', now), id)
   elseif status == 'started' then
     redis.call('ZADD', watched_key, now, id)
   elseif status == 'created' then

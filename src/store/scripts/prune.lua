@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Takes ids out of an hour's index whose job is gone. At the front that costs nothing, so it is done at once. Elsewhere they are counted first,
 -- and where they are many, the whole list is gone through from the front: what stays is moved to a list that takes its place in the end.
+-- Those that ended in error are put among those of that status, if whoever ended them was of a version that did not.
 -- ARGV  9 index key   10 'look' or 'move'   11 where to look, from the front   12 how many to look at
 -- Gives {'look' (there is more to look at) or 'end', where to go on, how many were met that are gone and still there} · {'move' (there is more to
 -- move) or 'end'}.
@@ -13,7 +14,11 @@ for _, list in ipairs({ index, front }) do
   if kind ~= 'list' and kind ~= 'none' then redis.call('DEL', list) end
 end
 
-local function is_gone(id) return redis.call('EXISTS', job_prefix .. id) == 0 end
+local function is_gone(id)
+  local status = try('HGET', job_prefix .. id, 'status')
+  if status == 'error' and not try('ZSCORE', status_key('error'), id) then list_error(id) end
+  return not status and redis.call('EXISTS', job_prefix .. id) == 0
+end
 
 if moves or from == 0 and redis.call('EXISTS', front) == 1 then
   local ids, kept = try('LPOP', index, many) or {}, {}

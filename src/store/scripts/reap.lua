@@ -2,16 +2,18 @@
 -- Takes jobs from servers that let their lease run out, and looks after jobs that lie in queues or run with foreign actors.
 -- ARGV  9 at most so many of each   10 lease, ms
 -- Gives {number of entries looked at, script types that have work again …}; -1 instead of the number: the call was on its way for long.
-local looked, LATE = 0, 1000
+local looked = 0
 
--- What kept this call may have kept renewals, too: then no lease is over before their servers could call again.
+-- What kept this call may have kept renewals, too: then no lease is over before their servers could call again. They call three times in a lease,
+-- and this may have been kept for the time between two looks more than it says.
+local LATE = math.min(math.max(ARGV[10] * 2 / 3 - 450, 100), 1000)
 if delay > LATE then return { -1 } end
 
 -- What an outsider made of these gives way: work would stand still for as long as it is there.
 local KINDS = {
   [leases_key] = 'zset', [watched_key] = 'zset', [scheduled_key] = 'zset', [unwritten_key] = 'zset', [release_key] = 'list', [queues_key] = 'set',
   [paused_key] = 'set', [fair_key] = 'set', [calm_key] = 'set', [foreign_key] = 'zset', [capped_key] = 'zset', [schedules_key] = 'zset',
-  [conveyor_key] = 'zset',
+  [conveyor_key] = 'zset', [status_key('error')] = 'zset', [status_key('left')] = 'zset', [strays_key] = 'hash',
 }
 for key, kind in pairs(KINDS) do
   local is = redis.call('TYPE', key).ok
@@ -115,7 +117,7 @@ local function look_at_started(id, key, job)
     -- It was taken from its twin queue.
     if job[21] == 'legacy' then try('LREM', work_key(script_type, job[6], job[7], job[8]), -1, id) end
     event(id, 'started', attempt)
-    count(script_type, 'started')
+    if redis.call('HDEL', key, 'released') == 0 then count(script_type, 'started') end
   elseif now >= since + (number(job[12], 60) + 30) * 1000 then
     redis.call('HDEL', key, 'seen_at')
     redis.call('ZREM', watched_key, id)

@@ -54,7 +54,7 @@ local NAMED = 20
 -- Whether a job that is gone left relatives behind. If an outsider deleted its hash nothing is on its way yet that lets them go.
 local function left_behind(id)
   local lists = redis.call('EXISTS', rel_key(id, 'dependents'), rel_key(id, 'children'), rel_key(id, 'active'), rel_key(id, 'onComplete'))
-  if lists > 0 then release(id, 'error', '-') end
+  if lists > 0 then release(id, 'deleted', '-') end
   return lists > 0
 end
 
@@ -285,8 +285,8 @@ local function relate(id, of)
   return open, failed
 end
 
--- What is said of a job that ends because another one did.
-local function prerequisite_text(other) return 'prerequisite ' .. other .. ' ended in error' end
+-- What is said of a job that ends because another one, its prerequisite or parent, ended in error; or, by its status, was deleted before it ended.
+local function told_of(what, other, status) return what .. ' ' .. other .. (status == 'deleted' and ' was deleted' or ' ended in error') end
 
 -- Has a job wait for one thing less.
 local function unblock(id)
@@ -316,7 +316,7 @@ local function link(id, of, start, given_up)
   if start and of.parent then open = open + link_parent(id, of.parent) end
   redis.call('HSET', job_prefix .. id, 'open', open, 'linked', '1')
   if failed then
-    give_up(id, prerequisite_text(failed))
+    give_up(id, told_of('prerequisite', failed))
     return 'error'
   elseif start then
     return begin(id, 0, start[1], start[2], start[3], open)

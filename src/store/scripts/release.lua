@@ -38,7 +38,7 @@ local function work(id, status, parent)
   status = now_is or status
   if string.sub(parent, 1, 9 + #prefix) == 'conveyor/' .. prefix then
     -- Its children and heirs lie in keys of their own, as bytes that no script reads.
-    redis.call('ZADD', conveyor_key, 'NX', now, id .. ' ' .. status .. ' ' .. parent)
+    redis.call('ZADD', conveyor_key, 'NX', now, id .. ' ' .. (status == 'deleted' and 'error' or status) .. ' ' .. parent)
     parent = '-'
   end
   local ids, more = next_of(rel_key(id, 'dependents'))
@@ -47,7 +47,7 @@ local function work(id, status, parent)
     elseif status == 'finished' then
       has_work(unblock(other))
     else
-      give_up(other, prerequisite_text(id))
+      give_up(other, told_of('prerequisite', id, status))
     end
   end
   if more then return false end
@@ -58,7 +58,7 @@ local function work(id, status, parent)
       insist('SADD', rel_key(id, 'active'), child)
       has_work(unblock(child))
     else
-      give_up(child, 'parent ' .. id .. ' ended in error')
+      give_up(child, told_of('parent', id, status))
     end
   end
   if more then return false end

@@ -48,6 +48,7 @@ if circle == true then return refused(may_follow and 'more' or 'tangled') end
 if circle then return refused('circle', job[1]) end
 redis.call('HDEL', key, 'output', 'output_format', 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit', 'finished_at', 'usage',
   'stop_requested_at', 'failures', 'crashes', 'progress', 'lease', 'seen_at', 'missing_at', 'started_at')
+try('ZREM', status_key('error'), id)
 redis.call('PERSIST', key)
 redis.call('PERSIST', log_key(id))
 redis.call('DEL', reply_prefix .. id)

@@ -65,6 +65,31 @@ end
 
 local function is_final(status) return status == 'finished' or status == 'error' end
 
+-- Milliseconds since 1970 of an RFC 3339 time, or nil.
+local function millis(text)
+  local y, m, d, h, min, s, fraction, zone = string.match(text or '', '^(%d+)-(%d+)-(%d+)[Tt ](%d+):(%d+):(%d+)(%.?%d*)(.*)$')
+  if not y then return nil end
+  y, m, d = tonumber(y), tonumber(m), tonumber(d)
+  if m <= 2 then y, m = y - 1, m + 12 end
+  local days = 365 * y + math.floor(y / 4) - math.floor(y / 100) + math.floor(y / 400) + math.floor((153 * (m - 3) + 2) / 5) + d - 719469
+  local sign, zh, zm = string.match(zone, '^([+-])(%d%d):?(%d%d)$')
+  local offset = sign and (tonumber(zh) * 60 + tonumber(zm)) * (sign == '-' and -1 or 1) or 0
+  return ((days * 24 + h) * 60 + min - offset) * 60000 + s * 1000 + math.floor((tonumber('0' .. fraction) or 0) * 1000)
+end
+
+-- Since when a job is in the index of an hour, ms. Nil: it is in none, because it was only heard of.
+local function listed_at(id)
+  local of = try('HMGET', job_prefix .. id, 'indexed', 'created_at', 'unseen')
+  if not of or of[3] then return nil end
+  return number(of[1] or millis(of[2]), now)
+end
+
+-- Lists a job among those that ended in error. Seldom enough that those are found without looking at all others.
+local function list_error(id)
+  local at = listed_at(id)
+  if at then insist('ZADD', status_key('error'), string.format('%.0f', at), id) end
+end
+
 -- Takes back the stops of a job that nobody has read: they meant a run that is over, and the next job of that id is none of theirs.
 local function forget_stops(id, script_type, actor, worker)
   try('LREM', control_key(script_type), 0, id)
@@ -80,7 +105,10 @@ local function clear_leftovers(id) redis.call('UNLINK', reply_prefix .. id, lega
 local function first_claim() return string.format('%.0f', now % 2000000000) end
 
 -- Deletes a job with everything that is its own.
-local function erase(id) redis.call('UNLINK', job_prefix .. id, reply_prefix .. id, log_key(id)) end
+local function erase(id)
+  redis.call('UNLINK', job_prefix .. id, reply_prefix .. id, log_key(id))
+  try('ZREM', status_key('error'), id)
+end
 
 -- Whether Redis has little memory left; that is for the ends of jobs.
 local function is_nearly_full()
@@ -101,18 +129,6 @@ end
 
 local function is_uuid(id)
   return #id == 36 and string.find(id, '^%x+%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x+$') == 1 and string.byte(id, 9) == 45
-end
-
--- Milliseconds since 1970 of an RFC 3339 time, or nil.
-local function millis(text)
-  local y, m, d, h, min, s, fraction, zone = string.match(text or '', '^(%d+)-(%d+)-(%d+)[Tt ](%d+):(%d+):(%d+)(%.?%d*)(.*)$')
-  if not y then return nil end
-  y, m, d = tonumber(y), tonumber(m), tonumber(d)
-  if m <= 2 then y, m = y - 1, m + 12 end
-  local days = 365 * y + math.floor(y / 4) - math.floor(y / 100) + math.floor(y / 400) + math.floor((153 * (m - 3) + 2) / 5) + d - 719469
-  local sign, zh, zm = string.match(zone, '^([+-])(%d%d):?(%d%d)$')
-  local offset = sign and (tonumber(zh) * 60 + tonumber(zm)) * (sign == '-' and -1 or 1) or 0
-  return ((days * 24 + h) * 60 + min - offset) * 60000 + s * 1000 + math.floor((tonumber('0' .. fraction) or 0) * 1000)
 end
 
 -- Whether a started job has been given up by whoever started it.
@@ -228,7 +244,7 @@ local function seconds_kept(status, of)
   return of[5] and math.max(seconds, IDEMPOTENCY_SECONDS) or seconds
 end
 
--- Has the relatives of a job released that has ended. `rel` is its parent, or '-'.
+-- Has the relatives of a job released that has ended, or was 'deleted' before it did. `rel` is its parent, or '-'.
 local releases = 0
 
 local function release(id, status, rel)
@@ -263,15 +279,24 @@ local function end_job(id, status, attempt, text, kind, logged, of, replied)
   end
   event(id, status, attempt, kind)
   notify(origin, id)
+  if status == 'error' then list_error(id) end
   if of[6] then count(of[6], status) end
   if of[8] then release(id, status, of[8]) end
+end
+
+-- When a job ends: now, or when it started, if the clock of Redis was turned back meanwhile.
+local function ends_at(started_at)
+  local later = started_at and started_at > now_text and string.find(started_at, '^20%d%d%-%d%d%-%d%dT[%d:]+%.%d%d%dZ$')
+  return later and started_at or now_text
 end
 
 -- Ends a job that did not get an output.
 local function fail(id, attempt, kind, text, of)
   -- What is watched when it has ended would count as ended by a foreign actor, too.
   try('ZREM', watched_key, id)
-  redis.call('HSET', job_prefix .. id, 'status', 'error', 'lease', '', 'error', text, 'error_kind', kind, 'finished_at', now_text, 'updated_at', now_text)
+  local ended = ends_at(redis.call('HGET', job_prefix .. id, 'started_at'))
+  redis.call('HSET', job_prefix .. id, 'status', 'error', 'lease', '', 'error', text, 'error_kind', kind, 'finished_at', ended,
+    'updated_at', ended)
   redis.call('HDEL', job_prefix .. id, 'error_line', 'error_column', 'error_stack', 'error_limit')
   end_job(id, 'error', attempt, text, kind, true, of)
 end

@@ -1,8 +1,9 @@
 -- What time it is; stands behind keys.lua.
 -- ARGV  3 now, ms, as the server believes, or '=' and ms where that counts (in tests)   4 the same as text
 
--- The time of Redis: no server's clock decides what is over. The server's text of it serves as long as it is close. `delay` is for how long this
--- call was on its way, in ms; or the server believes in a time that long ago.
+-- The time of Redis: no server's clock decides what is over, nor what is written, so that times of a job by several servers are in order.
+-- The server's text serves for all but the milliseconds while the second is the same. `delay` is for how long this call was on its way, in ms; or the
+-- server believes in a time that long ago.
 local now, now_text, delay = nil, ARGV[4], 0
 if string.byte(ARGV[3]) == 61 then
   now = tonumber(string.sub(ARGV[3], 2))
@@ -10,7 +11,9 @@ else
   local time = redis.call('TIME')
   now = time[1] * 1000 + math.floor(time[2] / 1000)
   delay = now - ARGV[3]
-  if math.abs(delay) > 500 then
+  if delay ~= 0 and #now_text == 24 and math.floor(now / 1000) == math.floor(ARGV[3] / 1000) then
+    now_text = string.format('%s%03dZ', string.sub(now_text, 1, 20), now % 1000)
+  elseif delay ~= 0 then
     -- RFC 3339 in UTC.
     local days, rest = math.floor(now / 86400000), now % 86400000
     -- Years begin in March here, so that a leap day is the last of its year.

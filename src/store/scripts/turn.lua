@@ -15,9 +15,10 @@
 --       {ids ended here because a stop was pending},
 --       1 if queues hold more that was not looked at, 2 if nothing was taken because the call was on its way for long, else 0,
 --       number of ended jobs whose relatives are to be released,
---       1 if a queue keeps jobs sorted by caller else 0, 1 if there is room left and a queue of another layout holds something else 0.
+--       1 if a queue keeps jobs sorted by caller else 0, 1 if there is room left and a queue of another layout holds something else 0,
+--       the time that was written, ms}.
 -- Before this stands fair.lua or a `take_in_turn` that is nil, and cap.lua or a `share_of` that is nil.
--- Seldom: admit, mirror, fail, crashed, requeue, untwin, is_paused, is_abandoned, forget_stops, release
+-- Seldom: admit, mirror, fail, crashed, requeue, untwin, is_paused, is_abandoned, forget_stops, release, list_error
 local lease_until, own_type, ends, at = now + ARGV[9], ARGV[10], tonumber(ARGV[11]), 11
 local function take() at = at + 1; return ARGV[at] end
 
@@ -29,17 +30,17 @@ local function complete(id, claim, logged, usage)
   if outcome == 'finished' then message = take()
   elseif outcome == 'error' then kind, message, line, column, stack, limit, wait = first, take(), take(), take(), take(), take(), take() end
 
-  local job = try('HMGET', key, 'status', 'attempt', 'lease', 'failures', 'given_back', unpack(END_FIELDS))
+  local job = try('HMGET', key, 'status', 'attempt', 'lease', 'failures', 'given_back', 'started_at', unpack(END_FIELDS))
   if not job or job[1] ~= 'started' or job[3] ~= server or claim_of(job[2], job[5]) ~= tonumber(claim) then return 'lost' end
   local attempt = job[2]
   leases_over[#leases_over + 1] = id
-  local script_type, of = job[11] or own_type, of_end(job, 6)
+  local script_type, of, ended = job[12] or own_type, of_end(job, 7), ends_at(job[6])
   -- A run before this one may have logged, too.
   logged = logged == '1' or tonumber(claim) > 1
 
   if outcome == 'finished' then
-    redis.call('HSET', key, 'status', 'finished', 'lease', '', 'output', first, 'output_format', message, 'usage', usage, 'finished_at', now_text,
-      'updated_at', now_text)
+    redis.call('HSET', key, 'status', 'finished', 'lease', '', 'output', first, 'output_format', message, 'usage', usage, 'finished_at', ended,
+      'updated_at', ended)
     if job[4] then redis.call('HDEL', key, 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit') end
     end_job(id, 'finished', attempt, first, nil, logged, of)
     return 'finished'
@@ -50,7 +51,7 @@ local function complete(id, claim, logged, usage)
     local failures = (tonumber(job[4]) or 0) + 1
     local again = kind ~= 'stopped' and not stopping and failures <= (tonumber(more[1]) or 0)
     redis.call('HSET', key, 'lease', '', 'failures', failures, 'error', message, 'error_kind', kind, 'error_line', line, 'error_column', column,
-      'error_stack', stack, 'error_limit', limit, 'usage', usage, 'updated_at', now_text)
+      'error_stack', stack, 'error_limit', limit, 'usage', usage, 'updated_at', ended)
     if again then
       redis.call('HSET', key, 'status', 'scheduled')
       redis.call('ZADD', scheduled_key, now + tonumber(wait), id)
@@ -59,7 +60,7 @@ local function complete(id, claim, logged, usage)
       count(script_type, 'retried')
       return 'scheduled'
     end
-    redis.call('HSET', key, 'status', 'error', 'finished_at', now_text)
+    redis.call('HSET', key, 'status', 'error', 'finished_at', ended)
     end_job(id, 'error', attempt, message, kind, logged, of)
     return 'error'
   elseif outcome == 'crashed' then
@@ -71,8 +72,8 @@ local function complete(id, claim, logged, usage)
     requeue(id, attempt, 'crashed', script_type, more[4], more[5], more[6])
     return 'dispatched'
   end
-  -- The number goes to the next attempt, but no claim has the number of another.
-  redis.call('HSET', key, 'given_back', string.format('%.0f', claim_of(0, job[5]) + 1))
+  -- The number goes to the next attempt, which is counted already; but no claim has the number of another.
+  redis.call('HSET', key, 'given_back', string.format('%.0f', claim_of(0, job[5]) + 1), 'released', '1')
   requeue(id, tonumber(attempt) - 1, nil, script_type, more[4], more[5], more[6])
   return 'dispatched'
 end
@@ -113,7 +114,7 @@ local function claim(id, queue, slot, owned)
   local key = job_prefix .. id
   local job = try('HMGET', key, 'status', 'attempt', 'crashes', 'started_at', 'stop_requested_at', 'script_type', 'script', 'args', 'env_vars', 'timeout', 'caller_id',
     'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent', 'unseen', 'dialect',
-    'given_back')
+    'given_back', 'released')
   if not job then return end
   local status, attempt = job[1], tonumber(job[2]) or 0
   if not (attempt >= 0 and attempt < 2000000000 and attempt % 1 == 0) then attempt = 0 end
@@ -149,7 +150,7 @@ local function claim(id, queue, slot, owned)
   if not job[6] then redis.call('HSET', key, 'script_type', script_type) end
   if job[19] then mirror(id, job[19], 'started') end
   event(id, 'started', attempt)
-  count(script_type, 'started')
+  if job[21] then redis.call('HDEL', key, 'released') else count(script_type, 'started') end
   taken[#taken + 1] = { slot, owned, id, attempt, claim_of(attempt, job[20]), unpack(job, 7, 17) }
   room[slot] = room[slot] - 1
 end
@@ -212,4 +213,5 @@ local others = tonumber(take())
 local there = others > 0 and #taken < wanted and redis.pcall('EXISTS', unpack(ARGV, at + 1, at + others)) or 0
 local adoptable = type(there) == 'number' and there > 0
 local more = left_to_look_at == 0 or sorted and not take_in_turn
-return { statuses, taken, stopped, late and 2 or more and 1 or 0, releases, marked and redis.call('EXISTS', fair_key) or sorts and 1 or 0, adoptable and 1 or 0 }
+return { statuses, taken, stopped, late and 2 or more and 1 or 0, releases, marked and redis.call('EXISTS', fair_key) or sorts and 1 or 0,
+  adoptable and 1 or 0, now }

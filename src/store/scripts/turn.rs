@@ -24,7 +24,7 @@ static SCRIPTS: LazyLock<[[[Script; 2]; 2]; 2]> = LazyLock::new(|| {
 const TRICKLE: Duration = Duration::from_secs(1);
 
 /// What the script gives, as its header says.
-type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8, u8);
+type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8, u8, i64);
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -189,7 +189,7 @@ impl Store {
         let call = self.encode_turn(script, turn, turn.slots, compat, fair, now);
         let audience = self.inbox().audience();
         let answer: Result<Answer, Error> = store.turns.script(script, &call).await;
-        let (statuses, taken, stopped, more, releases, sorted, adoptable) = match answer {
+        let (statuses, taken, stopped, more, releases, sorted, adoptable, now) = match answer {
             Err(error) if error.out_of_memory() => {
                 // What ended is recorded all the same.
                 // Any of the free ones: what is there may be for one alone.
@@ -202,6 +202,7 @@ impl Store {
             }
             answer => answer?,
         };
+        let now = Timestamp::from_millis(now);
         if more == 2 {
             // Or the clock goes wrong here; what was recorded counts all the same.
             drop(self.set_clock().await);
@@ -259,7 +260,7 @@ impl Store {
                 value: Output::value(&output.text, Some(output.format.as_str())),
                 attempt: end.attempt,
                 started_at: Some(end.started_at),
-                finished_at: Some(now),
+                finished_at: Some(now.max(end.started_at)),
                 usage: end.usage,
             }),
             Outcome::Failed { error, .. } => Settled::Failed { error: error.clone(), attempt: end.attempt },

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use hero::model::{JobSpec, Status};
-use hero::store::{Periods, Push, Settings, Slot, Store, Turn};
+use hero::dispatch::Reaper;
+use hero::model::{JobId, JobSpec, Status};
+use hero::service::Service as _;
+use hero::store::{NewJob, Periods, Push, Settings, Slot, Store, Turn};
 
-use crate::support::{CONTEXT, House, Redis, pool_settings, spec, until};
+use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until};
 
 /// Clients of Redis whose script waits because of CLIENT PAUSE.
 async fn held_up(house: &House) -> Vec<String> {
@@ -95,4 +97,31 @@ async fn a_right_that_is_missing_for_longer_than_a_lease_costs_no_job_its_attemp
         assert_eq!((job.attempt, job.crashes), (1, 0), "{job:?}");
     }
     house.close().await;
+}
+
+#[tokio::test]
+async fn a_reaper_that_was_held_up_leaves_jobs_to_the_renewals_that_were_held_up_with_it_but_once() {
+    let redis = Redis::start().await;
+    let store = redis.store_with(Periods { lease: Duration::from_millis(400), ..Periods::default() }).await;
+    let id = JobId::random();
+    let new = NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, slot: None };
+    store.create(new).await.unwrap();
+    let slots = [Slot { actor: "osis:default:1".into(), room: 1 }];
+    let queues = [("hero:q:work:type:osis".to_owned(), 0)];
+    let turn = Turn { script_type: &"osis".parse().unwrap(), ends: &[], slots: &slots, queues: &queues };
+    assert_eq!(store.turn(&turn).await.unwrap().taken.len(), 1);
+    let mut reaper = Reaper::new(store.clone());
+    reaper.tick().await.unwrap();
+    // Neither it nor the renewals of this process come to their turn for so long.
+    let over = store.clock().now().plus(Duration::from_millis(1500));
+    until("the end of the lease", || async { (store.clock().now() > over).then_some(()) }).await;
+    reaper.tick().await.unwrap();
+    assert_eq!(store.job(&id).await.unwrap().unwrap().status, Status::Started);
+    // Who does not renew it even then loses it.
+    let lost = async {
+        while store.job(&id).await.unwrap().unwrap().status != Status::Dispatched {
+            reaper.tick().await.unwrap();
+        }
+    };
+    tokio::time::timeout(PATIENCE, lost).await.expect("a reaper that goes on");
 }

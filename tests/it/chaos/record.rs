@@ -121,6 +121,7 @@ async fn check_keys(town: &Town) {
                 "hero:meta:actors",
                 "hero:meta:queues",
                 "hero:meta:hours",
+                "hero:meta:strays",
                 "hero:meta:types",
                 "hero:meta:identity",
             ],

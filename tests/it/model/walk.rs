@@ -1,6 +1,6 @@
 //! What holds after every step: Redis is as the model has it, every job has a way forward, and every key an owner or an end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hero::model::Status;
 
@@ -158,14 +158,18 @@ impl Town<'_> {
         let events: Vec<(String, Hash)> = self.ask(&["XRANGE", "hero:events", "-", "+"]).await;
         let mut of_job: BTreeMap<&str, Vec<Status>> = BTreeMap::new();
         let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+        // Each attempt starts once: one that is given back leaves its number to the next, and a foreign one may end before it was seen.
+        let mut started = BTreeSet::new();
         for (_, event) in &events {
             of_job.entry(&event["job"]).or_default().push(event["status"].parse().unwrap());
             *sums.entry(&event["status"]).or_default() += 1;
+            started.extend((event["attempt"] != "0").then(|| (&event["job"], &event["attempt"])));
         }
         for (number, job) in self.plain.jobs.iter().enumerate() {
             assert_eq!(of_job.remove(job.id.as_str()).unwrap_or_default(), job.events, "the events of job {number}");
         }
         assert!(of_job.is_empty(), "events of nobody: {of_job:?}");
+        sums.insert("started", started.len() as u64);
         let stats: Hash = self.ask(&["HGETALL", "hero:meta:queue:stats:osis"]).await;
         for what in ["started", "finished", "error"] {
             let counted = stats.get(what).map_or(0, |count| count.parse().unwrap());

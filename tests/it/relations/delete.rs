@@ -30,6 +30,39 @@ async fn a_prerequisite_that_is_deleted_before_it_finished_ends_its_dependents()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_waited_for_a_job_that_was_deleted_is_told_so() {
+    let (house, _hand) = by_hand().await;
+    let (first, parent) = (create(&house, spec("1")).await, house.start(spec("1")).await);
+    let dependent = house.start(after(&[&first])).await;
+    let child = house.start(child_of(&parent)).await;
+    let next = house.start(after(&[&dependent])).await;
+    for (deleted, waits, text) in
+        [(&first, &dependent, format!("prerequisite {first} was deleted")), (&parent, &child, format!("parent {parent} was deleted"))]
+    {
+        delete(&house, deleted).await;
+        let error = super::fate(&house, waits).await;
+        assert_eq!(error.message, text);
+        let explained = house.dispatcher.explain(CONTEXT, waits).await.unwrap();
+        assert_eq!(explained.message, format!("it has ended without being run: {text}"));
+    }
+    // That one ended, and was not deleted.
+    assert_eq!(super::fate(&house, &next).await.message, format!("prerequisite {dependent} ended in error"));
+    leaves_nothing(&house.redis).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_job_that_an_outsider_deletes_is_told_so() {
+    let (house, _hand) = by_hand().await;
+    let first = create(&house, spec("1")).await;
+    let dependent = house.start(after(&[&first])).await;
+    let _: i64 = house.redis.run(&["DEL", &format!("hero:job:{first}")]).await;
+    let explained = house.dispatcher.explain(CONTEXT, &dependent).await.unwrap();
+    assert_eq!(explained.message, format!("job {first}, which it waits for, was deleted; that ends it in a moment, else stop_job does"));
+    // As is said there.
+    assert_eq!(house.dispatcher.stop(CONTEXT, &dependent).await.unwrap(), Status::Error);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_was_finished_stays_finished_for_its_dependents_when_it_is_deleted() {
     let (house, hand) = by_hand().await;
     let (first, second) = (house.start(spec("1")).await, create(&house, spec("1")).await);

@@ -1,8 +1,9 @@
 //! Counters and indexes: found without a walk, and not for ever.
 
 use hero::model::{JobId, JobSpec};
-use hero::store::NewJob;
+use hero::store::{Ended, NewJob, Outcome, Store};
 
+use super::relations::{create, ended, turn};
 use crate::support::Redis;
 
 fn job(script_type: &str) -> NewJob {
@@ -67,4 +68,45 @@ async fn an_hour_is_known_while_it_has_jobs() {
     store.tidy().await.unwrap();
     assert!(store.index_hours().await.unwrap().is_empty());
     assert!(!redis.run::<bool>(&["EXISTS", "hero:meta:hours"]).await);
+}
+
+async fn counted(store: &Store, what: &str) -> u64 {
+    store.counters().await.unwrap()[&"osis".parse().unwrap()].get(what).copied().unwrap_or(0)
+}
+
+#[tokio::test]
+async fn a_job_that_is_given_back_and_taken_again_has_started_once() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let (id, _) = create(&store, JobSpec { retries: 1, ..JobSpec::default() }).await;
+    let mut end = ended(&id);
+    for claim in 1..=3 {
+        assert_eq!(turn(&store, &[], 1).await, std::slice::from_ref(&id));
+        end.claim = claim;
+        if claim < 3 {
+            turn(&store, &[Ended { outcome: Outcome::Released, ..end.clone() }], 0).await;
+        }
+        assert_eq!(counted(&store, "started").await, 1, "claim {claim}");
+    }
+    // A crash is another matter: what runs then is the second attempt.
+    turn(&store, &[Ended { outcome: Outcome::Crashed, ..end.clone() }], 0).await;
+    assert_eq!(turn(&store, &[], 1).await, std::slice::from_ref(&id));
+    assert_eq!(counted(&store, "started").await, 2);
+    turn(&store, &[Ended { claim: 4, ..end }], 0).await;
+    let job = store.job(&id).await.unwrap().unwrap();
+    assert_eq!((job.status, job.attempt, counted(&store, "finished").await), (hero::model::Status::Finished, 2, 1));
+}
+
+#[tokio::test]
+async fn a_foreign_run_that_nobody_saw_is_counted_as_started_too() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    for _ in 0..3 {
+        let (id, _) = create(&store, JobSpec::default()).await;
+        let _: i64 = redis.run(&["LREM", "hero:q:work:type:osis", "1", id.as_str()]).await;
+        let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "status", "finished", "output", "1"]).await;
+        store.clock().advance(std::time::Duration::from_secs(1));
+        store.reap(128).await.unwrap();
+    }
+    assert_eq!((counted(&store, "started").await, counted(&store, "finished").await), (3, 3));
 }

@@ -32,6 +32,8 @@ async fn the_scripts_build_the_keys_that_the_store_builds() {
             ("queues_key".to_owned(), keys.queues()),
             ("hours_key".to_owned(), keys.hours()),
             ("types_key".to_owned(), keys.types()),
+            ("status_key('error')".to_owned(), keys.index_of_status("error")),
+            ("strays_key".to_owned(), keys.strays()),
             ("paused_key".to_owned(), keys.paused()),
             ("fair_key".to_owned(), keys.fair()),
             ("capped_key".to_owned(), keys.capped()),

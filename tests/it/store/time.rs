@@ -125,7 +125,69 @@ async fn the_scripts_write_times_as_the_program_does() {
     for millis in odd.into_iter().chain(random) {
         let text: String = redis.run(&["EVAL", &script, "0", &millis.to_string(), "", &(millis + 501).to_string(), ""]).await;
         assert_eq!(text, Timestamp::from_millis(millis).to_string());
+        // Or what it believes is nearly right.
+        let sent = Timestamp::from_millis(millis / 1000 * 1000 + rand::random_range(0..1000));
+        let text: String =
+            redis.run(&["EVAL", &script, "0", &millis.to_string(), "", &sent.as_millis().to_string(), &sent.to_string()]).await;
+        assert_eq!(text, Timestamp::from_millis(millis).to_string());
     }
+}
+
+#[tokio::test]
+async fn the_times_of_a_job_are_in_order_whatever_its_servers_believe() {
+    let redis = Redis::start().await;
+    let (store, other) = (redis.store().await, redis.store().await);
+    store.clock().err_by(400);
+    other.clock().err_by(-400);
+    let (done, stopped) = (new(None), new(None));
+    for job in [&done, &stopped] {
+        store.create(job.clone()).await.unwrap();
+    }
+    let taken = turn(&store, &[], 1).await.taken.remove(0);
+    other.stop(&stopped.id).await.unwrap();
+    // As when the clock is set while a job runs.
+    store.clock().err_by(-800);
+    let outcome = Outcome::Finished(hero::model::Output { text: "1".into(), format: hero::model::OutputFormat::Json });
+    let end = Ended { outcome, ..Ended::released(taken.job.clone(), taken.claim, taken.started_at) };
+    assert_eq!(turn(&store, &[end], 0).await.statuses, [Some(Status::Finished)]);
+    for id in [&done.id, &stopped.id] {
+        let job = store.job(id).await.unwrap().unwrap();
+        let times = [job.created_at, job.queued_at, job.started_at, job.finished_at];
+        let times: Vec<Timestamp> = times.into_iter().flatten().collect();
+        assert!(times.is_sorted() && times.len() >= 3, "{job:?}");
+        assert_eq!(job.updated_at, job.finished_at);
+    }
+    let job = store.job(&done.id).await.unwrap().unwrap();
+    assert_eq!(job.started_at, Some(taken.started_at), "who runs it knows the time that is written");
+    // Also if Redis' own clock was turned back.
+    let odd = new(None);
+    store.create(odd.clone()).await.unwrap();
+    let taken = turn(&store, &[], 1).await.taken.remove(0);
+    let later = Timestamp::from_millis(taken.started_at.as_millis() + HOUR).to_string();
+    let _: i64 = redis.run(&["HSET", &format!("hero:job:{}", odd.id), "started_at", &later]).await;
+    let end = Ended { outcome: Outcome::Crashed, ..Ended::released(odd.id.clone(), taken.claim, taken.started_at) };
+    let _: i64 = redis.run(&["HSET", &format!("hero:job:{}", odd.id), "crashes", "2"]).await;
+    assert_eq!(turn(&store, &[end], 0).await.statuses, [Some(Status::Error)]);
+    assert_eq!(store.job(&odd.id).await.unwrap().unwrap().finished_at.unwrap().to_string(), later);
+}
+
+#[tokio::test]
+async fn what_keeps_a_call_for_a_part_of_a_short_lease_ends_no_lease() {
+    let redis = Redis::start().await;
+    let periods = hero::store::Periods { lease: Duration::from_millis(300), ..Default::default() };
+    let store = redis.store_with(periods).await;
+    store.create(new(None)).await.unwrap();
+    let taken = turn(&store, &[], 1).await.taken.remove(0);
+    // Somebody looks at leases all the time.
+    store.reap(128).await.unwrap();
+    let over = store.clock().now().plus(Duration::from_millis(350));
+    until("the end of the lease", || async { (store.clock().now() > over).then_some(()) }).await;
+    // As if Redis had stood still for so long, and renewals had waited there, too.
+    store.clock().err_by(-400);
+    assert_eq!(store.reap(128).await.unwrap(), None);
+    store.clock().err_by(400);
+    assert!(store.renew(&[(taken.job.clone(), taken.claim)]).await.unwrap().is_empty());
+    is_reaped(&store, &taken.job).await;
 }
 
 #[tokio::test]

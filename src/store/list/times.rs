@@ -1,0 +1,96 @@
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use crate::model::Timestamp;
+use crate::store::codec::Text;
+use crate::store::{Error, JobFilter, Store};
+
+/// Jobs stand in an index in the order in which they came, but for this (ms): servers of another version wrote times of their own clock, and what is
+/// said of outsiders' jobs is not said of those that are off by less.
+const NEAR: i64 = 2000;
+const HOUR: i64 = 3_600_000;
+
+/// When jobs within the bounds of a filter came into the index, in milliseconds.
+///
+/// That is when they were created. But an outsider's job was created before it was seen, and by his clock.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Times {
+    since: Option<i64>,
+    until: Option<i64>,
+    /// How far the times of outsiders' jobs in an hour are ahead and behind.
+    strays: HashMap<String, (i64, i64)>,
+}
+
+impl Times {
+    /// Those of a filter. Redis is asked only if it has bounds.
+    pub(super) async fn of(store: &Store, filter: &JobFilter) -> Result<Self, Error> {
+        let (since, until) = (filter.created_after.map(Timestamp::as_millis), filter.created_before.map(Timestamp::as_millis));
+        if since.is_none() && until.is_none() {
+            return Ok(Self::default());
+        }
+        let keys = store.keys();
+        let noted: HashMap<String, Text> = store.0.commands.call(redis::cmd("HGETALL").arg(keys.strays())).await?;
+        let stray = |(key, text): (String, Text)| {
+            let text = text.0?;
+            let (ahead, behind) = text.split_once(' ')?;
+            Some((keys.parse_index(&key)?.to_owned(), (ahead.parse().ok()?, behind.parse().ok()?)))
+        };
+        Ok(Self { since, until, strays: noted.into_iter().filter_map(stray).collect() })
+    }
+
+    fn wide(&self, (ahead, behind): (i64, i64)) -> RangeInclusive<i64> {
+        let start = self.since.map_or(i64::MIN, |since| since.saturating_sub(ahead).saturating_sub(NEAR));
+        start..=self.until.map_or(i64::MAX, |until| until.saturating_add(behind).saturating_add(NEAR))
+    }
+
+    /// The times in the index of an hour.
+    pub(super) fn within(&self, hour: &str) -> RangeInclusive<i64> {
+        self.wide(self.strays.get(hour).copied().unwrap_or_default())
+    }
+
+    /// The times in any hour.
+    pub(super) fn everywhere(&self) -> RangeInclusive<i64> {
+        self.wide(self.strays.values().fold((0, 0), |most, stray| (most.0.max(stray.0), most.1.max(stray.1))))
+    }
+
+    /// Whether any of the times are in an hour.
+    pub(super) fn reach(&self, hour: &str) -> bool {
+        let times = self.within(hour);
+        start_of(hour).is_none_or(|start| start <= *times.end() && start + HOUR >= *times.start())
+    }
+
+    /// Whether the last of the times is in an hour.
+    pub(super) fn end_in(&self, hour: &str) -> bool {
+        start_of(hour).is_some_and(|start| start + HOUR > *self.within(hour).end())
+    }
+}
+
+/// When an hour `yyyymmddhh` begins.
+fn start_of(hour: &str) -> Option<i64> {
+    let part = |from, to| hour.get(from..to);
+    let time = format!("{}-{}-{}T{}:00:00Z", part(0, 4)?, part(4, 6)?, part(6, 8)?, part(8, 10)?);
+    time.parse::<Timestamp>().ok().map(Timestamp::as_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_hour_is_left_out_only_if_no_job_in_it_can_be_of_the_time() {
+        let at = |text: &str| Some(text.parse::<Timestamp>().unwrap().as_millis());
+        let mut times = Times { since: at("2026-11-21T10:20:00Z"), until: at("2026-11-21T12:00:00Z"), strays: HashMap::new() };
+        let reached = |times: &Times| -> Vec<u32> { (8..16).filter(|hour| times.reach(&format!("20261121{hour:02}"))).collect() };
+        assert_eq!(reached(&times), [10, 11, 12]);
+        assert!(times.end_in("2026112112") && !times.end_in("2026112111"));
+        // Seen two hours after it was created; by a clock that is two hours fast.
+        times.strays.insert("2026112114".into(), (0, 2 * HOUR));
+        times.strays.insert("2026112109".into(), (2 * HOUR, 0));
+        assert_eq!(reached(&times), [9, 10, 11, 12, 14]);
+        assert_eq!(times.everywhere(), times.since.unwrap() - 2 * HOUR - NEAR..=times.until.unwrap() + 2 * HOUR + NEAR);
+        // A time of nonsense reaches from everywhere to everywhere.
+        times.strays.insert("2026112108".into(), (100_000_000_000_000, 0));
+        assert!(times.reach("2026112108"));
+        assert!(Times::default().reach("2026112108") && Times::default().reach("no hour"));
+    }
+}
