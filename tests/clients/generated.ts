@@ -5,6 +5,7 @@ import Hero, { JobResult, JobStatus } from "./index";
 
 async function main() {
   const hero = new Hero({ transport: { type: "websocket", host: "127.0.0.1", port: Number(process.argv[2]), path: "/" } });
+  hero.setDefaultTimeout(300_000);
   const strays: unknown[] = [];
   hero.onError((error) => strays.push(error));
 

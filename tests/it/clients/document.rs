@@ -23,14 +23,14 @@ async fn the_client_that_the_typescript_generator_makes_compiles_as_it_is_and_wo
     // Modules are found from where the code lies.
     std::os::unix::fs::symlink(modules(), scratch.path().join("node_modules")).unwrap();
 
-    let generator = node("node_modules/@open-rpc/generator/build/cli.js");
-    runs({ generator }.args(["generate", "-c"]).arg(scratch.path().join("settings.json"))).await;
+    let mut generator = node("node_modules/@open-rpc/generator/build/cli.js");
+    runs(generator.args(["generate", "-c"]).arg(scratch.path().join("settings.json"))).await;
     let project = scratch.path().join("client/typescript");
     std::fs::copy(home().join("generated.ts"), project.join("src/generated.ts")).unwrap();
-    let compiler = node("node_modules/typescript/bin/tsc");
-    runs({ compiler }.args(["--strict", "--skipLibCheck", "--project"]).arg(&project).arg("--outDir").arg(scratch.path().join("built"))).await;
+    let (built, mut compiler) = (scratch.path().join("built"), node("node_modules/typescript/bin/tsc"));
+    runs(compiler.args(["--strict", "--skipLibCheck", "--project"]).arg(&project).arg("--outDir").arg(&built)).await;
 
     let port = server.url().trim_end_matches('/').rsplit(':').next().unwrap().to_owned();
-    assert_eq!(runs(node(scratch.path().join("built/generated.js")).arg(port)).await.trim(), "well");
+    assert_eq!(runs(node(built.join("generated.js")).arg(port)).await.trim(), "well");
     house.close().await;
 }
