@@ -163,6 +163,9 @@ impl Child {
                 read = self.socket.read_buf(self.inbox.room()) => {
                     if !matches!(read, Ok(1..)) {
                         let died = self.died().await;
+                        // Whoever closes a socket with something unread in it resets it. Without a stop that can only be the job.
+                        let unread = matches!(&read, Err(error) if error.kind() == io::ErrorKind::ConnectionReset);
+                        let died = if unread && !stopping { died.without_job() } else { died };
                         return if stopping { Ok(ended(ErrorKind::Stopped, began)) } else { Err(died) };
                     }
                 }
