@@ -77,7 +77,7 @@ impl Method for ListSchedules {
     const NAME: &'static str = "list_schedules";
     const TAG: &'static str = tag::SCHEDULES;
     const PERMISSION: Permission = Permission::Read;
-    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
     type Output = SchedulePage;
 
