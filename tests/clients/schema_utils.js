@@ -28,6 +28,7 @@ async function main() {
       const faults = validator.validate(method.name, byPosition).filter(({ paramIndex }) => byPosition[paramIndex] !== null);
       assert.deepEqual(faults, [], `${method.name}, ${name}, by position`);
       assert.deepEqual(params.map(({ name }) => name), method.params.slice(0, params.length).map(({ name }) => name));
+      if (method.paramStructure === "by-position") continue;
       const byName = Object.fromEntries(params.filter(({ value }) => value !== null).map(({ name, value }) => [name, value]));
       assert.deepEqual(validator.validate(method.name, byName), [], `${method.name}, ${name}, by name`);
     }
