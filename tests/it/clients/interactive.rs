@@ -19,7 +19,8 @@ impl Wscat {
         // It reads lines only once it is connected, and says so only to a terminal.
         let mut command = bare("script");
         command.args(["-qec", &format!("node '{}' --no-color --connect {url}", program.display()), "/dev/null"]);
-        let mut process = command.env("TERM", "dumb").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let process = command.env("TERM", "dumb").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut process = process.expect("there is `script`, of the package bsdutils or util-linux");
         let (keyboard, screen) = (process.stdin.take().unwrap(), BufReader::new(process.stdout.take().unwrap()));
         let mut wscat = Self { _process: process, keyboard, screen };
         wscat.shows("Connected").await;

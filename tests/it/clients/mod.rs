@@ -4,6 +4,7 @@ mod document;
 mod interactive;
 mod libraries;
 mod rust;
+mod table;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
