@@ -55,10 +55,18 @@ setup: ## Install redis-server where it is missing
 	@if command -v redis-server > /dev/null || command -v valkey-server > /dev/null; then exit 0; fi; \
 	$(call install,redis-server,install redis (or valkey) 7.0 or newer with your system's packages)
 
-setup-tests: setup ## Install what only the tests need: faketime, which makes a process see another time
-	@if ls /usr/lib/*/faketime/libfaketimeMT.so.1 > /dev/null 2>&1; then exit 0; fi; \
-	$(call install,faketime,install faketime with your system's packages)
+setup-tests: setup ## Install what only the tests need: faketime, and the foreign clients of tests/clients
+	@if ! ls /usr/lib/*/faketime/libfaketimeMT.so.1 > /dev/null 2>&1; then \
+	  $(call install,faketime,install faketime with your system's packages); \
+	fi
+	@if ! { command -v node && command -v npm; } > /dev/null; then \
+	  $(call install,nodejs npm,install Node.js 18 or newer with npm); \
+	fi
+	@if ! python3 -c 'import ensurepip, venv' 2> /dev/null; then \
+	  $(call install,python3-venv,install Python 3.10 or newer with venv); \
+	fi
+	@./tests/clients/setup.sh
 
 clean: ## Remove what was built
 	$(CARGO) clean
-	rm -rf benches/peers/node_modules benches/peers/venv
+	rm -rf benches/peers/node_modules benches/peers/venv tests/clients/node_modules tests/clients/venv

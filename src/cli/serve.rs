@@ -10,7 +10,7 @@ use super::exit::Exit;
 use super::gauges::{self, Gauges, Metrics};
 use super::host::{Host, Hosted, runtime, shutdown_on_signal};
 use super::readiness::Watch;
-use super::settings::{Flags, Resolved, Settings, resolve};
+use super::settings::{self, Flags, Resolved, Settings, resolve};
 use super::{logging, output, ready};
 use crate::model::Timestamp;
 use crate::rpc::{self, Access, App, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving};
@@ -48,6 +48,9 @@ pub(super) fn environment() -> BTreeMap<String, String> {
 /// Serves with `settings` until a signal ends it.
 async fn run(settings: Settings) -> anyhow::Result<()> {
     logging::start(&settings)?;
+    for warning in settings::warnings(&settings) {
+        tracing::warn!("{warning}");
+    }
     // Handles of metrics are bound where they are made, so the recorder comes first.
     let metrics = gauges::collect()?;
     let shutdown = shutdown_on_signal()?;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::exit::Usage;
 use super::settings::parse_time;
-use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp, tree};
+use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp, rounded, tree};
 
 /// No script of more bytes is sent anywhere; the server's own limit is lower.
 const MAX_SCRIPT: u64 = 16 << 20;
@@ -141,7 +141,13 @@ fn arguments(whole: Option<Value>, entries: Vec<(String, String)>) -> anyhow::Re
         Some(Value::Object(map)) => map,
         Some(_) => return Err(Usage("--arg adds to an object, but --args is something else; use one of them".to_owned()).into()),
     };
-    map.extend(entries.into_iter().map(|(name, text)| (name, tree(&text).unwrap_or(Value::String(text)))));
+    for (name, text) in entries {
+        let value = match tree(&text) {
+            Ok(value) => exact(&text).map(|()| value).map_err(|reason| Usage(format!("--arg {name}: {reason}")))?,
+            Err(_) => Value::String(text),
+        };
+        map.insert(name, value);
+    }
     Ok(Some(map.into()))
 }
 
@@ -189,7 +195,16 @@ pub(super) fn seconds(text: &str) -> Result<Seconds, String> {
 }
 
 fn json(text: &str) -> Result<Value, String> {
-    tree(text).map_err(|error| format!("not JSON: {error}"))
+    let value = tree(text).map_err(|error| format!("not JSON: {error}"))?;
+    exact(text).map(|()| value)
+}
+
+/// Refuses JSON with an integer that would be rounded.
+pub(super) fn exact(text: &str) -> Result<(), String> {
+    match rounded(text) {
+        None => Ok(()),
+        Some(number) => Err(format!("{number} is beyond the integers of 64 bits; write it as a text or with a fraction")),
+    }
 }
 
 fn priority(text: &str) -> Result<Priority, String> {

@@ -35,27 +35,21 @@ impl Followable for JobEvent {
 
 /// What a subscription sends.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(tag = "type", rename_all = "snake_case")]
 enum Notice<T> {
+    #[serde(rename = "event", alias = "line")]
     Item(T),
     /// Items were lost, and `cursor` is where the server can go on.
-    Lagged {
-        #[serde(rename = "lagged")]
-        _lagged: bool,
-        cursor: String,
-    },
+    Lagged { cursor: String },
     /// Nothing will follow.
-    Ended {
-        #[serde(rename = "ended")]
-        _ended: bool,
-    },
+    Ended,
 }
 
 #[derive(Clone, Serialize)]
 struct Params {
     #[serde(skip_serializing_if = "Option::is_none")]
     job_id: Option<JobId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     filter: Option<JobFilter>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
@@ -96,8 +90,8 @@ impl<T: Followable> Follow<T> {
                     self.params.cursor = Some(item.cursor().to_owned());
                     return Ok(Some(item));
                 }
-                Some(Ok(Notice::Lagged { cursor, .. })) => self.lagged(cursor),
-                Some(Ok(Notice::Ended { .. })) => return Ok(None),
+                Some(Ok(Notice::Lagged { cursor })) => self.lagged(cursor),
+                Some(Ok(Notice::Ended)) => return Ok(None),
                 Some(Err(source)) => return Err(Error::Shape { method: format!("subscribe_{}", self.topic), source }),
                 None if matches!(self.items.close_reason(), Some(SubscriptionCloseReason::Lagged)) => self.gap = true,
                 None if self.client.is_connected() => return Ok(None),

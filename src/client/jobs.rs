@@ -51,6 +51,7 @@ struct Logs<'a> {
 
 #[derive(Serialize)]
 struct List<'a> {
+    #[serde(rename = "where")]
     filter: &'a JobFilter,
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<&'a str>,

@@ -2,23 +2,18 @@ use std::time::Duration;
 
 use futures_util::stream::{self, BoxStream, StreamExt, unfold};
 use futures_util::{Stream, future};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::{Dispatcher, Error, JobFilter};
 use crate::model::{ContextId, JobEvent, JobId};
 use crate::store::{self, Moment};
 
 /// What somebody who follows sees next: an item, or that items were missed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Followed<T> {
     /// The next item.
     Item(T),
     /// Items were missed, because they are older than what is kept.
     Lagged {
-        /// Always true.
-        lagged: bool,
         /// What follows comes after this cursor.
         cursor: String,
     },
@@ -158,7 +153,7 @@ type Changes = BoxStream<'static, Result<Followed<JobEvent>, Error>>;
 fn followed(moment: Result<Moment, store::Error>) -> Result<Followed<JobEvent>, Error> {
     match moment {
         Ok(Moment::Change(event)) => Ok(Followed::Item(JobEvent::clone(&event))),
-        Ok(Moment::Lagged(cursor)) => Ok(Followed::Lagged { lagged: true, cursor }),
+        Ok(Moment::Lagged(cursor)) => Ok(Followed::Lagged { cursor }),
         Err(error) => Err(Error::store(error, None)),
     }
 }

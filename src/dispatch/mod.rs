@@ -21,6 +21,7 @@ mod releaser;
 mod schedule;
 mod scheduler;
 mod spec;
+mod spelling;
 mod surveyor;
 mod sweeper;
 mod tail;

@@ -19,6 +19,7 @@ impl Dispatcher {
             return Err(Error::out_of_memory());
         }
         check_texts(&spec)?;
+        self.spell_relations(&mut spec).await?;
         check_relations(&mut spec)?;
         if spec.script_type.is_built_in() && spec.script.len() > settings.longest_script {
             return Err(Error::TooLarge { what: "script", size: spec.script.len(), limit: settings.longest_script });

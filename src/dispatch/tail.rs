@@ -121,7 +121,7 @@ impl Tail {
         let (page, lost) = self.dispatcher.log_page(self.context, &self.job, self.cursor.as_deref(), LINES, bytes).await?;
         let size: usize = page.lines.iter().map(|line| line.text.len()).sum();
         let is_empty = page.lines.is_empty();
-        let lagged = self.cursor.take().filter(|_| lost).map(|cursor| Followed::Lagged { lagged: true, cursor });
+        let lagged = self.cursor.take().filter(|_| lost).map(|cursor| Followed::Lagged { cursor });
         self.items = lagged.into_iter().chain(page.lines.into_iter().map(Followed::Item)).collect();
         (self.cursor, self.ended) = (page.next_cursor, page.ended);
         self._page = place.filter(|_| size > SHORT);

@@ -1,5 +1,6 @@
 use std::time::{Duration, Instant};
 
+use super::create::Stored;
 use super::{Dispatcher, Error};
 use crate::model::{ContextId, JobId, JobResult, JobSpec, Status};
 use crate::store::{Look, Settled, Waiter};
@@ -77,16 +78,31 @@ impl Dispatcher {
         let mut waiter = self.store(context)?.inbox().register(&id);
         let stored = self.store_job(job).await?;
         if stored.earlier || stored.status.is_final() {
-            // The earlier job may still wait to be started, and nobody may have asked for its result.
-            if stored.status == Status::Created {
-                match self.start(context, &stored.id).await {
-                    Ok(_) | Err(Error::State { .. }) => {}
-                    Err(error) => return Err(error),
-                }
-            }
+            // Nobody may have asked for the result of the earlier job.
+            self.start_earlier(context, &stored).await?;
             return self.wait_until_end(context, &stored.id, deadline.saturating_duration_since(tokio::time::Instant::now())).await;
         }
         self.settle(context, &id, &mut waiter, began, deadline).await
+    }
+
+    /// Runs a job and does not wait. The same idempotency key gives the same job.
+    pub async fn run(&self, spec: JobSpec) -> Result<(), Error> {
+        let mut job = self.check(spec, true).await?;
+        job.waited = false;
+        let context = job.spec.context_id;
+        let stored = self.store_job(job).await?;
+        self.start_earlier(context, &stored).await
+    }
+
+    /// Starts a job that was there before and may still wait for that.
+    async fn start_earlier(&self, context: ContextId, stored: &Stored) -> Result<(), Error> {
+        if !stored.earlier || stored.status != Status::Created {
+            return Ok(());
+        }
+        match self.start(context, &stored.id).await {
+            Ok(_) | Err(Error::State { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Like [`Dispatcher::wait`], but leaves a long result in the store.

@@ -25,7 +25,9 @@ fn shorten(text: &str) -> String {
     }
 }
 
-/// The id of a job: a UUID, kept exactly as its creator wrote it, because it is part of Redis keys.
+/// The id of a job: a UUID, exactly as it stands in Redis keys.
+///
+/// Ours are in lower case; outsiders write theirs as they like. Clients may write any in any case, so what they name is spelled first.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId(Arc<str>);
 
@@ -39,6 +41,11 @@ impl JobId {
     /// The id as it stands in keys.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The same in lower case, if it is not.
+    pub fn in_lower_case(&self) -> Option<Self> {
+        self.0.bytes().any(|byte| byte.is_ascii_uppercase()).then(|| Self(self.0.to_ascii_lowercase().into()))
     }
 }
 
@@ -192,7 +199,10 @@ mod tests {
     #[test]
     fn a_job_id_is_a_uuid_kept_as_written() {
         let text = "6F1C4D1E-8f5b-4c7e-9d0a-2b3c4d5e6f70";
-        assert_eq!(text.parse::<JobId>().unwrap().as_str(), text);
+        let id = text.parse::<JobId>().unwrap();
+        assert_eq!(id.as_str(), text);
+        let lower = id.in_lower_case().unwrap();
+        assert_eq!((lower.as_str(), lower.in_lower_case()), (text.to_lowercase().as_str(), None));
         for bad in [
             "",
             "x",

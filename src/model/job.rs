@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::{ContextId, JobError, JobId, Json, Name, Priority, ScriptType, Seconds, Status, Timestamp};
@@ -32,6 +32,7 @@ pub struct JobResult {
     /// The job.
     pub job_id: JobId,
     /// Always `finished`: a job that ended badly is a JSON-RPC error.
+    #[schemars(schema_with = "finished")]
     pub status: Status,
     /// The output, exactly as stored in Redis.
     pub output: String,
@@ -53,6 +54,11 @@ pub struct JobResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Usage")]
     pub usage: Option<Usage>,
+}
+
+/// The one status that a result has.
+fn finished(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "const": Status::Finished })
 }
 
 /// Keeps `null` (the script returned nothing) apart from absent (the engine gives no value).

@@ -6,7 +6,6 @@ use super::Timestamp;
 /// How serious a log line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum LogLevel {
     /// `debug(…)` of a script.
     Debug,

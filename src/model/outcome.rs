@@ -6,7 +6,6 @@ use super::Json;
 /// Why a job ended badly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum ErrorKind {
     /// The script is wrong or threw an error.
     Script,
@@ -55,7 +54,7 @@ impl ErrorKind {
 /// The limit that a script of kind `limit` hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
+#[schemars(rename = "ScriptLimit")]
 pub enum Limit {
     /// Too many operations.
     Operations,

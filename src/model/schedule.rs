@@ -7,9 +7,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::id::{InvalidId, JobId, text_id};
-use super::{JobSpec, Seconds, Timestamp};
+use super::{JobSpec, Seconds, Timestamp, or_default};
 
-/// The id of a schedule: a UUID, kept as its creator wrote it.
+/// The id of a schedule: a UUID.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ScheduleId(JobId);
 
@@ -22,6 +22,11 @@ impl ScheduleId {
     /// The id as it stands in keys.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
+    }
+
+    /// The same in lower case, if it is not.
+    pub fn in_lower_case(&self) -> Option<Self> {
+        self.0.in_lower_case().map(Self)
     }
 }
 
@@ -43,10 +48,9 @@ pub struct UnknownWord {
     known: &'static str,
 }
 
-/// What a slot does when the job of the slot before it has not ended.
+/// What a run does when the one before has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum Overlap {
     /// It is left out and counted.
     #[default]
@@ -77,10 +81,9 @@ impl FromStr for Overlap {
     }
 }
 
-/// What becomes of slots that passed while no server ran: of those that none has fired within 30 seconds.
+/// What becomes of runs that were due while no server ran: of those that none has fired within 30 seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum Missed {
     /// They are left out and counted.
     Skip,
@@ -131,11 +134,11 @@ pub struct ScheduleSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub time_zone: Option<String>,
-    /// What a run does when the one before has not ended.
-    #[serde(default)]
+    /// What a run does when the one before has not ended; `skip` by default.
+    #[serde(default, deserialize_with = "or_default")]
     pub overlap: Overlap,
-    /// What becomes of runs that were due while no server ran.
-    #[serde(default)]
+    /// What becomes of runs that were due while no server ran; `once` by default.
+    #[serde(default, deserialize_with = "or_default")]
     pub missed: Missed,
     /// The most jobs that `missed: all` makes up for at a time. 100 by default, at most 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]

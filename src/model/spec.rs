@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ContextId, JobId, Json, Name, Priority, ScriptType, Seconds, Timestamp};
+use super::{ContextId, JobId, Json, Name, Priority, ScriptType, Seconds, Timestamp, or_default};
 
 /// What a job is to be. Only `script` is needed.
 ///
@@ -14,14 +14,14 @@ pub struct JobSpec {
     /// The script to run.
     pub script: String,
     /// Which kind of actor runs it: `osis`, `sal`, or a configured type.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub script_type: ScriptType,
     /// What the script sees as `args`: any JSON, with at most 100 arrays and objects in each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Json")]
     pub args: Option<Json>,
     /// The context it belongs to.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub context_id: ContextId,
     /// Who creates it; the session's identity by default, else `anonymous`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,27 +36,27 @@ pub struct JobSpec {
     #[schemars(with = "u32")]
     pub instance: Option<u32>,
     /// 0 urgent, 1 normal, 2 low.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub priority: Priority,
     /// The most seconds one attempt may take. 60 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Seconds")]
     pub timeout: Option<Seconds>,
     /// Extra attempts after an error or a timeout.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub retries: u32,
     /// Seconds before the second attempt, doubling for each further one up to 300. 1 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Seconds")]
     pub retry_backoff: Option<Seconds>,
     /// Whether it may run beside other jobs of its actor (`sal`).
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub concurrent: bool,
     /// What the script sees as `env`. The values are masked in logs and in `get_job`.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub env_vars: BTreeMap<String, String>,
     /// Jobs that must finish first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub prerequisites: Vec<JobId>,
     /// The job whose child it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,14 +87,14 @@ pub struct JobSpec {
     #[schemars(with = "String")]
     pub name: Option<String>,
     /// Labels to find it by.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// The worker of the dispatcher protocol; a number is the instance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Name")]
     pub worker_id: Option<Name>,
     /// Jobs that wait for this one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub dependents: Vec<JobId>,
     /// An identifier of the client's own, kept as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]

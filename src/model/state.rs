@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 /// Where a job is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
+#[schemars(rename = "JobStatus")]
 pub enum Status {
     /// Stored, and waits for `start_job`.
     Created,

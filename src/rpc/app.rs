@@ -68,6 +68,7 @@ pub struct PoolDetails {
 
 /// The server that answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ServerDetails")] // Generators make a type of the name of `server_info`, too.
 pub struct ServerInfo {
     /// Always `hero`.
     pub name: String,

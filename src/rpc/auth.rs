@@ -1,12 +1,13 @@
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::error::Error;
 use super::load::{Gauge, Share};
+use super::openrpc::Address;
 use super::room::Account;
 
 /// What a method needs from whoever calls it.
@@ -56,6 +57,8 @@ impl Access {
 pub struct Session {
     peer: SocketAddr,
     local: IpAddr,
+    /// What the HTTP request asked for that is being answered, or that opened the WebSocket.
+    asked_at: Mutex<Option<Address>>,
     identity: Identity,
     opened: Instant,
     touched_ms: AtomicU64,
@@ -69,9 +72,9 @@ pub struct Session {
 impl Session {
     pub(super) fn new(peer: SocketAddr, local: IpAddr, address: Share, account: Arc<Account>, open: TaskTrackerToken) -> Self {
         metrics::gauge!(super::CONNECTIONS).increment(1.0);
-        let (touched_ms, requests, calls) = Default::default();
+        let (asked_at, touched_ms, requests, calls) = Default::default();
         let (identity, opened) = (Identity::Anonymous, Instant::now());
-        Self { peer, local, identity, opened, touched_ms, requests, calls, address, account, _open: open }
+        Self { peer, local, asked_at, identity, opened, touched_ms, requests, calls, address, account, _open: open }
     }
 
     /// Where the connection comes from.
@@ -95,6 +98,16 @@ impl Session {
     /// The address of ours that the connection reached.
     pub(super) fn local(&self) -> IpAddr {
         self.local
+    }
+
+    /// Notes under which address it was found by the request that is answered now; there is one at a time.
+    pub(super) fn asks_at(&self, address: Option<Address>) {
+        *self.asked_at.lock().unwrap_or_else(PoisonError::into_inner) = address;
+    }
+
+    /// Under which address it was found.
+    pub(super) fn asked_at(&self) -> Option<Address> {
+        self.asked_at.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn address(&self) -> &Share {

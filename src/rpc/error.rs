@@ -11,6 +11,8 @@ use crate::model::{ErrorKind, Status};
 /// Our own numbers are positive, because jsonrpsee takes -32000 to -32011 for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Code {
+    /// What arrived is not JSON.
+    ParseError,
     /// The request is JSON, but no call that can be made here.
     InvalidRequest,
     /// There is no such method.
@@ -19,6 +21,14 @@ pub enum Code {
     InvalidParams,
     /// A bug of ours.
     Internal,
+    /// The connection has as many subscriptions as it may.
+    TooManySubscriptions,
+    /// The request is larger than allowed.
+    RequestTooLarge,
+    /// The batch has more calls than allowed.
+    BatchTooLong,
+    /// The answers of a batch are larger than allowed together.
+    BatchAnswerTooLarge,
     /// There is no such job.
     JobNotFound,
     /// The job's status does not allow this.
@@ -51,11 +61,16 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of their numbers.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 23] = [
+        Self::ParseError,
         Self::InvalidRequest,
         Self::MethodNotFound,
         Self::InvalidParams,
         Self::Internal,
+        Self::TooManySubscriptions,
+        Self::RequestTooLarge,
+        Self::BatchTooLong,
+        Self::BatchAnswerTooLarge,
         Self::JobNotFound,
         Self::State,
         Self::UnknownScriptType,
@@ -78,10 +93,16 @@ impl Code {
     /// The number on the wire.
     pub const fn number(self) -> i32 {
         match self {
+            Self::ParseError => -32700,
             Self::InvalidRequest => -32600,
             Self::MethodNotFound => -32601,
             Self::InvalidParams => -32602,
             Self::Internal => -32603,
+            // As jsonrpsee answers before a method is called.
+            Self::TooManySubscriptions => -32006,
+            Self::RequestTooLarge => -32007,
+            Self::BatchTooLong => -32010,
+            Self::BatchAnswerTooLarge => -32011,
             Self::JobNotFound => 1001,
             Self::State => 1002,
             Self::UnknownScriptType => 1003,
@@ -102,10 +123,15 @@ impl Code {
     /// What it means, for `openrpc.json`. The message of an actual error says more.
     pub const fn meaning(self) -> &'static str {
         match self {
+            Self::ParseError => "not JSON",
             Self::InvalidRequest => "not a request that can be answered here",
             Self::MethodNotFound => "there is no such method",
             Self::InvalidParams => "a parameter is missing, unknown or wrong",
             Self::Internal => "internal error",
+            Self::TooManySubscriptions => "too many subscriptions on one connection",
+            Self::RequestTooLarge => "the request is too large",
+            Self::BatchTooLong => "the batch has too many calls",
+            Self::BatchAnswerTooLarge => "the answers of the batch are too large together",
             Self::JobNotFound => "the job does not exist",
             Self::State => "the status of the job does not allow this, or the id is taken",
             Self::UnknownScriptType => "the script type is not built in, not configured and has no live actor",

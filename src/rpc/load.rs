@@ -6,25 +6,32 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
+
 use super::limits::Limits;
 use super::room::{Account, Room};
 
 /// A count with a limit.
 #[derive(Debug, Default)]
-pub(super) struct Gauge(AtomicU32);
+pub(super) struct Gauge {
+    count: AtomicU32,
+    /// Tells one of those who wait for a place.
+    freed: Notify,
+}
 
 impl Gauge {
     /// Counts one more, unless `limit` are counted already.
     fn rise(&self, limit: u32) -> bool {
-        self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| (count < limit).then_some(count + 1)).is_ok()
+        self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| (count < limit).then_some(count + 1)).is_ok()
     }
 
     fn fall(&self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.count.fetch_sub(1, Ordering::AcqRel);
+        self.freed.notify_one();
     }
 
     pub(super) fn get(&self) -> u32 {
-        self.0.load(Ordering::Acquire)
+        self.count.load(Ordering::Acquire)
     }
 }
 
@@ -36,6 +43,20 @@ impl<T: AsRef<Gauge>> Place<T> {
     /// A place in `gauge`, unless it is full.
     pub(super) fn take(gauge: T, limit: u32) -> Option<Self> {
         gauge.as_ref().rise(limit).then(|| Self(gauge)) // Not `then_some`: a place that was not taken must not be given back.
+    }
+
+    /// Waits for a place in `gauge`.
+    pub(super) async fn wait(gauge: T, limit: u32) -> Self {
+        loop {
+            let freed = gauge.as_ref().freed.notified();
+            tokio::pin!(freed);
+            freed.as_mut().enable();
+            if gauge.as_ref().rise(limit) {
+                break;
+            }
+            freed.await;
+        }
+        Self(gauge)
     }
 }
 

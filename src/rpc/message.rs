@@ -1,64 +1,194 @@
-use std::borrow::Cow;
+//! Reads messages: what is a call, what a notification, and what neither.
+
+use std::fmt;
 use std::future::ready;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::Extensions;
-use jsonrpsee::server::middleware::rpc::{Batch, BatchEntry, BatchEntryErr, Notification, Request, RpcServiceT};
-use jsonrpsee::server::{MethodResponse, prepare_error};
-use jsonrpsee::types::error::reject_too_big_batch_request;
-use jsonrpsee::types::{ErrorCode, ErrorObject, Id, InvalidRequest};
+use jsonrpsee::server::MethodResponse;
+use jsonrpsee::server::middleware::rpc::Request;
+use jsonrpsee::types::{ErrorCode, Id};
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::layers::{Way, short};
+use super::layers::{Entry, LONGEST_ID, NumberId, OverHttp, Reply, Way};
+use super::oversize::batch_too_large;
+use super::params::Key;
 
-/// Answers a message: a call, a notification or a batch of them. The message is let go once it is read; a call may take long.
-pub(super) fn answer<'w>(way: &'w Way, message: &[u8], extensions: &Extensions, batch_limit: usize) -> BoxFuture<'w, MethodResponse> {
-    let begin = message.iter().take(128).position(|byte| !byte.is_ascii_whitespace());
-    match begin.map(|at| &message[at..]) {
-        Some(text @ [b'{', ..]) => match read(text, extensions) {
-            Some(BatchEntry::Call(request)) => way.call(request).boxed(),
-            Some(BatchEntry::Notification(notification)) => way.notification(notification).boxed(),
-            None => {
-                let (id, code) = prepare_error(text);
-                at_once(MethodResponse::error(short(id), ErrorObject::from(code)))
-            }
-        },
-        Some(text @ [b'[', ..]) => {
-            let Ok(entries) = serde_json::from_slice::<Vec<&RawValue>>(text) else { return at_once(parse_error()) };
-            if entries.len() > batch_limit {
-                return at_once(MethodResponse::error(Id::Null, reject_too_big_batch_request(batch_limit)));
-            }
-            let entries = entries.into_iter().map(|entry| {
-                let entry = entry.get().as_bytes();
-                read(entry, extensions).ok_or_else(|| {
-                    let id = serde_json::from_slice::<InvalidRequest<'_>>(entry).map_or(Id::Null, |invalid| invalid.id.into_owned());
-                    BatchEntryErr::new(id, ErrorCode::InvalidRequest.into())
-                })
-            });
-            way.batch(Batch::from(entries.collect())).boxed()
+/// Answers a message: a call, a notification or a batch of them. Nothing is answered to notifications alone.
+///
+/// The message is let go once it is read; a call may take long.
+pub(super) fn answer<'w>(way: &'w Way, message: &[u8], extensions: &Extensions, batch_limit: u32) -> BoxFuture<'w, Option<Reply>> {
+    let Ok(text) = std::str::from_utf8(message) else { return parse_error() };
+    let text = text.trim_ascii_start();
+    if !text.starts_with('[') {
+        return read(text, extensions).map_or_else(|_| parse_error(), |entry| way.one(entry).boxed());
+    }
+    let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(text) else { return parse_error() };
+    if entries.len() > batch_limit as usize {
+        return at_once(MethodResponse::error(Id::Null, batch_too_large(batch_limit)));
+    }
+    if entries.is_empty() {
+        return at_once(MethodResponse::error(Id::Null, ErrorCode::InvalidRequest));
+    }
+    let entries = entries.into_iter().map(|entry| read(entry.get(), extensions).unwrap_or(Entry::Invalid(Id::Null)));
+    way.batch(entries.collect()).boxed()
+}
+
+fn at_once<'w>(response: MethodResponse) -> BoxFuture<'w, Option<Reply>> {
+    ready(Some(Reply::from(response))).boxed()
+}
+
+fn parse_error<'w>() -> BoxFuture<'w, Option<Reply>> {
+    at_once(MethodResponse::error(Id::Null, ErrorCode::ParseError))
+}
+
+/// Reads one entry; fails only for what is no JSON.
+fn read(text: &str, extensions: &Extensions) -> Result<Entry, serde_json::Error> {
+    let outline: Outline<'_> = serde_json::from_str(text)?;
+    let with_id = |id: Id<'static>| {
+        let method: String = serde_json::from_str(outline.method?.get()).ok()?;
+        if outline.is_ambiguous || outline.version?.get() != r#""2.0""# {
+            return None;
         }
-        _ => at_once(parse_error()),
+        // Null is "not given", as it is for a parameter.
+        let params = outline.params.filter(|params| params.get() != "null").map(ToOwned::to_owned);
+        let mut request = Request::owned(method, params, id);
+        *request.extensions_mut() = extensions.clone();
+        Some(request)
+    };
+    Ok(match outline.id() {
+        Given::Id(id) => with_id(id.clone()).map_or(Entry::Invalid(id), Entry::Call),
+        Given::Number(number) => with_id(Id::Null).map_or(Entry::Invalid(Id::Null), |mut request| {
+            request.extensions_mut().insert(NumberId(number.into()));
+            Entry::Call(request)
+        }),
+        Given::Nothing => with_id(Id::Null).map_or(Entry::Invalid(Id::Null), Entry::Notification),
+        Given::TooLong => Entry::Invalid(Id::Null),
+        // Over HTTP whoever sent it waits for an answer. On a WebSocket an answer without an id could end a client with all its calls.
+        Given::NoId if extensions.get::<OverHttp>().is_some() => Entry::Invalid(Id::Null),
+        Given::NoId => with_id(Id::Null).map_or(Entry::Invalid(Id::Null), Entry::Notification),
+    })
+}
+
+/// What stands where the id belongs.
+pub(super) enum Given<'t> {
+    /// No id at all: a notification.
+    Nothing,
+    /// An id that jsonrpsee can hold.
+    Id(Id<'static>),
+    /// A number that it cannot hold: negative, with a fraction, or long.
+    Number(&'t str),
+    /// An id that no answer repeats.
+    TooLong,
+    /// What is no id.
+    NoId,
+}
+
+impl<'t> Given<'t> {
+    /// Reads the id from its JSON.
+    pub(super) fn of(raw: &'t str) -> Self {
+        match raw.as_bytes().first() {
+            Some(b'n') => Self::Id(Id::Null),
+            Some(b'"') => match serde_json::from_str::<String>(raw) {
+                Ok(text) if text.len() > LONGEST_ID => Self::TooLong,
+                Ok(text) => Self::Id(Id::Str(text.into())),
+                Err(_) => Self::NoId,
+            },
+            Some(b'-' | b'0'..=b'9') if raw.len() > LONGEST_ID => Self::TooLong,
+            Some(b'-' | b'0'..=b'9') => raw.parse().map_or(Self::Number(raw), |number| Self::Id(Id::Number(number))),
+            _ => Self::NoId,
+        }
     }
 }
 
-fn at_once<'w>(response: MethodResponse) -> BoxFuture<'w, MethodResponse> {
-    ready(response).boxed()
+/// The members of a request that say what it is.
+#[derive(Default)]
+struct Outline<'t> {
+    version: Option<&'t RawValue>,
+    method: Option<&'t RawValue>,
+    params: Option<&'t RawValue>,
+    id: Option<&'t RawValue>,
+    has_two_ids: bool,
+    /// Another member stands there twice.
+    is_ambiguous: bool,
 }
 
-fn parse_error() -> MethodResponse {
-    MethodResponse::error(Id::Null, ErrorCode::ParseError)
-}
-
-fn read(text: &[u8], extensions: &Extensions) -> Option<BatchEntry<'static>> {
-    if let Ok(request) = serde_json::from_slice::<Request<'_>>(text) {
-        let mut call = Request::owned(request.method.into_owned(), request.params.map(Cow::into_owned), request.id.into_owned());
-        *call.extensions_mut() = extensions.clone();
-        return Some(BatchEntry::Call(call));
+impl<'t> Outline<'t> {
+    fn id(&self) -> Given<'t> {
+        match self.id {
+            _ if self.has_two_ids => Given::NoId,
+            None => Given::Nothing,
+            Some(raw) => Given::of(raw.get()),
+        }
     }
-    let notification = serde_json::from_slice::<Notification<'_>>(text).ok()?;
-    let params = notification.params.map(|params| Cow::Owned(params.into_owned()));
-    let mut notification = Notification::new(Cow::Owned(notification.method.into_owned()), params);
-    *notification.extensions_mut() = extensions.clone();
-    Some(BatchEntry::Notification(notification))
+}
+
+impl<'de: 't, 't> Deserialize<'de> for Outline<'t> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+
+        impl<'de> Visitor<'de> for Members {
+            type Value = Outline<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("JSON")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut outline = Outline::default();
+                while let Some(key) = map.next_key::<Key<'_>>()?.map(|Key(key)| key) {
+                    let member = match &*key {
+                        "jsonrpc" => &mut outline.version,
+                        "method" => &mut outline.method,
+                        "params" => &mut outline.params,
+                        "id" => {
+                            outline.has_two_ids |= outline.id.replace(map.next_value()?).is_some();
+                            continue;
+                        }
+                        _ => {
+                            map.next_value::<IgnoredAny>()?;
+                            continue;
+                        }
+                    };
+                    outline.is_ambiguous |= member.replace(map.next_value()?).is_some();
+                }
+                Ok(outline)
+            }
+
+            // What is JSON, but no object, is no request.
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Outline::default())
+            }
+
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Outline::default())
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+                Ok(Outline::default())
+            }
+
+            fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+                Ok(Outline::default())
+            }
+
+            fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+                Ok(Outline::default())
+            }
+
+            fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+                Ok(Outline::default())
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+                Ok(Outline::default())
+            }
+        }
+
+        deserializer.deserialize_any(Members)
+    }
 }

@@ -1,5 +1,6 @@
 use std::future::Future;
 
+use futures_util::TryFutureExt;
 use futures_util::stream::BoxStream;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -50,6 +51,11 @@ pub trait Method<C = App>: DeserializeOwned + Serialize + JsonSchema + Send + 's
     /// The same for a call that may be one of a batch, for those to whom it matters.
     fn call_within(self, app: &C, session: &Session, _: Option<&Parts>) -> impl Future<Output = Result<Self::Output, Error>> + Send {
         self.call(app, session)
+    }
+
+    /// The same for a caller who wants no answer (a notification). What would only be waited for is not.
+    fn notify(self, app: &C, session: &Session) -> impl Future<Output = Result<(), Error>> + Send {
+        self.call(app, session).map_ok(drop)
     }
 }
 

@@ -2,9 +2,8 @@
 //!
 //! [`table`] lists every method. A line registers the handler, writes the entry of `openrpc.json`, and states the permission.
 //!
-//! Two answers differ from what JSON-RPC 2.0 says, because jsonrpsee has dropped the id before we see the message. On a
-//! WebSocket a notification is answered with -32600 and `id: null`: it may have been a request with an unreadable id, and
-//! notifications call nothing here. And a WebSocket message that is JSON but has neither id nor method is -32700, not -32600.
+//! A notification is carried out and never answered. `docs/json-rpc.md` says what the specification leaves open, and the one
+//! place where it is not kept to.
 
 mod app;
 mod auth;
@@ -18,6 +17,7 @@ mod message;
 mod method;
 pub mod methods;
 mod openrpc;
+mod oversize;
 mod params;
 mod room;
 mod server;

@@ -1,9 +1,12 @@
 //! Builds the OpenRPC document, so that the usual generators digest it.
 //!
-//! Their needs, each measured: version 1.3.2, JSON Schema draft 7, a title of its own on every schema, no arrays of types, no
-//! remote references, a summary and a result on every method, `rpc.discover` not listed, integers that JavaScript can hold.
+//! Their needs, each measured: version 1.2.6 (all know it; some refuse 1.3.2, others 1.4), JSON Schema draft 7, a title of its own
+//! on every schema and none that a method makes, components that are objects or plain `enum`s, no arrays of types, no remote
+//! references and nothing beside one, a summary and a result on every method, descriptions of one line, `rpc.discover` not listed,
+//! integers that JavaScript can hold, examples that give each parameter up to the last one used.
 
 mod schema;
+mod served;
 
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
@@ -12,7 +15,8 @@ use serde_json::{Map, Value, json};
 
 use super::error::Code;
 use super::method::{Method, Subscription};
-use schema::{Side, Titles};
+use schema::{Side, Titles, one_line};
+pub(super) use served::{Address, Served};
 
 /// Collects the schemas of a document while its methods are described.
 pub(super) struct Describer {
@@ -39,8 +43,8 @@ impl Describer {
         let is_required = |name: &str| required.as_array().is_some_and(|names| names.iter().any(|required| required == name));
         let descriptor = |(name, schema): (String, Value)| {
             let mut descriptor = json!({"name": name, "required": is_required(&name)});
-            if let Some(description) = schema.get("description").or_else(|| schema.pointer("/allOf/0/description")) {
-                descriptor["description"] = description.clone();
+            if let Some(description) = schema["description"].as_str() {
+                descriptor["description"] = one_line(description).into();
             }
             descriptor["schema"] = schema;
             descriptor
@@ -56,7 +60,9 @@ impl Describer {
     /// The whole document around `methods`.
     pub(super) fn document(mut self, mut methods: Vec<Value>) -> Value {
         let (schemas, renamed) = schema::merge(self.output.take_definitions(true), self.input.take_definitions(true));
-        let mut titles = Titles::reserving(schemas.iter().map(|(name, ..)| name.as_str()));
+        let names: Vec<String> = methods.iter().filter_map(|method| Some(method["name"].as_str()?.to_owned())).collect();
+        let taken = names.iter().map(String::as_str).chain([env!("CARGO_PKG_NAME")]); // Generators make types of these, too.
+        let mut titles = Titles::reserving(schemas.iter().map(|(name, ..)| name.as_str()), taken);
         let mut tidy = |(name, mut schema, side): (String, Value, Side)| {
             titles.tidy(&mut schema, &name, side);
             (name, schema)
@@ -67,7 +73,7 @@ impl Describer {
         }
         let errors: Map<String, Value> = Code::ALL.iter().map(|code| (format!("{code:?}"), error(*code))).collect();
         json!({
-            "openrpc": "1.3.2",
+            "openrpc": "1.2.6",
             "info": {
                 "title": env!("CARGO_PKG_NAME"),
                 "version": env!("CARGO_PKG_VERSION"),
@@ -75,8 +81,8 @@ impl Describer {
                 "license": {"name": env!("CARGO_PKG_LICENSE")},
             },
             "servers": [
-                {"name": "http", "url": "http://127.0.0.1:8700/", "summary": "Calls and batches."},
-                {"name": "websocket", "url": "ws://127.0.0.1:8700/", "summary": "Calls, batches and subscriptions."},
+                {"name": "http", "url": served::HTTP, "summary": "Calls and batches."},
+                {"name": "websocket", "url": served::WEBSOCKET, "summary": "Calls, batches and subscriptions."},
             ],
             "methods": methods,
             "components": {"schemas": schemas, "errors": errors},
@@ -98,27 +104,77 @@ pub(super) fn parameter_names<P: JsonSchema>() -> Vec<String> {
     params.iter().filter_map(|param| param["name"].as_str()).map(str::to_owned).collect()
 }
 
-pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Value {
-    let examples = M::examples().into_iter().map(|example| pairing(example.name, &example.params, json!(example.result)));
+pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Vec<Value> {
+    let params = describer.params::<M>();
+    let examples = M::examples().into_iter().map(|example| pairing(example.name, &params, &example.params, json!(example.result)));
     let mut method = heading::<M>(M::NAME, M::TAG);
-    method["params"] = describer.params::<M>().into();
     method["result"] = json!({"name": "result", "schema": describer.output::<M::Output>()});
     method["errors"] = errors(M::ERRORS);
     method["examples"] = examples.collect();
-    method
+    method["paramStructure"] = structure(&params).into();
+    method["params"] = params.into();
+    vec![method]
 }
 
-pub(super) fn describe_subscription<C, S: Subscription<C>>(describer: &mut Describer) -> Value {
-    const ID: &str = "Kx3vQ9bTz1mW5nRa";
+/// How the document says that parameters are given. All can be given by name and by position; but a common generator, for methods that
+/// say so, takes a parameter that its caller left out for what lists have under that name in JavaScript.
+fn structure(params: &[Value]) -> &'static str {
+    let is_of_lists = |param: &Value| param["name"].as_str().is_some_and(|name| OF_LISTS.contains(&name));
+    if params.iter().any(is_of_lists) { "by-position" } else { "either" }
+}
+
+/// The members of lists in JavaScript.
+const OF_LISTS: [&str; 32] = [
+    "at",
+    "concat",
+    "entries",
+    "every",
+    "fill",
+    "filter",
+    "find",
+    "flat",
+    "includes",
+    "join",
+    "keys",
+    "length",
+    "map",
+    "pop",
+    "push",
+    "reduce",
+    "reverse",
+    "shift",
+    "slice",
+    "some",
+    "sort",
+    "splice",
+    "unshift",
+    "values",
+    "with",
+    "constructor",
+    "flatMap",
+    "forEach",
+    "indexOf",
+    "toString",
+    "findIndex",
+    "findLast",
+];
+
+/// The id of a subscription in examples.
+const ID: &str = "Kx3vQ9bTz1mW5nRa";
+
+/// The method that subscribes, and the one that ends it.
+pub(super) fn describe_subscription<C, S: Subscription<C>>(describer: &mut Describer) -> Vec<Value> {
+    const ERRORS: [Code; 2] = [Code::InvalidRequest, Code::TooManySubscriptions];
     let examples = || S::examples().into_iter();
+    let params = describer.params::<S>();
     let mut method = heading::<S>(S::NAME, S::TAG);
-    method["params"] = describer.params::<S>().into();
     method["result"] = json!({
         "name": "subscription", "description": "The id that notifications carry, and that ends the subscription.",
         "schema": {"type": "string"},
     });
-    method["errors"] = errors(S::ERRORS);
-    method["examples"] = examples().map(|example| pairing(example.name, &example.params, ID.into())).collect();
+    method["errors"] = errors(&[&ERRORS, S::ERRORS].concat());
+    method["examples"] = examples().map(|example| pairing(example.name, &params, &example.params, ID.into())).collect();
+    method["params"] = params.into();
     method["x-subscription"] = json!({
         "notification": {
             "name": S::NOTIFICATION,
@@ -130,7 +186,24 @@ pub(super) fn describe_subscription<C, S: Subscription<C>>(describer: &mut Descr
         },
         "unsubscribe": S::UNSUBSCRIBE,
     });
-    method
+    vec![method, describe_unsubscription::<C, S>()]
+}
+
+fn describe_unsubscription<C, S: Subscription<C>>() -> Value {
+    json!({
+        "name": S::UNSUBSCRIBE,
+        "summary": format!("Ends a subscription that {} began", S::NAME),
+        "description": format!("Ends a subscription that {} began. Gives whether there was one of this id, on this connection.", S::NAME),
+        "tags": [{"name": S::TAG}], "paramStructure": "either",
+        "params": [{
+            "name": "subscription", "required": true, "description": "The id that the subscription began with.", "schema": {"type": "string"},
+        }],
+        "result": {"name": "result", "schema": {"type": "boolean"}},
+        "errors": errors(&[Code::InvalidRequest]),
+        "examples": [{
+            "name": "unsubscribe", "params": [{"name": "subscription", "value": ID}], "result": {"name": "result", "value": true},
+        }],
+    })
 }
 
 /// What a method and a subscription have in common: the name, and the documentation of the parameter struct.
@@ -139,23 +212,27 @@ fn heading<P: JsonSchema>(name: &str, tag: &str) -> Value {
     let description = schema.get("description").and_then(Value::as_str).unwrap_or(name);
     let sentence = description.split(". ").next().unwrap_or(description);
     let summary = sentence.split("\n\n").next().unwrap_or(sentence).trim_end_matches('.');
+    let (summary, description) = (one_line(summary), one_line(description));
     json!({
-        "name": name, "summary": summary, "description": description, "tags": [{"name": tag}], "paramStructure": "either",
+        "name": name, "summary": summary, "description": description, "tags": [{"name": tag}], "paramStructure": "either", "params": [],
     })
 }
 
-fn pairing<P: Serialize>(name: &str, params: &P, result: Value) -> Value {
-    let params = match serde_json::to_value(params) {
-        Ok(Value::Object(params)) => params,
-        _ => Map::new(),
-    };
-    let given = |(name, mut value): (String, Value)| {
+/// A call with every parameter up to the last one that says something: tools send the values as they stand, by position.
+fn pairing<P: Serialize>(name: &str, described: &[Value], params: &P, result: Value) -> Value {
+    let mut given = json!(params);
+    let value = |descriptor: &Value| {
+        let name = descriptor["name"].as_str().unwrap_or_default();
+        let mut value = given.get_mut(name).map(Value::take).unwrap_or_default();
         if let Value::Object(members) = &mut value {
             members.retain(|_, member| !member.is_null()); // The same as not given, which is how parameters are described.
         }
-        json!({"name": name, "value": value})
+        let speaks = !value.is_null() && Some(&value) != descriptor["schema"].get("default");
+        (speaks, json!({"name": name, "value": value}))
     };
-    let params: Value = params.into_iter().map(given).collect();
+    let all: Vec<(bool, Value)> = described.iter().map(value).collect();
+    let used = all.iter().rposition(|(speaks, _)| *speaks).map_or(0, |last| last + 1);
+    let params: Value = all.into_iter().take(used).map(|(_, value)| value).collect();
     json!({"name": name, "params": params, "result": {"name": "result", "value": result}})
 }
 

@@ -8,21 +8,27 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, Int
 use serde_json::value::RawValue;
 
 use super::error::Error;
+use crate::model::rounded;
 
 /// The names of a method's parameters, in document order.
 pub(super) type Names = [String];
 
 /// The parameters of a call; `raw` is its `params` as it stands, or nothing.
 ///
-/// By name every parameter must be known. By position there may not be more than there are names, and `null` means not given.
+/// By name every parameter must be known. By position there may not be more than there are names. Either way `null` means not given,
+/// and an integer beyond 64 bits is refused, because it would be rounded.
 pub(super) fn parse<P: DeserializeOwned>(raw: Option<&str>, names: &Names) -> Result<P, Error> {
     let mut current = None;
-    let parsed = match raw.map(|raw| raw.trim_ascii_start().as_bytes().first()) {
-        None => P::deserialize(MapAccessDeserializer::new(Named { inner: Nothing, names, current: &mut current })),
-        Some(Some(b'{')) => by_name(raw.unwrap_or_default(), names, &mut current),
-        Some(Some(b'[')) => by_position(raw.unwrap_or_default(), names, &mut current),
+    let given = match raw.map(|raw| (raw, raw.trim_ascii_start().as_bytes().first())) {
+        None => Ok(Vec::new()),
+        Some((raw, Some(b'{'))) => by_name(raw, names, &mut current),
+        Some((raw, Some(b'['))) => by_position(raw, names),
         Some(_) => return Err(Error::Params(format!("params must be an object or an array: {}", listed(names)))),
     };
+    let parsed = given.and_then(|given| {
+        let given = given.into_iter().filter(|(_, value)| value.get() != "null");
+        P::deserialize(MapAccessDeserializer::new(Given { given, value: None, current: &mut current }))
+    });
     parsed.map_err(|error| {
         Error::Params(match current {
             Some(name) => format!("parameter `{name}`: {error}"),
@@ -31,14 +37,17 @@ pub(super) fn parse<P: DeserializeOwned>(raw: Option<&str>, names: &Names) -> Re
     })
 }
 
-fn by_name<'n, P: DeserializeOwned>(raw: &str, names: &'n Names, current: &mut Option<&'n str>) -> Result<P, serde_json::Error> {
+/// Parameters with their names, each once.
+type Named<'n, 'r> = Vec<(&'n str, &'r RawValue)>;
+
+fn by_name<'n, 'r>(raw: &'r str, names: &'n Names, current: &mut Option<&'n str>) -> Result<Named<'n, 'r>, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_str(raw);
-    let params = json.deserialize_map(Object { names, current, read: std::marker::PhantomData })?;
+    let given = json.deserialize_map(Object { names, current })?;
     json.end()?;
-    Ok(params)
+    Ok(given)
 }
 
-fn by_position<'n, P: DeserializeOwned>(raw: &str, names: &'n Names, current: &mut Option<&'n str>) -> Result<P, serde_json::Error> {
+fn by_position<'n, 'r>(raw: &'r str, names: &'n Names) -> Result<Named<'n, 'r>, serde_json::Error> {
     let values: Vec<&RawValue> = serde_json::from_str(raw)?;
     if values.len() > names.len() {
         return Err(serde_json::Error::custom(format!(
@@ -48,64 +57,45 @@ fn by_position<'n, P: DeserializeOwned>(raw: &str, names: &'n Names, current: &m
             listed(names)
         )));
     }
-    let given = names.iter().zip(values).filter(|(_, value)| value.get() != "null");
-    P::deserialize(MapAccessDeserializer::new(Named { inner: Positional { given, value: None }, names, current }))
+    Ok(names.iter().map(String::as_str).zip(values).collect())
 }
 
 fn listed(names: &Names) -> String {
     if names.is_empty() { "the method has none".into() } else { names.join(", ") }
 }
 
-/// Reads a JSON object through [`Named`].
-struct Object<'n, 'c, P> {
+/// Reads a JSON object whose keys are among `names`.
+struct Object<'n, 'c> {
     names: &'n Names,
     current: &'c mut Option<&'n str>,
-    read: std::marker::PhantomData<P>,
 }
 
-impl<'de, P: DeserializeOwned> Visitor<'de> for Object<'_, '_, P> {
-    type Value = P;
+impl<'de, 'n> Visitor<'de> for Object<'n, '_> {
+    type Value = Named<'n, 'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("parameters by name")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, inner: A) -> Result<P, A::Error> {
-        P::deserialize(MapAccessDeserializer::new(Named { inner, names: self.names, current: self.current }))
-    }
-}
-
-/// A map that refuses keys that are not among `names`, and leaves the name of a parameter whose value is wrong in `current`.
-struct Named<'n, 'c, A> {
-    inner: A,
-    names: &'n Names,
-    current: &'c mut Option<&'n str>,
-}
-
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Named<'_, '_, A> {
-    type Error = A::Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        let Some(Key(key)) = self.inner.next_key()? else { return Ok(None) };
-        let Some(name) = self.names.iter().find(|name| **name == key) else {
-            let key: String = key.chars().take(48).collect();
-            return Err(A::Error::custom(format!("unknown parameter `{key}`; known: {}", listed(self.names))));
-        };
-        // Duplicates surface as errors of this call, so the name must be set before it.
-        let deserializer: CowStrDeserializer<'_, A::Error> = Cow::Borrowed(name.as_str()).into_deserializer();
-        *self.current = Some(name);
-        seed.deserialize(deserializer).map(Some)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
-        let value = self.inner.next_value_seed(seed)?;
-        *self.current = None;
-        Ok(value)
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut given: Named<'n, 'de> = Vec::new();
+        while let Some(Key(key)) = map.next_key()? {
+            let Some(name) = self.names.iter().find(|name| **name == key) else {
+                let key: String = key.chars().take(48).collect();
+                return Err(A::Error::custom(format!("unknown parameter `{key}`; known: {}", listed(self.names))));
+            };
+            if given.iter().any(|(other, _)| other == name) {
+                *self.current = Some(name);
+                return Err(A::Error::custom(format!("duplicate field `{name}`")));
+            }
+            given.push((name, map.next_value()?));
+        }
+        Ok(given)
     }
 }
 
 /// A key of a JSON object, borrowed unless it has escapes.
-struct Key<'de>(Cow<'de, str>);
+pub(super) struct Key<'de>(pub(super) Cow<'de, str>);
 
 impl<'de> serde::Deserialize<'de> for Key<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -129,40 +119,32 @@ impl<'de> serde::Deserialize<'de> for Key<'de> {
     }
 }
 
-/// Parameters that were given by position.
-struct Positional<'de, I> {
+/// Reads parameters as a map, and leaves the name of one whose value is wrong in `current`.
+struct Given<'n, 'c, 'de, I> {
     given: I,
     value: Option<&'de RawValue>,
+    current: &'c mut Option<&'n str>,
 }
 
-impl<'de: 'n, 'n, I: Iterator<Item = (&'n String, &'de RawValue)>> MapAccess<'de> for Positional<'de, I> {
+impl<'n, 'de, I: Iterator<Item = (&'n str, &'de RawValue)>> MapAccess<'de> for Given<'n, '_, 'de, I> {
     type Error = serde_json::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
         let Some((name, value)) = self.given.next() else { return Ok(None) };
         self.value = Some(value);
-        let deserializer: CowStrDeserializer<'_, Self::Error> = Cow::Borrowed(name.as_str()).into_deserializer();
+        *self.current = Some(name);
+        let deserializer: CowStrDeserializer<'_, Self::Error> = Cow::Borrowed(name).into_deserializer();
         seed.deserialize(deserializer).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Self::Error> {
-        let value = self.value.take().map_or("null", RawValue::get);
-        seed.deserialize(&mut serde_json::Deserializer::from_str(value))
-    }
-}
-
-/// No parameters.
-struct Nothing;
-
-impl<'de> MapAccess<'de> for Nothing {
-    type Error = serde_json::Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, _: K) -> Result<Option<K::Value>, Self::Error> {
-        Ok(None)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, _: V) -> Result<V::Value, Self::Error> {
-        Err(serde_json::Error::custom("there are no values without keys"))
+        let raw = self.value.take().map_or("null", RawValue::get);
+        if let Some(number) = rounded(raw) {
+            return Err(serde_json::Error::custom(format!("{number} is beyond the integers of 64 bits; send it as a text or with a fraction")));
+        }
+        let value = seed.deserialize(&mut serde_json::Deserializer::from_str(raw))?;
+        *self.current = None;
+        Ok(value)
     }
 }
 
@@ -193,6 +175,7 @@ mod tests {
         assert_eq!(read(Some(r#"["a"]"#)).unwrap(), Sample { text: "a".into(), number: 0, any: None });
         assert_eq!(read(Some(r#"["a",null,null]"#)).unwrap(), Sample { text: "a".into(), number: 0, any: None });
         assert_eq!(read(Some(r#"{"te\u0078t":"a"}"#)).unwrap().text, "a");
+        assert_eq!(read(Some(r#"{"number": null ,"text":"a","any":null}"#)).unwrap(), Sample { text: "a".into(), number: 0, any: None });
     }
 
     #[test]
@@ -204,6 +187,11 @@ mod tests {
             (r#"["a",1,2,3]"#, "4 parameters, but at most 3 are known: text, number, any"),
             (r#"{"number":1}"#, "missing field `text`"),
             (r#"{"text":"a","text":"b"}"#, "duplicate field `text`"),
+            (r#"{"text":"a","nunber":null}"#, "unknown parameter `nunber`; known: text, number, any"),
+            (r#"{"text":null}"#, "missing field `text`"),
+            (r#"{"text":"a","number":1.0}"#, "parameter `number`: invalid type: floating point `1.0`, expected u32"),
+            (r#"{"text":"a","any":[{"n":9223372036854775808}]}"#, "parameter `any`: 9223372036854775808 is beyond the integers of 64 bits"),
+            (r#"["a",1,-9223372036854775809]"#, "parameter `any`: -9223372036854775809 is beyond the integers of 64 bits"),
             (r#""a""#, "params must be an object or an array"),
             ("5", "params must be an object or an array"),
         ] {

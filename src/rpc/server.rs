@@ -26,6 +26,7 @@ use super::layers::Rules;
 use super::limits::Limits;
 use super::load::Addresses;
 use super::lobby::Lobby;
+use super::openrpc::Served;
 use super::table::Table;
 use super::wire::Wire;
 
@@ -146,7 +147,7 @@ fn start<C: Send + Sync + 'static>(
     shutdown: CancellationToken,
 ) -> Result<Serving, ServeError> {
     let local_addr = listener.local_addr().map_err(|source| ServeError::Bind { address: settings.listen, source })?;
-    let document = table.document();
+    let document = Arc::new(Served::new(&table.document()));
     let methods = table.register(app, &settings.limits, &document)?;
     let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access));
     let (stop, stopper) = stop_channel();
@@ -155,7 +156,7 @@ fn start<C: Send + Sync + 'static>(
     let connections = TaskTracker::new();
     let door = Door {
         lobby: Lobby::new(super::http::probes(probes.clone(), guard.clone())),
-        router: router(front, probes, Bytes::from(document), guard),
+        router: router(front, probes, document, guard),
         addresses: Addresses::new(settings.limits.clone()),
         limits: settings.limits,
         connections: connections.clone(),

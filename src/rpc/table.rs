@@ -9,9 +9,10 @@ use serde_json::value::RawValue;
 use super::app::App;
 use super::auth::{Permission, Session};
 use super::error::Error;
+use super::layers::Notified;
 use super::limits::Limits;
 use super::method::{Method, Subscription};
-use super::openrpc::{self, Describer};
+use super::openrpc::{self, Describer, Served};
 use super::room::{Parts, Size};
 use super::{params, subscription};
 
@@ -40,7 +41,7 @@ pub(super) struct Definition<C> {
     /// The second name of a subscription, which ends it.
     pub(super) unsubscribe: Option<&'static str>,
     register: Register<C>,
-    describe: fn(&mut Describer) -> Value,
+    describe: fn(&mut Describer) -> Vec<Value>,
 }
 
 /// Every method and subscription, each listed once, in document order.
@@ -90,13 +91,13 @@ impl<C: Send + Sync + 'static> Table<C> {
 
     /// The names, in document order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.definitions.iter().map(|definition| definition.name)
+        self.definitions.iter().flat_map(|definition| [Some(definition.name), definition.unsubscribe]).flatten()
     }
 
     /// The OpenRPC document, as pretty JSON that ends in a newline.
     pub fn document(&self) -> String {
         let mut describer = Describer::new();
-        let methods = self.definitions.iter().map(|definition| (definition.describe)(&mut describer)).collect();
+        let methods = self.definitions.iter().flat_map(|definition| (definition.describe)(&mut describer)).collect();
         let mut text = serde_json::to_string_pretty(&describer.document(methods)).expect("JSON values can be written");
         text.push('\n');
         text
@@ -113,19 +114,30 @@ impl<C: Send + Sync + 'static> Table<C> {
     }
 
     /// The methods as jsonrpsee calls them. Fails if a name is listed twice.
-    pub(super) fn register(&self, app: C, limits: &Limits, document: &str) -> Result<Methods, RegisterMethodError> {
+    pub(super) fn register(&self, app: C, limits: &Limits, document: &Arc<Served>) -> Result<Methods, RegisterMethodError> {
         let app = Arc::new(app);
         let mut module = RpcModule::from_arc(Arc::clone(&app));
         for definition in &self.definitions {
             (definition.register)(&mut module, &app, limits)?;
         }
-        let document: Arc<RawValue> = RawValue::from_string(document.to_owned()).expect("the document is JSON").into();
-        let discover = move |id: jsonrpsee::types::Id<'_>, _: jsonrpsee::types::Params<'_>, limit, _| {
-            MethodResponse::response(id, ResponsePayload::success_borrowed(&&*document), limit)
+        let document = Arc::clone(document);
+        let discover = move |id: jsonrpsee::types::Id<'_>, _: jsonrpsee::types::Params<'_>, limit, extensions: http::Extensions| {
+            let address = extensions.get::<Arc<Session>>().and_then(|session| session.asked_at());
+            let text = RawValue::from_string(document.text(address.as_ref())).expect("the document is JSON at any address");
+            answer(id, text, limit)
         };
         module.verify_and_insert(DISCOVER, MethodCallback::Sync(Arc::new(discover)))?;
         Ok(module.into())
     }
+}
+
+/// A result, unless it is larger than a response may be.
+fn answer<T: serde::Serialize + Clone>(id: jsonrpsee::types::Id<'_>, output: T, limit: usize) -> MethodResponse {
+    let response = MethodResponse::response(id.clone(), ResponsePayload::success(output), limit);
+    if response.as_error_code() != Some(OVERSIZED_RESPONSE_CODE) {
+        return response;
+    }
+    MethodResponse::error(id, Error::AnswerTooLarge(limit).into_object())
 }
 
 /// The discovery method that OpenRPC prescribes.
@@ -145,6 +157,12 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
             let parsed = params::parse::<M>(raw.as_str(), &names);
             async move {
                 let result = match (parsed, extensions.get::<Arc<Session>>()) {
+                    (Ok(method), Some(session)) if extensions.get::<Notified>().is_some() => {
+                        return match method.notify(&app, session).await {
+                            Ok(()) => MethodResponse::response(id, ResponsePayload::success(()), limit),
+                            Err(error) => MethodResponse::error(id, error.into_object()),
+                        };
+                    }
                     (Ok(method), Some(session)) => {
                         method.call_within(&app, session, extensions.get::<Arc<Parts>>().map(AsRef::as_ref)).await
                     }
@@ -152,13 +170,7 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
                     (Err(error), _) => Err(error),
                 };
                 match result {
-                    Ok(output) => {
-                        let response = MethodResponse::response(id.clone(), ResponsePayload::success(output), limit);
-                        if response.as_error_code() != Some(OVERSIZED_RESPONSE_CODE) {
-                            return response;
-                        }
-                        MethodResponse::error(id, Error::AnswerTooLarge(limit).into_object())
-                    }
+                    Ok(output) => answer(id, output, limit),
                     Err(error) => MethodResponse::error(id, error.into_object()),
                 }
             }

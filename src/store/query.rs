@@ -52,7 +52,7 @@ pub struct JobFilter {
     #[schemars(with = "String")]
     pub name: Option<String>,
     /// Only jobs that have all these labels.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(deserialize_with = "crate::model::or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// Only jobs created at this time or later.
     #[serde(skip_serializing_if = "Option::is_none")]

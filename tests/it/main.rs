@@ -5,6 +5,7 @@
 mod actor;
 mod chaos;
 mod cli;
+mod clients;
 mod cluster;
 mod contexts;
 mod dialects;

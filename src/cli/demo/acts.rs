@@ -117,7 +117,7 @@ async fn look(stage: &Stage) -> anyhow::Result<()> {
     let actors = stage.call("list_actors", json!({})).await?;
     expect("the number of actors", &actors.as_array().map(Vec::len), &Some(3))?;
     stage.call("list_queues", json!({})).await?;
-    let page = stage.call("list_jobs", json!({ "filter": { "name": "progress" } })).await?;
+    let page = stage.call("list_jobs", json!({ "where": { "name": "progress" } })).await?;
     let found = page["jobs"][0]["job_id"].as_str().and_then(|id| id.parse::<JobId>().ok());
     let job_id = found.context("the job called progress is not listed")?;
     let status = stage.call("get_status", json!({ "job_id": job_id })).await?;

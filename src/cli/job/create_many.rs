@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::cli::output;
 use crate::cli::session::Global;
-use crate::cli::spec::read_text;
+use crate::cli::spec::{exact, read_text};
 use crate::model::JobSpec;
 
 /// Several jobs to store.
@@ -25,6 +25,7 @@ impl CreateMany {
         let text = read_text("list of jobs", &self.file)?;
         let specs: Vec<JobSpec> =
             serde_json::from_str(&text).with_context(|| format!("{} is not a JSON list of jobs", self.file.display()))?;
+        exact(&text).map_err(|reason| anyhow::anyhow!("{}: {reason}", self.file.display()))?;
         let client = global.connect().await?;
         let ids = client.create_jobs(&specs).await?;
         if self.start {

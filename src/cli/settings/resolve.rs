@@ -6,7 +6,7 @@ use figment::{Figment, error::Kind};
 
 use super::source::{self, DEFAULT, ENVIRONMENT, FLAG, Flags, Layer};
 use super::table::{Default, SETTINGS, Scope, Setting};
-use super::{Secret, Settings, context, defaults};
+use super::{Secret, Settings, context, defaults, reach};
 use crate::model::ContextId;
 
 /// Why the settings cannot be used, in words for whoever gave them.
@@ -155,7 +155,7 @@ fn check(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Re
     }
     let common = settings.common_redis();
     let fault = settings.redis.as_ref().and_then(|_| common.fault(said)).or_else(|| common.mismatch(said));
-    if let Some(fault) = fault.or_else(|| context::fault(settings, said)) {
+    if let Some(fault) = fault.or_else(|| context::fault(settings, said)).or_else(|| reach::fault(settings, said)) {
         return Err(fault);
     }
     if settings.lease < std::time::Duration::from_millis(200) {

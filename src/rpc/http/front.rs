@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::response::Response;
-use http::{Extensions, Method, StatusCode, header};
+use http::{Extensions, HeaderValue, Method, StatusCode, header};
 use http_body_util::BodyExt;
 use jsonrpsee::server::http::{is_json, response as answers};
 use jsonrpsee::server::{MethodResponse, Methods, StopHandle, ws};
@@ -16,14 +16,17 @@ use jsonrpsee::types::{ErrorCode, ErrorObjectOwned, Id};
 use tokio::time::{Instant, timeout, timeout_at};
 use tower::Service;
 
-use super::inspect::{Finding, inspect};
 use crate::rpc::auth::Session;
 use crate::rpc::error::Error;
-use crate::rpc::layers::{NoContent, OverHttp, Rules, Way, way};
+use crate::rpc::layers::{OverHttp, Reply, Rules, Way, way};
 use crate::rpc::limits::Limits;
 use crate::rpc::message;
+use crate::rpc::oversize::Glance;
 use crate::rpc::room::Held;
 use crate::rpc::socket::{Caller, Sockets};
+
+/// So many times what a body may have is read of one that is too large.
+const SKIPPED: usize = 32;
 
 /// What stands at `/`: WebSockets and bodies.
 ///
@@ -33,7 +36,7 @@ pub(in crate::rpc) struct Front {
     way: Arc<Way>,
     sockets: Arc<Sockets>,
     body_limit: u32,
-    batch_limit: usize,
+    batch_limit: u32,
     patience: Duration,
 }
 
@@ -43,7 +46,7 @@ impl Front {
         let way = Arc::new(way(&rules, Caller::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
         let sockets = Arc::new(Sockets::new(methods, rules, limits.clone(), stop));
         let patience = limits.handler_timeout.duration();
-        Self { way, sockets, body_limit: limits.request_bytes, batch_limit: limits.batch as usize, patience }
+        Self { way, sockets, body_limit: limits.request_bytes, batch_limit: limits.batch, patience }
     }
 
     async fn answer(self, request: Request) -> Response {
@@ -54,15 +57,20 @@ impl Front {
             return self.sockets.open(request, session);
         }
         if request.method() != Method::POST {
-            return answers::method_not_allowed().map(Body::new);
+            return not_allowed();
         }
         if !is_json(request.headers().get(header::CONTENT_TYPE)) {
             return answers::unsupported_content_type().map(Body::new);
         }
+        // Who asks first whether to send it need not.
+        let is_announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        if request.headers().contains_key(header::EXPECT) && is_announced.is_some_and(|length| length > self.body_limit.into()) {
+            return too_large(self.body_limit, &Glance::default());
+        }
         let mut held = session.account().request();
         let body = match collect(request.into_body(), self.body_limit as usize, self.patience, &mut held).await {
             Ok(body) => body,
-            Err(Broken::TooLarge) => return answers::too_large(self.body_limit).map(Body::new),
+            Err(Broken::TooLarge(glance)) => return too_large(self.body_limit, &glance),
             Err(Broken::NoRoom) => {
                 let busy =
                     Error::Busy { what: "too many requests at once, or answers that are not read", retry_after: Duration::from_secs(1) };
@@ -71,22 +79,14 @@ impl Front {
             Err(Broken::Malformed) => return answers::malformed().map(Body::new),
             Err(Broken::Late) => return late(),
         };
-        let begin = body.iter().take(128).find(|byte| !byte.is_ascii_whitespace());
-        if !matches!(begin, Some(b'{' | b'[')) {
-            return answers::malformed().map(Body::new);
-        }
-        match inspect(&body) {
-            Finding::NotText => refuse(ErrorCode::ParseError.into()),
-            Finding::Invalid => refuse(ErrorCode::InvalidRequest.into()),
-            Finding::Pass(bad_ids) => self.call(session, body, held, bad_ids.into()).await,
-        }
+        self.call(session, body, held).await
     }
 
     /// Answers the calls of a body.
-    async fn call(self, session: Arc<Session>, body: Vec<u8>, held: Held, bad_ids: Arc<[usize]>) -> Response {
+    async fn call(self, session: Arc<Session>, body: Vec<u8>, held: Held) -> Response {
         let mut extensions = Extensions::new();
         extensions.insert(session);
-        extensions.insert(OverHttp { bad_ids });
+        extensions.insert(OverHttp);
         let held = Arc::new(held);
         extensions.insert(Arc::downgrade(&held));
         let mut answer = message::answer(&self.way, &body, &extensions, self.batch_limit);
@@ -94,15 +94,32 @@ impl Front {
         let in_time = timeout(self.patience, &mut answer).await;
         // A call that takes longer waits for a job, and has let go of its parameters; or for room, and holds them itself.
         drop(held);
-        let response = match in_time {
-            Ok(response) => response,
+        let reply = match in_time {
+            Ok(reply) => reply,
             Err(_) => answer.await,
         };
-        if response.extensions().get::<NoContent>().is_some() {
-            return status(StatusCode::NO_CONTENT, Bytes::new());
-        }
-        answers::from_method_response(response).map(Body::new)
+        // There were only notifications, and they have been carried out.
+        reply.map_or_else(|| status(StatusCode::NO_CONTENT, Bytes::new()), |reply| json(StatusCode::OK, reply))
     }
+}
+
+fn json(code: StatusCode, reply: Reply) -> Response {
+    let mut response = status(code, String::from(Box::<str>::from(reply.json)).into());
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+    response
+}
+
+fn too_large(limit: u32, glance: &Glance) -> Response {
+    // HTTP relates it to its request, even if that was a notification.
+    let reply = glance.refusal(limit, false).expect("it could have an id yet");
+    json(StatusCode::PAYLOAD_TOO_LARGE, reply)
+}
+
+fn not_allowed() -> Response {
+    let mut response =
+        status(StatusCode::METHOD_NOT_ALLOWED, Bytes::from_static(b"Send calls by POST, or connect a WebSocket (ws://) to this address.\n"));
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+    response
 }
 
 fn refuse(error: ErrorObjectOwned) -> Response {
@@ -111,7 +128,7 @@ fn refuse(error: ErrorObjectOwned) -> Response {
 
 /// Why a body cannot be read.
 enum Broken {
-    TooLarge,
+    TooLarge(Glance),
     NoRoom,
     Malformed,
     Late,
@@ -124,7 +141,13 @@ async fn collect(mut body: Body, limit: usize, time: Duration, held: &mut Held) 
     while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| Broken::Late)? {
         let Ok(data) = frame.map_err(|_| Broken::Malformed)?.into_data() else { continue };
         if data.len() > limit - whole.len() {
-            return Err(Broken::TooLarge);
+            let mut glance = Glance::default();
+            glance.look(&whole);
+            glance.look(&data);
+            drop(whole);
+            held.clear();
+            skip(body, limit, deadline, &mut glance).await;
+            return Err(Broken::TooLarge(glance));
         }
         let asked = Instant::now();
         if !held.grow(data.len()).await {
@@ -135,6 +158,19 @@ async fn collect(mut body: Body, limit: usize, time: Duration, held: &mut Held) 
         whole.extend_from_slice(&data);
     }
     Ok(whole)
+}
+
+/// Reads on for a while what is too large: many clients look for an answer only when they have sent everything.
+async fn skip(mut body: Body, limit: usize, deadline: Instant, glance: &mut Glance) {
+    let mut left = limit.saturating_mul(SKIPPED);
+    while let Ok(Some(Ok(frame))) = timeout_at(deadline, body.frame()).await {
+        let Ok(data) = frame.into_data() else { continue };
+        glance.look(&data);
+        left = left.saturating_sub(data.len());
+        if left == 0 {
+            return;
+        }
+    }
 }
 
 fn late() -> Response {

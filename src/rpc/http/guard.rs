@@ -8,6 +8,7 @@ use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
 use crate::rpc::auth::Session;
+use crate::rpc::openrpc::Address;
 
 /// Which web pages may use the server, and under which names it may be reached.
 ///
@@ -85,6 +86,9 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, request: Request, nex
         Ok(origin) => origin,
         Err(reason) => return (StatusCode::FORBIDDEN, reason).into_response(),
     };
+    if let Some(session) = request.extensions().get::<Arc<Session>>() {
+        session.asks_at(Address::of(request.headers()));
+    }
     let Some(origin) = origin else { return next.run(request).await };
     let is_preflight = request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
     let mut response = if is_preflight { preflight() } else { next.run(request).await };

@@ -1,8 +1,7 @@
-//! What HTTP needs besides JSON-RPC: who may ask, the plain routes, and what jsonrpsee's types get wrong in bodies.
+//! What HTTP needs besides JSON-RPC: who may ask, and the plain routes.
 
 mod front;
 mod guard;
-mod inspect;
 mod routes;
 
 pub(super) use front::Front;

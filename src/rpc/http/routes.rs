@@ -2,8 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
@@ -11,6 +10,7 @@ use http::{StatusCode, header};
 use super::front::Front;
 use super::guard::{Guard, guard};
 use crate::rpc::app::Probes;
+use crate::rpc::openrpc::{Address, Served};
 
 /// What a connection too many is still told: how the server is.
 pub(in crate::rpc) fn probes(probes: Probes, allowed: Guard) -> Router {
@@ -26,8 +26,11 @@ fn look(router: Router<Probes>) -> Router<Probes> {
 }
 
 /// Everything that the port answers, behind the guard.
-pub(in crate::rpc) fn router(front: Front, probes: Probes, document: Bytes, allowed: Guard) -> Router {
-    let document = move || async move { ([(header::CONTENT_TYPE, "application/json")], document) };
+pub(in crate::rpc) fn router(front: Front, probes: Probes, document: Arc<Served>, allowed: Guard) -> Router {
+    let document = move |request: Request| async move {
+        let (body, length) = document.body(Address::of(request.headers()).as_ref());
+        ([(header::CONTENT_TYPE, "application/json".to_owned()), (header::CONTENT_LENGTH, length.to_string())], body)
+    };
     look(Router::new().route("/openrpc.json", get(document)))
         .with_state(probes)
         .route_service("/", front)

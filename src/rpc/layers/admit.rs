@@ -8,7 +8,8 @@ use jsonrpsee::server::middleware::rpc::Request;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
-use super::{Answer, Counted, Error, Rules, refuse};
+use super::fan_out::{Counted, Notified};
+use super::{Answer, Error, Rules, refuse};
 use crate::rpc::auth::Session;
 use crate::rpc::room::{Account, Held, Parts, Permits, Size};
 
@@ -27,11 +28,15 @@ impl<S: Answer> Admit<S> {
 impl<S: Answer> Answer for Admit<S> {
     fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + use<'a, S> {
         let Some(session) = request.extensions().get::<Arc<Session>>() else {
-            return Either::Left(ready(refuse(request.id, Error::Internal)));
+            return Either::Left(Either::Left(ready(refuse(request.id, Error::Internal))));
         };
         let account = Arc::clone(session.account());
         let parts = request.extensions().get::<Arc<Parts>>().cloned();
         let size = self.rules.find(&request.method).map_or(Size::Small, |entry| entry.size);
+        let is_notified = request.extensions().get::<Notified>().is_some();
+        if is_notified && size == Size::Small {
+            return Either::Left(Either::Right(self.inner.call(request)));
+        }
         if size == Size::Small && account.has_room(parts.is_some()) {
             let answer = self.inner.call(request);
             return Either::Right(Either::Left(async move { count(&account, parts.as_deref(), answer.await) }));
@@ -40,11 +45,19 @@ impl<S: Answer> Answer for Admit<S> {
         // As long as it waits it has its parameters, and they are counted.
         let held = request.extensions().get::<Weak<Held>>().and_then(Weak::upgrade);
         Either::Right(Either::Right(async move {
-            let admitted = admit(&account, size, patience, parts.is_some()).await;
+            // A notification has no reader who would decide how long it waits, and nothing is sent for it.
+            let admitted = if is_notified {
+                timeout(patience, account.admit(size, false)).await
+            } else {
+                admit(&account, size, patience, parts.is_some()).await
+            };
             drop(held);
             let Ok(_permits) = admitted else {
                 return refuse(request.id, Error::no_room());
             };
+            if is_notified {
+                return inner.call(request).await;
+            }
             count(&account, parts.as_deref(), inner.call(request).await)
         }))
     }

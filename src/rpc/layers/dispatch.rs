@@ -5,7 +5,7 @@ use futures_util::future::Either;
 use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 
-use super::fan_out::OverHttp;
+use super::fan_out::{Notified, NumberId, OverHttp};
 use super::{Answer, Error, Rules, refuse};
 use crate::rpc::socket::Caller;
 use crate::rpc::table::Kind;
@@ -21,16 +21,28 @@ impl Dispatch {
         Self { caller, rules }
     }
 
-    fn needs_websocket(&self, method: &str) -> bool {
-        self.rules.find(method).is_some_and(|entry| matches!(entry.kind, Kind::Subscription | Kind::Unsubscription))
+    /// Why a request cannot be made the way it came.
+    fn refusal(&self, request: &Request<'_>) -> Option<&'static str> {
+        let (kind, extensions) = (self.rules.find(&request.method)?.kind, request.extensions());
+        match kind {
+            Kind::Subscription | Kind::Unsubscription if extensions.get::<OverHttp>().is_some() => {
+                Some("subscriptions need a WebSocket; connect to the same address with ws://")
+            }
+            // Nobody could tell whose items come, or end it.
+            Kind::Subscription if extensions.get::<Notified>().is_some() => Some("a subscription needs an id, which its answer has"),
+            // jsonrpsee answers it by itself.
+            Kind::Subscription if extensions.get::<NumberId>().is_some() => {
+                Some("the id of a subscribe call is a text or a whole number from 0 to 18446744073709551615")
+            }
+            _ => None,
+        }
     }
 }
 
 impl Answer for Dispatch {
     fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + use<'a> {
-        if request.extensions().get::<OverHttp>().is_some() && self.needs_websocket(&request.method) {
-            let error = Error::Request("subscriptions need a WebSocket; connect to the same address with ws://");
-            return Either::Left(ready(refuse(request.id, error)));
+        if let Some(refusal) = self.refusal(&request) {
+            return Either::Left(ready(refuse(request.id, Error::Request(refusal))));
         }
         Either::Right(self.caller.call(request))
     }

@@ -1,50 +1,78 @@
-use std::future::{Future, poll_fn, ready};
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::task::Poll;
 
+use futures_util::FutureExt;
 use futures_util::future::Either;
 use futures_util::stream::{FuturesOrdered, StreamExt};
-use jsonrpsee::server::middleware::rpc::{Batch, BatchEntry, Notification, Request, RpcServiceT};
-use jsonrpsee::server::{BatchResponseBuilder, MethodResponse};
+use jsonrpsee::server::MethodResponse;
+use jsonrpsee::server::middleware::rpc::Request;
 use jsonrpsee::types::error::reject_too_big_batch_response;
 use jsonrpsee::types::{ErrorCode, Id};
+use serde_json::value::RawValue;
 
 use super::{Answer, Error, Rules, refuse};
 use crate::rpc::auth::Session;
 use crate::rpc::room::{Parts, Surplus};
 use crate::rpc::table::Kind;
 
-/// Marks calls that came in an HTTP body, and which entries of its batch have an id that jsonrpsee takes for none.
-#[derive(Debug, Clone, Default)]
-pub(in crate::rpc) struct OverHttp {
-    pub(in crate::rpc) bad_ids: Arc<[usize]>,
-}
+/// Marks calls that came in an HTTP body.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::rpc) struct OverHttp;
+
+/// Marks notifications: calls whose answer is made for nobody.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::rpc) struct Notified;
+
+/// An id that jsonrpsee cannot hold, as its JSON. Its call is made without, and it is put into the answer.
+#[derive(Debug, Clone)]
+pub(in crate::rpc) struct NumberId(pub(in crate::rpc) Arc<str>);
 
 /// How many bytes of an answer are counted already.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::rpc) struct Counted(pub(in crate::rpc) usize);
+pub(super) struct Counted(pub(super) usize);
 
 /// Ids that are longer are no ids: every refusal repeats them.
-const LONGEST_ID: usize = 1024;
+pub(in crate::rpc) const LONGEST_ID: usize = 1024;
 
-/// The id of a request that is refused, unless it is too long.
-pub(in crate::rpc) fn short(id: Id<'_>) -> Id<'_> {
-    if is_long(&id) { Id::Null } else { id }
+/// A message, or an entry of a batch.
+pub(in crate::rpc) enum Entry {
+    Call(Request<'static>),
+    Notification(Request<'static>),
+    /// Neither, with its id if that can be told.
+    Invalid(Id<'static>),
 }
 
-fn is_long(id: &Id<'_>) -> bool {
-    matches!(id, Id::Str(id) if id.len() > LONGEST_ID)
+/// What is sent back.
+#[derive(Debug)]
+pub(in crate::rpc) struct Reply {
+    /// The text.
+    pub(in crate::rpc) json: Box<RawValue>,
+    /// How many of its bytes are counted as an answer already.
+    pub(in crate::rpc) counted: usize,
 }
 
-/// Marks an answer without content.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::rpc) struct NoContent;
+impl From<MethodResponse> for Reply {
+    fn from(response: MethodResponse) -> Self {
+        let counted = response.extensions().get::<Counted>().map_or(0, |counted| counted.0);
+        Self { json: response.into_json(), counted }
+    }
+}
 
-/// Turns a batch into single calls that are made at the same time and answered in order.
-///
-/// jsonrpsee takes a request with an id that it cannot read (negative, a fraction, twice) for a notification, and would never
-/// answer. Notifications call nothing here, so on a WebSocket, where the id is lost, each of them is answered with an error;
-/// over HTTP the body has been looked at before and a true notification is answered with 204.
+impl Reply {
+    /// The same with another id than none.
+    pub(in crate::rpc) fn with_id(mut self, id: Option<NumberId>) -> Self {
+        const BEFORE: &str = r#"{"jsonrpc":"2.0","id":"#;
+        if let Some(NumberId(id)) = id
+            && let Some(rest) = self.json.get().strip_prefix(BEFORE).and_then(|rest| rest.strip_prefix("null"))
+        {
+            self.json = RawValue::from_string(format!("{BEFORE}{id}{rest}")).expect("one scalar took the place of another");
+        }
+        self
+    }
+}
+
+/// Turns a batch into single calls that are made at the same time and answered in order, and has notifications carried out.
 pub(in crate::rpc) struct FanOut<S> {
     inner: S,
     rules: Arc<Rules>,
@@ -58,88 +86,91 @@ impl<S: Answer> FanOut<S> {
     fn is_subscription(&self, method: &str) -> bool {
         self.rules.find(method).is_some_and(|entry| entry.kind == Kind::Subscription)
     }
-}
 
-fn invalid() -> MethodResponse {
-    MethodResponse::error(Id::Null, ErrorCode::InvalidRequest)
-}
-
-impl<S: Answer> RpcServiceT for FanOut<S> {
-    type MethodResponse = MethodResponse;
-    type NotificationResponse = MethodResponse;
-    type BatchResponse = MethodResponse;
-
-    fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + 'a {
-        if is_long(&request.id) { Either::Left(ready(invalid())) } else { Either::Right(self.inner.call(request)) }
+    /// Answers what came alone. A subscription answers for itself.
+    pub(in crate::rpc) fn one(&self, entry: Entry) -> impl Future<Output = Option<Reply>> + Send + use<S> {
+        match entry {
+            Entry::Call(request) => {
+                let id = request.extensions().get::<NumberId>().cloned();
+                let answer = self.inner.call(request);
+                Either::Left(answer.map(|response| (!response.is_subscription()).then(|| Reply::from(response).with_id(id))))
+            }
+            Entry::Notification(request) => Either::Right(Either::Left(self.notify(request).map(|()| None))),
+            Entry::Invalid(id) => Either::Right(Either::Right(std::future::ready(Some(invalid(id).into())))),
+        }
     }
 
-    fn batch<'a>(&self, batch: Batch<'a>) -> impl Future<Output = MethodResponse> + Send + 'a {
+    /// Has a notification carried out, whether or not anybody waits for that: who sent it may leave at once.
+    fn notify(&self, mut request: Request<'static>) -> impl Future<Output = ()> + Send + use<S> {
+        request.extensions_mut().insert(Notified);
+        let method: String = request.method.chars().take(64).collect();
+        let answer = self.inner.call(request);
+        let task = tokio::spawn(async move {
+            let response = answer.await;
+            if let Some(code) = response.as_error_code() {
+                tracing::debug!(method, code, answer = response.as_json().get(), "a notification came to nothing");
+            }
+        });
+        // It does not panic, and is not told to end before the whole process does.
+        task.map(drop)
+    }
+
+    /// Answers a batch that is not empty.
+    pub(in crate::rpc) fn batch(&self, batch: Vec<Entry>) -> impl Future<Output = Option<Reply>> + Send + use<S> {
         let most = self.rules.limits.response_bytes;
-        let mut answer = BatchResponseBuilder::new_with_limit(most as usize);
-        let is_empty = batch.is_empty();
         let mut parts: Option<Arc<Parts>> = None;
         let mut answers = FuturesOrdered::new();
-        for (at, entry) in batch.into_iter().enumerate() {
+        for entry in batch {
             answers.push_back(match entry {
-                Ok(BatchEntry::Call(request)) if is_long(&request.id) => Either::Left(ready(invalid())),
-                Ok(BatchEntry::Call(request)) if self.is_subscription(&request.method) => {
+                Entry::Call(request) if self.is_subscription(&request.method) => {
                     let refusal = Error::Request("a subscription cannot begin in a batch; subscribe in a message of its own");
-                    Either::Left(ready(refuse(request.id, refusal)))
+                    let id = request.extensions().get::<NumberId>().cloned();
+                    Either::Left(std::future::ready(Some(Reply::from(refuse(request.id, refusal)).with_id(id))))
                 }
-                Ok(BatchEntry::Call(mut request)) => {
+                Entry::Call(mut request) => {
                     if let Some(session) = request.extensions().get::<Arc<Session>>() {
                         let parts = parts.get_or_insert_with(|| Arc::new(Parts::new(Arc::clone(session.account()), most.into())));
                         let parts = Arc::clone(parts);
                         request.extensions_mut().insert(parts);
                     }
-                    Either::Right(self.inner.call(request))
+                    Either::Right(self.one(Entry::Call(request)))
                 }
-                Ok(BatchEntry::Notification(notification)) => match notification.extensions().get::<OverHttp>() {
-                    Some(http) if !http.bad_ids.contains(&at) => continue,
-                    _ => Either::Left(ready(invalid())),
-                },
-                Err(error) => {
-                    let (error, id) = error.into_parts();
-                    Either::Left(ready(MethodResponse::error(short(id), error)))
-                }
+                other => Either::Right(self.one(other)),
             });
         }
         async move {
-            if answers.is_empty() && !is_empty {
-                return nothing();
-            }
+            let mut whole = String::from("[");
             loop {
                 // Parts are made nowhere but here, so this sees at once when they are too many; their order must not matter for that.
                 let next = poll_fn(|cx| {
                     let next = answers.poll_next_unpin(cx);
                     parts.as_ref().and_then(|parts| parts.surplus()).map_or_else(|| next.map(Ok), |surplus| Poll::Ready(Err(surplus)))
                 });
+                let too_large = || Some(MethodResponse::error(Id::Null, reject_too_big_batch_response(most as usize)).into());
                 // What ends it drops its other calls, and gives back what was counted for those that were answered.
                 match next.await {
                     Ok(None) => break,
-                    Ok(Some(response)) => {
-                        if let Err(too_large) = answer.append(response) {
-                            return too_large;
-                        }
+                    Ok(Some(None)) => {}
+                    Ok(Some(Some(reply))) if whole.len() + reply.json.get().len() + 1 > most as usize => return too_large(),
+                    Ok(Some(Some(reply))) => {
+                        whole.push_str(reply.json.get());
+                        whole.push(',');
                     }
-                    Err(Surplus::TooLarge) => return MethodResponse::error(Id::Null, reject_too_big_batch_response(most as usize)),
-                    Err(Surplus::Crowded) => return refuse(Id::Null, Error::no_room()),
+                    Err(Surplus::TooLarge) => return too_large(),
+                    Err(Surplus::Crowded) => return Some(refuse(Id::Null, Error::no_room()).into()),
                 }
             }
-            let mut whole = MethodResponse::from_batch(answer.finish());
-            whole.extensions_mut().insert(Counted(parts.map_or(0, |parts| parts.send())));
-            whole
+            if whole.len() == 1 {
+                return None; // Nothing but notifications.
+            }
+            whole.pop();
+            whole.push(']');
+            let json = RawValue::from_string(whole).expect("a list of JSON is JSON");
+            Some(Reply { json, counted: parts.map_or(0, |parts| parts.send()) })
         }
-    }
-
-    fn notification<'a>(&self, notification: Notification<'a>) -> impl Future<Output = MethodResponse> + Send + 'a {
-        let over_http = notification.extensions().get::<OverHttp>().is_some();
-        ready(if over_http { nothing() } else { invalid() })
     }
 }
 
-fn nothing() -> MethodResponse {
-    let mut response = MethodResponse::notification();
-    response.extensions_mut().insert(NoContent);
-    response
+fn invalid(id: Id<'_>) -> MethodResponse {
+    MethodResponse::error(id, ErrorCode::InvalidRequest)
 }

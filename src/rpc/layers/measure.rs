@@ -6,7 +6,7 @@ use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 use metrics::{Counter, Histogram};
 
-use super::{Answer, Entry, Rules};
+use super::{Answer, Rule, Rules};
 
 /// The metrics of one method, found once so that a call does not look them up.
 pub(super) struct Measurements {
@@ -40,7 +40,7 @@ impl Measurements {
 
 /// A call that has begun. One that never gets an answer, because its connection closed or it panicked, is counted too.
 struct Running {
-    entry: Arc<Entry>,
+    entry: Arc<Rule>,
     began: Instant,
     answered: bool,
 }

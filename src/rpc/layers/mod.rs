@@ -31,7 +31,7 @@ use catch_panic::CatchPanic;
 use deadline::Deadline;
 use dispatch::Dispatch;
 use fan_out::FanOut;
-pub(super) use fan_out::{Counted, NoContent, OverHttp, short};
+pub(super) use fan_out::{Entry, LONGEST_ID, Notified, NumberId, OverHttp, Reply};
 use measure::{Measure, Measurements};
 use throttle::Throttle;
 
@@ -42,7 +42,7 @@ pub(in crate::rpc) trait Answer: Send + Sync + 'static {
 }
 
 /// What the layers know of a method.
-struct Entry {
+struct Rule {
     kind: Kind,
     permission: Permission,
     size: Size,
@@ -51,8 +51,8 @@ struct Entry {
 
 /// What the layers of all connections share.
 pub(in crate::rpc) struct Rules {
-    entries: HashMap<&'static str, Arc<Entry>>,
-    unknown: Arc<Entry>,
+    entries: HashMap<&'static str, Arc<Rule>>,
+    unknown: Arc<Rule>,
     limits: Limits,
     access: Access,
 }
@@ -60,7 +60,7 @@ pub(in crate::rpc) struct Rules {
 impl Rules {
     /// The rules for the methods of `table`.
     pub(super) fn new<C: Send + Sync + 'static>(table: &Table<C>, limits: Limits, access: Access) -> Self {
-        let entry = |name, kind, permission, size| Arc::new(Entry { kind, permission, size, measurements: Measurements::new(name) });
+        let entry = |name, kind, permission, size| Arc::new(Rule { kind, permission, size, measurements: Measurements::new(name) });
         Self {
             entries: table.entries().map(|(name, kind, permission, size)| (name, entry(name, kind, permission, size))).collect(),
             unknown: entry("unknown", Kind::Call, Permission::Public, Size::Small),
@@ -69,7 +69,7 @@ impl Rules {
         }
     }
 
-    fn find(&self, method: &str) -> Option<&Arc<Entry>> {
+    fn find(&self, method: &str) -> Option<&Arc<Rule>> {
         self.entries.get(method)
     }
 }

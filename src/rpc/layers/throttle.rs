@@ -6,13 +6,14 @@ use futures_util::future::Either;
 use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 
+use super::fan_out::Notified;
 use super::{Answer, Error, Rules, refuse};
 use crate::rpc::auth::{Access, AddressCalls, Session, SessionCalls};
 use crate::rpc::load::Place;
 
 /// Refuses calls above the limits of their connection or address.
 pub(in crate::rpc) struct Throttle<S> {
-    inner: S,
+    inner: Arc<S>,
     rules: Arc<Rules>,
 }
 
@@ -21,37 +22,71 @@ type Places = (Place<SessionCalls>, Place<AddressCalls>);
 
 impl<S: Answer> Throttle<S> {
     pub(super) fn new(inner: S, rules: Arc<Rules>) -> Self {
-        Self { inner, rules }
+        Self { inner: Arc::new(inner), rules }
     }
 
-    fn admit(&self, session: Option<&Arc<Session>>) -> Result<Places, Error> {
+    /// Lets the calls of a session pass, as many as may in a second.
+    fn pass<'s>(&self, session: Option<&'s Arc<Session>>) -> Result<&'s Arc<Session>, Error> {
         let session = session.ok_or(Error::Internal)?;
-        let limits = &self.rules.limits;
         let at_home = self.rules.access == Access::Open && session.peer().ip().to_canonical().is_loopback();
         if !at_home {
-            let passed = session.address().rate.pass(limits.calls_per_second, Instant::now());
+            let passed = session.address().rate.pass(self.rules.limits.calls_per_second, Instant::now());
             passed.map_err(|retry_after| Error::Busy { what: "too many calls a second", retry_after })?;
         }
-        let busy = |what| Error::Busy { what, retry_after: Duration::from_millis(100) };
+        Ok(session)
+    }
+
+    fn admit(&self, session: &Arc<Session>) -> Result<Places, Error> {
+        let limits = &self.rules.limits;
         let here = Place::take(SessionCalls(Arc::clone(session)), limits.calls_per_connection);
         let here = here.ok_or_else(|| busy("too many calls at once on this connection"))?;
         let there = Place::take(AddressCalls(Arc::clone(session)), limits.calls_per_address);
         Ok((here, there.ok_or_else(|| busy("too many calls at once from your address"))?))
     }
+
+    /// Waits for the places of a notification. Who sent it cannot be told to come again.
+    fn wait(&self, session: &Arc<Session>) -> impl Future<Output = Result<Places, Error>> + Send + use<S> {
+        let (session, rules) = (Arc::clone(session), Arc::clone(&self.rules));
+        async move {
+            let limits = &rules.limits;
+            let places = async {
+                let here = Place::wait(SessionCalls(Arc::clone(&session)), limits.calls_per_connection).await;
+                (here, Place::wait(AddressCalls(Arc::clone(&session)), limits.calls_per_address).await)
+            };
+            tokio::time::timeout(limits.handler_timeout.duration(), places).await.map_err(|_| busy("too many calls at once"))
+        }
+    }
+}
+
+const fn busy(what: &'static str) -> Error {
+    Error::Busy { what, retry_after: Duration::from_millis(100) }
 }
 
 impl<S: Answer> Answer for Throttle<S> {
     fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + use<'a, S> {
-        match self.admit(request.extensions().get::<Arc<Session>>()) {
-            Err(error) => Either::Left(ready(refuse(request.id, error))),
+        let session = match self.pass(request.extensions().get::<Arc<Session>>()) {
+            Ok(session) => session,
+            Err(error) => return Either::Left(ready(refuse(request.id, error))),
+        };
+        match self.admit(session) {
             Ok(places) => {
                 let answer = self.inner.call(request);
-                Either::Right(async move {
+                Either::Right(Either::Left(async move {
                     let response = answer.await;
                     drop(places);
                     response
-                })
+                }))
             }
+            Err(_) if request.extensions().get::<Notified>().is_some() => {
+                let (places, inner) = (self.wait(session), Arc::clone(&self.inner));
+                Either::Right(Either::Right(async move {
+                    match places.await {
+                        Ok(_places) => inner.call(request).await,
+                        Err(error) => refuse(request.id, error),
+                    }
+                }))
+            }
+            Err(error) => Either::Left(ready(refuse(request.id, error))),
         }
     }
 }

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::notice::notices;
-use super::{Notice, is_default, sample, tag};
+use super::{EventNotice, is_default, sample, tag};
 use crate::dispatch::JobFilter;
-use crate::model::{ContextId, JobEvent, JobId, Status};
+use crate::model::{ContextId, JobId, Status};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
@@ -34,15 +34,16 @@ impl Subscription for SubscribeJob {
     const TAG: &'static str = tag::SUBSCRIPTIONS;
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
-    type Item = Notice<JobEvent>;
+    type Item = EventNotice;
 
-    fn examples() -> Vec<Example<Self, Notice<JobEvent>>> {
+    fn examples() -> Vec<Example<Self, EventNotice>> {
         let params = Self { job_id: sample::job_id(), cursor: None, context_id: ContextId(0) };
-        vec![Example { name: "follow a job", params, result: Notice::Item(sample::event()) }]
+        vec![Example { name: "follow a job", params, result: EventNotice::Event(sample::event()) }]
     }
 
     async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
-        Ok(notices(app.dispatcher.follow_job(self.context_id, &self.job_id, self.cursor.as_deref()).await?))
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        Ok(notices(app.dispatcher.follow_job(self.context_id, &job_id, self.cursor.as_deref()).await?))
     }
 }
 
@@ -51,7 +52,7 @@ impl Subscription for SubscribeJob {
 #[serde(deny_unknown_fields)]
 pub struct SubscribeEvents {
     /// Which jobs; all that is given must fit.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, rename = "where", skip_serializing_if = "is_default")]
     filter: JobFilter,
     /// The `cursor` of the last event that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,12 +70,12 @@ impl Subscription for SubscribeEvents {
     const TAG: &'static str = tag::SUBSCRIPTIONS;
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
-    type Item = Notice<JobEvent>;
+    type Item = EventNotice;
 
-    fn examples() -> Vec<Example<Self, Notice<JobEvent>>> {
+    fn examples() -> Vec<Example<Self, EventNotice>> {
         let filter = JobFilter { status: Some(Status::Finished), ..JobFilter::default() };
         let params = Self { filter, cursor: None, context_id: ContextId(0) };
-        vec![Example { name: "follow what finishes", params, result: Notice::Item(sample::event()) }]
+        vec![Example { name: "follow what finishes", params, result: EventNotice::Event(sample::event()) }]
     }
 
     async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {

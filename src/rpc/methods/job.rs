@@ -126,7 +126,8 @@ impl Method for StartJob {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
-        Ok(app.dispatcher.start(self.context_id, &self.job_id).await?)
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        Ok(app.dispatcher.start(self.context_id, &job_id).await?)
     }
 }
 
@@ -156,7 +157,8 @@ impl Method for StopJob {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
-        Ok(app.dispatcher.stop(self.context_id, &self.job_id).await?)
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        Ok(app.dispatcher.stop(self.context_id, &job_id).await?)
     }
 }
 
@@ -186,7 +188,8 @@ impl Method for RetryJob {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
-        Ok(app.dispatcher.retry(self.context_id, &self.job_id).await?)
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        Ok(app.dispatcher.retry(self.context_id, &job_id).await?)
     }
 }
 
@@ -214,7 +217,8 @@ impl Method for GetStatus {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
-        Ok(app.dispatcher.status(self.context_id, &self.job_id).await?)
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        Ok(app.dispatcher.status(self.context_id, &job_id).await?)
     }
 }
 
@@ -244,7 +248,8 @@ impl Method for GetJob {
 
     async fn call(self, app: &App, _: &Session) -> Result<Job, Error> {
         let largest = usize::try_from(app.details.limits.response_bytes).unwrap_or(usize::MAX);
-        Ok(app.dispatcher.job_within(self.context_id, &self.job_id, largest).await?)
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        Ok(app.dispatcher.job_within(self.context_id, &job_id, largest).await?)
     }
 }
 
@@ -256,7 +261,7 @@ impl Method for GetJob {
 #[serde(deny_unknown_fields)]
 pub struct ListJobs {
     /// Which jobs; all that is given must fit.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, rename = "where", skip_serializing_if = "is_default")]
     filter: JobFilter,
     /// The `next_cursor` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -316,7 +321,8 @@ impl Method for DeleteJob {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
-        app.dispatcher.delete(self.context_id, &self.job_id).await?;
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        app.dispatcher.delete(self.context_id, &job_id).await?;
         Ok(true)
     }
 }

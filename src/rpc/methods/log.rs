@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::notice::notices;
-use super::{Notice, PageSize, sample, tag};
+use super::{LogNotice, PageSize, sample, tag};
 use crate::dispatch::LogPage;
-use crate::model::{ContextId, JobId, LogLine};
+use crate::model::{ContextId, JobId};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
@@ -51,7 +51,8 @@ impl Method for GetLogs {
     async fn call(self, app: &App, _: &Session) -> Result<LogPage, Error> {
         // In JSON a text can be six times as long.
         let bytes = usize::try_from(app.details.limits.response_bytes / 8).unwrap_or(usize::MAX);
-        let page = app.dispatcher.logs_within(self.context_id, &self.job_id, self.cursor.as_deref(), self.limit.get(), bytes);
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        let page = app.dispatcher.logs_within(self.context_id, &job_id, self.cursor.as_deref(), self.limit.get(), bytes);
         Ok(page.await?)
     }
 }
@@ -78,14 +79,15 @@ impl Subscription for SubscribeLogs {
     const TAG: &'static str = tag::SUBSCRIPTIONS;
     const PERMISSION: Permission = Permission::Read;
     const ERRORS: &'static [Code] = ERRORS;
-    type Item = Notice<LogLine>;
+    type Item = LogNotice;
 
-    fn examples() -> Vec<Example<Self, Notice<LogLine>>> {
+    fn examples() -> Vec<Example<Self, LogNotice>> {
         let params = Self { job_id: sample::job_id(), cursor: None, context_id: ContextId(0) };
-        vec![Example { name: "follow a log", params, result: Notice::Item(sample::line()) }]
+        vec![Example { name: "follow a log", params, result: LogNotice::Line(sample::line()) }]
     }
 
     async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
-        Ok(notices(app.dispatcher.follow_logs(self.context_id, &self.job_id, self.cursor.as_deref()).await?))
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        Ok(notices(app.dispatcher.follow_logs(self.context_id, &job_id, self.cursor.as_deref()).await?))
     }
 }

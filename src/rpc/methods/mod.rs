@@ -14,7 +14,7 @@ pub mod schedule;
 pub mod server;
 mod wait;
 
-pub use notice::Notice;
+pub use notice::{Ended, EventNotice, Lagged, LogNotice};
 pub use page::PageSize;
 pub use wait::{LONGEST_WAIT, Wait};
 

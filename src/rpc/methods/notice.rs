@@ -1,46 +1,139 @@
+use std::borrow::Cow;
 use std::future::ready;
 
 use futures_util::stream::{Stream, StreamExt, once};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::dispatch::{self, Followed};
+use crate::model::{JobEvent, LogLine};
 use crate::rpc::method::Items;
 
-/// What a subscription sends.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(rename = "{T}Notice")]
-pub enum Notice<T> {
-    /// What was subscribed to.
-    Item(T),
-    /// Items were lost, because the subscriber reads too slowly or its cursor is too old.
-    Lagged {
-        /// Always true.
-        lagged: bool,
-        /// Where to go on from.
-        cursor: String,
-    },
-    /// Nothing will follow: the subscription ended by itself.
-    Ended {
-        /// Always true.
-        ended: bool,
-    },
+/// What `subscribe_job` and `subscribe_events` send; `type` tells which.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum EventNotice {
+    /// A change of a job.
+    Event(JobEvent),
+    /// Changes were lost.
+    Lagged(Lagged),
+    /// Nothing will follow.
+    Ended(Ended),
 }
 
-impl<T> From<Followed<T>> for Notice<T> {
-    fn from(followed: Followed<T>) -> Self {
+/// What `subscribe_logs` sends; `type` tells which.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum LogNotice {
+    /// A line of the log.
+    Line(LogLine),
+    /// Lines were lost.
+    Lagged(Lagged),
+    /// Nothing will follow.
+    Ended(Ended),
+}
+
+/// Items were lost, because the subscriber reads too slowly or its cursor is too old.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Lagged {
+    /// Where to go on from.
+    cursor: String,
+}
+
+/// Nothing will follow: the subscription ended by itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ended {}
+
+impl From<Followed<JobEvent>> for EventNotice {
+    fn from(followed: Followed<JobEvent>) -> Self {
         match followed {
-            Followed::Item(item) => Self::Item(item),
-            Followed::Lagged { lagged, cursor } => Self::Lagged { lagged, cursor },
+            Followed::Item(event) => Self::Event(event),
+            Followed::Lagged { cursor } => Self::Lagged(Lagged { cursor }),
         }
     }
 }
 
+impl From<Followed<LogLine>> for LogNotice {
+    fn from(followed: Followed<LogLine>) -> Self {
+        match followed {
+            Followed::Item(line) => Self::Line(line),
+            Followed::Lagged { cursor } => Self::Lagged(Lagged { cursor }),
+        }
+    }
+}
+
+impl From<Ended> for EventNotice {
+    fn from(ended: Ended) -> Self {
+        Self::Ended(ended)
+    }
+}
+
+impl From<Ended> for LogNotice {
+    fn from(ended: Ended) -> Self {
+        Self::Ended(ended)
+    }
+}
+
 /// What the dispatcher follows, as the items of a subscription, with a last one that says that it was the last.
-pub(super) fn notices<T: Send + 'static>(
+pub(super) fn notices<T, N: From<Followed<T>> + From<Ended> + Send + 'static>(
     followed: impl Stream<Item = Result<Followed<T>, dispatch::Error>> + Send + 'static,
-) -> Items<Notice<T>> {
-    let items = followed.map(|item| item.map(Notice::from).map_err(Into::into));
-    items.chain(once(ready(Ok(Notice::Ended { ended: true })))).boxed()
+) -> Items<N> {
+    let items = followed.map(|item| item.map(N::from).map_err(Into::into));
+    items.chain(once(ready(Ok(Ended {}.into())))).boxed()
+}
+
+/// One of the kinds of a notice, as a component: generators digest objects as components, not choices.
+fn kind<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str, component: &str) -> Value {
+    let mut schema = T::json_schema(generator);
+    let mut properties = Map::from_iter([("type".to_owned(), json!({"type": "string", "const": word}))]);
+    let mut required = vec![Value::from("type")];
+    if let Some(Value::Object(more)) = schema.remove("properties") {
+        properties.extend(more);
+    }
+    if let Some(Value::Array(more)) = schema.remove("required") {
+        required.extend(more);
+    }
+    schema.insert("properties".into(), properties.into());
+    schema.insert("required".into(), required.into());
+    generator.definitions_mut().insert(component.to_owned(), schema.to_value());
+    json!({"$ref": format!("#/components/schemas/{component}")})
+}
+
+/// The schema of a notice with these kinds: what was subscribed to, and what all have.
+fn choice<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str, component: &str) -> Schema {
+    let kinds = [
+        kind::<T>(generator, word, component),
+        kind::<Lagged>(generator, "lagged", "LaggedNotice"),
+        kind::<Ended>(generator, "ended", "EndedNotice"),
+    ];
+    json_schema!({"oneOf": kinds})
+}
+
+impl JsonSchema for EventNotice {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "EventNotice".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        choice::<JobEvent>(generator, "event", "EventNotice")
+    }
+}
+
+impl JsonSchema for LogNotice {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "LogNotice".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        choice::<LogLine>(generator, "line", "LineNotice")
+    }
 }

@@ -71,6 +71,10 @@ impl Method for RunAndWait {
         let awaited = app.dispatcher.run_until_end(job::signed(self.spec, session), wait).await?;
         Waited { context, deadline, in_batch: parts.is_some() }.result(awaited, app, session).await
     }
+
+    async fn notify(self, app: &App, session: &Session) -> Result<(), Error> {
+        Ok(app.dispatcher.run(job::signed(self.spec, session)).await?)
+    }
 }
 
 /// A wait whose job has finished.
@@ -218,8 +222,14 @@ impl Method for WaitJob {
     async fn call_within(self, app: &App, session: &Session, parts: Option<&Parts>) -> Result<JobResult, Error> {
         let (context, wait) = (self.context_id, self.wait_timeout.duration());
         let deadline = Instant::now() + wait;
-        let awaited = app.dispatcher.wait_until_end(context, &self.job_id, wait).await?;
+        let job_id = app.dispatcher.spelled(context, self.job_id).await?;
+        let awaited = app.dispatcher.wait_until_end(context, &job_id, wait).await?;
         Waited { context, deadline, in_batch: parts.is_some() }.result(awaited, app, session).await
+    }
+
+    /// Nobody waits.
+    async fn notify(self, _: &App, _: &Session) -> Result<(), Error> {
+        Ok(())
     }
 }
 
@@ -249,7 +259,8 @@ impl Method for GetResult {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<JobResult, Error> {
-        Ok(app.dispatcher.result(self.context_id, &self.job_id).await?)
+        let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
+        Ok(app.dispatcher.result(self.context_id, &job_id).await?)
     }
 }
 

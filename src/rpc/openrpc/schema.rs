@@ -65,13 +65,18 @@ pub(super) fn camel(name: &str) -> String {
         .collect()
 }
 
+/// A text as one line: generators write descriptions behind `//`.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The titles given so far: generators make type names from them, so none may stand for two schemas.
 pub(super) struct Titles(HashSet<String>);
 
 impl Titles {
-    /// Titles that leave the names of components to the components.
-    pub(super) fn reserving<'a>(names: impl Iterator<Item = &'a str>) -> Self {
-        Self(names.map(|name| format!("={}", camel(name))).collect())
+    /// Titles that leave the names of components to the components, and `taken` to what generators name after it.
+    pub(super) fn reserving<'a>(components: impl Iterator<Item = &'a str>, taken: impl Iterator<Item = &'a str>) -> Self {
+        Self(components.map(|name| format!("={}", camel(name))).chain(taken.map(camel)).collect())
     }
 
     fn unique(&mut self, wanted: &str, component: bool) -> String {
@@ -95,10 +100,16 @@ impl Titles {
             *schema = json!({});
         }
         let Value::Object(map) = schema else { return };
-        if map.contains_key("$ref") {
-            return; // Everything beside a reference is ignored, and its target has a title.
-        }
         without_null(map, side);
+        if let Some(target) = reference(map) {
+            // Everything beside a reference is ignored, or makes a type of its own; its target has a title.
+            *schema = json!({"$ref": target});
+            return;
+        }
+        plain_enum(map);
+        if let Some(Value::String(description)) = map.get_mut("description") {
+            *description = one_line(description);
+        }
         numbers(map);
         let title = self.unique(wanted, component);
         map.shift_insert(0, "title".into(), title.clone().into());
@@ -121,6 +132,31 @@ impl Titles {
                 _ => {}
             }
         }
+    }
+}
+
+/// What a schema refers to that is nothing but a reference, perhaps with a description.
+fn reference(map: &Map<String, Value>) -> Option<Value> {
+    let only = ["allOf", "anyOf", "oneOf"].iter().find_map(|key| match map.get(*key)?.as_array()?.as_slice() {
+        [only] => only.get("$ref"),
+        _ => None,
+    });
+    map.get("$ref").or(only).cloned()
+}
+
+/// Rewrites a choice of words as an `enum`, and tells in its description what each means.
+fn plain_enum(map: &mut Map<String, Value>) {
+    let Some(Value::Array(choices)) = map.get("oneOf") else { return };
+    let Some(words) = choices.iter().map(|choice| choice["const"].as_str().map(str::to_owned)).collect::<Option<Vec<_>>>() else { return };
+    let meaning = |(word, choice): (&String, &Value)| Some(format!("`{word}`: {}", choice["description"].as_str()?));
+    let meanings = words.iter().zip(choices).filter_map(meaning);
+    let description: Vec<String> = map.get("description").and_then(Value::as_str).map(str::to_owned).into_iter().chain(meanings).collect();
+    map.shift_remove("oneOf");
+    map.insert("type".into(), "string".into());
+    map.insert("enum".into(), words.into());
+    if !description.is_empty() {
+        map.shift_remove("description");
+        map.insert("description".into(), description.join(" ").into());
     }
 }
 
@@ -165,9 +201,7 @@ fn without_null(map: &mut Map<String, Value>, side: Side) {
         if let [only] = choices.as_slice() {
             let only = only.clone();
             map.remove("anyOf");
-            if only.get("$ref").is_some() {
-                map.insert("allOf".into(), json!([only]));
-            } else if let Value::Object(only) = only {
+            if let Value::Object(only) = only {
                 map.extend(only);
             }
         }
@@ -224,11 +258,38 @@ mod tests {
         let optional = || json!({"type": ["string", "null"], "description": "d"});
         let tidy = |side| {
             let mut schema = optional();
-            Titles::reserving(std::iter::empty()).tidy(&mut schema, "name", side);
+            Titles::reserving(std::iter::empty(), std::iter::empty()).tidy(&mut schema, "name", side);
             schema
         };
         assert_eq!(tidy(Side::Input), json!({"title": "Name", "type": "string", "description": "d"}));
         let choices = json!([{"title": "NameChoice1", "type": "string"}, {"title": "NameNull", "type": "null"}]);
         assert_eq!(tidy(Side::Output), json!({"title": "Name", "anyOf": choices, "description": "d"}));
+    }
+
+    fn tidied(mut schema: Value) -> Value {
+        Titles::reserving(std::iter::empty(), std::iter::empty()).tidy(&mut schema, "name", Side::Output);
+        schema
+    }
+
+    #[test]
+    fn a_described_reference_is_a_bare_one() {
+        for schema in [json!({"$ref": "#/x", "description": "d"}), json!({"allOf": [{"$ref": "#/x"}], "description": "d", "default": 1})] {
+            assert_eq!(tidied(schema), json!({"$ref": "#/x"}));
+        }
+    }
+
+    #[test]
+    fn a_choice_of_words_is_an_enum_that_says_what_they_mean() {
+        let word = |word: &str, description: &str| json!({"type": "string", "const": word, "description": description});
+        let choices = [word("a", "One."), word("b", "Two\nlines.")];
+        let expected = json!({"title": "Name", "type": "string", "enum": ["a", "b"], "description": "Words. `a`: One. `b`: Two lines."});
+        assert_eq!(tidied(json!({"oneOf": choices, "description": "Words."})), expected);
+    }
+
+    #[test]
+    fn a_title_that_generators_give_away_is_given_to_no_schema() {
+        let mut schema = json!({"type": "object"});
+        Titles::reserving(std::iter::empty(), ["ta_ken"].into_iter()).tidy(&mut schema, "ta_ken", Side::Output);
+        assert_eq!(schema["title"], "TaKenValue");
     }
 }

@@ -47,6 +47,11 @@ impl Held {
         true
     }
 
+    /// Lets go of everything that is held so far.
+    pub(in crate::rpc) fn clear(&mut self) {
+        self.account.free(std::mem::take(&mut self.bytes));
+    }
+
     /// Holds so many bytes more in the room of the connection, or gives false if it could not hold that much for nothing else.
     async fn hold_here(&self, bytes: u64) -> bool {
         let [here, ..] = &self.account.rooms;

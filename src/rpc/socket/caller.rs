@@ -7,7 +7,16 @@ use jsonrpsee::server::{
     BoundedSubscriptions, ConnectionId, MethodCallback, MethodResponse, MethodSink, Methods, RandomStringIdProvider, SubscriptionState,
 };
 use jsonrpsee::types::{ErrorCode, ErrorObject, Params, error::reject_too_many_subscriptions};
+use serde::Deserialize;
 use tokio::sync::mpsc;
+
+use crate::rpc::params;
+
+/// The parameters of each method that ends a subscription.
+#[derive(Deserialize)]
+struct Unsubscribe {
+    subscription: String,
+}
 
 /// Calls the methods of jsonrpsee for one WebSocket, or for bodies.
 #[derive(Clone)]
@@ -48,7 +57,13 @@ impl Caller {
                 later(callback(id, params, self.sink.clone(), state, extensions).boxed())
             }
             Some(MethodCallback::Unsubscription(callback)) => {
-                Either::Left(ready(callback(id, params, self.connection, self.response_bytes, extensions)))
+                // jsonrpsee reads the parameter by position only, and says false to what is none.
+                let parsed = params::parse::<Unsubscribe>(params.as_str(), &["subscription".to_owned()]);
+                let subscription = match parsed {
+                    Ok(Unsubscribe { subscription }) => serde_json::json!([subscription]).to_string(),
+                    Err(error) => return refuse(id, error.into_object()),
+                };
+                Either::Left(ready(callback(id, Params::new(Some(&subscription)), self.connection, self.response_bytes, extensions)))
             }
         }
     }

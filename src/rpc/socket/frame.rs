@@ -4,6 +4,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
 use tokio::time::{Instant, timeout_at};
 
+use crate::rpc::oversize::Glance;
 use crate::rpc::room::Held;
 
 /// What a frame is for (RFC 6455, 5.2).
@@ -24,7 +25,7 @@ pub(super) enum Incoming {
     /// A whole message.
     Message(Vec<u8>, Held),
     /// A message that was too large, and skipped.
-    TooLarge,
+    TooLarge(Glance),
     Ping(Vec<u8>),
     Pong,
     Close,
@@ -86,7 +87,8 @@ struct Open {
     bytes: Vec<u8>,
     held: Held,
     deadline: Instant,
-    too_large: bool,
+    /// What was seen of it, if it is too large.
+    skipped: Option<Glance>,
 }
 
 struct Head {
@@ -122,7 +124,10 @@ impl<R: AsyncRead + Unpin> Frames<R> {
                 continue;
             }
             let open = self.open.take().expect("data opens a message");
-            return Ok(if open.too_large { Incoming::TooLarge } else { Incoming::Message(open.bytes, open.held) });
+            return Ok(match open.skipped {
+                Some(glance) => Incoming::TooLarge(glance),
+                None => Incoming::Message(open.bytes, open.held),
+            });
         }
     }
 
@@ -181,13 +186,12 @@ impl<R: AsyncRead + Unpin> Frames<R> {
     async fn data(&mut self, head: &Head) -> Result<(), Fault> {
         let open = self.open.get_or_insert_with(|| {
             let deadline = Instant::now() + self.bounds.time;
-            Open { bytes: Vec::new(), held: (self.hold)(), deadline, too_large: false }
+            Open { bytes: Vec::new(), held: (self.hold)(), deadline, skipped: None }
         });
         if head.length.saturating_add(open.bytes.len() as u64) > self.bounds.bytes as u64 {
-            open.too_large = true;
-            open.bytes = Vec::new();
+            open.skipped.get_or_insert_default().look(&std::mem::take(&mut open.bytes));
+            open.held.clear();
         }
-        let skips = open.too_large;
         let (mut left, from) = (head.length, open.bytes.len());
         let mut step = Vec::new();
         while left > 0 {
@@ -195,7 +199,10 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             self.fill(&mut step).await?;
             left -= step.len() as u64;
             let open = self.open.as_mut().expect("it was opened above");
-            if skips {
+            if let Some(glance) = &mut open.skipped {
+                // Each step but the last is a multiple of the mask.
+                unmask(&mut step, head.mask);
+                glance.look(&step);
                 continue;
             }
             let asked = Instant::now();

@@ -19,15 +19,14 @@ use futures_util::stream;
 use http::{Extensions, StatusCode};
 use hyper_util::rt::TokioIo;
 use jsonrpsee::server::{BoundedSubscriptions, ConnectionId, MethodSink, Methods, StopHandle};
-use jsonrpsee::types::{Id, error::reject_too_big_request};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::auth::Session;
-use super::layers::{Counted, Rules, Way, way};
+use super::layers::{Reply, Rules, Way, way};
 use super::limits::Limits;
 use super::message;
-use super::room::Held;
+use super::room::{Account, Held};
 pub(in crate::rpc) use caller::Caller;
 use frame::{Bounds, Fault, Frames, Incoming};
 use writer::{Control, GOING_AWAY, write};
@@ -171,12 +170,12 @@ impl Socket<'_> {
                         drop(place);
                     });
                 }
-                Ok(Incoming::TooLarge) => {
-                    let sink = self.sink.clone();
-                    let limit = self.limits.request_bytes;
+                Ok(Incoming::TooLarge(glance)) => {
+                    let (sink, account) = (self.sink.clone(), Arc::clone(self.session.account()));
+                    let refusal = glance.refusal(self.limits.request_bytes, true);
+                    tracing::debug!(peer = %self.session.peer(), answered = refusal.is_some(), "a message was too large");
                     tokio::spawn(async move {
-                        // Who left needs no answer.
-                        let _ = sink.send_error(Id::Null, reject_too_big_request(limit)).await;
+                        send(&sink, &account, refusal).await;
                         drop(place);
                     });
                 }
@@ -201,7 +200,7 @@ impl Socket<'_> {
 
     /// Answers a message, unless the connection closes first.
     fn answer(&self, message: Vec<u8>, held: &Arc<Held>) -> impl Future<Output = ()> + Send + use<> {
-        let (way, sink, batch) = (Arc::clone(&self.way), self.sink.clone(), self.limits.batch as usize);
+        let (way, sink, batch) = (Arc::clone(&self.way), self.sink.clone(), self.limits.batch);
         let account = Arc::clone(self.session.account());
         let mut extensions = Extensions::new();
         extensions.insert(Arc::clone(&self.session));
@@ -209,18 +208,11 @@ impl Socket<'_> {
         async move {
             let answer = message::answer(&way, &message, &extensions, batch);
             drop(message);
-            let response = tokio::select! {
+            let reply = tokio::select! {
                 () = sink.closed() => return,
-                response = answer => response,
+                reply = answer => reply,
             };
-            // A subscription has answered for itself.
-            if response.is_method_call() || response.is_batch() {
-                // What was refused on the way has not been counted.
-                let counted = response.extensions().get::<Counted>().map_or(0, |counted| counted.0);
-                account.made(response.as_json().get().len().saturating_sub(counted));
-                // Who left needs no answer.
-                let _ = sink.send(response.into_json()).await;
-            }
+            send(&sink, &account, reply).await;
         }
     }
 
@@ -234,4 +226,13 @@ impl Socket<'_> {
             }
         }
     }
+}
+
+/// Sends an answer, if there is one.
+async fn send(sink: &MethodSink, account: &Account, reply: Option<Reply>) {
+    let Some(Reply { json, counted }) = reply else { return };
+    // What was refused on the way has not been counted.
+    account.made(json.get().len().saturating_sub(counted));
+    // Who left needs no answer.
+    let _ = sink.send(json).await;
 }

@@ -130,6 +130,25 @@ fn a_bad_value_is_refused_and_its_source_named() {
 }
 
 #[test]
+fn an_origin_or_a_host_that_can_never_match_is_refused_at_the_start() {
+    let hero = Hero::new();
+    for (arguments, said) in [
+        (["--allowed-origins", "app.example"], "allowed_origins (flag --allowed-origins): \"app.example\" has no scheme"),
+        (["--allowed-origins", "https://a.example,https://b.example/page"], "\"https://b.example/page\" has a path"),
+        (["--allowed-origins", "https://*.example"], "is a pattern, and there are none"),
+        (["--allowed-origins", "https://a.example:443"], "write https://a.example"),
+        (["--allowed-hosts", "https://hero.example"], "allowed_hosts (flag --allowed-hosts): \"https://hero.example\" has a scheme"),
+        (["--allowed-hosts", "*.example"], "is a pattern, and there are none"),
+    ] {
+        let ended = hero.run(&[&["serve", "--print-config"], &arguments[..]].concat());
+        assert!(ended.code == 2 && ended.err.contains(said), "{arguments:?} said {} {}", ended.code, ended.err);
+    }
+    for arguments in [["--allowed-origins", "https://a.example/,http://b.example:81"], ["--allowed-hosts", "a.example,b.example:8700,*"]] {
+        assert_eq!(hero.run(&[&["serve", "--print-config"], &arguments[..]].concat()).code, 0, "{arguments:?}");
+    }
+}
+
+#[test]
 fn an_unknown_setting_is_refused_and_the_nearest_named() {
     let hero = Hero::new();
     for (toml, said) in [

@@ -22,7 +22,7 @@ struct Fake {
 }
 
 fn line(number: u32) -> Value {
-    json!({ "cursor": number.to_string(), "level": "info", "text": format!("line {number}") })
+    json!({ "type": "line", "cursor": number.to_string(), "level": "info", "text": format!("line {number}") })
 }
 
 fn error(code: i32, message: &str, data: Value) -> ErrorObjectOwned {
@@ -52,12 +52,12 @@ impl Fake {
                 let params = params.parse::<Value>()?;
                 let read: u32 = params["cursor"].as_str().map_or(Ok(0), str::parse)?;
                 let sink = pending.accept().await?;
-                let lagged = |cursor: &str| json!({ "lagged": true, "cursor": cursor });
+                let lagged = |cursor: &str| json!({ "type": "lagged", "cursor": cursor });
                 let items = match (params["job_id"] == LOST, read) {
                     (true, 0..7) => vec![lagged("7")],
-                    (true, 7) => vec![lagged("7"), line(8), json!({ "ended": true })],
+                    (true, 7) => vec![lagged("7"), line(8), json!({ "type": "ended" })],
                     (false, 0..2) => vec![line(read + 1), lagged("99")],
-                    _ => vec![json!({ "ended": true })],
+                    _ => vec![json!({ "type": "ended" })],
                 };
                 for item in items {
                     sink.send(SubscriptionMessage::new("logs", sink.subscription_id(), &item)?).await?;

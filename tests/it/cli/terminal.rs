@@ -86,7 +86,7 @@ impl Fake {
         module
             .register_subscription("subscribe_logs", "logs", "unsubscribe_logs", async move |_, pending, _, _| {
                 let sink = pending.accept().await?;
-                for item in [line(text), json!({ "ended": true })] {
+                for item in [line(text), json!({ "type": "ended" })] {
                     sink.send(SubscriptionMessage::new("logs", sink.subscription_id(), &item)?).await?;
                 }
                 sink.closed().await;
@@ -111,7 +111,7 @@ impl Fake {
 }
 
 fn line(text: &str) -> Value {
-    json!({ "cursor": "1", "level": "warn", "text": text })
+    json!({ "type": "line", "cursor": "1", "level": "warn", "text": text })
 }
 
 fn failure(text: &str) -> Value {

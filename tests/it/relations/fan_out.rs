@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::StreamExt as _;
 use hero::model::{JobId, JobSpec, Status};
 
 use super::{after, by_hand, child_of, create, ended_by, heir_of, released, status};
@@ -19,7 +20,8 @@ async fn start_many(house: &House, spec: &JobSpec) -> Vec<JobId> {
             id
         }
     });
-    futures_util::future::join_all(jobs).await
+    // On a busy machine all at once would not be through in the time that one call has.
+    futures_util::stream::iter(jobs).buffered(500).collect().await
 }
 
 async fn watch(redis: &Redis) {

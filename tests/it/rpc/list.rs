@@ -8,7 +8,7 @@ use super::*;
 async fn all(client: &Client, filter: Value, limit: u64) -> Vec<String> {
     let (mut found, mut cursor) = (Vec::new(), Value::Null);
     loop {
-        let mut params = json!({"filter": filter, "limit": limit});
+        let mut params = json!({"where": filter, "limit": limit});
         if !cursor.is_null() {
             params["cursor"] = cursor;
         }
@@ -209,7 +209,7 @@ async fn a_filter_reads_a_bounded_part_of_large_labels_for_a_page() {
         ids.push(id);
     }
     ids.reverse();
-    let page = client.ok("list_jobs", json!({"filter": {"labels": {"x": "2"}}})).await;
+    let page = client.ok("list_jobs", json!({"where": {"labels": {"x": "2"}}})).await;
     assert!(page["jobs"].as_array().unwrap().is_empty() && page.get("next_cursor").is_some(), "{page}");
     assert_eq!(all(&client, json!({"labels": {"x": "1"}}), 1000).await, ids);
     assert!(all(&client, json!({"labels": {"x": "2"}}), 1000).await.is_empty());

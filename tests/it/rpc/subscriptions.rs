@@ -61,7 +61,7 @@ async fn a_job_that_ended_before_the_cursor_ends_its_subscription() {
     let _: i64 = house.redis.run(&["XTRIM", "hero:events", "MAXLEN", "1"]).await;
     let mut items = client.subscribe("subscribe_job", json!([id, "1-0"])).await.unwrap();
     let items = items.rest().await;
-    assert!(items.len() == 2 && items[0]["lagged"] == true && items[1]["status"] == "finished", "{items:?}");
+    assert!(items.len() == 2 && items[0]["type"] == "lagged" && items[1]["status"] == "finished", "{items:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -142,7 +142,7 @@ async fn many_who_begin_to_follow_at_once_miss_nothing() {
 async fn events_are_filtered() {
     let (_house, _server, client) = open(1).await;
     let mut ended = client.subscribe("subscribe_events", json!([{"status": "finished"}])).await.unwrap();
-    let mut named = client.subscribe("subscribe_events", json!({"filter": {"name": "b", "labels": {"x": "1"}}})).await.unwrap();
+    let mut named = client.subscribe("subscribe_events", json!({"where": {"name": "b", "labels": {"x": "1"}}})).await.unwrap();
     let a = client.ok("run_and_wait", json!({"script": "1", "name": "a"})).await["job_id"].clone();
     let b = client.ok("run_and_wait", json!({"script": "1", "name": "b", "labels": {"x": "1", "y": "2"}})).await["job_id"].clone();
     client.fault("run_and_wait", json!({"script": "throw 1", "name": "c"})).await;
@@ -170,12 +170,12 @@ async fn a_cursor_that_is_too_old_is_told_and_what_is_left_follows() {
     let left = stream(&house).await;
     let mut items = client.subscribe("subscribe_events", json!([{}, old])).await.unwrap();
     let lagged = items.next().await;
-    assert_eq!(lagged["lagged"], true);
+    assert_eq!(lagged["type"], "lagged");
     assert_eq!(seen(&take(&mut items, 10).await), left);
     // The cursor that it names resumes at the same place.
     let mut items = client.subscribe("subscribe_events", json!([{}, lagged["cursor"]])).await.unwrap();
     let again = take(&mut items, 10).await;
-    assert_eq!(again[usize::from(again[0].get("lagged").is_some())]["cursor"], left[0].0);
+    assert_eq!(again[usize::from(again[0]["type"] == "lagged")]["cursor"], left[0].0);
     // And what happens from now on comes too.
     let id = client.ok("run_and_wait", json!(["1"])).await["job_id"].clone();
     while items.next().await["job_id"] != id {}

@@ -18,7 +18,9 @@ async fn a_server_prints_one_line_when_it_is_ready_and_answers_http() {
     let (code, document) = server.get("/openrpc.json").await;
     let generated = Command::new(hero()).arg("openrpc").output().unwrap().stdout;
     assert_eq!(code, 200);
-    assert_eq!(serde_json::from_str::<Value>(&document).unwrap(), serde_json::from_slice::<Value>(&generated).unwrap());
+    // It names the address it was asked for at.
+    let served = String::from_utf8(generated).unwrap().replace("//127.0.0.1:8700/", "//localhost/");
+    assert_eq!(serde_json::from_str::<Value>(&document).unwrap(), serde_json::from_str::<Value>(&served).unwrap());
     assert_eq!(run(&server.client().await, "40 + 2").await.unwrap().output, "42");
     let out = server.out();
     server.stop().await;

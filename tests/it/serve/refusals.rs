@@ -134,3 +134,19 @@ async fn with_log_format_json_every_line_of_the_log_is_an_object() {
         assert!(line["level"].is_string() && line["message"].is_string() && line["timestamp"].is_string(), "{line}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_lets_every_page_or_name_in_is_warned_in_one_line_each() {
+    let home = tempfile::tempdir().unwrap();
+    let loud = |log: &str| log.lines().filter(|line| line.contains(" MAY ") || line.contains("ANY NAME")).count();
+    for (name, arguments, lines) in [
+        ("none", &[][..], 0),
+        ("some", &["--allowed-origins", "https://app.example", "--allowed-hosts", "hero.example"], 0),
+        ("pages", &["--allowed-origins", "*"], 1),
+        ("both", &["--allowed-origins", "https://app.example,*", "--allowed-hosts", "*"], 2),
+    ] {
+        let log = Process::serve(&home.path().join(name), &[&["--pool", "none"], arguments].concat()).await.stop().await;
+        assert_eq!(loud(&log), lines, "{arguments:?}: {log}");
+        assert_eq!(log.contains("ANY WEB PAGE MAY RUN SCRIPTS HERE"), name == "pages" || name == "both", "{log}");
+    }
+}

@@ -23,7 +23,7 @@ use super::{House, PATIENCE};
 
 /// The wire in front of a dispatcher, as `hero serve` has it.
 pub struct Server {
-    address: SocketAddr,
+    pub address: SocketAddr,
     /// Ends the server with this.
     _shutdown: DropGuard,
 }
@@ -70,8 +70,18 @@ impl Server {
 
     /// Posts a body to `/`: status and answer.
     pub async fn post(&self, body: &str) -> (u16, String) {
+        self.post_at("localhost", body).await
+    }
+
+    /// The same under a name of the server.
+    pub async fn post_at(&self, host: &str, body: &str) -> (u16, String) {
         let head = format!("POST / HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: {}", body.len());
-        http(&self.address.to_string(), &head, body).await
+        http(&self.address.to_string(), host, &head, body).await
+    }
+
+    /// Asks for a path under a name of the server.
+    pub async fn get_at(&self, host: &str, path: &str) -> (u16, String) {
+        http(&self.address.to_string(), host, &format!("GET {path} HTTP/1.1"), "").await
     }
 
     pub async fn get(&self, path: &str) -> (u16, String) {
@@ -81,12 +91,12 @@ impl Server {
 
 /// What a server gives for a path: status and body.
 pub async fn get(address: &str, path: &str) -> (u16, String) {
-    http(address, &format!("GET {path} HTTP/1.1"), "").await
+    http(address, "localhost", &format!("GET {path} HTTP/1.1"), "").await
 }
 
-async fn http(address: &str, head: &str, body: &str) -> (u16, String) {
+async fn http(address: &str, host: &str, head: &str, body: &str) -> (u16, String) {
     let mut tcp = TcpStream::connect(address).await.unwrap();
-    tcp.write_all(format!("{head}\r\nhost: localhost\r\nconnection: close\r\n\r\n{body}").as_bytes()).await.unwrap();
+    tcp.write_all(format!("{head}\r\nhost: {host}\r\nconnection: close\r\n\r\n{body}").as_bytes()).await.unwrap();
     let mut answer = String::new();
     tokio::time::timeout(PATIENCE, tcp.read_to_string(&mut answer)).await.expect("an answer").unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no HTTP: {answer}"));
@@ -229,7 +239,7 @@ impl Items {
         let mut items = Vec::new();
         loop {
             let item = self.next().await;
-            if item == json!({"ended": true}) {
+            if item == json!({"type": "ended"}) {
                 return items;
             }
             assert!(item.get("error").is_none(), "{item}");

@@ -30,10 +30,13 @@ impl Plain {
             return Some(true);
         }
         self.jobs[job].stopping = true;
-        match self.jobs[job].holder {
-            Some(_) => self.control_of.entry(self.jobs[job].actor.unwrap()).or_default().insert(0, job),
-            None => self.control.insert(0, job),
-        }
+        let told = match self.jobs[job].holder {
+            Some(_) => self.control_of.entry(self.jobs[job].actor.unwrap()).or_default(),
+            None => &mut self.control,
+        };
+        // However often it is asked for, it is told once.
+        told.retain(|other| *other != job);
+        told.insert(0, job);
         Some(false)
     }
 

@@ -1,0 +1,97 @@
+use axum::body::{Body, Bytes};
+use futures_util::stream;
+use http::uri::Authority;
+use http::{HeaderMap, HeaderValue, header};
+
+/// Where the document says that the server is when nobody knows better.
+pub(super) const HTTP: &str = "http://127.0.0.1:8700/";
+/// The same for WebSockets.
+pub(super) const WEBSOCKET: &str = "ws://127.0.0.1:8700/";
+
+/// Where somebody found the server: what he sent as Host, and whether a proxy before us speaks TLS with him.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::rpc) struct Address {
+    host: HeaderValue,
+    tls: bool,
+}
+
+impl Address {
+    /// The address in the head of a request, if it names one.
+    pub(in crate::rpc) fn of(headers: &HeaderMap) -> Option<Self> {
+        let tls = headers.get("x-forwarded-proto").is_some_and(|scheme| scheme.as_bytes().eq_ignore_ascii_case(b"https"));
+        Some(Self { host: headers.get(header::HOST)?.clone(), tls })
+    }
+
+    /// The URLs of HTTP and of WebSockets.
+    fn urls(&self) -> Option<[String; 2]> {
+        let authority: Authority = self.host.to_str().ok()?.parse().ok()?;
+        // Without a user's name, if somebody sent one.
+        let place = authority.as_str().rsplit('@').next()?;
+        let secure = if self.tls { "s" } else { "" };
+        Some(["http", "ws"].map(|scheme| format!("{scheme}{secure}://{place}/")))
+    }
+}
+
+/// The document as it is sent: it names the address at which it was asked for.
+#[derive(Debug)]
+pub(in crate::rpc) struct Served {
+    /// What stands before, between and behind the two URLs. It is shared by all who read it.
+    parts: [Bytes; 3],
+}
+
+impl Served {
+    /// The document that a table made.
+    pub(in crate::rpc) fn new(document: &str) -> Self {
+        let (before, rest) = document.split_once(HTTP).unwrap_or((document, ""));
+        let (between, behind) = rest.split_once(WEBSOCKET).unwrap_or((rest, ""));
+        Self { parts: [before, between, behind].map(|part| Bytes::copy_from_slice(part.as_bytes())) }
+    }
+
+    fn pieces(&self, address: Option<&Address>) -> [Bytes; 5] {
+        let known = || [HTTP, WEBSOCKET].map(|url| Bytes::from_static(url.as_bytes()));
+        let [http, websocket] = address.and_then(Address::urls).map_or_else(known, |urls| urls.map(Bytes::from));
+        let [before, between, behind] = self.parts.clone();
+        [before, http, between, websocket, behind]
+    }
+
+    /// Its text for who asked there.
+    pub(in crate::rpc) fn text(&self, address: Option<&Address>) -> String {
+        String::from_utf8(self.pieces(address).concat()).expect("each piece is text")
+    }
+
+    /// The same as a body that copies nothing of it, and its length.
+    pub(in crate::rpc) fn body(&self, address: Option<&Address>) -> (Body, usize) {
+        let pieces = self.pieces(address);
+        let length = pieces.iter().map(Bytes::len).sum();
+        (Body::from_stream(stream::iter(pieces.map(Ok::<_, std::convert::Infallible>))), length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rpc::document;
+
+    fn asked(host: &'static str, scheme: Option<&'static str>) -> Option<Address> {
+        let mut headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]);
+        headers.extend(scheme.map(|scheme| (http::HeaderName::from_static("x-forwarded-proto"), HeaderValue::from_static(scheme))));
+        Address::of(&headers)
+    }
+
+    #[test]
+    fn the_document_names_where_it_was_asked_for_and_else_the_default() {
+        let served = Served::new(document());
+        assert_eq!(served.text(None), document());
+        let urls = |address: Option<Address>| {
+            let document: serde_json::Value = serde_json::from_str(&served.text(address.as_ref())).unwrap();
+            [0, 1].map(|at| document["servers"][at]["url"].as_str().unwrap().to_owned())
+        };
+        assert_eq!(urls(asked("hero.example:81", None)), ["http://hero.example:81/", "ws://hero.example:81/"]);
+        assert_eq!(urls(asked("[::1]:81", Some("http"))), ["http://[::1]:81/", "ws://[::1]:81/"]);
+        assert_eq!(urls(asked("hero.example", Some("HTTPS"))), ["https://hero.example/", "wss://hero.example/"]);
+        assert_eq!(urls(asked("a:b@hero.example", None)), ["http://hero.example/", "ws://hero.example/"]);
+        for bad in ["", "a b", "\"", "a/b"] {
+            assert_eq!(urls(asked(bad, None)), [HTTP, WEBSOCKET], "{bad}");
+        }
+    }
+}

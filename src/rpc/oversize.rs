@@ -1,0 +1,173 @@
+//! What is too large, and what can still be told of a message of which nothing is kept.
+
+use std::sync::Arc;
+
+use jsonrpsee::server::MethodResponse;
+use jsonrpsee::types::error::{OVERSIZED_REQUEST_CODE, TOO_BIG_BATCH_REQUEST_CODE};
+use jsonrpsee::types::{ErrorObject, ErrorObjectOwned, Id};
+use serde_json::json;
+
+use super::layers::{LONGEST_ID, NumberId, Reply};
+use super::message::Given;
+
+/// The error of a request above the limit.
+pub(super) fn request_too_large(limit: u32) -> ErrorObjectOwned {
+    let message = format!("the request has more than {limit} bytes, which is the limit of a request (--max-request); nothing was done");
+    ErrorObject::owned(OVERSIZED_REQUEST_CODE, message, Some(json!({"limit": limit, "setting": "--max-request"})))
+}
+
+/// The error of a batch above the limit.
+pub(super) fn batch_too_large(limit: u32) -> ErrorObjectOwned {
+    let message = format!("the batch has more than {limit} entries, which is the limit of a batch (--max-batch); nothing was done");
+    ErrorObject::owned(TOO_BIG_BATCH_REQUEST_CODE, message, Some(json!({"limit": limit, "setting": "--max-batch"})))
+}
+
+/// Reads the id of a message that is not kept, wherever it stands in it, in a few bytes of memory.
+///
+/// What it gives is right for JSON, and something harmless for what is none.
+#[derive(Debug, Default)]
+pub(super) struct Glance {
+    /// How many arrays and objects are open.
+    depth: u64,
+    text: Text,
+    /// What stands at the depth of the members of a request.
+    place: Place,
+    /// The name of the member that is read, or the JSON of its value if that is the id.
+    token: Vec<u8>,
+    id: Option<Vec<u8>>,
+    has_method: bool,
+}
+
+/// Whether a text is being read.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+enum Text {
+    #[default]
+    Outside,
+    Inside,
+    /// Behind a backslash.
+    Escaped,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+enum Place {
+    /// Nothing has come but white space.
+    #[default]
+    Begin,
+    /// A name comes.
+    Name,
+    /// The value of the id comes.
+    Id,
+    /// Another value comes.
+    Value,
+    /// It is no request, or there is nothing more to see.
+    End,
+}
+
+impl Glance {
+    /// Goes on with these bytes.
+    pub(super) fn look(&mut self, bytes: &[u8]) {
+        if self.place == Place::End {
+            return;
+        }
+        for byte in bytes {
+            self.step(*byte);
+        }
+    }
+
+    fn step(&mut self, byte: u8) {
+        let (was, depth) = (self.text, self.depth);
+        self.text = match (was, byte) {
+            (Text::Inside, b'\\') => Text::Escaped,
+            (Text::Inside, b'"') => Text::Outside,
+            (Text::Outside, b'"') | (Text::Escaped | Text::Inside, _) => Text::Inside,
+            (Text::Outside, _) => Text::Outside,
+        };
+        if was == Text::Outside {
+            match byte {
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => self.depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        match self.place {
+            Place::End => {}
+            Place::Begin if byte.is_ascii_whitespace() => {}
+            Place::Begin => self.place = if byte == b'{' { Place::Name } else { Place::End },
+            Place::Name if was == Text::Outside && byte == b':' => {
+                self.place = if self.token == br#""id""# { Place::Id } else { Place::Value };
+                self.has_method |= self.token == br#""method""#;
+                self.token.clear();
+            }
+            Place::Id | Place::Value if was == Text::Outside && depth == 1 && matches!(byte, b',' | b'}') => {
+                let token = std::mem::take(&mut self.token);
+                if self.place == Place::Id {
+                    self.id = Some(token);
+                }
+                self.place = if byte == b',' { Place::Name } else { Place::End };
+            }
+            Place::Value => {}
+            Place::Name | Place::Id if was == Text::Outside && byte.is_ascii_whitespace() => {}
+            // Longer than any name that counts, and than any id.
+            Place::Name | Place::Id if self.token.len() <= LONGEST_ID => self.token.push(byte),
+            Place::Name | Place::Id => {}
+        }
+    }
+
+    /// What is answered to a request above the limit; nothing, if the whole of it was seen and it is a notification.
+    pub(super) fn refusal(&self, limit: u32, is_whole: bool) -> Option<Reply> {
+        let raw = self.id.as_deref().and_then(|raw| std::str::from_utf8(raw).ok());
+        let (id, number) = match raw.map(Given::of) {
+            Some(Given::Id(id)) => (id, None),
+            Some(Given::Number(number)) if serde_json::from_str::<serde_json::Number>(number).is_ok() => {
+                (Id::Null, Some(NumberId(Arc::from(number))))
+            }
+            None if is_whole && self.has_method => return None,
+            _ => (Id::Null, None),
+        };
+        Some(Reply::from(MethodResponse::error(id, request_too_large(limit))).with_id(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is answered to `text`, of which so many bytes come at a time.
+    fn refusal(text: &str, step: usize) -> Option<serde_json::Value> {
+        let mut glance = Glance::default();
+        text.as_bytes().chunks(step).for_each(|bytes| glance.look(bytes));
+        glance.refusal(9, true).map(|reply| serde_json::from_str(reply.json.get()).unwrap())
+    }
+
+    #[test]
+    fn the_id_is_found_wherever_it_stands() {
+        for (text, id) in [
+            (r#"{"jsonrpc":"2.0","id":7,"method":"x","params":[1]}"#, json!(7)),
+            (r#" { "method" : "x" , "params" : {"id":1,"a":["id",{"id":2}]} , "id" : "a\"}, b" } "#, json!("a\"}, b")),
+            (r#"{"params":["\"id\":5,\\",{"}":"]"}],"id":-1.5,"method":"id"}"#, json!(-1.5)),
+            (r#"{"id":null,"method":"x"}"#, json!(null)),
+            (r#"{"id":{"id":1},"method":"x"}"#, json!(null)),
+            (r#"{"params":[1],"id"#, json!(null)),
+            (r#"[{"id":1,"method":"x"}]"#, json!(null)),
+            (r#"{"id":-,"method":"x"}"#, json!(null)),
+            ("\"id\":1", json!(null)),
+            ("}}}}", json!(null)),
+        ] {
+            for step in [1, 3, 1000] {
+                let answer = refusal(text, step).unwrap();
+                assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(-32007)), "{text}");
+            }
+        }
+        let long = format!(r#"{{"id":"{}","method":"x"}}"#, "x".repeat(2000));
+        assert_eq!(refusal(&long, 100).unwrap()["id"], json!(null));
+    }
+
+    #[test]
+    fn a_notification_is_not_told_that_it_is_too_large() {
+        let text = r#"{"jsonrpc":"2.0","method":"x","params":{"id":1}}"#;
+        assert_eq!(refusal(text, 5), None);
+        let mut glance = Glance::default();
+        glance.look(&text.as_bytes()[..40]);
+        assert!(glance.refusal(9, false).is_some(), "its id may come yet");
+    }
+}
