@@ -127,7 +127,7 @@ local function look_at_started(id, key, job)
     -- It was taken from its twin queue.
     if job[21] == 'legacy' then try('LREM', work_key(script_type, job[6], job[7], job[8]), -1, id) end
     event(id, 'started', attempt)
-    if redis.call('HDEL', key, 'released') == 0 then count(script_type, 'started') end
+    if redis.call('HDEL', key, 'released') == 0 and job[5] then count(script_type, 'started') end
   elseif now >= since + (number(job[12], 60) + 30) * 1000 then
     redis.call('HDEL', key, 'seen_at')
     redis.call('ZREM', watched_key, id)
