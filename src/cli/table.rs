@@ -68,8 +68,7 @@ impl Table {
     /// Leaves columns out and makes others narrower, until all fit or nothing is left to do.
     fn fit(&self, columns: &mut Vec<(usize, usize)>, room: usize) {
         let too_wide = |columns: &[(usize, usize)], cut: bool| {
-            let width =
-                |(at, width): &(usize, usize)| if cut && self.fits[*at] == Fit::Cut { *width.min(&NARROW) } else { *width } + GAP;
+            let width = |(at, width): &(usize, usize)| if cut && self.fits[*at] == Fit::Cut { *width.min(&NARROW) } else { *width } + GAP;
             (columns.iter().map(width).sum::<usize>().saturating_sub(GAP)).saturating_sub(room)
         };
         while too_wide(columns, true) > 0

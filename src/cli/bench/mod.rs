@@ -66,7 +66,7 @@ impl Bench {
         let measuring = Measuring { bench: self, steps: Rc::new(Steps::new(global.json)) };
         let report = match global.named_server() {
             Some(server) => measuring.foreign(global, server).await?,
-            None => super::interruptible(measuring.own()).await?,
+            None => super::interruptible(Box::pin(measuring.own())).await?,
         };
         if global.json {
             output::json(&report)?
@@ -85,7 +85,7 @@ impl Measuring<'_> {
             clients.push(global.connect().await?);
         }
         let load = Load::new(clients, &self.steps).tidy();
-        let measured = super::interruptible(self.measure(&load, server)).await;
+        let measured = super::interruptible(Box::pin(self.measure(&load, server))).await;
         let left = super::interruptible(async { Ok(load.clean().await) }).await;
         match left {
             Ok(0) => {}
@@ -156,7 +156,10 @@ impl Measuring<'_> {
         }
         let meter = Meter::start(Some(tree));
         let begun = Instant::now();
-        let rest = async { Ok(sleep(Duration::from_secs(self.bench.rest)).await) };
+        let rest = async {
+            sleep(Duration::from_secs(self.bench.rest)).await;
+            Ok(())
+        };
         self.steps.step("watching the server at rest", 0, rest).await?;
         let (cpu, wall) = (meter.stop(), begun.elapsed().as_secs_f64());
         Ok(Some(Rest {

@@ -90,7 +90,7 @@ fn when(schedule: &Schedule) -> String {
 fn length(time: Seconds) -> String {
     let seconds = time.duration().as_secs();
     let units = [(86_400, "d"), (3600, "h"), (60, "m"), (1, "s")];
-    match units.into_iter().find(|(unit, _)| seconds >= *unit && seconds % unit == 0) {
+    match units.into_iter().find(|(unit, _)| seconds >= *unit && seconds.is_multiple_of(*unit)) {
         Some((unit, name)) if time.duration().subsec_nanos() == 0 => format!("{}{name}", seconds / unit),
         _ => format!("{time}s"),
     }

@@ -130,7 +130,12 @@ fn completions_know_the_subcommands() {
 #[test]
 fn completions_offer_the_values_of_options() {
     let script = Hero::new().run(&["completions", "bash"]).out;
-    for values in ["created scheduled waiting_for_prerequisites dispatched started finished error failed stopped timed-out", "skip queue allow", "skip once all", "osis sal"] {
+    for values in [
+        "created scheduled waiting_for_prerequisites dispatched started finished error failed stopped timed-out",
+        "skip queue allow",
+        "skip once all",
+        "osis sal",
+    ] {
         assert!(script.contains(&format!("compgen -W \"{values}\"")), "{values}");
     }
 }
