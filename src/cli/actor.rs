@@ -2,10 +2,11 @@ use clap::{Args, Subcommand};
 
 use super::exit::Exit;
 use super::host::{Host, runtime, shutdown_on_signal};
-use super::output::{self, Style, Table, ago, cells};
+use super::output::{self, Style};
 use super::serve::{environment, print_config};
 use super::session::Global;
 use super::settings::{Flags, Settings, resolve};
+use super::table::{Fit, Table, ago, cells};
 use super::{logging, ready};
 use crate::model::ContextId;
 
@@ -69,6 +70,19 @@ fn confinement(steps: &str) -> String {
     }
 }
 
+const HEAD: [(&str, Fit); 10] = [
+    ("TYPE", Fit::Cut),
+    ("GROUP", Fit::Cut),
+    ("INSTANCE", Fit::Keep),
+    ("RUNS", Fit::Keep),
+    ("HOST", Fit::Cut),
+    ("PID", Fit::Spare(3)),
+    ("STARTED", Fit::Spare(2)),
+    ("HEARD", Fit::Keep),
+    ("CAPABILITIES", Fit::Spare(9)),
+    ("CONFINEMENT", Fit::Cut),
+];
+
 async fn list(global: &Global, context: ContextId) -> anyhow::Result<Exit> {
     let actors = global.connect().await?.list_actors(context).await?;
     if global.json {
@@ -76,10 +90,7 @@ async fn list(global: &Global, context: ContextId) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     let dash = || "-".to_owned();
-    let mut table = Table::new(
-        Style::stdout(),
-        &["TYPE", "GROUP", "INSTANCE", "RUNS", "HOST", "PID", "STARTED", "HEARD", "CAPABILITIES", "CONFINEMENT"],
-    );
+    let mut table = Table::new(Style::stdout(), &HEAD);
     for actor in actors {
         let presence = actor.presence;
         let capabilities = presence.capabilities.join(",");

@@ -3,6 +3,7 @@ use serde_json::json;
 use super::output::{self, Style};
 use super::script_error::Wrong;
 use super::settings;
+use super::wording::worded;
 use crate::client::{self, RpcError, code};
 use crate::model::{ErrorKind, Status};
 
@@ -59,7 +60,7 @@ impl Exit {
             client::Error::Address { .. } => Self::Usage,
             client::Error::Refused { status: 401 | 403, .. } => Self::Denied,
             client::Error::Unreachable { .. } | client::Error::Closed(_) | client::Error::Refused { .. } => Self::Unreachable,
-            client::Error::Timeout { .. } | client::Error::Shape { .. } => Self::Other,
+            client::Error::Timeout { .. } | client::Error::TooLarge { .. } | client::Error::Shape { .. } => Self::Other,
         }
     }
 
@@ -86,7 +87,16 @@ fn advice(error: &client::Error) -> Option<String> {
         client::Error::Refused { status: 401 | 403, .. } => "set HERO_TOKEN to a token of that server".to_owned(),
         client::Error::Refused { .. } => "check that the address is that of a hero server".to_owned(),
         client::Error::Closed(_) => "look whether the server still runs; jobs that were started go on".to_owned(),
+        client::Error::TooLarge { .. } => "make it smaller, or start the server with a larger --max-request".to_owned(),
         client::Error::Rpc(rpc) => match rpc.code {
+            code::STORE_UNAVAILABLE => {
+                let look = "the server runs; its log and /readyz say more of its Redis";
+                match rpc.data.as_ref().and_then(|data| data.get("job_id")?.as_str()) {
+                    Some(job) => format!("{look}; look for the job with `hero job show {job}`"),
+                    None => look.to_owned(),
+                }
+            }
+            code::OVERSIZED => format!("{}; make it smaller, or start the server with a larger --max-request", limit_of(rpc)?),
             code::JOB_NOT_FOUND => "`hero job list` shows those that exist".to_owned(),
             code::DENIED | code::NOT_AUTHENTICATED => "set HERO_TOKEN to a token with the right to do this".to_owned(),
             code::WAIT_RAN_OUT => {
@@ -102,6 +112,13 @@ fn advice(error: &client::Error) -> Option<String> {
         },
         _ => return None,
     })
+}
+
+/// The limit that a request was above, as far as the server tells it.
+fn limit_of(rpc: &RpcError) -> Option<String> {
+    let data = rpc.data.as_ref()?;
+    let limit = data.get("limit").and_then(serde_json::Value::as_u64).map(|limit| format!("the limit is {limit} bytes (max_request)"));
+    limit.or_else(|| data.as_str().map(|text| format!("{text} bytes (max_request)")))
 }
 
 /// An error with its causes, but for those that it has told itself.
@@ -135,7 +152,10 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
         wrong.render(Style::stderr()).into_iter().for_each(output::note);
     } else {
         // What a server says is one line; of our own errors some bring lines of a log.
+        // How a job ended is told in the words of its script.
+        let ours = client.is_some_and(|error| error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()));
         let (told, style) = (chain(error), Style::stderr());
+        let told = if ours { worded(&told) } else { told };
         let (first, more) = if client.is_some() { (told.as_str(), "") } else { told.split_once('\n').unwrap_or((&told, "")) };
         output::note(style.red("error:") + " " + first);
         more.lines().for_each(|line| output::note(format!("       {line}")));

@@ -7,6 +7,7 @@ use super::output::{escaped, harmless};
 use super::settings::{LogFormat, Settings};
 
 /// Sends what this process has to say about itself to stderr.
+#[expect(clippy::disallowed_methods, reason = "events are made harmless by `Lines`")]
 pub(super) fn start(settings: &Settings) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&settings.log_level).with_context(|| format!("log_level {:?}", settings.log_level))?;
     let how = match settings.log_format {

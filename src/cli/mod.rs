@@ -21,6 +21,7 @@ mod readiness;
 mod ready;
 mod run;
 mod schedule;
+mod script;
 mod script_error;
 mod series;
 mod serve;
@@ -28,7 +29,11 @@ mod session;
 pub mod settings;
 mod spawned;
 mod spec;
+mod table;
 mod watch;
+mod wording;
+mod words;
+mod zone;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -123,7 +128,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Queue(queue) => client(queue.main(&global)),
         Command::Openrpc => openrpc::main(),
         Command::Demo => client(interruptible(demo::main(global.json))),
-        Command::Bench(bench) => client(interruptible(bench.main(&global))),
+        Command::Bench(bench) => client(bench.main(&global)),
         Command::Completions(completions) => completions.main(&mut Cli::command()),
     }
 }
@@ -133,8 +138,8 @@ fn client(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
 }
 
-/// Lets Ctrl-C end a command that has a server and a directory to clear away.
-async fn interruptible(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+/// Lets Ctrl-C end what leaves something to clear away.
+async fn interruptible<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::select! {
         result = command => result,
         signal = tokio::signal::ctrl_c() => signal.map_err(anyhow::Error::from).and_then(|()| anyhow::bail!("interrupted")),

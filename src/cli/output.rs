@@ -1,10 +1,11 @@
-//! How answers look: aligned tables and colour for people, JSON for programs.
+//! How answers look: lines and colour for people, JSON for programs. The only place of the command line that writes to a terminal;
+//! `clippy.toml` keeps it so.
 
 use std::io::{IsTerminal as _, Write as _};
 
 use serde::Serialize;
 
-use crate::model::{LogLevel, Status, Timestamp, tree};
+use crate::model::{ErrorKind, LogLevel, Status, tree};
 
 /// Colours, where they are wanted: on a terminal, unless `NO_COLOR` is set.
 #[derive(Debug, Clone, Copy)]
@@ -14,11 +15,17 @@ pub(super) struct Style {
 
 impl Style {
     pub(super) fn stdout() -> Self {
-        Self::on(std::io::stdout().is_terminal())
+        Self::on(out().is_terminal())
     }
 
     pub(super) fn stderr() -> Self {
-        Self::on(std::io::stderr().is_terminal())
+        Self::on(err().is_terminal())
+    }
+
+    /// As it is on a terminal that knows colours, or not.
+    #[cfg(test)]
+    pub(super) const fn coloured(colour: bool) -> Self {
+        Self { colour }
     }
 
     fn on(terminal: bool) -> Self {
@@ -52,11 +59,14 @@ impl Style {
         self.paint("1", text)
     }
 
-    pub(super) fn status(self, status: Status) -> Line {
-        match status {
-            Status::Finished => self.green(status.as_str()),
-            Status::Error => self.red(status.as_str()),
-            Status::Started => self.bold(status.as_str()),
+    /// A status as people are told of it, who want to know how a job ended; the wire has one word for all bad ends.
+    pub(super) fn status(self, status: Status, kind: Option<ErrorKind>) -> Line {
+        match (status, kind) {
+            (Status::Finished, _) => self.green(status.as_str()),
+            (Status::Started, _) => self.bold(status.as_str()),
+            (Status::Error, Some(ErrorKind::Stopped)) => self.yellow("stopped"),
+            (Status::Error, Some(ErrorKind::Timeout)) => self.red("timed out"),
+            (Status::Error, _) => self.red("failed"),
             _ => status.as_str().into(),
         }
     }
@@ -82,6 +92,31 @@ impl Line {
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// How many columns it takes; the escape sequences of [`Style`] take none.
+    pub(super) fn width(&self) -> usize {
+        self.shown().count()
+    }
+
+    /// The places of the characters that are seen.
+    fn shown(&self) -> impl Iterator<Item = usize> {
+        let mut inside = false;
+        self.0.char_indices().filter_map(move |(at, c)| {
+            let seen = !inside && c != '\x1b';
+            inside = c == '\x1b' || inside && c != 'm';
+            seen.then_some(at)
+        })
+    }
+
+    /// Its beginning, in so many columns at most.
+    pub(super) fn cut(&self, most: usize) -> Self {
+        if self.width() <= most {
+            return self.clone();
+        }
+        let at = self.shown().nth(most.saturating_sub(1)).unwrap_or_default();
+        let end = if self.0.contains('\x1b') { "\x1b[0m" } else { "" };
+        Self(format!("{}…{end}", &self.0[..at]))
+    }
 }
 
 impl<T: AsRef<str>> From<T> for Line {
@@ -98,12 +133,6 @@ impl<T: Into<Self>> std::ops::Add<T> for Line {
         self
     }
 }
-
-/// Texts and lines of a row as cells of it.
-macro_rules! cells {
-    ($($cell:expr),* $(,)?) => { [$($crate::cli::output::Line::from($cell)),*] };
-}
-pub(super) use cells;
 
 /// Whether a character does something to a terminal besides standing there: controls (of C0 and C1, and DEL), ends of lines, and what turns the
 /// direction of writing.
@@ -143,7 +172,7 @@ pub(super) fn escaped(json: String) -> String {
 
 /// Prints one JSON document.
 pub(super) fn json(document: &impl Serialize) -> anyhow::Result<()> {
-    let terminal = std::io::stdout().is_terminal();
+    let terminal = out().is_terminal();
     let text =
         if terminal { escaped(serde_json::to_string_pretty(&tree(&serde_json::to_string(document)?)?)?) } else { json_text(document)? };
     write(&text)
@@ -161,107 +190,67 @@ pub(super) fn lines(text: &str) -> anyhow::Result<()> {
 
 /// Prints a text that a script gave: into a file or pipe as it is, to the byte; on a terminal so that it does no harm there.
 pub(super) fn text(text: &str) -> anyhow::Result<()> {
-    if std::io::stdout().is_terminal() { lines(text) } else { write(text) }
+    if out().is_terminal() { lines(text) } else { write(text) }
 }
 
 /// Tells people something beside the answer, on stderr. Who does not read that may still want the answer.
 pub(super) fn note(line: impl Into<Line>) {
-    let _ = writeln!(std::io::stderr(), "{}", line.into().as_str());
+    let _ = writeln!(err(), "{}", line.into().as_str());
 }
 
 /// The same for a line of JSON.
 pub(super) fn note_json(document: &impl Serialize) {
     if let Ok(text) = json_text(document) {
-        let _ = writeln!(std::io::stderr(), "{text}");
+        let _ = writeln!(err(), "{text}");
     }
+}
+
+/// Shows a line on stderr that the next one takes the place of; without one, makes room for what comes. For terminals.
+pub(super) fn transient(line: Option<&Line>) {
+    let mut err = err().lock();
+    let _ = write!(err, "\r\x1b[2K{}", line.map_or("", Line::as_str)).and_then(|()| err.flush()); // Nobody may look any more.
+}
+
+/// Prints a text of ours for programs as it is: a document, or a script for a shell.
+pub(super) fn document(text: &str) -> anyhow::Result<()> {
+    let mut out = out().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
 }
 
 /// One write, so that lines of a stream arrive whole.
 fn write(text: &str) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(format!("{text}\n").as_bytes())?;
-    Ok(out.flush()?)
+    document(&format!("{text}\n"))
 }
 
-/// Rows in aligned columns; colour codes take no room.
-#[derive(Debug, Default)]
-pub(super) struct Table {
-    rows: Vec<Vec<Line>>,
+#[expect(clippy::disallowed_methods, reason = "this is the one place that writes to a terminal")]
+fn out() -> std::io::Stdout {
+    std::io::stdout()
 }
 
-impl Table {
-    pub(super) fn new(style: Style, head: &[&str]) -> Self {
-        Self { rows: vec![head.iter().map(|name| style.bold(*name)).collect()] }
-    }
-
-    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<Line>>) {
-        self.rows.push(cells.into_iter().map(Into::into).collect());
-    }
-
-    pub(super) fn print(&self) -> anyhow::Result<()> {
-        let mut out = std::io::stdout().lock();
-        out.write_all(self.text().as_bytes())?;
-        Ok(out.flush()?)
-    }
-
-    fn text(&self) -> String {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or_default();
-        let widths: Vec<usize> =
-            (0..columns).map(|at| self.rows.iter().filter_map(|row| row.get(at)).map(width).max().unwrap_or_default()).collect();
-        let mut text = String::new();
-        for row in &self.rows {
-            let mut line = String::new();
-            for (cell, column) in row.iter().zip(&widths) {
-                line.push_str(cell.as_str());
-                line.push_str(&" ".repeat(column + 2 - width(cell)));
-            }
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
-        text
-    }
+#[expect(clippy::disallowed_methods, reason = "this is the one place that writes to a terminal")]
+fn err() -> std::io::Stderr {
+    std::io::stderr()
 }
 
-/// How many columns a cell takes; the escape sequences of [`Style`] take none.
-fn width(cell: &Line) -> usize {
-    let mut inside = false;
-    cell.0
-        .chars()
-        .filter(|c| match (*c, inside) {
-            ('\x1b', _) => {
-                inside = true;
-                false
-            }
-            (c, true) => {
-                inside = c != 'm';
-                false
-            }
-            _ => true,
-        })
-        .count()
+/// Whether people may look at stderr.
+pub(super) fn is_watched() -> bool {
+    err().is_terminal()
 }
 
-/// How long ago a time was, in the largest unit that says something.
-pub(super) fn ago(time: Option<Timestamp>) -> String {
-    let Some(time) = time else { return "-".to_owned() };
-    match Timestamp::local().since(time).as_secs() {
-        seconds @ 0..=99 => format!("{seconds}s ago"),
-        seconds @ 100..=5_999 => format!("{}m ago", seconds / 60),
-        seconds @ 6_000..=172_799 => format!("{}h ago", seconds / 3600),
-        seconds => format!("{}d ago", seconds / 86_400),
-    }
+/// How many columns there are for lines on stdout: those of the terminal, else what `COLUMNS` says. `None`: as many as are wanted.
+pub(super) fn columns() -> Option<usize> {
+    columns_of(out())
 }
 
-/// The characters of the widest cell.
-const WIDEST: usize = 40;
+/// The same for stderr.
+pub(super) fn columns_of_notes() -> Option<usize> {
+    columns_of(err())
+}
 
-/// A name or text for a table cell: short, on one line.
-pub(super) fn cell(text: &str) -> Line {
-    let line = text.lines().next().unwrap_or_default();
-    match line.char_indices().nth(WIDEST) {
-        Some((at, _)) => Line::from(&line[..at]) + "…",
-        None => line.into(),
-    }
+fn columns_of(stream: impl std::os::fd::AsFd) -> Option<usize> {
+    let terminal = rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
+    terminal.or_else(|| std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0))
 }
 
 #[cfg(test)]
@@ -269,21 +258,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_align_whatever_their_colour() {
-        let style = Style { colour: true };
-        let mut table = Table::new(Style { colour: false }, &["ID", "STATUS", "X"]);
-        table.row(cells!["1", style.green("finished"), "a"]);
-        table.row(["22", "error", "b"]);
-        assert_eq!(table.text(), "ID  STATUS    X\n1   \x1b[32mfinished\x1b[0m  a\n22  error     b\n");
-    }
-
-    #[test]
     fn text_of_others_cannot_steer_the_terminal() {
         let style = Style { colour: true };
         assert_eq!(Line::from("a\tb\x1b[2J\r\nc").0, "a\tb\\u{1b}[2J\\r\\nc");
         assert_eq!(style.green("\u{9b}2J").0, "\x1b[32m\\u{9b}2J\x1b[0m");
         assert_eq!((style.bold("a") + "\x7f\u{202e}é👩\u{200d}🚀").0, "\x1b[1ma\x1b[0m\\u{7f}\\u{202e}é👩\u{200d}🚀");
-        assert_eq!(cell(&"x".repeat(60)).0, format!("{}…", "x".repeat(WIDEST)));
+        let long = style.red("FORGED") + &"x".repeat(60);
+        assert_eq!(long.cut(9).0, "\x1b[31;1mFORGED\x1b[0mxx…\x1b[0m");
+        assert_eq!((long.width(), Line::from("short").cut(5).0.as_str()), (66, "short"));
     }
 
     #[test]

@@ -1,46 +1,74 @@
-use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
+
+use super::output::{self, Line, Style};
 
 /// Nothing is shown for waits that are over at once.
 const PATIENCE: Duration = Duration::from_millis(400);
+/// How long a frame is shown.
+const FRAME: Duration = Duration::from_millis(120);
 const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
 
-/// A line on stderr that says what is waited for; on terminals only.
+/// Says on stderr what is waited for: in one line that changes where people look, else in a line now and then.
 #[derive(Debug)]
 pub(super) struct Progress {
+    quiet: bool,
     terminal: bool,
     begun: Instant,
+    said: Instant,
     shown: bool,
     frame: usize,
 }
 
 impl Progress {
-    /// How often [`Progress::show`] is worth calling.
-    pub(super) const EVERY: Duration = Duration::from_millis(120);
+    /// How often a line is written where no terminal is.
+    const SELDOM: Duration = Duration::from_secs(10);
+    /// How often it is worth finding out what to say.
+    const NEWS: Duration = Duration::from_secs(1);
 
     pub(super) fn new(quiet: bool) -> Self {
-        Self { terminal: !quiet && std::io::stderr().is_terminal(), begun: Instant::now(), shown: false, frame: 0 }
+        let now = Instant::now();
+        Self { quiet, terminal: output::is_watched(), begun: now, said: now, shown: false, frame: 0 }
     }
 
-    /// Whether there is anybody to see it.
+    /// Whether anything is shown.
     pub(super) fn is_on(&self) -> bool {
-        self.terminal
+        !self.quiet
     }
 
+    /// How often [`Progress::show`] is worth calling.
+    pub(super) fn every(&self) -> Duration {
+        if self.terminal { FRAME } else { Self::NEWS }
+    }
+
+    /// After how long it is worth finding out what to say, and how often then.
+    pub(super) fn news(&self) -> Duration {
+        // Shortly before the line is written.
+        if self.terminal { Self::NEWS } else { Self::SELDOM - Self::NEWS }
+    }
+
+    /// Says what is waited for, if it is time to.
     pub(super) fn show(&mut self, what: &str) {
-        if self.terminal && self.begun.elapsed() >= PATIENCE {
+        if self.quiet || self.begun.elapsed() < PATIENCE {
+            return;
+        }
+        let waited = format!("({:.0} s)", self.begun.elapsed().as_secs_f64());
+        if self.terminal {
             self.frame = (self.frame + 1) % FRAMES.len();
-            let _ = write!(std::io::stderr(), "\r\x1b[2K{} {what} ({:.0} s)", FRAMES[self.frame], self.begun.elapsed().as_secs_f64());
-            let _ = std::io::stderr().flush();
+            // A line that fills the last column, or more, would not be taken back whole.
+            let room = output::columns_of_notes().unwrap_or(80).saturating_sub(FRAMES[0].len() + waited.len() + 3);
+            let line = Line::from(FRAMES[self.frame]) + " " + Line::from(what).cut(room.max(1)) + " " + waited;
+            output::transient(Some(&line));
             self.shown = true;
+        } else if self.said.elapsed() >= Self::SELDOM {
+            self.said = Instant::now();
+            output::note(Style::stderr().dim(format!("-- {what} {waited} --")));
         }
     }
 
     /// Makes room for a line of output.
     pub(super) fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
-            let _ = write!(std::io::stderr(), "\r\x1b[2K");
-            let _ = std::io::stderr().flush();
+            output::transient(None);
         }
     }
 }

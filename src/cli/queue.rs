@@ -2,8 +2,10 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::exit::Exit;
-use super::output::{self, Style, Table, cells};
+use super::output::{self, Style};
 use super::session::Global;
+use super::table::{Fit, Table, cells};
+use super::words::Types;
 use crate::model::{ContextId, Name, Priority, Queue as WorkQueue, ScriptType, Target};
 
 /// What to do with queues.
@@ -29,7 +31,7 @@ pub(super) struct List {
 #[derive(Debug, Args)]
 pub(super) struct Named {
     /// The script type of its jobs
-    #[arg(value_name = "TYPE")]
+    #[arg(value_name = "TYPE", value_parser = Types, hide_possible_values = true)]
     script_type: ScriptType,
     /// The queue of this group
     #[arg(long, value_name = "GROUP")]
@@ -74,13 +76,24 @@ fn done(global: &Global, word: &str, paused: bool) -> anyhow::Result<()> {
     if global.json { output::json(&json!({ "paused": paused })) } else { output::line(word) }
 }
 
+const HEAD: [(&str, Fit); 8] = [
+    ("TYPE", Fit::Cut),
+    ("GROUP", Fit::Cut),
+    ("INSTANCE", Fit::Keep),
+    ("PRIORITY", Fit::Keep),
+    ("WAITING", Fit::Keep),
+    ("ACTORS", Fit::Keep),
+    ("PAUSED", Fit::Keep),
+    ("QUEUE", Fit::Spare(1)),
+];
+
 async fn list(global: &Global, list: &List) -> anyhow::Result<()> {
     let queues = global.connect().await?.list_queues(ContextId(list.context)).await?;
     if global.json {
         return output::json(&queues);
     }
     let style = Style::stdout();
-    let mut table = Table::new(style, &["TYPE", "GROUP", "INSTANCE", "PRIORITY", "WAITING", "ACTORS", "PAUSED", "QUEUE"]);
+    let mut table = Table::new(style, &HEAD);
     for queue in &queues {
         let actors = if queue.actors == 0 { style.yellow("0") } else { queue.actors.to_string().into() };
         table.row(cells![

@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
@@ -6,67 +6,121 @@ use tokio::time::sleep;
 
 use super::exit::{self, Exit, Usage};
 use super::output::{self, Style};
+use super::script::Source;
 use super::script_error;
 use super::session::Global;
 use super::settings::parse_time;
-use super::spec::{SpecArgs, read_script};
+use super::spec::{SingleArgs, SpecArgs};
 use super::watch::Watch;
-use crate::client::{Client, Error, JobFailure};
-use crate::model::{JobId, JobResult, LogLine};
+use crate::client::{Client, Error, Follow, JobFailure};
+use crate::model::{JobId, JobResult, JobSpec, LogLine};
 
 /// How often `--watch` looks at the file.
 const LOOK: Duration = Duration::from_millis(200);
+/// How long the end of a job that `--watch` has stopped is waited for.
+const STOPPING: Duration = Duration::from_secs(10);
 
 /// Runs a script: log to stderr, result to stdout, the exit code says how it ended.
 #[derive(Debug, Args)]
 pub(super) struct Run {
-    /// The script's file, or - for stdin
-    #[arg(value_name = "FILE|-")]
-    file: PathBuf,
+    #[command(flatten)]
+    source: Source,
     #[command(flatten)]
     spec: SpecArgs,
+    #[command(flatten)]
+    single: SingleArgs,
     /// The longest wait for the result; then the job goes on without us (exit code 6) [default: to the end]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
-    /// Run it again each time the file changes
-    #[arg(long)]
+    /// Run it again each time the file changes; what still runs then is stopped
+    #[arg(long, conflicts_with_all = ["script", "idempotency_key", "job_id"])]
     watch: bool,
+}
+
+/// A job that was started.
+struct Begun {
+    spec: JobSpec,
+    job_id: JobId,
+    logs: Follow<LogLine>,
 }
 
 impl Run {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         if !self.watch {
-            return self.once(&global.connect().await?, global.json).await;
+            let client = global.connect().await?;
+            let begun = self.begin(&client).await?;
+            return self.finish(&client, begun, global.json).await;
         }
-        if self.file == Path::new("-") {
+        let Some(file) = self.source.file() else {
             return Err(Usage("--watch needs a file, stdin does not change".to_owned()).into());
-        }
+        };
         let client = global.connect().await?;
         loop {
-            let seen = modified(&self.file);
-            match self.once(&client, global.json).await {
+            let seen = look(file);
+            let Some(ended) = self.until_changed(&client, file, seen, global.json).await? else { continue };
+            match ended {
                 Ok(Exit::JobStopped) => return Ok(Exit::JobStopped),
                 Ok(_) => {}
                 Err(error) if error.downcast_ref::<Error>().is_some_and(|error| error.rpc().is_none()) => return Err(error),
                 Err(error) => drop(exit::report(&error, global.json)),
             }
-            output::note(Style::stderr().dim(format!("-- waiting for {} to change, Ctrl-C ends --", self.file.display())));
-            while modified(&self.file) == seen || modified(&self.file).is_none() {
-                tokio::select! {
-                    _ = sleep(LOOK) => {}
-                    _ = tokio::signal::ctrl_c() => return Ok(Exit::Ok),
-                }
+            output::note(Style::stderr().dim(format!("-- waiting for {} to change, Ctrl-C ends --", file.display())));
+            tokio::select! {
+                () = changed(file, seen) => {}
+                _ = tokio::signal::ctrl_c() => return Ok(Exit::Ok),
             }
         }
     }
 
-    async fn once(&self, client: &Client, json: bool) -> anyhow::Result<Exit> {
-        let spec = self.spec.spec(read_script(&self.file)?)?;
-        script_error::check(&spec, Some(&self.file), Exit::JobFailed)?;
-        let context = spec.context_id;
+    /// Runs the script to its end, or stops it as soon as its file is no longer what was seen: then nothing.
+    async fn until_changed(
+        &self,
+        client: &Client,
+        file: &Path,
+        seen: Option<Seen>,
+        json: bool,
+    ) -> anyhow::Result<Option<anyhow::Result<Exit>>> {
+        let begun = match self.begin(client).await {
+            Ok(begun) => begun,
+            Err(error) => return Ok(Some(Err(error))),
+        };
+        let (context, job_id) = (begun.spec.context_id, begun.job_id.clone());
+        tokio::select! {
+            biased;
+            ended = self.finish(client, begun, json) => return Ok(Some(ended)),
+            () = changed(file, seen) => {}
+        }
+        output::note(Style::stderr().dim(format!("-- {} has changed: stopping job {job_id} to run it again --", file.display())));
+        // It may have ended by itself at this moment.
+        if let Err(error) = client.stop_job(context, &job_id).await
+            && error.rpc().is_none()
+        {
+            return Err(error.into());
+        }
+        tokio::select! {
+            _ = client.wait_to_the_end(context, &job_id, Some(STOPPING)) => Ok(None),
+            _ = tokio::signal::ctrl_c() => Ok(Some(Ok(Exit::JobStopped))),
+        }
+    }
+
+    async fn begin(&self, client: &Client) -> anyhow::Result<Begun> {
+        let spec = self.single.on(self.spec.spec(self.source.read()?)?);
+        script_error::check(&spec, self.source.name(), Exit::JobFailed)?;
         let job_id = client.create_job(&spec).await?;
-        let logs = client.follow_logs(context, &job_id, None).await?; // Before the start, so that no line is missed.
-        client.start_job(context, &job_id).await?;
+        let started = async {
+            let logs = client.follow_logs(spec.context_id, &job_id, None).await?; // Before the start, so that no line is missed.
+            client.begin_job(&spec, &job_id).await?;
+            Ok(logs)
+        };
+        match started.await {
+            Ok(logs) => Ok(Begun { spec, job_id, logs }),
+            Err(error) => Err(named(error, &job_id, "is stored, but whether it was started is not known")),
+        }
+    }
+
+    async fn finish(&self, client: &Client, begun: Begun, json: bool) -> anyhow::Result<Exit> {
+        let Begun { spec, job_id, logs } = begun;
+        let context = spec.context_id;
         let watch = Watch { client, context, job_id: &job_id, logs: Some(logs), limit: self.wait, interrupt_stops: true, quiet: json };
         let style = Style::stderr();
         let result = watch.finish(|line| log_line(style, json, line)).await?;
@@ -83,17 +137,33 @@ impl Run {
         let exit = Exit::of_client(&error);
         let failure = error.rpc().and_then(|rpc| rpc.job_failure());
         let (false, Some(JobFailure { error: cause, .. })) = (json, failure) else {
-            let named = error.rpc().is_some(); // The server names the job.
-            let error = anyhow::Error::from(error);
-            return Err(if named { error } else { error.context(format!("job {job_id} was not seen to its end")) });
+            return Err(named(error, job_id, "was not seen to its end"));
         };
-        script_error::render(Style::stderr(), &script_error::name(&self.file), script, &cause).into_iter().for_each(output::note);
+        script_error::render(Style::stderr(), &self.source.name(), script, &cause).into_iter().for_each(output::note);
         Ok(exit)
     }
 }
 
-fn modified(path: &Path) -> Option<SystemTime> {
-    std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+/// An error that names the job it is about.
+fn named(error: Error, job_id: &JobId, what: &str) -> anyhow::Error {
+    let says = error.to_string().contains(job_id.as_str());
+    let error = anyhow::Error::from(error);
+    if says { error } else { error.context(format!("job {job_id} {what}; look for it with `hero job show {job_id}`")) }
+}
+
+/// By what a change of a file is seen.
+type Seen = (SystemTime, u64);
+
+fn look(file: &Path) -> Option<Seen> {
+    let metadata = std::fs::metadata(file).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
+}
+
+/// Waits until a file is there and is no longer what was seen.
+async fn changed(file: &Path, seen: Option<Seen>) {
+    while look(file).is_none_or(|now| Some(now) == seen) {
+        sleep(LOOK).await;
+    }
 }
 
 fn log_line(style: Style, json: bool, line: &LogLine) -> anyhow::Result<()> {

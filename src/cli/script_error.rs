@@ -1,5 +1,3 @@
-use std::path::Path;
-
 use super::exit::Exit;
 use super::output::{Line, Style};
 use crate::model::{ErrorKind, JobError, JobSpec};
@@ -22,22 +20,17 @@ impl Wrong {
     }
 }
 
-/// Compiles the script of a job before anything is sent. The command ends with `exit` if its syntax is wrong.
+/// Compiles the script of a job, which is called `file`, before anything is sent. The command ends with `exit` if its syntax is wrong.
 ///
 /// That happens in this process, not in a confined one: the script is one that its user is about to have run, and a process more for each call would
 /// make all of them slower. Limits are for the server to say, which may have others; so are scripts of types that are not Rhai here.
-pub(super) fn check(spec: &JobSpec, file: Option<&Path>, exit: Exit) -> Result<(), Wrong> {
+pub(super) fn check(spec: &JobSpec, file: String, exit: Exit) -> Result<(), Wrong> {
     match crate::engine::check(&spec.script) {
         Err(error) if error.kind == ErrorKind::Script && spec.script_type.is_built_in() => {
-            Err(Wrong { file: file.map_or_else(|| "script".into(), name), script: spec.script.clone(), error, exit })
+            Err(Wrong { file, script: spec.script.clone(), error, exit })
         }
         _ => Ok(()),
     }
-}
-
-/// What a file is called in front of people.
-pub(super) fn name(file: &Path) -> String {
-    if file == Path::new("-") { "stdin".into() } else { file.display().to_string() }
 }
 
 /// How a script went wrong, the way compilers say it: `file:line:column: message`, the line, and a caret.

@@ -1,23 +1,18 @@
 use std::collections::BTreeMap;
-use std::io::Read as _;
-use std::path::Path;
 
-use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Map, Value};
 
 use super::exit::Usage;
 use super::settings::parse_time;
+use super::words::{Types, one_of};
 use crate::model::{Beyond, ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp, tree};
 
-/// No script of more bytes is sent anywhere; the server's own limit is lower.
-const MAX_SCRIPT: u64 = 16 << 20;
-
-/// Everything a job can be given besides its script.
+/// What every job can be given besides its script, also each of those that a schedule makes.
 #[derive(Debug, Clone, Args)]
 pub(super) struct SpecArgs {
-    /// Which kind of actor runs it
-    #[arg(long = "type", value_name = "TYPE", default_value = "osis")]
+    /// Which kind of actor runs it: osis, which runs its jobs one after another, sal, which can run some side by side (--concurrent), or one of yours
+    #[arg(long = "type", value_name = "TYPE", default_value = "osis", value_parser = Types, hide_possible_values = true)]
     script_type: ScriptType,
     /// One entry of the script's `args`; JSON if it reads as such, else text
     #[arg(long = "arg", value_name = "KEY=VALUE", value_parser = pair)]
@@ -38,7 +33,7 @@ pub(super) struct SpecArgs {
     #[arg(long, value_name = "N")]
     instance: Option<u32>,
     /// 0 urgent, 1 normal, 2 low
-    #[arg(long, value_name = "N", value_parser = priority)]
+    #[arg(long, value_name = "N", value_parser = one_of(&["0", "1", "2"], priority), hide_possible_values = true)]
     priority: Option<Priority>,
     /// The longest one attempt may take (90, 30s, 5m) [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
@@ -49,30 +44,15 @@ pub(super) struct SpecArgs {
     /// How long to wait before the second attempt; doubles each time [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     retry_backoff: Option<Seconds>,
-    /// It may run beside other jobs of its actor
+    /// It may run beside other jobs of its actor, if that is a sal actor
     #[arg(long)]
     concurrent: bool,
     /// One entry of the script's `env`; the value is masked in logs
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = pair)]
     env_vars: Vec<(String, String)>,
-    /// A job that must finish first
-    #[arg(long = "after", value_name = "JOB_ID")]
-    prerequisites: Vec<JobId>,
-    /// The job whose child it is
-    #[arg(long = "parent", value_name = "JOB_ID")]
-    parent_id: Option<JobId>,
-    /// The job that must end first, with all its descendants
-    #[arg(long = "predecessor", value_name = "JOB_ID")]
-    predecessor_id: Option<JobId>,
-    /// Not before this time (RFC 3339, or such as 30s from now)
-    #[arg(long, value_name = "TIME", value_parser = future)]
-    run_at: Option<Timestamp>,
     /// Where to write its log file, below the server's log directory
     #[arg(long, value_name = "PATH")]
     log_path: Option<String>,
-    /// The same key with the same parameters gives the same job, for 24 hours
-    #[arg(long, value_name = "KEY")]
-    idempotency_key: Option<String>,
     /// How long to keep the job after its end
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     retention: Option<Seconds>,
@@ -85,15 +65,9 @@ pub(super) struct SpecArgs {
     /// The worker of the dispatcher protocol
     #[arg(long, value_name = "NAME")]
     worker_id: Option<Name>,
-    /// A job that waits for this one
-    #[arg(long = "dependent", value_name = "JOB_ID")]
-    dependents: Vec<JobId>,
     /// An identifier of your own, kept as it is
     #[arg(long, value_name = "ID")]
     client_rpc_id: Option<String>,
-    /// The id the job shall have
-    #[arg(long = "id", value_name = "JOB_ID")]
-    job_id: Option<JobId>,
 }
 
 impl SpecArgs {
@@ -114,20 +88,57 @@ impl SpecArgs {
             retry_backoff: this.retry_backoff,
             concurrent: this.concurrent,
             env_vars: this.env_vars.into_iter().collect(),
-            prerequisites: this.prerequisites,
-            parent_id: this.parent_id,
-            predecessor_id: this.predecessor_id,
-            run_at: this.run_at,
             log_path: this.log_path,
-            idempotency_key: this.idempotency_key,
             retention: this.retention,
             name: this.name,
             labels: this.labels.into_iter().collect::<BTreeMap<_, _>>(),
             worker_id: this.worker_id,
-            dependents: this.dependents,
             client_rpc_id: this.client_rpc_id,
-            job_id: this.job_id,
+            ..JobSpec::default()
         })
+    }
+}
+
+/// What only a single job can be given, and not those of a schedule.
+#[derive(Debug, Clone, Args)]
+pub(super) struct SingleArgs {
+    /// A job that must finish first
+    #[arg(long = "after", value_name = "JOB_ID")]
+    prerequisites: Vec<JobId>,
+    /// The job whose child it is
+    #[arg(long = "parent", value_name = "JOB_ID")]
+    parent_id: Option<JobId>,
+    /// The job that must end first, with all its descendants
+    #[arg(long = "predecessor", value_name = "JOB_ID")]
+    predecessor_id: Option<JobId>,
+    /// A job that waits for this one
+    #[arg(long = "dependent", value_name = "JOB_ID")]
+    dependents: Vec<JobId>,
+    /// Not before this time (RFC 3339, or such as 30s from now)
+    #[arg(long, value_name = "TIME", value_parser = future)]
+    run_at: Option<Timestamp>,
+    /// The same key with the same parameters gives the same job or its result, for 24 hours
+    #[arg(long, short = 'k', value_name = "KEY")]
+    idempotency_key: Option<String>,
+    /// The id the job shall have
+    #[arg(long = "id", value_name = "JOB_ID")]
+    job_id: Option<JobId>,
+}
+
+impl SingleArgs {
+    /// The job with these as well.
+    pub(super) fn on(&self, job: JobSpec) -> JobSpec {
+        let this = self.clone();
+        JobSpec {
+            prerequisites: this.prerequisites,
+            parent_id: this.parent_id,
+            predecessor_id: this.predecessor_id,
+            dependents: this.dependents,
+            run_at: this.run_at,
+            idempotency_key: this.idempotency_key,
+            job_id: this.job_id,
+            ..job
+        }
     }
 }
 
@@ -149,38 +160,6 @@ fn arguments(whole: Option<Value>, entries: Vec<(String, String)>) -> anyhow::Re
         map.insert(name, value);
     }
     Ok(Some(map.into()))
-}
-
-/// Reads a script from a file, or from stdin for `-`.
-pub(super) fn read_script(path: &Path) -> anyhow::Result<String> {
-    let text = read_text("script", path)?;
-    // A file that the shell can run; the line stays, so that errors name the right one.
-    match text.strip_prefix("#!") {
-        Some(rest) => Ok(format!("//{rest}")),
-        None => Ok(text),
-    }
-}
-
-/// Reads a text from a file, or from stdin for `-`; `what` it is, in a word or two.
-pub(super) fn read_text(what: &str, path: &Path) -> anyhow::Result<String> {
-    let mut bytes = Vec::new();
-    if path == Path::new("-") {
-        std::io::stdin()
-            .lock()
-            .take(MAX_SCRIPT + 1)
-            .read_to_end(&mut bytes)
-            .with_context(|| format!("the {what} cannot be read from stdin"))?;
-    } else {
-        let file = std::fs::File::open(path).with_context(|| format!("the {what} {} cannot be opened", path.display()))?;
-        file.take(MAX_SCRIPT + 1).read_to_end(&mut bytes).with_context(|| format!("the {what} {} cannot be read", path.display()))?;
-    }
-    anyhow::ensure!(bytes.len() as u64 <= MAX_SCRIPT, "the {what} {} has more than {} MB", path.display(), MAX_SCRIPT >> 20);
-    let text = String::from_utf8(bytes)
-        .map_err(|error| anyhow::anyhow!("the {what} {} is not UTF-8 text: {}", path.display(), error.utf8_error()))?;
-    match text.strip_prefix('\u{feff}') {
-        Some(rest) => Ok(rest.to_owned()),
-        None => Ok(text),
-    }
 }
 
 pub(super) fn pair(text: &str) -> Result<(String, String), String> {

@@ -1,11 +1,14 @@
+use std::cell::RefCell;
+use std::convert::Infallible;
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use super::progress::Progress;
-use crate::client::{Client, Error, Follow};
-use crate::model::{ContextId, JobId, JobResult, LogLine};
+use super::wording::worded;
+use crate::client::{Client, Error, Follow, code};
+use crate::model::{ContextId, Explanation, JobId, JobResult, LogLine, Reason};
 
 /// Lines are asked for in pages of this many.
 pub(super) const PAGE: usize = 1000;
@@ -33,10 +36,13 @@ impl Watch<'_> {
     pub(super) async fn finish(mut self, mut line: impl FnMut(&LogLine) -> anyhow::Result<()>) -> anyhow::Result<Result<JobResult, Error>> {
         let (client, context, job_id) = (self.client, self.context, self.job_id);
         let mut progress = Progress::new(self.quiet);
-        let mut ticks = interval(Progress::EVERY);
+        let mut ticks = interval(progress.every());
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let wait = client.wait_to_the_end(context, job_id, self.limit);
         tokio::pin!(wait);
+        let told = RefCell::new(format!("waiting for job {job_id}"));
+        let news = news(client, context, job_id, progress.news(), &told);
+        tokio::pin!(news);
         let mut interrupts = signal(SignalKind::interrupt())?;
         let mut following = self.logs.is_some();
         let result = loop {
@@ -62,15 +68,43 @@ impl Watch<'_> {
                         break Err(error);
                     }
                 },
-                _ = ticks.tick(), if progress.is_on() => progress.show(&format!("waiting for job {job_id}")),
+                _ = &mut news, if progress.is_on() => {}
+                _ = ticks.tick(), if progress.is_on() => progress.show(&told.borrow()),
             }
         };
         drop(progress);
-        let over = !matches!(&result, Err(error) if error.rpc().is_none() || error.has_code(crate::client::code::WAIT_RAN_OUT));
+        let over = !matches!(&result, Err(error) if error.rpc().is_none() || error.has_code(code::WAIT_RAN_OUT));
         if let Some(logs) = self.logs.as_ref().filter(|_| over) {
             drain(client, context, job_id, logs.cursor().map(str::to_owned), &mut line).await?;
         }
         Ok(result)
+    }
+}
+
+/// Keeps `told` up to date with why the job has not ended.
+async fn news(client: &Client, context: ContextId, job_id: &JobId, every: Duration, told: &RefCell<String>) -> Infallible {
+    loop {
+        sleep(every).await;
+        match client.explain_job(context, job_id).await {
+            Ok(explanation) => *told.borrow_mut() = why(&explanation),
+            Err(error) if error.has_code(code::STORE_UNAVAILABLE) => *told.borrow_mut() = "Redis does not answer the server".to_owned(),
+            Err(_) => {} // What is known stays; the wait itself tells of errors.
+        }
+    }
+}
+
+/// Why a job has not ended, in few words.
+fn why(explanation: &Explanation) -> String {
+    let place = match (explanation.position, explanation.depth) {
+        (Some(position), Some(depth)) => format!("place {position} of {depth}, "),
+        _ => String::new(),
+    };
+    // What could be done about it does not fit into a line.
+    let message = worded(explanation.message.split(';').next().unwrap_or_default());
+    match explanation.reason {
+        Reason::Running => "running".to_owned(),
+        Reason::Ended => "ending".to_owned(),
+        _ => format!("waiting: {place}{message}"),
     }
 }
 

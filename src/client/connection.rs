@@ -9,6 +9,8 @@ use jsonrpsee::core::traits::ToRpcParams;
 use jsonrpsee::ws_client::{PingConfig, WsClient, WsClientBuilder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use super::error::{Error, RpcError};
 use crate::model::tree;
@@ -25,10 +27,17 @@ const MAX_CALLS: usize = 4096;
 /// Items of one subscription that wait for their reader; beyond that [`super::Follow`] resumes by cursor.
 const SUBSCRIPTION_BUFFER: usize = 8192;
 
+/// Requests of more bytes are measured against the limit of the server before they are sent.
+const LARGE: usize = 256 << 10;
+/// What a request has besides its method and parameters: its id, names and brackets.
+const FRAME: usize = 56;
+
 /// One connection to a server.
 #[derive(Clone)]
 pub struct Client {
     wire: Arc<WsClient>,
+    /// The largest request that the server takes, once it was asked.
+    largest: Arc<OnceCell<Option<usize>>>,
 }
 
 /// Parameters as they go onto the wire.
@@ -71,7 +80,7 @@ impl Client {
             .build(url)
             .await
             .map_err(|error| not_connected(url, error))?;
-        Ok(Self { wire: Arc::new(wire) })
+        Ok(Self { wire: Arc::new(wire), largest: Arc::default() })
     }
 
     /// Calls `method`; `params` is serialised to an object (or an array) of parameters.
@@ -84,9 +93,31 @@ impl Client {
     /// As [`Client::call`], for a call that the server itself answers only after a while.
     pub async fn call_within<R: DeserializeOwned>(&self, limit: Duration, method: &str, params: impl Serialize) -> Result<R, Error> {
         let params = raw(method, params)?;
+        self.check_size(method, params.0.get().len()).await?;
         match tokio::time::timeout(limit.min(LONGEST), self.wire.request(method, params)).await {
             Ok(answer) => answer.map_err(|error| self.failed(method, limit, error)),
             Err(_) => Err(Error::Timeout { method: method.to_owned(), after: limit }),
+        }
+    }
+
+    /// Refuses a request that the server would not read: its answer to one could not say to which call it belongs.
+    async fn check_size(&self, method: &str, params: usize) -> Result<(), Error> {
+        let size = params + method.len() + FRAME;
+        if size <= LARGE {
+            return Ok(());
+        }
+        let largest = self.largest.get_or_try_init(|| async {
+            let answer = self.wire.request::<Value, _>("server_info", raw("server_info", json!({}))?);
+            match tokio::time::timeout(ANSWER, answer).await {
+                Ok(Ok(info)) => Ok(info["limits"]["request_bytes"].as_u64().and_then(|limit| usize::try_from(limit).ok())),
+                Ok(Err(WireError::Call(_))) => Ok(None), // A server that does not say; it has to refuse by itself.
+                Ok(Err(error)) => Err(self.failed("server_info", ANSWER, error)),
+                Err(_) => Err(Error::Timeout { method: "server_info".to_owned(), after: ANSWER }),
+            }
+        });
+        match *largest.await? {
+            Some(limit) if size > limit => Err(Error::TooLarge { method: method.to_owned(), size, limit }),
+            _ => Ok(()),
         }
     }
 

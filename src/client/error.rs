@@ -7,12 +7,20 @@ use crate::model::{JobError, JobId, Status};
 pub mod code {
     /// The parameters cannot be meant.
     pub const BAD_PARAMS: i32 = -32602;
+    /// The request is larger than the server takes.
+    pub const OVERSIZED: i32 = -32007;
     /// The job does not exist.
     pub const JOB_NOT_FOUND: i32 = 1001;
+    /// The status of the job does not allow this.
+    pub const STATE: i32 = 1002;
     /// The caller may not do this.
     pub const DENIED: i32 = 1004;
     /// The caller has to log in first.
     pub const NOT_AUTHENTICATED: i32 = 1005;
+    /// The queue is full, or Redis nearly is.
+    pub const FULL: i32 = 1007;
+    /// Redis does not answer the server.
+    pub const STORE_UNAVAILABLE: i32 = 1009;
     /// The job ended badly.
     pub const JOB_FAILED: i32 = 1101;
     /// The wait ran out, the job goes on.
@@ -62,6 +70,16 @@ pub enum Error {
         /// How long the answer was waited for.
         after: std::time::Duration,
     },
+    /// The request is larger than the server takes, and was not sent.
+    #[error("{method}: the request has {size} bytes, and the server takes {limit} (its setting max_request)")]
+    TooLarge {
+        /// The method that was to be called.
+        method: String,
+        /// How large the request is.
+        size: usize,
+        /// How large it may be.
+        limit: usize,
+    },
     /// The answer is not what the method promises: the server has another version.
     #[error("{method}: the answer is not understood: {source}")]
     Shape {
@@ -79,6 +97,11 @@ impl Error {
             Self::Rpc(error) => Some(error),
             _ => None,
         }
+    }
+
+    /// The status that the job of a refused call has, where the server says so.
+    pub fn status(&self) -> Option<Status> {
+        Status::deserialize(self.rpc()?.data.as_ref()?.get("status")?).ok()
     }
 
     /// Whether the server answered with this code.

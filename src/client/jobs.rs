@@ -97,6 +97,18 @@ impl Client {
         self.call("start_job", Named { job_id, context_id }).await
     }
 
+    /// As [`Client::start_job`], for a job that [`Client::create_job`] gave for `spec`: with an idempotency key that may be one that was started
+    /// before, and then this gives the status it has.
+    pub async fn begin_job(&self, spec: &JobSpec, job_id: &JobId) -> Result<Status, Error> {
+        match self.start_job(spec.context_id, job_id).await {
+            Err(error) if spec.idempotency_key.is_some() && error.has_code(code::STATE) => match error.status() {
+                Some(status) if status != Status::Created => Ok(status),
+                _ => Err(error),
+            },
+            answer => answer,
+        }
+    }
+
     /// Creates and starts a job and waits for its end, at most `wait`.
     pub async fn run_and_wait(&self, spec: &JobSpec, wait: Duration) -> Result<JobResult, Error> {
         let wait = wait.min(LONGEST_WAIT);

@@ -21,6 +21,10 @@ pub struct Scheduler {
     stuck: usize,
     /// Schedules that could not be read, so that each is logged once.
     unreadable: HashSet<ScheduleId>,
+    /// From when to when this server has looked for slots without a break.
+    looked: Option<(Timestamp, Timestamp)>,
+    /// Whether Redis has not answered since then.
+    failed: bool,
 }
 
 /// So many schedules are served in one round,
@@ -29,6 +33,10 @@ const BATCH: usize = 64;
 const AT_ONCE: usize = 32;
 /// Slots are met to within this.
 const PAUSE: Duration = Duration::from_millis(100);
+/// A server that has not looked for slots for so long was not there: its process was stopped, or Redis was nearly full.
+const BREAK: Duration = Duration::from_secs(15);
+/// Where Redis did not answer, this is enough.
+const OUTAGE: Duration = Duration::from_secs(5);
 /// What could not be served is tried again after this.
 const RETRY: Duration = Duration::from_secs(1);
 /// So many unreadable schedules are remembered.
@@ -37,7 +45,7 @@ const REMEMBERED: usize = 1000;
 impl Scheduler {
     /// A scheduler for one context.
     pub fn new(store: Store) -> Self {
-        Self { store, pressure: Arc::default(), stuck: 0, unreadable: HashSet::new() }
+        Self { store, pressure: Arc::default(), stuck: 0, unreadable: HashSet::new(), looked: None, failed: false }
     }
 
     /// The same, that makes no jobs while Redis is nearly full.
@@ -46,12 +54,12 @@ impl Scheduler {
     }
 
     /// Serves a schedule whose slot has come. False: its slot stays due.
-    async fn serve(&self, due: &StoredSchedule, table: Option<&Timetable>) -> Result<bool, Error> {
+    async fn serve(&self, due: &StoredSchedule, table: Option<&Timetable>, here_since: Timestamp) -> Result<bool, Error> {
         if due.lost || due.ended {
             return self.store.clear_schedule(&due.id).await.map(|_| true);
         }
         let (Some(spec), Some(table)) = (&due.spec, table) else { return Ok(false) };
-        let plan = table.plan(due.slot, due.tried_at, self.store.clock().now());
+        let Some(plan) = table.plan(due.slot, due.tried_at, here_since, self.store.clock().now()) else { return Ok(false) };
         let (mut expected, mut passed, mut last_job) = (due.slot, plan.passed, due.last_job.clone());
         let firing = Firing { schedule: due.id.clone(), expected, slot: expected, next: plan.next, passed, overlap: spec.overlap };
         if plan.slots.is_empty() {
@@ -119,10 +127,13 @@ impl Service for Scheduler {
         if !self.pressure.admits_jobs() {
             return Ok(PAUSE);
         }
-        let (due, next) = self.store.due_schedules(self.stuck, BATCH).await?;
+        let began = self.store.clock().now();
+        let (due, next) = self.store.due_schedules(self.stuck, BATCH).await.inspect_err(|_| self.failed = true)?;
+        let most = if std::mem::take(&mut self.failed) { OUTAGE } else { BREAK };
+        let here_since = self.looked.filter(|(_, last)| began.since(*last) <= most).map_or(began, |(since, _)| since);
         let due: Vec<(StoredSchedule, Option<Timetable>)> =
             due.into_iter().map(|due| (self.timetable(&due), due)).map(|(table, due)| (due, table)).collect();
-        let serving: Vec<_> = due.iter().map(|(due, table)| self.serve(due, table.as_ref())).collect();
+        let serving: Vec<_> = due.iter().map(|(due, table)| self.serve(due, table.as_ref(), here_since)).collect();
         let mut served = futures_util::stream::iter(serving).buffer_unordered(AT_ONCE);
         let (mut stuck, mut failure) = (0, None);
         while let Some(served) = served.next().await {
@@ -133,6 +144,7 @@ impl Service for Scheduler {
             }
         }
         drop(served);
+        self.looked = Some((here_since, self.store.clock().now()));
         let full = due.len() >= BATCH;
         stuck += std::mem::take(&mut self.stuck);
         match failure {

@@ -42,6 +42,8 @@ pub(super) struct Plan {
 
 /// A slot that nobody has fired for so long is missed.
 const LATE: Duration = Duration::from_secs(30);
+/// A slot that came while this server did not look is left to another one for so long, before it counts as missed under [`Missed::Skip`].
+const LEFT_TO_OTHERS: Duration = Duration::from_secs(5);
 /// So many slots are planned at a time, unless they were missed.
 const AT_ONCE: usize = 128;
 /// So many slots that are left out are counted at a time.
@@ -57,15 +59,11 @@ impl Timetable {
     /// The slots of a schedule that is created at this time.
     pub(super) fn new(spec: &ScheduleSpec, created_at: Timestamp) -> Result<Self, Error> {
         let start = spec.start_at.unwrap_or(created_at);
+        // Lengths of time are the same everywhere: there it only says where times are shown.
+        let zone = spec.time_zone.as_deref().map_or(Ok(Tz::UTC), zone)?;
         let rule = match (&spec.cron, spec.every) {
-            (Some(pattern), None) => {
-                let zone = spec.time_zone.as_deref().map_or(Ok(Tz::UTC), zone)?;
-                Rule::Cron(Box::new(cron(pattern)?), zone)
-            }
+            (Some(pattern), None) => Rule::Cron(Box::new(cron(pattern)?), zone),
             (None, Some(every)) => {
-                if spec.time_zone.is_some() {
-                    return Err(Error::invalid("time_zone", "is for cron; every counts seconds, which are the same everywhere"));
-                }
                 if every.duration() < SHORTEST {
                     return Err(Error::invalid("every", format!("is {every} s; a schedule runs once a second at most")));
                 }
@@ -119,14 +117,27 @@ impl Timetable {
         (slot <= time && slot >= self.start).then_some(slot)
     }
 
-    /// What to do about the slots from the expected one up to now. `tried_at`: when a server was there, but had no room.
-    pub(super) fn plan(&self, expected: Timestamp, tried_at: Option<Timestamp>, now: Timestamp) -> Plan {
+    /// What to do about the slots from the expected one up to now; nothing yet where another server may be about to fire them.
+    ///
+    /// `tried_at`: when a server was there, but had no room. `here_since`: from when on this server has looked without a break. What came
+    /// before is missed under [`Missed::Skip`], however short the break was, while the other policies make up for it anyway.
+    pub(super) fn plan(&self, expected: Timestamp, tried_at: Option<Timestamp>, here_since: Timestamp, now: Timestamp) -> Option<Plan> {
         let before = expected.minus(Duration::from_millis(1));
         let noticed = tried_at.map_or(expected, |tried_at| tried_at.max(expected));
         if now.since(noticed) <= LATE {
+            if self.missed == Missed::Skip && noticed < here_since {
+                if now.since(noticed) < LEFT_TO_OTHERS {
+                    return None;
+                }
+                let mut slots: Vec<Timestamp> = self.slots_after(before).take_while(|slot| *slot <= now).take(AT_ONCE).collect();
+                let next = self.after(slots.last().copied().unwrap_or(now));
+                let passed = slots.partition_point(|slot| *slot < here_since);
+                slots.drain(..passed);
+                return Some(Plan { passed: passed as u64, slots, next });
+            }
             let slots: Vec<Timestamp> = self.slots_after(before).take_while(|slot| *slot <= now).take(AT_ONCE).collect();
             let next = self.after(slots.last().copied().unwrap_or(now));
-            return Plan { passed: 0, slots, next };
+            return Some(Plan { passed: 0, slots, next });
         }
         let keep = if self.missed == Missed::All { self.limit } else { 1 };
         let newest = std::iter::successors(self.at_or_before(now), |slot| self.at_or_before(slot.minus(Duration::from_millis(1))));
@@ -137,7 +148,7 @@ impl Timetable {
         if self.missed == Missed::Skip && slots.last().is_some_and(|slot| now.since(*slot) > LATE) {
             passed += slots.drain(..).count() as u64;
         }
-        Plan { passed, next: self.after(now), slots }
+        Some(Plan { passed, next: self.after(now), slots })
     }
 }
 

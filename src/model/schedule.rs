@@ -81,7 +81,7 @@ impl FromStr for Overlap {
     }
 }
 
-/// What becomes of runs that were due while no server ran: of those that none has fired within 30 seconds.
+/// What becomes of runs that were due while no server ran: of those that none has fired within 30 seconds, and with `skip` within 5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Missed {
@@ -130,7 +130,7 @@ pub struct ScheduleSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Seconds")]
     pub every: Option<Seconds>,
-    /// Where `cron` is read, such as `Europe/Berlin`. UTC by default.
+    /// Where `cron` is read and times are shown, such as `Europe/Berlin`. UTC by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub time_zone: Option<String>,
@@ -179,7 +179,7 @@ pub struct Schedule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Seconds")]
     pub every: Option<Seconds>,
-    /// Where `cron` is read.
+    /// Where `cron` is read and times are shown.
     pub time_zone: String,
     /// What a run does when the one before has not ended.
     pub overlap: Overlap,

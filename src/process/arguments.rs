@@ -16,6 +16,7 @@ const MASK: &str = "***";
 /// Every user of the machine can read the arguments of a process. So where the value of one of these options is an address with a password,
 /// the program becomes itself again with the password masked, and finds the true arguments in memory that only it has. The number of
 /// the process stays the same.
+#[expect(clippy::disallowed_macros, reason = "no command line is there yet, and the text is ours")]
 pub fn arguments(options: &[&str]) -> Vec<OsString> {
     if let Some(arguments) = handed_on() {
         return arguments;

@@ -109,6 +109,7 @@ pub fn command(hero: &Path, profile: &Profile, program: &Path, args: &[impl AsRe
 }
 
 /// The body of the hidden `hero exec`: `args` are what follows the word `exec`. Returns only when it failed.
+#[expect(clippy::disallowed_macros, reason = "a child says why it failed to its parent, which shows it harmless")]
 pub fn exec_main(args: impl IntoIterator<Item = std::ffi::OsString>) -> ExitCode {
     let failure = match Request::parse(args) {
         Ok(request) => exec(&request),
@@ -175,6 +176,7 @@ impl Steps {
         }
     }
 
+    #[expect(clippy::disallowed_macros, reason = "a child says why it failed to its parent, which shows it harmless")]
     fn miss(&mut self, name: &str, why: &dyn std::fmt::Display) {
         self.missing.push(name.to_owned());
         eprintln!("hero exec: without {name}: {why}");

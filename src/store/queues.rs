@@ -64,11 +64,15 @@ impl Store {
         }
     }
 
-    /// Has queues served again, at once.
-    pub async fn resume(&self, queue: &Queue) -> Result<(), Error> {
-        let _: String = self.pause_or_resume(queue, "resume").await?;
+    /// Has queues served again, at once, and says whether they were paused.
+    pub async fn resume(&self, queue: &Queue) -> Result<bool, Error> {
+        let resumed = match self.pause_or_resume(queue, "resume").await?.as_str() {
+            "done" => true,
+            "served" => false,
+            reply => return Err(Error::Reply { script: "pause", reply: reply.into() }),
+        };
         self.bells().ring(&queue.script_type);
-        Ok(())
+        Ok(resumed)
     }
 
     async fn pause_or_resume(&self, queue: &Queue, verb: &str) -> Result<String, Error> {

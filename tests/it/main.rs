@@ -1,5 +1,6 @@
 //! Everything that is tested from outside, in one binary: each test has a redis-server of its own.
 #![expect(clippy::unwrap_used, reason = "what fails in a test shall panic")]
+#![expect(clippy::disallowed_macros, reason = "a test says its seed")]
 #![expect(unreachable_pub, reason = "a test binary has no outside")]
 
 mod actor;

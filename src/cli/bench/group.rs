@@ -19,7 +19,7 @@ impl Load {
 
     /// So many jobs that have nothing to do with each other.
     pub(super) fn specs(&self, jobs: u64) -> Vec<JobSpec> {
-        (0..jobs).map(|_| self.spec.clone()).collect()
+        (0..jobs).map(|_| self.job()).collect()
     }
 
     /// Jobs of which each waits for the one before.
@@ -28,7 +28,7 @@ impl Load {
         let link = |_| {
             let id = JobId::random();
             let prerequisites = before.replace(id.clone()).into_iter().collect();
-            JobSpec { job_id: Some(id), prerequisites, ..self.spec.clone() }
+            JobSpec { prerequisites, ..self.job_with(id) }
         };
         (0..jobs).map(link).collect()
     }
@@ -36,8 +36,8 @@ impl Load {
     /// A job that all others wait for, and these.
     pub(super) fn fan_out(&self, jobs: u64) -> Vec<JobSpec> {
         let root = JobId::random();
-        let waiting = (0..jobs).map(|_| JobSpec { prerequisites: vec![root.clone()], ..self.spec.clone() });
-        std::iter::once(JobSpec { job_id: Some(root.clone()), ..self.spec.clone() }).chain(waiting).collect()
+        let waiting = (0..jobs).map(|_| JobSpec { prerequisites: vec![root.clone()], ..self.job() });
+        std::iter::once(self.job_with(root.clone())).chain(waiting).collect()
     }
 
     /// Starts jobs, the first of them last, and gives the time from a start until all have finished: from the first that was started, or from

@@ -1,11 +1,13 @@
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
 use tokio::time::sleep;
 
-use crate::client::Client;
-use crate::model::{ContextId, JobId, JobSpec, Status};
+use super::step::Steps;
+use crate::client::{Client, code};
+use crate::model::{ContextId, JobId, JobSpec, QueueInfo, Seconds, Status};
 
 pub(super) const HOME: ContextId = ContextId(0);
 /// Calls in flight while submitting and checking.
@@ -17,8 +19,16 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Puts load on a server through one connection or several.
 pub(super) struct Load {
     clients: Vec<Client>,
-    pub(super) spec: JobSpec,
+    spec: JobSpec,
+    /// Every job there may be of it, where they are to be removed.
+    made: Option<RefCell<Vec<JobId>>>,
+    steps: Rc<Steps>,
 }
+
+/// Should they not be removed, the jobs are gone after this.
+const RETENTION: Duration = Duration::from_secs(3600);
+/// A job is removed as soon as it has ended, within this time.
+const REMOVAL: Duration = Duration::from_secs(60);
 
 /// How long each call of a run took.
 pub(super) struct Run {
@@ -37,8 +47,55 @@ impl Run {
 }
 
 impl Load {
-    pub(super) fn new(clients: Vec<Client>) -> Self {
-        Self { clients, spec: JobSpec { script: "40 + 2".to_owned(), ..JobSpec::default() } }
+    pub(super) fn new(clients: Vec<Client>, steps: &Rc<Steps>) -> Self {
+        let spec = JobSpec { script: "40 + 2".to_owned(), ..JobSpec::default() };
+        Self { clients, spec, made: None, steps: Rc::clone(steps) }
+    }
+
+    /// The same on a server that others use, too: it knows its jobs, so that [`Load::clean`] can remove them.
+    pub(super) fn tidy(self) -> Self {
+        let spec = JobSpec { retention: Some(Seconds::from(RETENTION)), ..self.spec };
+        Self { spec, made: Some(RefCell::default()), ..self }
+    }
+
+    /// A job to create.
+    pub(super) fn job(&self) -> JobSpec {
+        match &self.made {
+            Some(_) => self.job_with(JobId::random()),
+            None => self.spec.clone(),
+        }
+    }
+
+    /// A job to create, with this id.
+    pub(super) fn job_with(&self, id: JobId) -> JobSpec {
+        if let Some(made) = &self.made {
+            made.borrow_mut().push(id.clone());
+        }
+        JobSpec { job_id: Some(id), ..self.spec.clone() }
+    }
+
+    /// Deletes every job that this has made, and says how many are left.
+    pub(super) async fn clean(&self) -> u64 {
+        let made = self.made.as_ref().map(RefCell::take).unwrap_or_default();
+        let (begun, left) = (Instant::now(), Cell::new(0));
+        let remove = async |caller, number: u64| {
+            let (client, id) = (self.client(caller), &made[usize::try_from(number)?]);
+            loop {
+                match client.delete_job(HOME, id).await {
+                    Ok(()) => return Ok(()),
+                    Err(error) if error.has_code(code::JOB_NOT_FOUND) => return Ok(()),
+                    Err(error) if error.has_code(code::STATE) && begun.elapsed() < REMOVAL => drop(client.stop_job(HOME, id).await),
+                    Err(_) => {
+                        left.set(left.get() + 1);
+                        return Ok(());
+                    }
+                }
+                sleep(LOOK).await;
+            }
+        };
+        let all = made.len() as u64;
+        let removed = self.steps.step("removing the jobs", all, self.share(IN_FLIGHT, all, remove)).await;
+        if removed.is_ok() { left.get() } else { all }
     }
 
     pub(super) fn client(&self, caller: u64) -> &Client {
@@ -57,6 +114,7 @@ impl Load {
             while next.get() < total {
                 let number = next.replace(next.get() + 1);
                 work(caller, number).await?;
+                self.steps.count();
             }
             anyhow::Ok(())
         };
@@ -74,8 +132,9 @@ impl Load {
         let times = RefCell::new(Vec::with_capacity(usize::try_from(jobs)?));
         let begun = Instant::now();
         let work = async |caller, _| {
+            let known = self.made.is_some().then(|| self.job());
             let called = Instant::now();
-            let result = self.client(caller).run_and_wait(&self.spec, Duration::from_secs(60)).await?;
+            let result = self.client(caller).run_and_wait(known.as_ref().unwrap_or(&self.spec), Duration::from_secs(60)).await?;
             times.borrow_mut().push(called.elapsed());
             anyhow::ensure!(result.output == "42", "the server says that 40 + 2 is {}", result.output);
             Ok(())
@@ -92,7 +151,8 @@ impl Load {
         let ids = RefCell::new(Vec::with_capacity(usize::try_from(jobs)?));
         let work = async |caller, _| {
             let client = self.client(caller);
-            let id = client.create_job(&self.spec).await?;
+            let known = self.made.is_some().then(|| self.job());
+            let id = client.create_job(known.as_ref().unwrap_or(&self.spec)).await?;
             client.start_job(HOME, &id).await?;
             ids.borrow_mut().push(id);
             Ok(())
@@ -101,12 +161,14 @@ impl Load {
         Ok(ids.into_inner())
     }
 
-    /// How many jobs wait in all queues.
+    /// How many jobs wait in the queue of these jobs.
     pub(super) async fn depth(&self) -> anyhow::Result<u64> {
-        Ok(self.client(0).list_queues(HOME).await?.iter().map(|queue| queue.depth).sum())
+        let queues = self.client(0).list_queues(HOME).await?;
+        let ours = |queue: &&QueueInfo| queue.script_type == self.spec.script_type && queue.group.is_none() && queue.instance.is_none();
+        Ok(queues.iter().filter(ours).map(|queue| queue.depth).sum())
     }
 
-    /// Waits until no job waits in a queue.
+    /// Waits until no job waits in that queue.
     pub(super) async fn wait_until_empty(&self) -> anyhow::Result<()> {
         let (mut least, mut since) = (u64::MAX, Instant::now());
         loop {

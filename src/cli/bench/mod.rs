@@ -4,8 +4,10 @@ mod gauge;
 mod group;
 mod load;
 mod report;
+mod step;
 mod usage;
 
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -19,6 +21,7 @@ use crate::client::Client;
 use gauge::Gauge;
 use load::Load;
 use report::{Compat, Drain, Group, Report, Rest, Submit, Waiting};
+use step::Steps;
 use usage::{Meter, Tree};
 
 /// What settles after a start is over by then.
@@ -26,7 +29,7 @@ const SETTLE: Duration = Duration::from_secs(3);
 
 /// Measures submitting, draining and run-and-wait of `40 + 2` jobs.
 ///
-/// Without --server it starts a server of its own, and stops it again.
+/// Without --server it starts a server of its own, and stops it again. On a server that is named it removes its jobs in the end.
 #[derive(Debug, Args)]
 pub(super) struct Bench {
     /// How many jobs to submit and drain; run-and-wait uses as many, one caller a tenth
@@ -49,14 +52,21 @@ pub(super) struct Bench {
     pools: Vec<String>,
 }
 
+/// A measurement that is under way.
+struct Measuring<'a> {
+    bench: &'a Bench,
+    steps: Rc<Steps>,
+}
+
 impl Bench {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         if cfg!(debug_assertions) {
             output::note("this is a debug build: its figures say nothing; use `make bench`");
         }
+        let measuring = Measuring { bench: self, steps: Rc::new(Steps::new(global.json)) };
         let report = match global.named_server() {
-            Some(server) => self.foreign(global, server).await?,
-            None => self.own().await?,
+            Some(server) => measuring.foreign(global, server).await?,
+            None => super::interruptible(Box::pin(measuring.own())).await?,
         };
         if global.json {
             output::json(&report)?
@@ -65,24 +75,37 @@ impl Bench {
         }
         Ok(Exit::Ok)
     }
+}
 
-    /// Measures a server that others run.
+impl Measuring<'_> {
+    /// Measures a server that others run, and removes what it made there, also when it is interrupted.
     async fn foreign(&self, global: &Global, server: &str) -> anyhow::Result<Report> {
         let mut clients = Vec::new();
-        for _ in 0..self.connections {
+        for _ in 0..self.bench.connections {
             clients.push(global.connect().await?);
         }
-        let load = Load::new(clients);
-        load.warm_up().await?;
-        let submit = self.submit(&load, None).await?;
+        let load = Load::new(clients, &self.steps).tidy();
+        let measured = super::interruptible(Box::pin(self.measure(&load, server))).await;
+        let left = super::interruptible(async { Ok(load.clean().await) }).await;
+        match left {
+            Ok(0) => {}
+            Ok(left) => output::note(format!("{left} jobs of this measurement could not be removed; they are gone after an hour")),
+            Err(_) => output::note("not all jobs of this measurement were removed; they are gone after an hour"),
+        }
+        measured
+    }
+
+    async fn measure(&self, load: &Load, server: &str) -> anyhow::Result<Report> {
+        self.warm_up(load).await?;
+        let submit = self.submit(load, None).await?;
         Ok(Report {
             server: server.to_owned(),
-            jobs: self.jobs,
+            jobs: self.bench.jobs,
             rest: None,
             submit,
             drain: None,
-            waiting: self.waiting(&load, None).await?,
-            groups: self.groups(&load, None).await?,
+            waiting: self.waiting(load, None).await?,
+            groups: self.groups(load, None).await?,
             compat: None,
         })
     }
@@ -90,46 +113,54 @@ impl Bench {
     /// Measures a server that is started for it.
     async fn own(&self) -> anyhow::Result<Report> {
         let directory = TempDir::new()?;
-        let pools: Vec<&str> = self.pools.iter().flat_map(|pool| ["--pool", pool]).collect();
+        let pools: Vec<&str> = self.bench.pools.iter().flat_map(|pool| ["--pool", pool]).collect();
         let server = self.start(&directory, &pools).await?;
         let tree = Tree::of(server.pid());
-        let load = Load::new(self.connect(&server.url).await?);
-        load.warm_up().await?;
+        let load = Load::new(self.connect(&server.url).await?, &self.steps);
+        self.warm_up(&load).await?;
         sleep(SETTLE).await;
         let rest = self.at_rest(tree).await?;
         let waiting = self.waiting(&load, Some(tree)).await?;
         let submit = self.submit(&load, Some(tree)).await?;
         // The Redis of others is not looked into.
-        let gauge = if self.redis.is_none() { Some(Gauge::of(directory.path()).await?) } else { None };
+        let gauge = if self.bench.redis.is_none() { Some(Gauge::of(directory.path()).await?) } else { None };
         let groups = self.groups(&load, gauge.as_ref()).await?;
         drop((load, gauge));
         server.stop().await?;
-        let (drain, _) = self.drain(&directory, &pools).await?;
+        let (drain, _) = self.drain(&directory, &pools, "").await?;
         let compat = self.compat(&directory, &pools).await?;
-        Ok(Report { server: "its own".to_owned(), jobs: self.jobs, rest, submit, drain: Some(drain), waiting, groups, compat })
+        Ok(Report { server: "its own".to_owned(), jobs: self.bench.jobs, rest, submit, drain: Some(drain), waiting, groups, compat })
+    }
+
+    async fn warm_up(&self, load: &Load) -> anyhow::Result<()> {
+        self.steps.step("warming up", 0, load.warm_up()).await
     }
 
     async fn start(&self, directory: &TempDir, pools: &[&str]) -> anyhow::Result<Spawned> {
-        let redis = self.redis.iter().flat_map(|url| ["--redis", url]);
+        let redis = self.bench.redis.iter().flat_map(|url| ["--redis", url]);
         let arguments: Vec<&str> = pools.iter().copied().chain(redis).chain(["--log-level", "warn"]).collect();
         Spawned::start(directory.path(), &arguments).await
     }
 
     async fn connect(&self, url: &str) -> anyhow::Result<Vec<Client>> {
         let mut clients = Vec::new();
-        for _ in 0..self.connections {
+        for _ in 0..self.bench.connections {
             clients.push(Client::connect(url, None).await?);
         }
         Ok(clients)
     }
 
     async fn at_rest(&self, tree: Tree) -> anyhow::Result<Option<Rest>> {
-        if self.rest == 0 {
+        if self.bench.rest == 0 {
             return Ok(None);
         }
         let meter = Meter::start(Some(tree));
         let begun = Instant::now();
-        sleep(Duration::from_secs(self.rest)).await;
+        let rest = async {
+            sleep(Duration::from_secs(self.bench.rest)).await;
+            Ok(())
+        };
+        self.steps.step("watching the server at rest", 0, rest).await?;
         let (cpu, wall) = (meter.stop(), begun.elapsed().as_secs_f64());
         Ok(Some(Rest {
             pss_mb: tree.pss()? as f64 / f64::from(1 << 20),
@@ -140,31 +171,32 @@ impl Bench {
 
     /// Submits all jobs to running actors, and waits until they are done.
     async fn submit(&self, load: &Load, tree: Option<Tree>) -> anyhow::Result<Submit> {
-        let (meter, begun) = (Meter::start(tree), Instant::now());
-        let ids = load.submit(self.jobs).await?;
+        let (meter, begun, jobs) = (Meter::start(tree), Instant::now(), self.bench.jobs);
+        let ids = self.steps.step("submitting, actors running", jobs, load.submit(jobs)).await?;
         let submitted = begun.elapsed().as_secs_f64();
         load.wait_until_empty().await?;
         let done = begun.elapsed().as_secs_f64();
-        let cpu = meter.stop().per_thousand(self.jobs);
+        let cpu = meter.stop().per_thousand(jobs);
         load.check(&ids).await?;
-        Ok(Submit { submit_per_s: self.jobs as f64 / submitted, end_to_end_per_s: self.jobs as f64 / done, cpu_s_per_1000: cpu })
+        Ok(Submit { submit_per_s: jobs as f64 / submitted, end_to_end_per_s: jobs as f64 / done, cpu_s_per_1000: cpu })
     }
 
     /// Creates groups of jobs that do and do not wait for each other, and runs them.
     async fn groups(&self, load: &Load, gauge: Option<&Gauge>) -> anyhow::Result<Vec<Group>> {
         let mut groups = Vec::new();
-        let shapes = [("bulk", load.specs(self.jobs)), ("chain", load.chain(self.related / 10)), ("fan_out", load.fan_out(self.related))];
+        let Bench { jobs, related, .. } = *self.bench;
+        let shapes = [("bulk", load.specs(jobs)), ("chain", load.chain(related / 10)), ("fan_out", load.fan_out(related))];
         for (shape, specs) in shapes {
             if let Some(gauge) = gauge {
                 gauge.reset().await?;
             }
-            let (created, ids) = load.create_in_groups(&specs).await?;
+            let (created, ids) = self.steps.step(&format!("creating: {}", told(shape)), 0, load.create_in_groups(&specs)).await?;
             let mut create_blocked_ms = None;
             if let Some(gauge) = gauge {
                 create_blocked_ms = Some(gauge.longest_ms().await?);
                 gauge.reset().await?;
             }
-            let ran = load.run_all(&ids, shape != "bulk").await?;
+            let ran = self.steps.step(&format!("running: {}", told(shape)), 0, load.run_all(&ids, shape != "bulk")).await?;
             let run_blocked_ms = match gauge {
                 Some(gauge) => Some(gauge.longest_ms().await?),
                 None => None,
@@ -188,7 +220,7 @@ impl Bench {
         for run in 0..4 {
             let compat = ["none", "all"][run % 2];
             let arguments: Vec<&str> = pools.iter().copied().chain(["--compat", compat]).collect();
-            let (_, Some(script_us)) = self.drain(directory, &arguments).await? else { return Ok(None) };
+            let (_, Some(script_us)) = self.drain(directory, &arguments, &format!(", --compat {compat}")).await? else { return Ok(None) };
             least[run % 2] = least[run % 2].min(script_us);
         }
         let [canonical_us, all_us] = least;
@@ -197,23 +229,23 @@ impl Bench {
 
     /// Fills the queue while no actor lives, and times how long fresh actors need to empty it. Says what that cost Redis a job, too, in
     /// microseconds of scripts.
-    async fn drain(&self, directory: &TempDir, pools: &[&str]) -> anyhow::Result<(Drain, Option<f64>)> {
+    async fn drain(&self, directory: &TempDir, pools: &[&str], how: &str) -> anyhow::Result<(Drain, Option<f64>)> {
         let idle = self.start(directory, &["--pool", "none"]).await?;
-        let load = Load::new(self.connect(&idle.url).await?);
-        let begun = Instant::now();
-        let ids = load.submit(self.jobs).await?;
+        let load = Load::new(self.connect(&idle.url).await?, &self.steps);
+        let (begun, jobs) = (Instant::now(), self.bench.jobs);
+        let ids = self.steps.step(&format!("submitting, no actors{how}"), jobs, load.submit(jobs)).await?;
         let submitted = begun.elapsed().as_secs_f64();
         drop(load);
         idle.stop().await?;
         let server = self.start(directory, pools).await?;
-        let load = Load::new(self.connect(&server.url).await?);
+        let load = Load::new(self.connect(&server.url).await?, &self.steps);
         let (meter, begun) = (Meter::start(Some(Tree::of(server.pid()))), Instant::now());
-        let gauge = if self.redis.is_none() { Some(Gauge::of(directory.path()).await?) } else { None };
+        let gauge = if self.bench.redis.is_none() { Some(Gauge::of(directory.path()).await?) } else { None };
         if let Some(gauge) = &gauge {
             gauge.reset().await?;
         }
         let waiting = load.depth().await?;
-        load.wait_until_empty().await?;
+        self.steps.step(&format!("draining a full queue{how}"), 0, load.wait_until_empty()).await?;
         let wall = begun.elapsed().as_secs_f64();
         let cpu = meter.stop().per_thousand(waiting);
         let script_us = match &gauge {
@@ -223,24 +255,29 @@ impl Bench {
         load.check(&ids).await?;
         drop(load);
         server.stop().await?;
-        let drain = Drain {
-            submit_per_s: self.jobs as f64 / submitted,
-            timed_jobs: waiting,
-            drain_per_s: waiting as f64 / wall,
-            cpu_s_per_1000: cpu,
-        };
+        let drain =
+            Drain { submit_per_s: jobs as f64 / submitted, timed_jobs: waiting, drain_per_s: waiting as f64 / wall, cpu_s_per_1000: cpu };
         Ok((drain, script_us))
     }
 
     async fn waiting(&self, load: &Load, tree: Option<Tree>) -> anyhow::Result<Vec<Waiting>> {
         let mut rows = Vec::new();
-        for (callers, jobs) in [(1, self.jobs / 10), (64, self.jobs), (256, self.jobs)] {
+        for (callers, jobs) in [(1, self.bench.jobs / 10), (64, self.bench.jobs), (256, self.bench.jobs)] {
             let meter = Meter::start(tree);
-            let run = load.run_and_wait(callers, jobs).await?;
+            let run = self.steps.step(&report::run_and_wait(callers), jobs, load.run_and_wait(callers, jobs)).await?;
             let cpu_s_per_1000 = meter.stop().per_thousand(jobs);
             let [p50_ms, p95_ms, p99_ms] = [0.5, 0.95, 0.99].map(|share| run.quantile_ms(share));
             rows.push(Waiting { callers, jobs, per_s: jobs as f64 / run.wall.as_secs_f64(), p50_ms, p95_ms, p99_ms, cpu_s_per_1000 });
         }
         Ok(rows)
+    }
+}
+
+/// A group of jobs, for people.
+fn told(shape: &str) -> &'static str {
+    match shape {
+        "chain" => "a chain of jobs",
+        "fan_out" => "jobs that wait for one",
+        _ => "jobs in groups of 1000",
     }
 }

@@ -1,7 +1,8 @@
 use serde::Serialize;
 
 use super::usage::Cpu;
-use crate::cli::output::{Style, Table, line};
+use crate::cli::output::{Style, line};
+use crate::cli::table::{Fit, Table};
 
 /// Everything that was measured.
 #[derive(Debug, Serialize)]
@@ -83,54 +84,72 @@ pub(super) struct Waiting {
     pub(super) cpu_s_per_1000: Cpu,
 }
 
+/// The name of a measurement of callers that wait.
+pub(super) fn run_and_wait(callers: u64) -> String {
+    format!("run and wait, {callers} caller{}", if callers == 1 { "" } else { "s" })
+}
+
+/// A head of columns that all stay.
+fn head<const N: usize>(names: [&'static str; N]) -> [(&'static str, Fit); N] {
+    names.map(|name| (name, Fit::Keep))
+}
+
 impl Report {
     pub(super) fn print(&self) -> anyhow::Result<()> {
-        let head = ["MEASURE", "JOBS/S", "P50 MS", "P95 MS", "P99 MS", "SERVER CPU S/1000", "OF IT REDIS", "CLIENT"];
-        let mut table = Table::new(Style::stdout(), &head);
-        let mut row = |name: String, per_s: f64, times: [Option<f64>; 3], cpu: Option<Cpu>| {
-            let cpu = [cpu.and_then(|cpu| cpu.server), cpu.and_then(|cpu| cpu.redis), cpu.map(|cpu| cpu.client)];
-            let figures = times.into_iter().chain(cpu).map(|figure| figure.map_or("n/a".to_owned(), |figure| format!("{figure:.3}")));
-            table.row([name, format!("{per_s:.0}")].into_iter().chain(figures));
-        };
-        for run in &self.waiting {
-            let name = format!("run_and_wait, {} caller{}", run.callers, if run.callers == 1 { "" } else { "s" });
-            row(name, run.per_s, [run.p50_ms, run.p95_ms, run.p99_ms].map(Some), Some(run.cpu_s_per_1000));
+        let style = Style::stdout();
+        self.speeds(style).print()?;
+        line(style.dim("times in ms; seconds of processor for 1000 jobs: of the server, of its Redis"))?;
+        line(style.dim("among that, and of this program"))?;
+        if !self.groups.is_empty() {
+            line("")?;
+            self.shapes(style).print()?;
+            line(style.dim("HELD: the longest that Redis did nothing but one command, in ms"))?;
         }
-        row("create + start, actors running".to_owned(), self.submit.submit_per_s, [None; 3], None);
-        row("  until all are done".to_owned(), self.submit.end_to_end_per_s, [None; 3], Some(self.submit.cpu_s_per_1000));
-        if let Some(drain) = &self.drain {
-            row("create + start, no actors".to_owned(), drain.submit_per_s, [None; 3], None);
-            row("drain of a full queue".to_owned(), drain.drain_per_s, [None; 3], Some(drain.cpu_s_per_1000));
-        }
-        table.print()?;
-        for group in &self.groups {
-            let blocked = |time: Option<f64>| match time {
-                None => "n/a".to_owned(),
-                Some(0.0) => "less than 0.5 ms".to_owned(),
-                Some(time) => format!("{time:.1} ms"),
-            };
-            line(format!(
-                "{}, {} jobs: {:.0} created/s (Redis blocked at most {}), {:.0} run/s (at most {})",
-                group.shape,
-                group.jobs,
-                group.create_per_s,
-                blocked(group.create_blocked_ms),
-                group.run_per_s,
-                blocked(group.run_blocked_ms)
-            ))?;
-        }
+        line("")?;
         if let Some(compat) = &self.compat {
-            line(format!(
-                "other layouts: {:.1} µs of Redis a job with all, {:.1} µs with none, ratio {:.2}",
-                compat.all_us, compat.canonical_us, compat.ratio
-            ))?;
+            let Compat { all_us, canonical_us, ratio } = compat;
+            line(format!("other layouts: a job costs Redis {all_us:.1} µs with all, {canonical_us:.1} µs with none: {ratio:.2}"))?;
         }
         match &self.rest {
-            Some(rest) => line(format!(
-                "at rest: {:.1} MB (proportional set size of {} processes), {:.2}% of one core",
-                rest.pss_mb, rest.processes, rest.cpu_percent
-            )),
+            Some(Rest { pss_mb, processes, cpu_percent }) => {
+                line(format!("at rest: {pss_mb:.1} MB (proportional, {processes} processes), {cpu_percent:.2}% of one core"))
+            }
             None => line("at rest: n/a"),
         }
+    }
+
+    fn speeds(&self, style: Style) -> Table {
+        let mut table = Table::new(style, &head(["MEASURE", "JOBS/S", "P50", "P95", "P99", "SERVER", "REDIS", "CLIENT"]));
+        let mut row = |name: &str, per_s: f64, times: [Option<f64>; 3], cpu: Option<Cpu>| {
+            let cpu = [cpu.and_then(|cpu| cpu.server), cpu.and_then(|cpu| cpu.redis), cpu.map(|cpu| cpu.client)];
+            let times = times.map(|time| time.map_or("-".to_owned(), |time| format!("{time:.2}")));
+            let cpu = cpu.map(|seconds| seconds.map_or("-".to_owned(), |seconds| format!("{seconds:.3}")));
+            table.row([name.to_owned(), format!("{per_s:.0}")].into_iter().chain(times).chain(cpu));
+        };
+        for run in &self.waiting {
+            row(&run_and_wait(run.callers), run.per_s, [run.p50_ms, run.p95_ms, run.p99_ms].map(Some), Some(run.cpu_s_per_1000));
+        }
+        row("submit, actors running", self.submit.submit_per_s, [None; 3], None);
+        row("  until all are done", self.submit.end_to_end_per_s, [None; 3], Some(self.submit.cpu_s_per_1000));
+        if let Some(drain) = &self.drain {
+            row("submit, no actors", drain.submit_per_s, [None; 3], None);
+            row("drain of a full queue", drain.drain_per_s, [None; 3], Some(drain.cpu_s_per_1000));
+        }
+        table
+    }
+
+    fn shapes(&self, style: Style) -> Table {
+        let mut table = Table::new(style, &head(["GROUPS", "JOBS", "CREATED/S", "HELD", "RUN/S", "HELD"]));
+        let held = |time: Option<f64>| match time {
+            None => "-".to_owned(),
+            Some(0.0) => "< 0.5".to_owned(),
+            Some(time) => format!("{time:.1}"),
+        };
+        for group in &self.groups {
+            let (created, ran) = (format!("{:.0}", group.create_per_s), format!("{:.0}", group.run_per_s));
+            let jobs = group.jobs.to_string();
+            table.row([group.shape.to_owned(), jobs, created, held(group.create_blocked_ms), ran, held(group.run_blocked_ms)]);
+        }
+        table
     }
 }

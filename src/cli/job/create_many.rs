@@ -5,15 +5,17 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::output;
+use crate::cli::script::read_text;
 use crate::cli::session::Global;
-use crate::cli::spec::{exact, read_text};
+use crate::cli::spec::exact;
 use crate::model::JobSpec;
 
 /// Several jobs to store.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CreateMany {
-    /// A JSON file with a list of jobs, each an object of the parameters of create_job; or - for stdin
-    #[arg(value_name = "FILE|-")]
+    /// A JSON file with a list of jobs, or - for stdin. Each is an object with `script` and what else a job can be given, by the names that `hero job
+    /// show` uses: [{"script": "40 + 2", "name": "first", "timeout": 5}]
+    #[arg(value_name = "FILE|-", value_hint = clap::ValueHint::FilePath)]
     file: PathBuf,
     /// Start them as well, one after the other
     #[arg(long)]
@@ -30,10 +32,7 @@ impl CreateMany {
         let ids = client.create_jobs(&specs).await?;
         if self.start {
             for (spec, id) in specs.iter().zip(&ids) {
-                client
-                    .start_job(spec.context_id, id)
-                    .await
-                    .with_context(|| format!("all jobs are stored, but {id} could not be started"))?;
+                client.begin_job(spec, id).await.with_context(|| format!("all jobs are stored, but {id} could not be started"))?;
             }
         }
         if global.json {

@@ -1,8 +1,10 @@
 use clap::Args;
 
-use crate::cli::output::{self, Style, Table, ago, cell, cells};
+use crate::cli::output::{self, Line, Style};
 use crate::cli::session::Global;
 use crate::cli::spec::{moment, pair};
+use crate::cli::table::{Fit, Table, ago, cell, cells};
+use crate::cli::words::{Types, Wanted, one_of};
 use crate::dispatch::{JobFilter, JobPage};
 use crate::model::{ContextId, Job, Name, ScriptType, Status, Timestamp};
 
@@ -12,11 +14,11 @@ const PAGE: usize = 1000;
 /// Which jobs to list.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct List {
-    /// Only jobs with this status: created, scheduled, waiting_for_prerequisites, dispatched, started, finished or error
-    #[arg(long)]
-    status: Option<Status>,
+    /// Only jobs with this status; of those in error also only the failed, stopped or timed-out ones
+    #[arg(long, value_parser = one_of(&Wanted::WORDS, Wanted::read))]
+    status: Option<Wanted>,
     /// Only jobs of this script type
-    #[arg(long = "type", value_name = "TYPE")]
+    #[arg(long = "type", value_name = "TYPE", value_parser = Types, hide_possible_values = true)]
     script_type: Option<ScriptType>,
     /// Only jobs that run for this caller
     #[arg(long, value_name = "NAME")]
@@ -55,7 +57,7 @@ impl List {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
         let client = global.connect().await?;
         let filter = JobFilter {
-            status: self.status,
+            status: self.status.map(Wanted::status),
             script_type: self.script_type.clone(),
             caller_id: self.caller.clone(),
             group: self.group.clone(),
@@ -69,7 +71,7 @@ impl List {
         loop {
             let wanted = (limit - found.jobs.len()).min(PAGE);
             let page = client.list_jobs(ContextId(self.context), &filter, found.next_cursor.as_deref(), wanted).await?;
-            found.jobs.extend(page.jobs);
+            found.jobs.extend(page.jobs.into_iter().filter(|job| self.status.is_none_or(|wanted| wanted.takes(job))));
             found.next_cursor = page.next_cursor;
             if found.next_cursor.is_none() || found.jobs.len() >= limit {
                 break;
@@ -79,13 +81,31 @@ impl List {
     }
 }
 
+const HEAD: [(&str, Fit); 7] = [
+    ("ID", Fit::Keep),
+    ("STATUS", Fit::Keep),
+    ("TYPE", Fit::Spare(2)),
+    ("ATTEMPT", Fit::Spare(3)),
+    ("CREATED", Fit::Keep),
+    ("TOOK", Fit::Spare(1)),
+    ("NAME OR SCRIPT", Fit::Cut),
+];
+
+/// The status in a word that fits a column.
+fn status(style: Style, job: &Job) -> Line {
+    match job.status {
+        Status::WaitingForPrerequisites => "waiting".into(),
+        status => style.status(status, job.error.as_ref().map(|error| error.kind)),
+    }
+}
+
 fn print(page: &JobPage) -> anyhow::Result<()> {
     let style = Style::stdout();
-    let mut table = Table::new(style, &["ID", "STATUS", "TYPE", "ATTEMPT", "CREATED", "TOOK", "NAME OR SCRIPT"]);
+    let mut table = Table::new(style, &HEAD);
     for job in &page.jobs {
         table.row(cells![
             job.job_id.to_string(),
-            style.status(job.status),
+            status(style, job),
             job.script_type.as_ref().map_or("-", ScriptType::as_str).to_owned(),
             job.attempt.to_string(),
             ago(job.created_at),

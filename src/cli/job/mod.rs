@@ -17,7 +17,9 @@ use super::run::print_value;
 use super::session::Global;
 use super::settings::parse_time;
 use super::watch::Watch;
-use crate::model::{ContextId, JobId, Status};
+use super::wording::worded;
+use crate::client::Client;
+use crate::model::{ContextId, ErrorKind, JobId, Status};
 
 /// What to do with a job.
 #[derive(Debug, Subcommand)]
@@ -79,11 +81,27 @@ impl Job {
         match self {
             Self::Create(create) => create.main(global).await?,
             Self::CreateMany(create) => create.main(global).await?,
-            Self::Start(named) => status(global, global.connect().await?.start_job(named.context(), &named.job_id).await?)?,
+            Self::Start(named) => {
+                let client = global.connect().await?;
+                let status = client.start_job(named.context(), &named.job_id).await?;
+                tell(global, &client, named, status).await?
+            }
             Self::Wait(wait) => return wait.main(global).await,
-            Self::Stop(named) => status(global, global.connect().await?.stop_job(named.context(), &named.job_id).await?)?,
-            Self::Retry(named) => status(global, global.connect().await?.retry_job(named.context(), &named.job_id).await?)?,
-            Self::Status(named) => status(global, global.connect().await?.get_status(named.context(), &named.job_id).await?)?,
+            Self::Stop(named) => {
+                let client = global.connect().await?;
+                let status = client.stop_job(named.context(), &named.job_id).await?;
+                tell(global, &client, named, status).await?
+            }
+            Self::Retry(named) => {
+                let client = global.connect().await?;
+                let status = client.retry_job(named.context(), &named.job_id).await?;
+                tell(global, &client, named, status).await?
+            }
+            Self::Status(named) => {
+                let client = global.connect().await?;
+                let status = client.get_status(named.context(), &named.job_id).await?;
+                tell(global, &client, named, status).await?
+            }
             Self::Show(named) => show::main(global, named).await?,
             Self::Explain(named) => explain(global, named).await?,
             Self::Logs(logs) => logs.main(global).await?,
@@ -117,17 +135,32 @@ impl Wait {
 }
 
 async fn explain(global: &Global, named: &Named) -> anyhow::Result<()> {
-    let explanation = global.connect().await?.explain_job(named.context(), &named.job_id).await?;
+    let client = global.connect().await?;
+    let explanation = client.explain_job(named.context(), &named.job_id).await?;
     if global.json {
         return output::json(&explanation);
     }
-    let why = format!(" ({}): {}", explanation.reason, explanation.message);
-    output::line(Style::stdout().status(explanation.status) + why)?;
+    let why = format!(" ({}): {}", explanation.reason, worded(&explanation.message));
+    let kind = kind(&client, named, explanation.status).await;
+    output::line(Style::stdout().status(explanation.status, kind) + why)?;
     explanation.position.map_or(Ok(()), |position| {
         output::line(format!("place {position} of {} in {}", explanation.depth.unwrap_or(position), explanation.queue.unwrap_or_default()))
     })
 }
 
-fn status(global: &Global, status: Status) -> anyhow::Result<()> {
-    if global.json { output::json(&json!({ "status": status })) } else { output::line(Style::stdout().status(status)) }
+/// Prints the status of a job.
+async fn tell(global: &Global, client: &Client, named: &Named, status: Status) -> anyhow::Result<()> {
+    if global.json {
+        return output::json(&json!({ "status": status }));
+    }
+    output::line(Style::stdout().status(status, kind(client, named, status).await))
+}
+
+/// How a job ended that is in error, as far as that is known still.
+async fn kind(client: &Client, named: &Named, status: Status) -> Option<ErrorKind> {
+    if status != Status::Error {
+        return None;
+    }
+    let error = client.get_result(named.context(), &named.job_id).await.err()?;
+    Some(error.rpc()?.job_failure()?.error.kind)
 }

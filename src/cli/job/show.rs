@@ -15,7 +15,7 @@ pub(super) async fn main(global: &Global, named: &Named) -> anyhow::Result<()> {
     let style = Style::stdout();
     let fields = tree(&serde_json::to_string(&job)?)?;
     let long = ["script", "output", "error", "status"];
-    output::line(Line::from(format!("{:<18} ", "status")) + style.status(job.status))?;
+    output::line(Line::from(format!("{:<18} ", "status")) + style.status(job.status, job.error.as_ref().map(|error| error.kind)))?;
     for (name, value) in fields.as_object().into_iter().flatten().filter(|(name, _)| !long.contains(&name.as_str())) {
         let text = match value {
             Value::String(text) => text.clone(),

@@ -1,38 +1,49 @@
-use std::path::PathBuf;
-
 use clap::{ArgGroup, Args};
 
 use crate::cli::exit::Exit;
 use crate::cli::output::{self, Style};
+use crate::cli::script::Source;
 use crate::cli::script_error;
 use crate::cli::session::Global;
-use crate::cli::spec::{SpecArgs, future, read_script, seconds};
+use crate::cli::spec::{SpecArgs, future, seconds};
+use crate::cli::words::one_of;
+use crate::cli::zone::local;
 use crate::model::{Missed, Overlap, ScheduleId, ScheduleSpec, Seconds, Timestamp};
+
+/// What `--missed` and `--overlap` mean together.
+const TOGETHER: &str = "\
+--missed is about runs that were due while no server looked: skip leaves them out, also after an outage of seconds; once has one job make up for \
+all of them, as soon as a server is back; all has one job for each, for the newest --missed-limit. With once and all a run that is less than 30 s \
+late is just late, and not missed.
+
+--overlap is about a run, late or not, when the job of the one before has not ended: skip leaves it out, queue has its job wait, allow has it run \
+beside.
+
+Together: what --missed makes up for goes through --overlap like every other run. So `--missed all --overlap skip` makes up for one run, as the \
+others find its job running; `--missed all --overlap queue` runs them one after the other, and `--missed all --overlap allow` all at once.
+
+`hero schedule list` counts what was left out: as SKIPPED by --overlap, as MISSED by --missed.";
 
 /// A job, and when to run it.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("when").required(true).args(["cron", "every"]))]
+#[command(after_help = TOGETHER, group = ArgGroup::new("when").required(true).args(["cron", "every"]))]
 pub(in crate::cli) struct Create {
-    /// The script's file, or - for stdin
-    #[arg(value_name = "FILE|-", required_unless_present = "script")]
-    file: Option<PathBuf>,
-    /// The script itself
-    #[arg(long, short = 'e', value_name = "TEXT", conflicts_with = "file")]
-    script: Option<String>,
+    #[command(flatten)]
+    source: Source,
     /// When to run it: minute, hour, day of the month, month, weekday, such as "0 9 * * MON-FRI"; seconds before them if there are six
     #[arg(long, value_name = "PATTERN")]
     cron: Option<String>,
     /// How long from one run to the next (90, 30s, 5m)
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     every: Option<Seconds>,
-    /// Where the pattern is read, such as Europe/Berlin [default: UTC]
+    /// Where the pattern is read and times are shown, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE")]
     time_zone: Option<String>,
-    /// What a run does when the one before has not ended: skip, queue or allow
-    #[arg(long, value_name = "POLICY", default_value = "skip")]
+    /// What a run does when the job of the one before has not ended
+    #[arg(long, value_name = "POLICY", default_value = "skip", value_parser = one_of(&["skip", "queue", "allow"], str::parse::<Overlap>))]
     overlap: Overlap,
-    /// What becomes of runs that were due while no server ran: skip, once or all
-    #[arg(long, value_name = "POLICY", default_value = "once")]
+    /// What becomes of runs that were due while no server ran
+    #[arg(long, value_name = "POLICY", default_value = "once", value_parser = one_of(&["skip", "once", "all"], str::parse::<Missed>))]
     missed: Missed,
     /// The most runs that `--missed all` makes up for at a time [default: 100]
     #[arg(long, value_name = "N")]
@@ -52,13 +63,8 @@ pub(in crate::cli) struct Create {
 
 impl Create {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
-        let script = match (&self.script, &self.file) {
-            (Some(script), _) => script.clone(),
-            (None, Some(file)) => read_script(file)?,
-            (None, None) => anyhow::bail!("there is no script"), // The arguments require one of them.
-        };
-        let job = self.spec.spec(script)?;
-        script_error::check(&job, self.file.as_deref(), Exit::Usage)?;
+        let job = self.spec.spec(self.source.read()?)?;
+        script_error::check(&job, self.source.name(), Exit::Usage)?;
         let spec = ScheduleSpec {
             cron: self.cron.clone(),
             every: self.every,
@@ -78,7 +84,7 @@ impl Create {
             return output::json(&schedule);
         }
         output::line(schedule.schedule_id.as_str())?;
-        let runs: Vec<String> = schedule.next_runs.iter().map(ToString::to_string).collect();
+        let runs: Vec<String> = schedule.next_runs.iter().map(|time| local(*time, &schedule.time_zone)).collect();
         output::note(Style::stderr().dim(format!("next runs: {}", runs.join(", "))));
         Ok(())
     }

@@ -1,12 +1,14 @@
 use clap::Args;
 
-use crate::cli::output::{self, Line, Style, Table, ago, cell, cells};
+use crate::cli::output::{self, Line, Style};
 use crate::cli::session::Global;
+use crate::cli::table::{Fit, Table, ago, cell, cells};
+use crate::cli::zone::local;
 use crate::dispatch::SchedulePage;
-use crate::model::{ContextId, JobId, Schedule};
+use crate::model::{ContextId, JobId, Schedule, Seconds};
 
 /// The most schedules that one call gives.
-const PAGE: usize = 1000;
+pub(super) const PAGE: usize = 1000;
 
 /// Which schedules.
 #[derive(Debug, Args)]
@@ -40,14 +42,26 @@ impl List {
     }
 }
 
+const HEAD: [(&str, Fit); 9] = [
+    ("ID", Fit::Keep),
+    ("WHEN", Fit::Cut),
+    ("NEXT RUN", Fit::Keep),
+    ("LAST RUN", Fit::Spare(1)),
+    ("LAST JOB", Fit::Spare(9)),
+    ("RUNS", Fit::Spare(2)),
+    ("SKIPPED", Fit::Spare(4)),
+    ("MISSED", Fit::Spare(3)),
+    ("NAME", Fit::Cut),
+];
+
 fn print(page: &SchedulePage) -> anyhow::Result<()> {
     let style = Style::stdout();
-    let mut table = Table::new(style, &["ID", "WHEN", "NEXT RUN", "LAST RUN", "LAST JOB", "RUNS", "SKIPPED", "MISSED", "NAME"]);
+    let mut table = Table::new(style, &HEAD);
     for schedule in &page.schedules {
         table.row(cells![
             schedule.schedule_id.to_string(),
             cell(&when(schedule)),
-            schedule.next_runs.first().map_or_else(|| style.dim("ended"), |run| Line::from(run.to_string())),
+            schedule.next_runs.first().map_or_else(|| style.dim("ended"), |run| Line::from(local(*run, &schedule.time_zone))),
             ago(schedule.last_run),
             schedule.last_job.as_ref().map_or("-", JobId::as_str).to_owned(),
             schedule.runs.to_string(),
@@ -67,7 +81,28 @@ fn print(page: &SchedulePage) -> anyhow::Result<()> {
 fn when(schedule: &Schedule) -> String {
     match (&schedule.cron, schedule.every) {
         (Some(cron), _) => format!("{cron} {}", schedule.time_zone),
-        (None, Some(every)) => format!("every {every} s"),
+        (None, Some(every)) => format!("every {}", length(every)),
         (None, None) => "-".to_owned(),
+    }
+}
+
+/// A length of time, as it is given to `--every`.
+fn length(time: Seconds) -> String {
+    let seconds = time.duration().as_secs();
+    let units = [(86_400, "d"), (3600, "h"), (60, "m"), (1, "s")];
+    match units.into_iter().find(|(unit, _)| seconds >= *unit && seconds.is_multiple_of(*unit)) {
+        Some((unit, name)) if time.duration().subsec_nanos() == 0 => format!("{}{name}", seconds / unit),
+        _ => format!("{time}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_is_said_in_its_largest_unit() {
+        let said = |seconds| length(Seconds::new(seconds).unwrap());
+        assert_eq!([1.0, 90.0, 300.0, 7200.0, 172_800.0, 2.5].map(said), ["1s", "90s", "5m", "2h", "2d", "2.5s"]);
     }
 }

@@ -2,6 +2,7 @@
 
 mod create;
 mod list;
+mod named;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -9,7 +10,7 @@ use serde_json::json;
 use super::exit::Exit;
 use super::output;
 use super::session::Global;
-use crate::model::{ContextId, ScheduleId};
+use crate::model::ContextId;
 
 /// What to do with schedules.
 #[derive(Debug, Subcommand)]
@@ -18,18 +19,27 @@ pub(super) enum Schedule {
     Create(Box<create::Create>),
     /// List schedules: when they run next, and what they did
     List(list::List),
+    /// Print everything that is known of a schedule
+    Show(Named),
     /// Delete a schedule; jobs that it has made stay
-    Delete(Delete),
+    Delete(Named),
 }
 
 /// Which schedule.
 #[derive(Debug, Args)]
-pub(super) struct Delete {
-    /// The schedule's id
-    schedule_id: ScheduleId,
+pub(super) struct Named {
+    /// The schedule's id, or its name where only one has it
+    #[arg(value_name = "ID|NAME")]
+    schedule: String,
     /// The context it belongs to
     #[arg(long, value_name = "N", default_value_t = 0)]
     context: u32,
+}
+
+impl Named {
+    fn context(&self) -> ContextId {
+        ContextId(self.context)
+    }
 }
 
 impl Schedule {
@@ -37,10 +47,13 @@ impl Schedule {
         match self {
             Self::Create(create) => create.main(global).await?,
             Self::List(list) => list.main(global).await?,
-            Self::Delete(delete) => {
-                global.connect().await?.delete_schedule(ContextId(delete.context), &delete.schedule_id).await?;
+            Self::Show(named) => named.show(global).await?,
+            Self::Delete(named) => {
+                let client = global.connect().await?;
+                let id = named.id(&client).await?;
+                client.delete_schedule(named.context(), &id).await?;
                 if global.json {
-                    output::json(&json!({ "deleted": delete.schedule_id }))?;
+                    output::json(&json!({ "deleted": id }))?;
                 } else {
                     output::line("deleted")?;
                 }

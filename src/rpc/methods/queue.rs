@@ -97,7 +97,7 @@ impl Method for PauseQueue {
     }
 }
 
-/// Has a paused queue served again, at once. Gives true, also if it was not paused.
+/// Has a paused queue served again, at once. Gives true, also if it was not paused; a type that nobody knows is refused.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResumeQueue {
@@ -120,7 +120,7 @@ impl Method for ResumeQueue {
     const NAME: &'static str = "resume_queue";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Operate;
-    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const ERRORS: &'static [Code] = &[Code::UnknownScriptType, Code::StoreUnavailable, Code::NotFound];
     type Output = bool;
 
     fn examples() -> Vec<Example<Self, bool>> {

@@ -181,3 +181,26 @@ async fn an_error_of_the_client_says_which_kind_it_is() {
     drop(fake);
     assert!(matches!(client.ping().await, Err(Error::Closed(_))));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_storing_is_uncertain_is_named() {
+    let mut module = RpcModule::new(());
+    let unsure = || Err::<Value, _>(error(1009, "the store is unavailable and more", json!({ "outcome": "unknown", "job_id": ID })));
+    module.register_method("create_job", move |_, _, _| unsure()).unwrap();
+    let server = Server::builder().build("127.0.0.1:0").await.unwrap();
+    let fake = Fake { address: server.local_addr().unwrap(), _handle: server.start(module) };
+    let ended = fake.hero(&["run", "a.rhai"]);
+    assert!(ended.code == 1 && ended.err.contains("Redis does not answer the server and more"), "{}", ended.err);
+    assert!(ended.err.contains(&format!("`hero job show {ID}`")), "{}", ended.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_refuses_a_large_request_is_understood() {
+    let mut module = RpcModule::new(());
+    let refused = || Err::<Value, _>(error(-32007, "Request is too big", json!("Exceeded max limit of 1048576")));
+    module.register_method("create_job", move |_, _, _| refused()).unwrap();
+    let server = Server::builder().build("127.0.0.1:0").await.unwrap();
+    let fake = Fake { address: server.local_addr().unwrap(), _handle: server.start(module) };
+    let ended = fake.hero(&["run", "a.rhai"]);
+    assert!(ended.code == 1 && ended.err.contains("1048576") && ended.err.contains("--max-request"), "{}", ended.err);
+}

@@ -18,7 +18,7 @@ fn every_command_explains_itself() {
         insta::assert_snapshot!(format!("job_{command}"), help(&["job", command]));
     }
     insta::assert_snapshot!("queue_pause", help(&["queue", "pause"]));
-    for command in ["create", "list"] {
+    for command in ["create", "list", "show"] {
         insta::assert_snapshot!(format!("schedule_{command}"), help(&["schedule", command]));
     }
 }
@@ -36,5 +36,13 @@ fn every_setting_is_in_the_help_of_serve() {
         if let Some(flag) = setting.flag() {
             assert!(help.contains(&format!("--{flag}")) && help.contains(&setting.env()), "{}", setting.name);
         }
+    }
+}
+
+#[test]
+fn the_help_says_what_missed_and_overlap_mean_together() {
+    let help = help(&["schedule", "create"]);
+    for part in ["--missed all --overlap skip", "--missed all --overlap queue", "skip leaves them out, also after an outage of seconds"] {
+        assert!(help.replace('\n', " ").contains(part), "{part}: {help}");
     }
 }

@@ -1,8 +1,10 @@
 //! The commands that need a server, against a real one.
 
 mod job;
+mod people;
 mod run;
 mod schedule;
+mod waits;
 mod whole;
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};

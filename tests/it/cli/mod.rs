@@ -147,3 +147,16 @@ fn a_script_that_does_not_compile_is_shown_with_its_place_before_anything_is_sen
         assert_eq!(hero.run(&[&["job", "create"], arguments].concat()).code, 7);
     }
 }
+
+#[test]
+fn completions_offer_the_values_of_options() {
+    let script = Hero::new().run(&["completions", "bash"]).out;
+    for values in [
+        "created scheduled waiting_for_prerequisites dispatched started finished error failed stopped timed-out",
+        "skip queue allow",
+        "skip once all",
+        "osis sal",
+    ] {
+        assert!(script.contains(&format!("compgen -W \"{values}\"")), "{values}");
+    }
+}

@@ -44,7 +44,7 @@ const METHODS: [&str; 19] = [
 ];
 
 /// Every command that shows what a server says.
-const COMMANDS: [&[&str]; 20] = [
+const COMMANDS: [&[&str]; 21] = [
     &["run", "a.rhai"],
     &["job", "create", "-e", "1", "--start"],
     &["job", "create-many", "jobs.json", "--start"],
@@ -64,6 +64,7 @@ const COMMANDS: [&[&str]; 20] = [
     &["actor", "list"],
     &["schedule", "create", "--every", "60", "-e", "1"],
     &["schedule", "list"],
+    &["schedule", "show", ID],
     &["schedule", "delete", ID],
 ];
 
@@ -261,22 +262,22 @@ fn arguments_that_are_refused_do_no_harm() {
 
 #[test]
 fn the_command_line_prints_in_one_place_alone() {
-    // These write what is ours: a progress line, completions, the description of the wire.
-    let own = ["output.rs", "progress.rs", "completions.rs", "openrpc.rs", "logging.rs"];
+    // Clippy refuses these ways of printing elsewhere, unless a file says why: the log writes events that it makes harmless itself.
+    let rules = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/clippy.toml")).unwrap();
+    for way in ["std::io::stdout", "std::io::stderr", "std::print", "std::println", "std::eprint", "std::eprintln"] {
+        assert!(rules.contains(&format!("path = \"{way}\"")), "{way}");
+    }
     let mut directories = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cli")];
-    let mut seen = 0;
+    let mut excepted = Vec::new();
     while let Some(directory) = directories.pop() {
         for entry in std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
             if entry.is_dir() {
                 directories.push(entry);
-            } else if !own.iter().any(|name| entry.ends_with(name)) {
-                let text = std::fs::read_to_string(&entry).unwrap();
-                seen += 1;
-                for way in ["print!(", "println!(", "io::stdout()", "io::stderr()", "dbg!("] {
-                    assert!(!text.contains(way), "{} prints by {way} instead of cli/output.rs", entry.display());
-                }
+            } else if std::fs::read_to_string(&entry).unwrap().contains("clippy::disallowed_") {
+                excepted.push(entry.file_name().unwrap().to_str().unwrap().to_owned());
             }
         }
     }
-    assert!(seen > 30, "{seen}");
+    excepted.sort();
+    assert_eq!(excepted, ["logging.rs", "output.rs"]);
 }

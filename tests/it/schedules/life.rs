@@ -177,3 +177,20 @@ async fn a_context_has_a_bounded_number_of_schedules() {
     let refused = town.dispatcher.create_schedule(every(5.0)).await.unwrap_err();
     assert!(matches!(&refused, hero::dispatch::Error::Full { what, .. } if what.contains("10000 schedules")), "{refused}");
 }
+
+#[tokio::test]
+async fn with_skip_an_outage_of_seconds_fires_nothing_and_the_next_slot_is_met() {
+    let redis = Redis::start().await;
+    let mut town = Town::on(&redis).await;
+    town.tick().await;
+    let skipping = town.create(ScheduleSpec { missed: Missed::Skip, ..every(20.0) }).await;
+    let making_up = town.create(every(20.0)).await;
+    // The server is gone when the slot comes, and another one is there eight seconds later.
+    town.scheduler = Scheduler::new(town.store.clone());
+    town.pass(28).await;
+    let ran = async |town: &Town, id| (town.schedule(id).await.runs, town.schedule(id).await.missed_runs);
+    assert_eq!((ran(&town, &skipping).await, ran(&town, &making_up).await), ((0, 1), (1, 0)));
+    // The server was there when this one came, however late it is fired.
+    town.pass(13).await;
+    assert_eq!((ran(&town, &skipping).await, ran(&town, &making_up).await), ((1, 1), (1, 0)));
+}

@@ -98,7 +98,7 @@ fn a_job_is_stopped_in_any_state() {
     server.is(&running, "started");
     for (id, was) in [(&created, "created"), (&scheduled, "scheduled"), (&queued, "dispatched"), (&running, "started")] {
         assert_eq!(server.ok(&["job", "status", id]), was);
-        assert_eq!(server.ok(&["job", "stop", id]), "error", "{was}");
+        assert_eq!(server.ok(&["job", "stop", id]), "stopped", "{was}");
         assert_eq!(server.run(&["job", "wait", id]).code, 4, "{was}");
     }
 }
@@ -175,7 +175,7 @@ fn jobs_are_created_in_bulk_explained_and_run_again() {
     server.hero.file("jobs.json", r#"[{"script": "throw 1", "name": "a"}, {"script": "2", "name": "b", "group": "nobody"}]"#);
     let ids = server.ok(&["job", "create-many", "jobs.json", "--start"]);
     let [failing, waiting] = ids.lines().collect::<Vec<_>>()[..] else { panic!("{ids}") };
-    server.is(failing, "error");
+    server.is(failing, "failed");
     assert!(
         server.ok(&["job", "explain", waiting]).starts_with("dispatched (no_live_actor): no live actor takes jobs of osis, group nobody")
     );

@@ -1,0 +1,78 @@
+//! Where scripts, and other texts to send, come from.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::{Args, ValueHint};
+
+/// No script of more bytes is sent anywhere; the server's own limit is lower.
+const MAX_SCRIPT: u64 = 16 << 20;
+
+/// A script, from a file or as it is.
+#[derive(Debug, Args)]
+pub(super) struct Source {
+    /// The script's file, or - for stdin
+    #[arg(value_name = "FILE|-", required_unless_present = "script", value_hint = ValueHint::FilePath)]
+    file: Option<PathBuf>,
+    /// The script itself
+    #[arg(long, short = 'e', value_name = "TEXT", conflicts_with = "file")]
+    script: Option<String>,
+}
+
+impl Source {
+    /// The script.
+    pub(super) fn read(&self) -> anyhow::Result<String> {
+        match (&self.script, &self.file) {
+            (Some(script), _) => Ok(script.clone()),
+            (None, Some(file)) => read_script(file),
+            (None, None) => anyhow::bail!("there is no script"), // The arguments require one of them.
+        }
+    }
+
+    /// Its file, if it is one that can change.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.file.as_deref().filter(|file| *file != Path::new("-"))
+    }
+
+    /// What it is called where its errors are shown.
+    pub(super) fn name(&self) -> String {
+        match (&self.script, self.file()) {
+            (Some(_), _) => "script".to_owned(),
+            (None, Some(file)) => file.display().to_string(),
+            (None, None) => "stdin".to_owned(),
+        }
+    }
+}
+
+/// Reads a script from a file, or from stdin for `-`.
+fn read_script(path: &Path) -> anyhow::Result<String> {
+    let text = read_text("script", path)?;
+    // A file that the shell can run; the line stays, so that errors name the right one.
+    match text.strip_prefix("#!") {
+        Some(rest) => Ok(format!("//{rest}")),
+        None => Ok(text),
+    }
+}
+
+/// Reads a text from a file, or from stdin for `-`; `what` it is, in a word or two.
+pub(super) fn read_text(what: &str, path: &Path) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        std::io::stdin()
+            .lock()
+            .take(MAX_SCRIPT + 1)
+            .read_to_end(&mut bytes)
+            .with_context(|| format!("the {what} cannot be read from stdin"))?;
+    } else {
+        let file = std::fs::File::open(path).with_context(|| format!("the {what} {} cannot be opened", path.display()))?;
+        file.take(MAX_SCRIPT + 1).read_to_end(&mut bytes).with_context(|| format!("the {what} {} cannot be read", path.display()))?;
+    }
+    anyhow::ensure!(bytes.len() as u64 <= MAX_SCRIPT, "the {what} {} has more than {} MB", path.display(), MAX_SCRIPT >> 20);
+    let text = String::from_utf8(bytes)
+        .map_err(|error| anyhow::anyhow!("the {what} {} is not UTF-8 text: {}", path.display(), error.utf8_error()))?;
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => Ok(rest.to_owned()),
+        None => Ok(text),
+    }
+}

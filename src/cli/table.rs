@@ -1,0 +1,140 @@
+//! Tables: aligned columns that fit the terminal.
+
+use super::output::{self, Line, Style};
+use crate::model::Timestamp;
+
+/// What becomes of a column where there is no room for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fit {
+    /// It stays as it is.
+    Keep,
+    /// Its cells are cut, to [`NARROWEST`] at least.
+    Cut,
+    /// It is left out; of several the one with the highest number first.
+    Spare(u8),
+}
+
+/// Rows in aligned columns; colour codes take no room.
+#[derive(Debug)]
+pub(super) struct Table {
+    fits: Vec<Fit>,
+    rows: Vec<Vec<Line>>,
+}
+
+/// The characters of the widest cell,
+const WIDEST: usize = 40;
+/// of one that is cut while others can be spared,
+const NARROW: usize = 12;
+/// and of the narrowest that is left of a longer one.
+const NARROWEST: usize = 6;
+/// Between two columns.
+const GAP: usize = 2;
+
+impl Table {
+    pub(super) fn new(style: Style, head: &[(&str, Fit)]) -> Self {
+        let (names, fits) = head.iter().map(|(name, fit)| (style.bold(*name), *fit)).unzip();
+        Self { fits, rows: vec![names] }
+    }
+
+    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<Line>>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    /// Prints it in the columns that there are. Into a file or pipe goes everything.
+    pub(super) fn print(&self) -> anyhow::Result<()> {
+        output::document(&self.text(output::columns()))
+    }
+
+    fn text(&self, room: Option<usize>) -> String {
+        let widest = |at| self.rows.iter().filter_map(|row| row.get(at)).map(Line::width).max().unwrap_or_default();
+        let mut columns: Vec<(usize, usize)> = (0..self.fits.len()).map(|at| (at, widest(at))).collect();
+        if let Some(room) = room {
+            self.fit(&mut columns, room);
+        }
+        let mut text = String::new();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (at, width) in &columns {
+                let cell = row.get(*at).map(|cell| cell.cut(*width)).unwrap_or_default();
+                line.push_str(cell.as_str());
+                line.push_str(&" ".repeat(width + GAP - cell.width()));
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Leaves columns out and makes others narrower, until all fit or nothing is left to do.
+    fn fit(&self, columns: &mut Vec<(usize, usize)>, room: usize) {
+        let too_wide = |columns: &[(usize, usize)], cut: bool| {
+            let width = |(at, width): &(usize, usize)| if cut && self.fits[*at] == Fit::Cut { *width.min(&NARROW) } else { *width } + GAP;
+            (columns.iter().map(width).sum::<usize>().saturating_sub(GAP)).saturating_sub(room)
+        };
+        while too_wide(columns, true) > 0
+            && let Some(place) =
+                (0..columns.len()).filter(|place| self.fits[columns[*place].0] > Fit::Cut).max_by_key(|place| self.fits[columns[*place].0])
+        {
+            columns.remove(place);
+        }
+        while too_wide(columns, false) > 0
+            && let Some((_, width)) =
+                columns.iter_mut().filter(|(at, width)| self.fits[*at] == Fit::Cut && *width > NARROWEST).max_by_key(|(_, width)| *width)
+        {
+            *width -= 1;
+        }
+    }
+}
+
+/// Texts and lines of a row as cells of it.
+macro_rules! cells {
+    ($($cell:expr),* $(,)?) => { [$($crate::cli::output::Line::from($cell)),*] };
+}
+pub(super) use cells;
+
+/// How long ago a time was, in the largest unit that says something.
+pub(super) fn ago(time: Option<Timestamp>) -> String {
+    let Some(time) = time else { return "-".to_owned() };
+    match Timestamp::local().since(time).as_secs() {
+        seconds @ 0..=99 => format!("{seconds}s ago"),
+        seconds @ 100..=5_999 => format!("{}m ago", seconds / 60),
+        seconds @ 6_000..=172_799 => format!("{}h ago", seconds / 3600),
+        seconds => format!("{}d ago", seconds / 86_400),
+    }
+}
+
+/// A name or text for a table cell: short, on one line.
+pub(super) fn cell(text: &str) -> Line {
+    Line::from(text.lines().next().unwrap_or_default()).cut(WIDEST + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_align_whatever_their_colour() {
+        let (plain, style) = (Style::coloured(false), Style::coloured(true));
+        let mut table = Table::new(plain, &[("ID", Fit::Keep), ("STATUS", Fit::Keep), ("X", Fit::Keep)]);
+        table.row(cells!["1", style.green("finished"), "a"]);
+        table.row(["22", "failed", "b"]);
+        assert_eq!(table.text(None), "ID  STATUS    X\n1   \x1b[32mfinished\x1b[0m  a\n22  failed    b\n");
+    }
+
+    #[test]
+    fn what_can_be_spared_goes_first_and_then_what_can_be_cut_is_cut() {
+        let head = [("ID", Fit::Keep), ("LESS", Fit::Spare(2)), ("LEAST", Fit::Spare(9)), ("NAME", Fit::Cut)];
+        let mut table = Table::new(Style::coloured(false), &head);
+        table.row(cells!["1", "a", "b", Style::coloured(true).dim("a long name")]);
+        assert_eq!(table.text(Some(28)).lines().next().unwrap(), "ID  LESS  LEAST  NAME");
+        assert_eq!(table.text(Some(22)), "ID  LESS  NAME\n1   a     \x1b[2ma long name\x1b[0m\n");
+        assert_eq!(table.text(Some(18)), "ID  NAME\n1   \x1b[2ma long name\x1b[0m\n");
+        assert_eq!(table.text(Some(1)), "ID  NAME\n1   \x1b[2ma lon…\x1b[0m\n");
+    }
+
+    #[test]
+    fn a_cell_is_short_and_on_one_line() {
+        assert_eq!(cell(&"x".repeat(60)).as_str(), format!("{}…", "x".repeat(WIDEST)));
+        assert_eq!(cell("one\ntwo").as_str(), "one");
+    }
+}

@@ -1,0 +1,98 @@
+//! Arguments that are one of a few words, which the completions of a shell offer.
+
+use std::ffi::OsStr;
+use std::fmt::Display;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+
+use crate::model::{ErrorKind, Job, ScriptType, Status};
+
+/// Reads an argument that is one of these words.
+pub(super) fn one_of<T, E>(words: &'static [&'static str], read: fn(&str) -> Result<T, E>) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+    E: Display + 'static,
+{
+    PossibleValuesParser::new(words).try_map(move |word| read(&word).map_err(|error| error.to_string()))
+}
+
+/// Reads a script type. Any name may be one, and the built-in ones are offered.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Types;
+
+impl TypedValueParser for Types {
+    type Value = ScriptType;
+
+    fn parse_ref(&self, command: &clap::Command, argument: Option<&clap::Arg>, value: &OsStr) -> Result<ScriptType, clap::Error> {
+        StringValueParser::new().try_map(|text| text.parse::<ScriptType>()).parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(ScriptType::BUILT_IN.into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// Which jobs are looked for: those with a status, or of those in error the ones that ended in one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Status(Status),
+    Failed,
+    Stopped,
+    TimedOut,
+}
+
+impl Wanted {
+    /// Every word that reads as one.
+    pub(super) const WORDS: [&'static str; 10] = [
+        "created",
+        "scheduled",
+        "waiting_for_prerequisites",
+        "dispatched",
+        "started",
+        "finished",
+        "error",
+        "failed",
+        "stopped",
+        "timed-out",
+    ];
+
+    pub(super) fn read(word: &str) -> Result<Self, String> {
+        Ok(match word {
+            "failed" => Self::Failed,
+            "stopped" => Self::Stopped,
+            "timed-out" => Self::TimedOut,
+            word => Self::Status(word.parse::<Status>().map_err(|error| error.to_string())?),
+        })
+    }
+
+    /// The status that a server is asked for.
+    pub(super) const fn status(self) -> Status {
+        match self {
+            Self::Status(status) => status,
+            Self::Failed | Self::Stopped | Self::TimedOut => Status::Error,
+        }
+    }
+
+    /// Whether a job of that status is one of those.
+    pub(super) fn takes(self, job: &Job) -> bool {
+        let kind = job.error.as_ref().map(|error| error.kind);
+        match self {
+            Self::Status(_) => true,
+            Self::Stopped => kind == Some(ErrorKind::Stopped),
+            Self::TimedOut => kind == Some(ErrorKind::Timeout),
+            Self::Failed => !matches!(kind, Some(ErrorKind::Stopped | ErrorKind::Timeout)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_read() {
+        assert!(Wanted::WORDS.iter().all(|word| Wanted::read(word).is_ok()));
+        assert_eq!(Wanted::read("timed-out").unwrap().status(), Status::Error);
+        assert!(Wanted::read("lost").is_err());
+    }
+}

@@ -1,0 +1,154 @@
+//! What people see while a job is waited for, and when what they wait for does not come.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::super::Hero;
+use super::{Server, signal};
+use crate::support::Redis;
+
+/// Each line that a terminal shows for a moment, as it is seen.
+fn frames(said: &str) -> Vec<String> {
+    said.split("\r\x1b[2K").map(|frame| frame.trim_end().to_owned()).filter(|frame| !frame.is_empty()).collect()
+}
+
+#[test]
+fn at_60_columns_the_wait_is_one_line_that_says_its_reason() {
+    let server = Server::start();
+    server.ok(&["queue", "pause", "osis", "--group", "a-group-with-a-name-that-takes-all-the-columns-there-are"]);
+    let group = ["--group", "a-group-with-a-name-that-takes-all-the-columns-there-are"];
+    let id = server.ok(&[&["job", "create", "-e", "40 + 2", "--start"], &group[..]].concat());
+    let program = format!("stty cols 60; exec {} job wait {id} --wait 10m", env!("CARGO_BIN_EXE_hero"));
+    let mut command = Command::new("script");
+    command.args(["-qec", &program, "/dev/null"]).env_clear().env("PATH", super::path()).env("HOME", server.hero.home());
+    command.envs(server.hero.env.iter().map(|(name, value)| (name, value))).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("script, of bsdutils or util-linux");
+    let (mut out, mut said, mut buffer) = (child.stdout.take().unwrap(), Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&said).contains("waiting: place 1 of 1, the queue of osis") {
+        let read = out.read(&mut buffer).unwrap();
+        assert!(read > 0, "{}", String::from_utf8_lossy(&said));
+        said.extend_from_slice(&buffer[..read]);
+    }
+    server.ok(&["job", "stop", &id]);
+    out.read_to_end(&mut said).unwrap();
+    child.wait().unwrap();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let (shown, error) = said.rsplit_once("\r\x1b[2K").unwrap();
+    let shown = frames(shown);
+    assert!(shown.len() > 2 && shown.iter().all(|line| line.chars().count() < 60 && !line.contains('\n')), "{shown:?}");
+    assert!(error.contains("stopped"), "{error}");
+}
+
+#[test]
+fn without_a_terminal_a_line_says_now_and_then_why_a_job_waits() {
+    let server = Server::start();
+    server.ok(&["queue", "pause", "osis"]);
+    let mut run = server.piped(&["run", "-e", "40 + 2"]);
+    let line = BufReader::new(run.stderr.take().unwrap()).lines().next().unwrap().unwrap();
+    assert!(line.starts_with("-- ") && line.contains("place 1 of 1") && line.contains("is paused") && line.ends_with(" s) --"), "{line}");
+    server.ok(&["queue", "resume", "osis"]);
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn watch_stops_a_running_script_when_its_file_is_saved_and_runs_it_again() {
+    let server = Server::start();
+    let path = server.hero.file("a.rhai", "print(\"begun\");\nloop {}");
+    let mut watch = server.piped(&["run", "--watch", "a.rhai", "--name", "watched"]);
+    let mut out = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut err = BufReader::new(watch.stderr.take().unwrap()).lines();
+    assert_eq!(err.next().unwrap().unwrap(), "begun");
+    std::fs::write(&path, "40 + 2").unwrap();
+    let said = err.next().unwrap().unwrap();
+    assert!(said.contains("a.rhai has changed: stopping job "), "{said}");
+    assert_eq!(out.next().unwrap().unwrap(), "42");
+    assert!(err.next().unwrap().unwrap().contains("waiting for a.rhai"));
+    signal(&watch, Signal::INT);
+    assert_eq!(watch.wait().unwrap().code(), Some(0));
+    let jobs = server.json(&["job", "list", "--name", "watched"]);
+    let ends: Vec<_> = jobs["jobs"].as_array().unwrap().iter().map(|job| job["status"].as_str().unwrap()).collect();
+    assert_eq!(ends, ["finished", "error"]);
+}
+
+#[test]
+fn the_same_key_gives_the_same_job_or_its_result() {
+    let server = Server::start();
+    let run = |script: &str, key: &str| server.run(&["run", "-e", script, "-k", key]);
+    for _ in 0..2 {
+        let ended = run("print(\"once\"); JOB_ID", "good");
+        assert_eq!((ended.code, ended.err.as_str()), (0, "once\n"), "{}", ended.out);
+        let failed = run("throw \"no plums\"", "bad");
+        assert!(failed.code == 3 && failed.err.contains("script: no plums"), "{}", failed.err);
+    }
+    assert_eq!(run("print(\"once\"); JOB_ID", "good").out, run("print(\"once\"); JOB_ID", "good").out);
+    let create = || server.json(&["job", "create", "-e", "loop {}", "-k", "long", "--start"]);
+    let first = create();
+    let id = first["job_id"].as_str().unwrap();
+    server.is(id, "started");
+    assert_eq!(create(), serde_json::json!({ "job_id": id, "status": "started" }));
+    server.ok(&["job", "stop", id]);
+    server.is(id, "stopped");
+    assert_eq!(create(), serde_json::json!({ "job_id": id, "status": "error" }));
+    server.hero.file("jobs.json", r#"[{"script": "1", "idempotency_key": "many"}]"#);
+    let many = || server.ok(&["job", "create-many", "jobs.json", "--start"]);
+    let created = many();
+    server.is(&created, "finished");
+    assert_eq!(many(), created);
+    // Other parameters are another matter.
+    assert!(run("2", "good").err.contains("other parameters"));
+    assert_eq!(server.json(&["job", "list"])["jobs"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn a_request_above_the_limit_is_told_with_the_limit_and_its_setting() {
+    let server = Server::with(Hero::new(), &["--pool", "osis=1", "--max-request", "300KB", "--script-source", "10MB"]);
+    let large = format!("let a = \"{}\"; 42", "a".repeat(200 << 10));
+    assert_eq!(server.feed(&["run", "-"], &large).out, "42\n");
+    let larger = format!("{large}//{}", "a".repeat(300 << 10));
+    let refused = server.feed(&["run", "-"], &larger);
+    assert_eq!(refused.code, 1, "{}", refused.err);
+    for part in ["307200", "max_request", "--max-request"] {
+        assert!(refused.err.contains(part), "{}", refused.err);
+    }
+    assert!(!refused.err.contains("lost") && !refused.err.contains("hero serve`"), "{}", refused.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_redis_down_the_command_says_so_and_run_names_its_job() {
+    let mut redis = Redis::start().await;
+    tokio::task::block_in_place(|| {
+        let server = Server::with(Hero::new(), &["--pool", "osis=1", "--redis", &redis.url()]);
+        let mut run = server.piped(&["run", "-e", "print(JOB_ID); loop {}", "--timeout", "1h"]);
+        let mut err = BufReader::new(run.stderr.take().unwrap()).lines();
+        let id = err.next().unwrap().unwrap();
+        redis.kill();
+        for arguments in [&["queue", "list"][..], &["job", "status", &id], &["job", "create", "-e", "1"], &["run", "-e", "1"]] {
+            let ended = server.run(arguments);
+            assert!(ended.code == 1 && ended.err.contains("Redis does not answer the server"), "{arguments:?}: {}", ended.err);
+            assert!(ended.err.contains("/readyz") && !ended.err.contains("hero serve`"), "{arguments:?}: {}", ended.err);
+        }
+        // The wait itself goes on, whoever leaves it is told which job it was.
+        signal(&server.child, Signal::KILL);
+        assert_eq!(run.wait().unwrap().code(), Some(7));
+        let said: String = err.map_while(Result::ok).collect();
+        assert!(said.contains(&format!("hero job show {id}")), "{said}");
+    });
+}
+
+#[test]
+fn bench_shows_its_steps_and_removes_its_jobs_from_a_server_of_others() {
+    let server = Server::start();
+    let kept = server.ok(&["job", "create", "-e", "1", "--group", "nobody", "--start"]);
+    let ended = server.run(&["bench", "--jobs", "200", "--related", "20"]);
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    assert!(ended.out.lines().all(|line| line.chars().count() <= 80), "{}", ended.out);
+    for step in ["warming up: done", "run and wait, 64 callers: done", "running: jobs that wait for one: done", "removing the jobs: done"] {
+        assert!(ended.err.contains(step), "{step}: {}", ended.err);
+    }
+    let left: Value = server.json(&["job", "list", "--limit", "1000"]);
+    let left: Vec<_> = left["jobs"].as_array().unwrap().iter().map(|job| job["job_id"].as_str().unwrap()).collect();
+    assert_eq!(left, [kept]);
+}
