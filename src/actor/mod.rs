@@ -9,6 +9,7 @@ mod error;
 mod foreman;
 mod guard;
 mod host;
+mod mask;
 mod pace;
 mod pool;
 mod predecessors;
@@ -18,5 +19,5 @@ mod staff;
 mod worker;
 
 pub use error::Error;
-pub use host::Mask;
+pub use mask::Mask;
 pub use pool::{Instances, Pool, PoolSettings, PoolStatus};
