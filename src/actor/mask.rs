@@ -27,7 +27,7 @@ impl Mask {
     pub fn new(patterns: &[String]) -> Result<Self, Error> {
         let compiled = patterns.iter().map(|pattern| {
             let wrong = |why: String| Error::Mask { pattern: pattern.clone(), why };
-            if pattern.trim_matches('*').trim().is_empty() {
+            if pattern.chars().all(|c| c == '*' || c.is_whitespace()) {
                 return Err(wrong("it would mask everything; write what the text begins or ends with, such as tok_*".into()));
             }
             let parts: Vec<String> = pattern.split('*').map(regex::escape).collect();
