@@ -6,6 +6,7 @@ mod actor;
 mod bench;
 mod child;
 mod completions;
+mod daemon;
 mod demo;
 mod exit;
 mod gauges;
@@ -27,6 +28,7 @@ mod session;
 pub mod settings;
 mod spawned;
 mod spec;
+mod stores;
 mod watch;
 
 use std::ffi::OsString;
