@@ -16,12 +16,12 @@ pub enum Error {
     #[error(transparent)]
     Store(#[from] store::Error),
     /// A pattern that masks log lines is wrong.
-    #[error("mask pattern {pattern:?}: {source}")]
+    #[error("the pattern {pattern:?}: {why}")]
     Mask {
         /// The pattern.
         pattern: String,
         /// What is wrong with it.
-        source: regex::Error,
+        why: String,
     },
 }
 

@@ -1,26 +1,14 @@
-use std::sync::Arc;
 use std::time::Duration;
 
-use regex::Regex;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::Error;
+use super::mask::{Mask, Secrets};
 use crate::engine::{Host, LogRecord};
 use crate::log_file::{self, LogDirectory, LogFile};
-use crate::model::{JobId, LogLevel, Timestamp};
+use crate::model::{JobError, JobId, LogLevel, Timestamp};
 use crate::store::Store;
 
-/// Patterns whose matches never reach a log.
-#[derive(Debug, Clone, Default)]
-pub struct Mask {
-    patterns: Arc<[Regex]>,
-}
-
-/// What stands in the place of a masked value.
-const MASKED: &str = "***";
-/// Values shorter than this are no secrets, and masking them would make logs unreadable.
-const SHORTEST_SECRET: usize = 3;
 /// So many lines go to Redis at once.
 const BATCH: usize = 128;
 /// How long the end of a job waits for its log.
@@ -28,37 +16,12 @@ const FLUSH: Duration = Duration::from_secs(5);
 /// How long a job waits for its log file.
 const OPEN: Duration = Duration::from_secs(5);
 
-impl Mask {
-    /// A mask of regular expressions.
-    pub fn new(patterns: &[String]) -> Result<Self, Error> {
-        let compiled =
-            patterns.iter().map(|pattern| Regex::new(pattern).map_err(|source| Error::Mask { pattern: pattern.clone(), source }));
-        Ok(Self { patterns: compiled.collect::<Result<Vec<_>, _>>()?.into() })
-    }
-
-    fn apply(&self, secrets: &[String], text: String) -> String {
-        let mut text = text;
-        for secret in secrets {
-            if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), MASKED);
-            }
-        }
-        for pattern in self.patterns.iter() {
-            if pattern.is_match(&text) {
-                text = pattern.replace_all(&text, MASKED).into_owned();
-            }
-        }
-        text
-    }
-}
-
 /// What an engine may ask for one job: so far, to log. Lines go to the job's stream and to its log file.
 pub(super) struct JobHost {
     store: Store,
     job: JobId,
     mask: Mask,
-    /// Values of the job's environment, the longest first, so that one that contains another goes whole.
-    secrets: Vec<String>,
+    secrets: Secrets,
     file: Option<LogFile>,
     writer: Option<Writer>,
 }
@@ -77,8 +40,7 @@ impl JobHost {
         secrets: impl Iterator<Item = String>,
         log: Option<(&LogDirectory, &str)>,
     ) -> Result<Self, log_file::Error> {
-        let mut secrets: Vec<String> = secrets.filter(|secret| secret.len() >= SHORTEST_SECRET).collect();
-        secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
+        let secrets = Secrets::new(secrets);
         let mut host = Self { store: store.clone(), job: job.clone(), mask: mask.clone(), secrets, file: None, writer: None };
         if let Some((directory, path)) = log {
             match open(store, directory, job, path).await {
@@ -92,6 +54,11 @@ impl JobHost {
             }
         }
         Ok(host)
+    }
+
+    /// An error of the script without what nobody shall see: it is kept, told and logged by others.
+    pub(super) fn masked(&self, error: JobError) -> JobError {
+        self.mask.of_error(&self.secrets, error)
     }
 
     /// Waits until every line is written. True: there were some.
@@ -110,14 +77,7 @@ impl Host for JobHost {
         let writer = self.writer.get_or_insert_with(|| {
             // Bounded by the engine's log limit.
             let (lines, incoming) = mpsc::unbounded_channel();
-            let task = write(
-                self.store.clone(),
-                self.job.clone(),
-                self.mask.clone(),
-                std::mem::take(&mut self.secrets),
-                self.file.take(),
-                incoming,
-            );
+            let task = write(self.store.clone(), self.job.clone(), self.mask.clone(), self.secrets.clone(), self.file.take(), incoming);
             Writer { lines, task: tokio::spawn(task) }
         });
         for record in records {
@@ -153,7 +113,7 @@ async fn write(
     store: Store,
     job: JobId,
     mask: Mask,
-    secrets: Vec<String>,
+    secrets: Secrets,
     file: Option<LogFile>,
     mut incoming: mpsc::UnboundedReceiver<LogRecord>,
 ) {
@@ -190,18 +150,5 @@ async fn append(mut file: LogFile, job: &JobId, now: Timestamp, lines: Vec<(LogL
             None
         }
         Err(_) => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_and_patterns_are_masked() {
-        let mask = Mask::new(&["key-[0-9]+".into()]).unwrap();
-        let secrets = ["hunter22".to_owned(), "hunter".to_owned()];
-        assert_eq!(mask.apply(&secrets, "hunter22 hunter key-17 key-x".into()), "*** *** *** key-x");
-        assert!(Mask::new(&["(".into()]).is_err());
     }
 }

@@ -10,6 +10,7 @@ mod error;
 mod foreman;
 mod guard;
 mod host;
+mod mask;
 mod pace;
 mod pool;
 mod predecessors;
@@ -20,5 +21,5 @@ mod worker;
 
 pub use checker::Checker;
 pub use error::Error;
-pub use host::Mask;
+pub use mask::Mask;
 pub use pool::{Instances, Pool, PoolSettings, PoolStatus};

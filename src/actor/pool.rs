@@ -105,6 +105,11 @@ impl PoolStatus {
         self.locked().iter().map(|actor| actor.running).collect()
     }
 
+    /// How the engines say they are confined.
+    pub fn confinements(&self) -> Vec<String> {
+        self.locked().iter().filter_map(|actor| actor.confinement.clone()).collect()
+    }
+
     pub(super) fn confinement(&self, slot: usize) -> Option<String> {
         self.locked().get(slot).and_then(|actor| actor.confinement.clone())
     }

@@ -115,6 +115,7 @@ impl Staff {
             Report::Done { slot, lane, ended, ran, ready } => {
                 let lost = self.desks[slot].done(lane, ready).is_some_and(|running| running.lost);
                 self.status.set_running(slot, self.desks[slot].running(), lane > 0 || ready);
+                tracing::debug!(job = %ended.job, actor = %self.desks[slot].name, ?ran, outcome = ended.outcome.word(), "a job has ended");
                 self.end(lost, ended);
                 self.pace.ran(ran);
                 Some(ran)
@@ -150,6 +151,7 @@ impl Staff {
     fn begin(&mut self, slot: usize, job: Option<(Instant, Claimed)>) {
         if let Some((_, job)) = job {
             let desk = &mut self.desks[slot];
+            tracing::debug!(job = %job.job, actor = %desk.name, attempt = job.attempt, "a job starts");
             desk.begin(job, |lane| (self.hire)(slot, lane));
             self.status.set_running(slot, desk.running(), true);
         }

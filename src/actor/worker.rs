@@ -178,7 +178,7 @@ impl Worker {
                 ended.usage = Some(outcome.usage);
                 ended.outcome = match outcome.result {
                     Ok(output) => Outcome::Finished(output),
-                    Err(error) => self.failed(job, error),
+                    Err(error) => self.failed(job, host.masked(error)),
                 };
             }
             Err(died) => {
@@ -216,7 +216,10 @@ fn prepare(job: &Claimed, context: crate::model::ContextId, default_timeout: Dur
     let args = job.args.as_deref().map(serde_json::from_str).transpose().map_err(|error| format!("args can't be read as JSON: {error}"))?;
     let env = match job.env_vars.as_deref() {
         None | Some("{}") => BTreeMap::new(),
-        Some(text) => serde_json::from_str(text).map_err(|error| format!("env_vars is not a JSON object of texts: {error}"))?,
+        Some(text) => serde_json::from_str(text).map_err(|error| {
+            // What it says of the value may be the value.
+            format!("env_vars is not a JSON object of texts: line {}, column {}", error.line(), error.column())
+        })?,
     };
     let timeout = match job.timeout.as_deref() {
         None => default_timeout,

@@ -1,11 +1,12 @@
 use clap::{Args, Subcommand};
 
+use super::daemon::{runtime, shutdown_on_signal};
 use super::exit::Exit;
-use super::host::{Host, runtime, shutdown_on_signal};
+use super::host::Host;
 use super::output::{self, Style};
 use super::serve::{environment, print_config};
 use super::session::Global;
-use super::settings::{Flags, Settings, resolve};
+use super::settings::{Flags, Resolved, resolve};
 use super::table::{Fit, Table, ago, cells};
 use super::{logging, ready};
 use crate::model::ContextId;
@@ -45,16 +46,19 @@ impl Actor {
         if self.print_config {
             return print_config(&resolved, global.json);
         }
-        runtime()?.block_on(run(resolved.settings))?;
+        runtime()?.block_on(run(resolved))?;
         Ok(Exit::Ok)
     }
 }
 
 /// Hosts the pools of `settings` until a signal ends it.
-async fn run(settings: Settings) -> anyhow::Result<()> {
-    logging::start(&settings)?;
+async fn run(resolved: Resolved) -> anyhow::Result<()> {
+    logging::start(&resolved)?;
+    let settings = resolved.settings;
     let shutdown = shutdown_on_signal()?;
     let host = Host::open(&settings, shutdown.clone()).await?;
+    // Nobody can ask it, but its log says when Redis is away.
+    drop(host.watch());
     output::line(ready::actors(&host.redis, &settings.pools, &settings.contexts))?;
     shutdown.cancelled().await;
     host.close().await;

@@ -1,26 +1,27 @@
 //! What `hero serve` and `hero actor` have in common: Redis, the dispatcher, its loops, and the pools.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use rustix::fs::Mode;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::compilers::compiler;
-use super::settings::{self, ContextEndpoint, Dialect, Durability, Settings};
-use crate::actor::{Instances, Mask, Pool, PoolSettings};
+use super::exit::Usage;
+use super::readiness::Watch;
+use super::settings::{self, Confinement, Dialect, Settings};
+use super::stores::{connect, for_context, private};
+use crate::actor::{Instances, Mask, Pool, PoolSettings, PoolStatus};
 use crate::conveyor::{Intake, IntakeSettings, Keeper};
 use crate::dispatch::{self, Dispatcher};
-use crate::engine::{EngineSettings, Limits};
+use crate::engine::{self, Child, EngineSettings, Limits};
 use crate::log_file::LogDirectory;
 use crate::model::{ContextId, ScriptType, ServerId};
-use crate::process::Spawner;
+use crate::process::{Spawner, confine};
 use crate::service;
-use crate::store::{self, Compat, Endpoint, Managed, Periods, PrivateRedis, Store, Subscriber};
+use crate::store::{Compat, Managed, Subscriber};
 
 /// The parts below the wire, running.
 pub(super) struct Host {
@@ -46,6 +47,11 @@ pub(super) struct Hosted {
     pub(super) pool: Pool,
 }
 
+/// A signal came before there was anything to end but a private Redis that has not answered yet. It is no failure.
+#[derive(Debug, thiserror::Error)]
+#[error("ended while the private Redis was starting")]
+pub(super) struct ToldToEnd;
+
 /// How many concurrent jobs a sal actor runs side by side. The jobs of an osis actor run one after another.
 const SIDE_BY_SIDE: usize = 8;
 /// So many conveyor jobs are taken ahead for each actor of the pools that consume them.
@@ -59,8 +65,14 @@ impl Host {
         check(settings)?;
         let hero = std::env::current_exe().context("cannot find this program's own file")?;
         let spawner = Spawner::start().context("cannot start the thread that starts children")?;
+        if settings.confinement == Confinement::Required {
+            ensure_confinement(&spawner, settings, &hero).await?;
+        }
         let managed = match settings.contexts.iter().any(|context| settings.redis_of(*context).is_none()) {
-            true => Some(Managed::start(&spawner, private(settings, hero.clone())).await?),
+            true => Some(tokio::select! {
+                started = Managed::start(&spawner, private(settings, hero.clone())) => started?,
+                () = shutdown.cancelled() => return Err(ToldToEnd.into()),
+            }),
             false => None,
         };
         let mut host = match Self::assemble(settings, managed.as_ref(), spawner, shutdown).await {
@@ -76,6 +88,14 @@ impl Host {
         if let Err(error) = host.start_pools(settings, hero).await {
             host.close().await;
             return Err(error);
+        }
+        let weak = left_out(host.pools.iter().map(|hosted| &*hosted.pool.status));
+        if !weak.is_empty() {
+            tracing::warn!(
+                "WEAK CONFINEMENT: scripts run in engines without {}; whoever breaks out of the interpreter gets further than he should. \
+                 docs/operations.md says what allows it; with --confinement required no script runs so",
+                weak.join(", ")
+            );
         }
         Ok(host)
     }
@@ -145,6 +165,13 @@ impl Host {
         Ok(())
     }
 
+    /// Looks whether all is well, for those who ask and for the log.
+    pub(super) fn watch(&self) -> Watch {
+        let watch = Watch::new(self.dispatcher.clone(), &self.pools);
+        tokio::spawn(service::run(watch.clone(), self.shutdown.clone()));
+        watch
+    }
+
     /// The pools that serve a context.
     pub(super) fn pools_of(&self, context: ContextId) -> impl Iterator<Item = &Pool> {
         self.pools.iter().filter(move |hosted| hosted.context == context).map(|hosted| &hosted.pool)
@@ -175,6 +202,27 @@ impl Host {
             managed.stop().await;
         }
     }
+}
+
+/// Refuses to go on where an engine cannot be confined as far as this version can.
+async fn ensure_confinement(spawner: &Spawner, settings: &Settings, hero: &std::path::Path) -> anyhow::Result<()> {
+    match Child::start(spawner, &engine_settings(settings, hero)).await {
+        Err(engine::Error::Weak(lacks)) => Err(anyhow::Error::new(Usage(format!(
+            "confinement is required, and here an engine would run without {}\n\
+             docs/operations.md says what allows it; --confinement preferred runs scripts all the same",
+            lacks.replace("setuid", "setuid (hero runs as root)")
+        )))),
+        started => started.map(drop).context("cannot start an engine"),
+    }
+}
+
+/// What the engines of these pools do without although this version would take the step.
+pub(super) fn left_out<'a>(pools: impl IntoIterator<Item = &'a PoolStatus>) -> Vec<String> {
+    let said: BTreeSet<String> = pools.into_iter().flat_map(PoolStatus::confinements).collect();
+    let lacks: BTreeSet<String> = said.iter().flat_map(|steps| confine::left_out(steps)).map(ToOwned::to_owned).collect();
+    // The one of these names that does not say what to do.
+    let told = |name: String| if name == "setuid" { format!("{name} (hero runs as root)") } else { name };
+    lacks.into_iter().map(told).collect()
 }
 
 /// Refuses what this version would otherwise pass over in silence.
@@ -219,91 +267,6 @@ fn intake(settings: &Settings, context: ContextId) -> Option<IntakeSettings> {
     })
 }
 
-/// A store for each context, and which Redis they use, in words.
-async fn connect(settings: &Settings, managed: Option<&Managed>, server: &ServerId) -> anyhow::Result<(Vec<Store>, String)> {
-    let (mut stores, mut places, mut shown_so_far, mut said) = (Vec::new(), BTreeMap::new(), Vec::new(), BTreeSet::new());
-    for &context in &settings.contexts {
-        let (endpoint, shown) = match (settings.redis_of(context), managed) {
-            (Some(given), _) => {
-                let endpoint = endpoint(given);
-                let shown = endpoint.shown();
-                (endpoint, shown)
-            }
-            (None, Some(managed)) => {
-                let program = managed.program().file_name().unwrap_or_default().display().to_string();
-                (managed.endpoint().clone(), format!("private {program}, {}", managed.endpoint().shown()))
-            }
-            (None, None) => bail!("context {context} has no Redis"),
-        };
-        let of_store = store::Settings {
-            endpoint,
-            context,
-            server: server.clone(),
-            periods: periods(settings),
-            queue_limit: usize::try_from(settings.queue_length).unwrap_or(usize::MAX),
-            push: push(settings),
-        };
-        let cannot = || format!("cannot use the Redis at {shown}{}", for_context(context));
-        let (store, warnings) = Store::connect(of_store).await.with_context(cannot)?;
-        store.limit_running(settings.max_running);
-        let place = store.location().await.with_context(cannot)?;
-        if let Some(other) = places.insert(place, context) {
-            bail!("contexts {other} and {context} are the same database of the Redis at {shown}; give one of them another");
-        }
-        for warning in warnings {
-            if said.insert((shown.clone(), warning.clone())) {
-                tracing::warn!(redis = shown, "{warning}");
-            }
-        }
-        if !shown_so_far.contains(&shown) {
-            shown_so_far.push(shown);
-        }
-        stores.push(store);
-    }
-    Ok((stores, shown_so_far.join(" and ")))
-}
-
-/// Context 0 goes without saying.
-fn for_context(context: ContextId) -> String {
-    if context == ContextId::default() { String::new() } else { format!(" for context {context}") }
-}
-
-fn endpoint(given: ContextEndpoint) -> Endpoint {
-    Endpoint {
-        url: given.redis,
-        user: given.redis_user,
-        password: given.redis_password.map(|password| password.reveal().to_owned()),
-        tls_ca: given.redis_tls_ca,
-        tls_identity: given.redis_tls_cert.zip(given.redis_tls_key),
-    }
-}
-
-fn private(settings: &Settings, hero: PathBuf) -> PrivateRedis {
-    let durability = match settings.durability {
-        Durability::Everysec => store::Durability::EverySecond,
-        Durability::Always => store::Durability::Always,
-    };
-    PrivateRedis { data: settings.data.clone(), durability, max_memory: settings.redis_max_memory, hero }
-}
-
-fn periods(settings: &Settings) -> Periods {
-    Periods {
-        lease: settings.lease,
-        keep_finished: settings.retention_finished,
-        keep_waited: settings.retention_waited,
-        keep_error: settings.retention_error,
-        keep_created: settings.retention_created,
-    }
-}
-
-fn push(settings: &Settings) -> store::Push {
-    match settings.push {
-        settings::Push::Canonical => store::Push::Canonical,
-        settings::Push::Both => store::Push::Both,
-        settings::Push::Legacy => store::Push::Legacy,
-    }
-}
-
 /// The queues of other layouts for a pool. Their names are the script type where the pool does not say otherwise.
 fn compat(settings: &Settings, pool: &settings::PoolSettings) -> Compat {
     let of = |dialect| settings.compat.contains(&dialect);
@@ -319,9 +282,10 @@ fn compat(settings: &Settings, pool: &settings::PoolSettings) -> Compat {
     }
 }
 
-fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std::path::Path, mask: &Mask) -> PoolSettings {
+fn engine_settings(settings: &Settings, hero: &std::path::Path) -> EngineSettings {
     let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let mut engine = EngineSettings::new(hero.to_owned());
+    engine.confined = settings.confinement == Confinement::Required;
     engine.limits = Limits {
         operations: (settings.script_operations > 0).then_some(settings.script_operations),
         memory: settings.script_memory,
@@ -334,6 +298,10 @@ fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std:
     engine.recycle_after_jobs = if settings.recycle_jobs == 0 { u64::MAX } else { settings.recycle_jobs };
     engine.recycle_after = if settings.recycle_age.is_zero() { Duration::MAX } else { settings.recycle_age };
     engine.recycle_above_bytes = if settings.recycle_memory == 0 { u64::MAX } else { settings.recycle_memory };
+    engine
+}
+
+fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std::path::Path, mask: &Mask) -> PoolSettings {
     PoolSettings {
         script_type: pool.script_type.clone(),
         group: pool.group.clone(),
@@ -342,7 +310,7 @@ fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std:
             settings::Instances::Numbers(numbers) => Instances::Numbers(numbers.clone()),
         },
         capabilities: pool.capabilities.clone(),
-        engine,
+        engine: engine_settings(settings, hero),
         fair: pool.fair,
         side_by_side: if pool.script_type == ScriptType::sal() { SIDE_BY_SIDE } else { 1 },
         timeout: Duration::from_secs(60),
@@ -351,34 +319,4 @@ fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std:
         log_directory: LogDirectory::new(&settings.log_dir),
         grace: settings.grace,
     }
-}
-
-/// A token that SIGTERM and SIGINT cancel. A second signal ends the process at once.
-pub(super) fn shutdown_on_signal() -> anyhow::Result<CancellationToken> {
-    let token = CancellationToken::new();
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let shutdown = token.clone();
-    tokio::spawn(async move {
-        for round in 0..2 {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            if round == 0 {
-                tracing::info!("draining; a second signal ends this process at once");
-                shutdown.cancel();
-            }
-        }
-        std::process::exit(1);
-    });
-    Ok(token)
-}
-
-/// The threads of a server. One processor is left to Redis, and engines bring threads of their own: on two processors, a second
-/// thread here costs a fifth of the throughput in wake-ups.
-pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    // Whatever is written from here on is for its owner alone.
-    rustix::process::umask(Mode::RWXG | Mode::RWXO);
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    tokio::runtime::Builder::new_multi_thread().worker_threads(processors.saturating_sub(1).max(1)).enable_all().build()
 }

@@ -4,11 +4,12 @@ use anyhow::Context as _;
 use tracing_subscriber::EnvFilter;
 
 use super::output::{escaped, harmless};
-use super::settings::{LogFormat, Settings};
+use super::settings::{LogFormat, Resolved};
 
-/// Sends what this process has to say about itself to stderr.
+/// Sends what this process has to say about itself to stderr, and begins with what is odd in its settings.
 #[expect(clippy::disallowed_methods, reason = "events are made harmless by `Lines`")]
-pub(super) fn start(settings: &Settings) -> anyhow::Result<()> {
+pub(super) fn start(resolved: &Resolved) -> anyhow::Result<()> {
+    let settings = &resolved.settings;
     let filter = EnvFilter::try_new(&settings.log_level).with_context(|| format!("log_level {:?}", settings.log_level))?;
     let how = match settings.log_format {
         LogFormat::Json => How::Json,
@@ -19,6 +20,9 @@ pub(super) fn start(settings: &Settings) -> anyhow::Result<()> {
     match how {
         How::Json => builder.json().flatten_event(true).init(),
         How::Coloured | How::Plain => builder.with_ansi(how == How::Coloured).with_target(false).init(),
+    }
+    for warning in &resolved.warnings {
+        tracing::warn!("{warning}");
     }
     Ok(())
 }

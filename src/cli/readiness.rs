@@ -1,7 +1,8 @@
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::host::Hosted;
+use super::host::{Hosted, left_out};
 use crate::actor::PoolStatus;
 use crate::dispatch::Dispatcher;
 use crate::model::ContextId;
@@ -19,8 +20,8 @@ pub(super) struct Watch {
     pools: Arc<[(String, Arc<PoolStatus>)]>,
     /// When the last look began, and what it saw. One look at a time, however many ask.
     last: Arc<tokio::sync::Mutex<Option<(Instant, Readiness)>>>,
-    /// What the log was told last.
-    told: Arc<Mutex<Readiness>>,
+    /// What the log was told of since all was well, without the numbers in it.
+    told: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Watch {
@@ -29,7 +30,7 @@ impl Watch {
             let name = format!("{}{}", hosted.pool.settings.script_type, in_context(hosted.context));
             (name, hosted.pool.status.clone())
         });
-        Self { dispatcher, pools: pools.collect(), last: Arc::default(), told: Arc::new(Mutex::new(Ok(()))) }
+        Self { dispatcher, pools: pools.collect(), last: Arc::default(), told: Arc::default() }
     }
 
     /// How it is now: nobody is given news that is older than the question.
@@ -53,23 +54,25 @@ impl Watch {
             }
         }
         reasons.extend(self.dispatcher.readiness().await);
-        let readiness = if reasons.is_empty() { Ok(()) } else { Err(reasons) };
+        let weak = left_out(self.pools.iter().map(|(_, status)| &**status)).join(", ");
+        let notes = if weak.is_empty() { Vec::new() } else { vec![format!("weak confinement: engines run without {weak}")] };
+        let readiness = if reasons.is_empty() { Ok(notes) } else { Err(reasons) };
         *last = Some((began, readiness.clone()));
         self.tell(&readiness);
         readiness
     }
 
-    /// Tells the log of a change, once.
+    /// Tells the log of each reason once, and when all is well again.
     fn tell(&self, readiness: &Readiness) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        match (&*told, readiness) {
-            (Ok(()), Err(reasons)) => {
-                tracing::warn!(reasons = reasons.join("; "), "not ready: /readyz says 503, and new jobs may be refused or not be run");
-            }
-            (Err(_), Ok(())) => tracing::info!("ready again"),
-            _ => {}
+        let reasons = readiness.as_ref().err().map_or(&[][..], Vec::as_slice);
+        let fresh = reasons.iter().filter(|reason| told.insert(reason.replace(|c: char| c.is_ascii_digit(), "")));
+        if fresh.count() > 0 {
+            tracing::warn!(reasons = reasons.join("; "), "not ready: /readyz says 503, and new jobs may be refused or not be run");
         }
-        *told = readiness.clone();
+        if reasons.is_empty() && !std::mem::take(&mut *told).is_empty() {
+            tracing::info!("ready again");
+        }
     }
 }
 

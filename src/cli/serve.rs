@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
+use super::daemon::{runtime, shutdown_on_signal, warn_of_few_descriptors};
 use super::exit::Exit;
 use super::gauges::{self, Gauges, Metrics};
-use super::host::{Host, Hosted, runtime, shutdown_on_signal};
-use super::readiness::Watch;
+use super::host::{Host, Hosted, ToldToEnd};
 use super::settings::{self, Flags, Resolved, Settings, resolve};
 use super::{logging, output, ready};
 use crate::model::Timestamp;
@@ -35,7 +35,7 @@ impl Serve {
         if self.print_config {
             return print_config(&resolved, json);
         }
-        runtime()?.block_on(run(resolved.settings))?;
+        runtime()?.block_on(run(resolved))?;
         Ok(Exit::Ok)
     }
 }
@@ -46,15 +46,23 @@ pub(super) fn environment() -> BTreeMap<String, String> {
 }
 
 /// Serves with `settings` until a signal ends it.
-async fn run(settings: Settings) -> anyhow::Result<()> {
-    logging::start(&settings)?;
+async fn run(resolved: Resolved) -> anyhow::Result<()> {
+    logging::start(&resolved)?;
+    let settings = resolved.settings;
     for warning in settings::warnings(&settings) {
         tracing::warn!("{warning}");
     }
+    warn_of_few_descriptors(&settings);
     // Handles of metrics are bound where they are made, so the recorder comes first.
     let metrics = gauges::collect()?;
     let shutdown = shutdown_on_signal()?;
-    let host = Host::open(&settings, shutdown.clone()).await?;
+    let host = match Host::open(&settings, shutdown.clone()).await {
+        Err(error) if error.is::<ToldToEnd>() => {
+            tracing::info!("{error}");
+            return Ok(());
+        }
+        opened => opened?,
+    };
     match serve(&settings, &host, metrics, shutdown).await {
         Ok(serving) => {
             output::line(ready::line(serving.local_addr(), &host.redis, &settings.pools, &settings.contexts))?;
@@ -77,8 +85,7 @@ async fn serve(settings: &Settings, host: &Host, metrics: Metrics, shutdown: Can
         let pools = host.pools_of(store.context()).map(|pool| (pool.settings.script_type.clone(), pool.status.clone())).collect();
         tokio::spawn(service::run(Gauges::new(store.clone(), pools, metrics.clone()), shutdown.clone()));
     }
-    let watch = Watch::new(host.dispatcher.clone(), &host.pools);
-    tokio::spawn(service::run(watch.clone(), shutdown.clone()));
+    let watch = host.watch();
     let readiness = move || -> Pin<Box<dyn Future<Output = Readiness> + Send>> {
         let watch = watch.clone();
         Box::pin(async move { watch.look().await })
@@ -123,10 +130,11 @@ fn server_settings(settings: &Settings) -> ServerSettings {
         ..Limits::default()
     };
     ServerSettings {
-        listen: settings.listen,
+        listen: settings.listen.addresses.clone(),
         limits,
         allowed_origins: settings.allowed_origins.clone(),
-        allowed_hosts: settings.allowed_hosts.clone(),
+        // Whoever calls it by the name that it listens on has not been led astray.
+        allowed_hosts: settings.allowed_hosts.iter().chain(&settings.listen.name).cloned().collect(),
         insecure: settings.insecure,
         access: Access::Open,
     }
@@ -134,6 +142,9 @@ fn server_settings(settings: &Settings) -> ServerSettings {
 
 /// Prints every setting and where it came from.
 pub(super) fn print_config(resolved: &Resolved, json: bool) -> anyhow::Result<Exit> {
+    for warning in &resolved.warnings {
+        output::note(format!("warning: {warning}"));
+    }
     if json {
         output::json(&resolved.to_json())?
     } else {

@@ -3,7 +3,7 @@ use std::collections::{HashMap, HashSet};
 use super::error::RETRY_AFTER;
 use super::{Dispatcher, Error};
 use crate::model::{JobId, JobSpec, ScriptType, Status};
-use crate::store::{Created, NewJob, Weight};
+use crate::store::{Created, NewJob, Store, Weight};
 
 /// At most so many jobs are created together, because Redis does nothing else meanwhile: it takes about 20 ms, up to 40 ms with relations.
 const MOST_JOBS: usize = 1000;
@@ -63,15 +63,31 @@ impl Dispatcher {
                 outcome(job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone())),
             ));
         }
-        let ids = jobs.into_iter().zip(answers).map(|(job, answer)| outcome(job.id, &job.spec.script_type, answer).map(|stored| stored.id));
+        let store = self.store(context)?;
+        let ids = jobs.into_iter().zip(answers).map(|(job, answer)| {
+            let stored = outcome(job.id, &job.spec.script_type, answer)?;
+            if !stored.earlier {
+                log_creation(store, &stored.id, &job.spec.script_type);
+            }
+            Ok(stored.id)
+        });
         ids.collect()
     }
 
     pub(super) async fn store_job(&self, job: NewJob) -> Result<Stored, Error> {
         let (store, id, script_type) = (self.store(job.spec.context_id)?, job.id.clone(), job.spec.script_type.clone());
         let created = store.create(job).await.map_err(|error| Error::store(error, Some(&id)))?;
-        outcome(id, &script_type, created)
+        let stored = outcome(id, &script_type, created)?;
+        if !stored.earlier {
+            log_creation(store, &stored.id, &script_type);
+        }
+        Ok(stored)
     }
+}
+
+/// Names a new job in the log, for who wants to follow one.
+pub(super) fn log_creation(store: &Store, id: &JobId, script_type: &ScriptType) {
+    tracing::debug!(job = %id, %script_type, context = %store.context(), "a job was created");
 }
 
 /// Has jobs that are stored together name each other in one direction only: a dependent gets a prerequisite.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 
+use super::create::log_creation;
 use super::pressure::Pressure;
 use super::timetable::Timetable;
 use crate::model::{JobId, JobSpec, Overlap, ScheduleId, Timestamp};
@@ -72,10 +73,11 @@ impl Scheduler {
         for (slot, next) in plan.slots.iter().copied().zip(following) {
             let firing = Firing { expected, slot, next, passed, ..firing.clone() };
             let job = self.job(&spec.job, firing, last_job.as_ref()).await?;
-            let id = job.id.clone();
+            let (id, script_type) = (job.id.clone(), job.spec.script_type.clone());
             match self.store.create(job).await? {
                 Created::Created(_) => {
                     count(&self.store, "fired", 1);
+                    log_creation(&self.store, &id, &script_type);
                     last_job = Some(id);
                 }
                 Created::NotFired(NotFired::Skipped) => count(&self.store, "skipped", 1),

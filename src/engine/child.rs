@@ -82,6 +82,10 @@ impl Child {
             idle: false,
         };
         timeout(START, child.greet()).await.map_err(|_| Error::NotReady(START))??;
+        let weak = confine::left_out(&child.confinement).join(", ");
+        if settings.confined && !weak.is_empty() {
+            return Err(Error::Weak(weak));
+        }
         child.idle = true;
         Ok(child)
     }

@@ -15,6 +15,9 @@ pub enum Error {
     /// It did not say in time that it is ready.
     #[error("engine was not ready within {0:?}")]
     NotReady(std::time::Duration),
+    /// It is not confined as it has to be, and this is what it does without.
+    #[error("engine is refused, because it runs without {0} and confinement is required")]
+    Weak(String),
 }
 
 /// How an engine process ended by itself, or broke its contract and was killed for it.

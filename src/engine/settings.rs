@@ -8,6 +8,8 @@ use super::Limits;
 pub struct EngineSettings {
     /// The `hero` program.
     pub hero: PathBuf,
+    /// Whether one that the system did not let be confined as far as this version can is refused.
+    pub confined: bool,
     /// What a script may use.
     pub limits: Limits,
     /// An engine is worn out after this many jobs.
@@ -25,6 +27,7 @@ impl EngineSettings {
     pub fn new(hero: PathBuf) -> Self {
         Self {
             hero,
+            confined: false,
             limits: Limits::default(),
             recycle_after_jobs: 10_000,
             recycle_after: Duration::from_secs(3600),

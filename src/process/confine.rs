@@ -34,6 +34,14 @@ const LACKS: [&str; 5] = [
     "process limit",     // Start as many as its user may.
 ];
 
+/// What a report of a program's confinement says it does without although this version takes the step: the system does not offer it,
+/// or hero runs as root.
+pub fn left_out(report: &str) -> Vec<&str> {
+    let weak = report.strip_prefix("weak: ").map_or("", |rest| rest.split(';').next().unwrap_or(rest));
+    let missing = weak.split(", ").filter_map(|name| name.strip_prefix("no "));
+    missing.filter(|name| !LACKS.contains(name)).collect()
+}
+
 /// The exit code when confinement or exec failed, as `env` and `nohup` have it.
 const FAILED: u8 = 125;
 
@@ -147,7 +155,14 @@ fn exec(request: &Request) -> String {
         return format!("the parent {} is gone", request.parent);
     }
     match landlock::restrict(&request.profile, &request.program) {
-        Ok(abi) => steps.done.push(format!("landlock:{abi}")),
+        Ok(abi) => {
+            steps.done.push(format!("landlock:{abi}"));
+            for (name, since, kernel) in [("TCP rules", 4, "6.7"), ("signal rules", 6, "6.12")] {
+                if abi < since {
+                    steps.miss(name, &format!("they need Linux {kernel}"));
+                }
+            }
+        }
         Err(why) => steps.miss("landlock", &why),
     }
 
@@ -186,5 +201,22 @@ impl Steps {
         let missing: Vec<String> = self.missing.iter().map(|name| format!("no {name}")).collect();
         let weak = if missing.is_empty() { String::new() } else { format!("weak: {}; ", missing.join(", ")) };
         format!("{weak}{}", self.done.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_version_of_ours_does_is_not_left_out() {
+        let report = |more: &[&str]| {
+            let mut steps = Steps { done: vec!["umask".into(), "landlock:2".into()], ..Steps::default() };
+            steps.missing.extend(LACKS.iter().chain(more).map(ToString::to_string));
+            steps.report()
+        };
+        assert_eq!(left_out(&report(&[])), Vec::<&str>::new());
+        assert_eq!(left_out(&report(&["setuid", "TCP rules"])), ["setuid", "TCP rules"]);
+        assert_eq!(left_out("umask,landlock:7"), Vec::<&str>::new());
     }
 }

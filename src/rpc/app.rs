@@ -21,8 +21,8 @@ pub struct App {
     pub details: Arc<ServerDetails>,
 }
 
-/// Whether the server is ready, or the reasons why not.
-pub type Readiness = Result<(), Vec<String>>;
+/// That the server is ready, with what is to be known all the same, or the reasons why it is not.
+pub type Readiness = Result<Vec<String>, Vec<String>>;
 
 /// What the plain HTTP routes show.
 #[derive(Clone)]

@@ -33,8 +33,8 @@ use super::wire::Wire;
 /// Where and for whom the server listens.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
-    /// The address to bind; port 0 takes a free one.
-    pub listen: SocketAddr,
+    /// The addresses to bind, of which the first is shown to people; port 0 takes a free one, the same for all.
+    pub listen: Vec<SocketAddr>,
     /// How much of everything.
     pub limits: Limits,
     /// Web pages that may use the server, besides those on this machine: `https://app.example`, or `*`.
@@ -50,7 +50,7 @@ pub struct ServerSettings {
 impl Default for ServerSettings {
     fn default() -> Self {
         Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8700)),
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], 8700))],
             limits: Limits::default(),
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
@@ -76,6 +76,9 @@ pub enum ServeError {
         /// The cause.
         source: io::Error,
     },
+    /// No address was given.
+    #[error("there is no address to listen on")]
+    Nowhere,
     /// Two methods have one name.
     #[error(transparent)]
     Methods(#[from] jsonrpsee::core::RegisterMethodError),
@@ -109,13 +112,13 @@ impl Serving {
 
 /// Serves every method of this program until `shutdown`. Returns as soon as it listens.
 pub async fn serve(settings: ServerSettings, app: App, shutdown: CancellationToken) -> Result<Serving, ServeError> {
-    let listener = bind(&settings).await?;
+    let listeners = bind(&settings).await?;
     let mut app = app;
     let details = Arc::make_mut(&mut app.details);
     details.limits = settings.limits.clone();
-    details.listen.extend(listener.local_addr().map(|address| address.to_string()).ok());
+    details.listen.extend(listeners.iter().map(|(_, address)| address.to_string()));
     let probes = app.probes.clone();
-    start(listener, settings, &super::table(), app, probes, shutdown)
+    start(listeners, settings, &super::table(), app, probes, shutdown)
 }
 
 /// Serves the methods of any `table`, which work with `app`, until `shutdown`. Returns as soon as it listens.
@@ -126,27 +129,74 @@ pub async fn serve_table<C: Send + Sync + 'static>(
     probes: Probes,
     shutdown: CancellationToken,
 ) -> Result<Serving, ServeError> {
-    let listener = bind(&settings).await?;
-    start(listener, settings, table, app, probes, shutdown)
+    let listeners = bind(&settings).await?;
+    start(listeners, settings, table, app, probes, shutdown)
 }
 
-async fn bind(settings: &ServerSettings) -> Result<TcpListener, ServeError> {
-    let address = settings.listen;
-    if !address.ip().to_canonical().is_loopback() && settings.access == Access::Open && !settings.insecure {
-        return Err(ServeError::Exposed(address));
+type Listeners = Vec<(TcpListener, SocketAddr)>;
+
+/// Several addresses share a free port only if nobody has it at any of them. So often another one is tried.
+const TRIES: usize = 16;
+
+async fn bind(settings: &ServerSettings) -> Result<Listeners, ServeError> {
+    let public = settings.listen.iter().find(|address| !address.ip().to_canonical().is_loopback());
+    if let Some(address) = public.filter(|_| settings.access == Access::Open && !settings.insecure) {
+        return Err(ServeError::Exposed(*address));
     }
-    TcpListener::bind(address).await.map_err(|source| ServeError::Bind { address, source })
+    let mut tries = TRIES;
+    loop {
+        match bind_all(&settings.listen).await {
+            Err(ServeError::Bind { address, source }) if address.port() != 0 && is_free(&settings.listen) && tries > 0 => {
+                tracing::debug!(%address, %source, "a port that is free elsewhere is not free here");
+                tries -= 1;
+            }
+            bound => return bound,
+        }
+    }
+}
+
+/// Whether any port will do.
+fn is_free(addresses: &[SocketAddr]) -> bool {
+    addresses.iter().all(|address| address.port() == 0)
+}
+
+/// Binds all addresses that this machine has, the first of them at least.
+async fn bind_all(addresses: &[SocketAddr]) -> Result<Listeners, ServeError> {
+    let (mut listeners, mut missing): (Listeners, Option<ServeError>) = (Vec::new(), None);
+    for &wanted in addresses {
+        let mut address = wanted;
+        if let Some((_, first)) = listeners.first().filter(|_| wanted.port() == 0) {
+            address.set_port(first.port());
+        }
+        let bound = TcpListener::bind(address).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
+        match bound {
+            Ok((local, listener)) => listeners.push((listener, local)),
+            // A name may have an address of a family that this machine does without.
+            Err(source) if source.kind() == io::ErrorKind::AddrNotAvailable || source.raw_os_error() == Some(NO_FAMILY) => {
+                missing = Some(ServeError::Bind { address, source });
+            }
+            Err(source) => return Err(ServeError::Bind { address, source }),
+        }
+    }
+    match missing {
+        Some(error) if listeners.is_empty() => Err(error),
+        Some(error) => {
+            tracing::warn!("{error}; the other addresses of the name are served");
+            Ok(listeners)
+        }
+        None => Ok(listeners),
+    }
 }
 
 fn start<C: Send + Sync + 'static>(
-    listener: TcpListener,
+    listeners: Listeners,
     settings: ServerSettings,
     table: &Table<C>,
     app: C,
     probes: Probes,
     shutdown: CancellationToken,
 ) -> Result<Serving, ServeError> {
-    let local_addr = listener.local_addr().map_err(|source| ServeError::Bind { address: settings.listen, source })?;
+    let local_addr = listeners.first().map(|(_, address)| *address).ok_or(ServeError::Nowhere)?;
     let document = Arc::new(Served::new(&table.document()));
     let methods = table.register(app, &settings.limits, &document)?;
     let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access));
@@ -154,20 +204,27 @@ fn start<C: Send + Sync + 'static>(
     let front = Front::new(methods, rules, &settings.limits, stop.clone());
     let guard = Guard::new(&settings.allowed_origins, &settings.allowed_hosts);
     let connections = TaskTracker::new();
-    let door = Door {
+    let loops = listeners.len();
+    let door = Arc::new(Door {
+        loops,
         lobby: Lobby::new(super::http::probes(probes.clone(), guard.clone())),
         router: router(front, probes, document, guard),
         addresses: Addresses::new(settings.limits.clone()),
         limits: settings.limits,
         connections: connections.clone(),
         stop,
-    };
-    tokio::spawn(connections.track_future(accept(listener, door, stopper, shutdown.clone())));
+    });
+    let stopper = Arc::new(stopper);
+    for (listener, _) in listeners {
+        tokio::spawn(connections.track_future(accept(listener, door.clone(), stopper.clone(), shutdown.clone())));
+    }
     Ok(Serving { local_addr, shutdown, connections })
 }
 
 /// What new connections need.
 struct Door {
+    /// How many loops accept connections.
+    loops: usize,
     /// For those that find no place.
     lobby: Lobby,
     router: Router,
@@ -177,7 +234,7 @@ struct Door {
     stop: StopHandle,
 }
 
-async fn accept(listener: TcpListener, door: Door, stopper: ServerHandle, shutdown: CancellationToken) {
+async fn accept(listener: TcpListener, door: Arc<Door>, stopper: Arc<ServerHandle>, shutdown: CancellationToken) {
     const PAUSE: Duration = Duration::from_millis(100);
     loop {
         let accepted = tokio::select! {
@@ -201,8 +258,8 @@ async fn accept(listener: TcpListener, door: Door, stopper: ServerHandle, shutdo
 
 impl Door {
     fn open(&self, socket: TcpStream, peer: SocketAddr) {
-        // The accept loop itself is tracked too.
-        let open = self.connections.len().saturating_sub(1);
+        // The accept loops themselves are tracked too.
+        let open = self.connections.len().saturating_sub(self.loops);
         let room = open < self.limits.connections as usize;
         let Some(share) = room.then(|| self.addresses.join(peer.ip())).flatten() else {
             tracing::debug!(%peer, open, "a connection too many");
@@ -240,6 +297,8 @@ impl Door {
     }
 }
 
+/// What Linux calls EAFNOSUPPORT: this machine has no addresses of such a family at all.
+const NO_FAMILY: i32 = 97;
 /// The head of a request, and what is written at once, may be so large.
 const HEAD: usize = 64 * 1024;
 /// So much that is not sent yet is kept by the system for one connection, and not by us.

@@ -28,7 +28,39 @@ pub enum Error {
     Closed,
 }
 
+/// Why a Redis does not let us in, which somebody has to put right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Barred {
+    /// It wants to know who we are.
+    NoPassword,
+    /// It does not take the user or the password.
+    WrongPassword,
+    /// The user may not do what is needed.
+    NotAllowed,
+}
+
 impl Error {
+    /// Whether, and why, Redis does not let us in.
+    pub fn barred(&self) -> Option<Barred> {
+        let Self::Redis(error) = self else { return None };
+        let text = error.to_string();
+        let says = |word: &str| error.code() == Some(word) || text.contains(word);
+        if says("WRONGPASS") {
+            Some(Barred::WrongPassword)
+        } else if says("NOAUTH") {
+            Some(Barred::NoPassword)
+        } else if says("NOPERM") || text.contains("no permissions") {
+            Some(Barred::NotAllowed)
+        } else {
+            (error.kind() == ErrorKind::AuthenticationFailed).then_some(Barred::WrongPassword)
+        }
+    }
+
+    /// Whether nobody answered in time.
+    pub fn is_silent(&self) -> bool {
+        matches!(self, Self::Deadline(_)) || matches!(self, Self::Redis(error) if error.is_timeout())
+    }
+
     /// Whether Redis has no memory left for a write.
     pub fn out_of_memory(&self) -> bool {
         matches!(self, Self::Redis(error) if error.code() == Some("OOM"))

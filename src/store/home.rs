@@ -207,7 +207,12 @@ pub(super) async fn warning(link: &Link) -> Option<String> {
 }
 
 async fn once<T>(connecting: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    timeout(DEADLINE, connecting).await.unwrap_or(Err(Error::Deadline(DEADLINE)))
+    match timeout(DEADLINE, connecting).await {
+        // The connection has the same deadline, and may be first.
+        Ok(Err(error)) if error.is_silent() => Err(Error::Deadline(DEADLINE)),
+        Ok(connected) => connected,
+        Err(_) => Err(Error::Deadline(DEADLINE)),
+    }
 }
 
 async fn asked<T: FromRedisValue>(connection: &mut MultiplexedConnection, cmd: &redis::Cmd) -> Result<T, Error> {

@@ -46,7 +46,7 @@ pub use codec::{Look, Settled};
 pub use compat::{Compat, CompatQueues, Push};
 pub use conveyor::Relative;
 pub use endpoint::Endpoint;
-pub use error::Error;
+pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
 pub use inbox::{Audience, Inbox, Waiter};
 pub use managed::{Durability, Managed, PrivateRedis};

@@ -31,5 +31,5 @@ pub(super) fn redis_max_memory() -> String {
 
 /// No limit for programs on this machine, 1000 for others.
 pub(super) fn calls_per_second(listen: &str) -> &'static str {
-    if listen.parse::<std::net::SocketAddr>().is_ok_and(|address| address.ip().is_loopback()) { "0" } else { "1000" }
+    if listen.parse::<super::Listen>().is_ok_and(|listen| listen.public().is_none()) { "0" } else { "1000" }
 }

@@ -4,6 +4,8 @@
 
 mod context;
 mod defaults;
+mod fit;
+mod listen;
 mod pool;
 mod print;
 mod reach;
@@ -12,7 +14,6 @@ mod source;
 mod table;
 mod value;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use serde::Deserialize;
 
 use crate::model::{ContextId, Name, ScriptType};
 pub use context::ContextEndpoint;
+pub use listen::Listen;
 pub use pool::{Dialect, Instances, PoolSettings};
 pub use reach::warnings;
 pub use resolve::{Invalid, Origin, Resolved, resolve};
@@ -32,7 +34,7 @@ pub use value::{parse_size, parse_time};
 pub struct Settings {
     /// Where to listen.
     #[serde(deserialize_with = "value::parsed")]
-    pub listen: SocketAddr,
+    pub listen: Listen,
     /// Where the private Redis, logs and secrets are kept; absolute.
     pub data: PathBuf,
     /// Whether to listen on any address although nobody has to log in.
@@ -111,6 +113,8 @@ pub struct Settings {
     /// When a job that nobody starts is stopped.
     #[serde(deserialize_with = "value::time")]
     pub retention_created: Duration,
+    /// What happens where the system does not let engines be confined.
+    pub confinement: Confinement,
     /// The longest script, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub script_source: u64,
@@ -140,7 +144,7 @@ pub struct Settings {
     /// How many bytes all log files may have together; 0 is no limit.
     #[serde(deserialize_with = "value::size")]
     pub log_quota: u64,
-    /// Texts to replace in job logs.
+    /// Texts to replace in the logs and errors of jobs.
     #[serde(deserialize_with = "value::list")]
     pub mask: Vec<String>,
     /// How hero's own log is written.
@@ -193,6 +197,16 @@ pub enum Durability {
     Everysec,
     /// At every write.
     Always,
+}
+
+/// What happens where the system does not let engines be confined as far as this version can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confinement {
+    /// Scripts run, and it is said.
+    Preferred,
+    /// No script runs.
+    Required,
 }
 
 /// Which queues new jobs go to.

@@ -6,7 +6,7 @@ use figment::{Figment, error::Kind};
 
 use super::source::{self, DEFAULT, ENVIRONMENT, FLAG, Flags, Layer};
 use super::table::{Default, SETTINGS, Scope, Setting};
-use super::{Secret, Settings, context, defaults, reach};
+use super::{Secret, Settings, context, defaults, fit, reach};
 use crate::model::ContextId;
 
 /// Why the settings cannot be used, in words for whoever gave them.
@@ -21,6 +21,8 @@ pub struct Resolved {
     pub settings: Settings,
     /// Where each came from, in the order of the table.
     pub origins: Vec<Origin>,
+    /// What will not do what whoever gave it expects, a line each.
+    pub warnings: Vec<String>,
 }
 
 /// Where the value of one setting came from.
@@ -51,10 +53,14 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
     let said = |name: &str| format!("{name} ({})", place(&all, name));
     settings.data = absolute(&settings.data, &said("data"))?;
     settings.log_dir = absolute(&settings.log_dir, &said("log_dir"))?;
+    settings.log_level = settings.log_level.split(',').map(str::trim).collect::<Vec<_>>().join(",");
     for pool in settings.pools.iter_mut().filter(|pool| pool.contexts.is_empty()) {
         pool.contexts.clone_from(&settings.contexts);
     }
     check(&settings, scope, &said).map_err(Invalid)?;
+    fit::fault(&settings, scope, &said).map_or(Ok(()), |fault| Err(Invalid(fault)))?;
+    let is_given = |name: &str| place(&all, name) != DEFAULT;
+    let warnings = fit::warnings(&settings, scope, &is_given, &said);
     if let Some(path) = &settings.redis_password_file {
         settings.redis_password = Some(first_line(path, &said("redis_password_file"))?);
     }
@@ -68,7 +74,7 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
         let value = all.find_value(setting.name).ok()?;
         Some(Origin { setting, value, from: place(&all, setting.name) })
     });
-    Ok(Resolved { origins: origins.collect(), settings })
+    Ok(Resolved { origins: origins.collect(), settings, warnings })
 }
 
 fn first_line(path: &std::path::Path, said: &str) -> Result<Secret, Invalid> {
@@ -143,11 +149,13 @@ fn check(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Re
     if scope == Scope::Both && settings.contexts.iter().any(|context| settings.redis_of(*context).is_none()) {
         return Err("actors without a server need to know where the jobs are: --redis URL or HERO_REDIS".to_owned());
     }
-    if scope == Scope::Server && !settings.listen.ip().is_loopback() && !settings.insecure {
+    if scope == Scope::Server
+        && !settings.insecure
+        && let Some(public) = settings.listen.public()
+    {
         return Err(format!(
-            "{}: others can reach {}, and whoever reaches it may run scripts; listen on 127.0.0.1, or accept that with --insecure",
+            "{}: others can reach {public}, and whoever reaches it may run scripts; listen on 127.0.0.1, or accept that with --insecure",
             said("listen"),
-            settings.listen
         ));
     }
     if scope == Scope::Server && !settings.contexts.contains(&ContextId(0)) {

@@ -63,7 +63,13 @@ const fn setting(name: &'static str, kind: Kind, default: Default, scope: Scope,
 /// Every setting, in the order in which people are shown them.
 pub static SETTINGS: &[Setting] = &[
     setting("config", One("FILE"), Default::None, Both, "A TOML file with settings; its keys are the names in this table"),
-    setting("listen", One("ADDR"), Is("127.0.0.1:8700"), Server, "Where to listen; port 0 takes a free one"),
+    setting(
+        "listen",
+        One("ADDR"),
+        Is("127.0.0.1:8700"),
+        Server,
+        "Where to listen, by address or name (localhost:8700: on all its addresses); port 0 takes a free one",
+    ),
     setting(
         "data",
         One("DIR"),
@@ -169,6 +175,13 @@ pub static SETTINGS: &[Setting] = &[
     setting("retention_waited", One("TIME"), Is("1h"), Both, "How long a finished job of run_and_wait is kept"),
     setting("retention_error", One("TIME"), Is("7d"), Both, "How long a job that ended badly is kept"),
     setting("retention_created", One("TIME"), Is("24h"), Both, "When a job that nobody starts is stopped"),
+    setting(
+        "confinement",
+        One("HOW"),
+        Is("preferred"),
+        Both,
+        "Where the system does not let engines be confined: `preferred` runs scripts and says so, `required` refuses to",
+    ),
     setting("script_source", One("SIZE"), Is("64KB"), Both, "The longest script"),
     setting("script_memory", One("SIZE"), Is("64MB"), Both, "The most memory a script may hold at once"),
     setting("script_operations", One("N"), Is("0"), Both, "The most operations a script may take; 0 leaves it to the timeout"),
@@ -184,7 +197,7 @@ pub static SETTINGS: &[Setting] = &[
         List("PATTERN"),
         Default::None,
         Both,
-        "Texts to replace with *** in job logs, besides the values of env_vars (* matches anything but white space)",
+        "Texts to replace with *** in the logs and errors of jobs, besides the values of env_vars; only * is special: anything but white space",
     ),
     setting("log_format", One("FORMAT"), Is("pretty"), Both, "The log of hero itself, on stderr: `pretty` or `json`"),
     setting(

@@ -40,7 +40,9 @@ pub(in crate::rpc) fn router(front: Front, probes: Probes, document: Arc<Served>
 async fn readyz(State(probes): State<Probes>) -> Response {
     const PATIENCE: Duration = Duration::from_secs(5);
     match tokio::time::timeout(PATIENCE, (probes.readiness)()).await {
-        Ok(Ok(())) => "ready\n".into_response(),
+        Ok(Ok(notes)) => {
+            [vec!["ready".to_owned()], notes].concat().iter().map(|line| format!("{line}\n")).collect::<String>().into_response()
+        }
         Ok(Err(reasons)) => (StatusCode::SERVICE_UNAVAILABLE, format!("{}\n", reasons.join("\n"))).into_response(),
         Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "readiness could not be told within 5 s\n").into_response(),
     }

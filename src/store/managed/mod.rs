@@ -2,11 +2,13 @@ mod privacy;
 mod program;
 mod socket;
 
+use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
@@ -61,6 +63,8 @@ pub struct Managed {
 
 /// A new child must answer within this, and then again and again while it reads its data.
 const START: Duration = Duration::from_secs(60);
+/// A child that has not answered for so long is said to.
+const SILENT: Duration = Duration::from_secs(5);
 /// A child that was told to end has this long to flush its data.
 const END: Duration = Duration::from_secs(30);
 const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
@@ -98,7 +102,7 @@ impl Managed {
             lock: data.join("redis.lock"),
         };
         let mut child = server.launch(END).await.map_err(|error| failed("cannot start a private Redis in", error))?;
-        if let Err(error) = answers(&endpoint, &mut child).await {
+        if let Err(error) = answers(&endpoint, &mut child, &data.join("redis.log")).await {
             let _ = child.start_kill();
             return Err(explain(error, &data.join("redis.log")));
         }
@@ -278,11 +282,11 @@ fn secret(data: &Path) -> io::Result<String> {
     Ok(secret)
 }
 
-async fn answers(endpoint: &Endpoint, child: &mut Child) -> Result<(), Error> {
+async fn answers(endpoint: &Endpoint, child: &mut Child, log: &Path) -> Result<(), Error> {
     let link = Link::new(endpoint.client(0)?)?;
+    let reads = AtomicBool::new(false);
     let asking = async {
         let mut until = Instant::now() + START;
-        let mut told = false;
         loop {
             match query::check(&link).await {
                 Ok(_) => return Ok(()),
@@ -290,7 +294,7 @@ async fn answers(endpoint: &Endpoint, child: &mut Child) -> Result<(), Error> {
                 // However large its file is, it has to be read.
                 Err(error) if error.is_loading() => {
                     until = Instant::now() + START;
-                    if !std::mem::replace(&mut told, true) {
+                    if !reads.swap(true, Ordering::Relaxed) {
                         tracing::info!("the private Redis reads its data");
                     }
                 }
@@ -300,8 +304,19 @@ async fn answers(endpoint: &Endpoint, child: &mut Child) -> Result<(), Error> {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
+    let pid = child.id();
+    // A call that nobody answers comes back late, so whoever waits for it cannot say this.
+    let saying = async {
+        tokio::time::sleep(SILENT).await;
+        if !reads.load(Ordering::Relaxed) {
+            let (silent, most, log) = (SILENT.as_secs(), START.as_secs(), log.display());
+            tracing::warn!(pid, "the private Redis has not answered for {silent} s and is given up after {most} s; {log} may say why");
+        }
+        std::future::pending::<Infallible>().await
+    };
     tokio::select! {
         answered = asking => answered,
+        never = saying => match never {},
         status = child.wait() => {
             let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
             Err(Error::Unsuitable(format!("the private Redis ended at once ({status})")))

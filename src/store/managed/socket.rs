@@ -84,8 +84,11 @@ fn sweep(socket: &Path) {
 
 /// The Redis of a server that was killed is told to end by the kernel, and needs a moment for it.
 async fn wait_for_a_predecessor(socket: &Path, patience: Duration) -> Result<(), Error> {
-    let until = tokio::time::Instant::now() + patience;
+    let (until, mut told) = (tokio::time::Instant::now() + patience, false);
     while std::os::unix::net::UnixStream::connect(socket).is_ok() {
+        if !std::mem::replace(&mut told, true) {
+            tracing::info!("the Redis of another server still listens on {}; it has {} s to end", socket.display(), patience.as_secs());
+        }
         if tokio::time::Instant::now() >= until {
             return Err(Error::Unsuitable(format!("another Redis answers on {}; end it first", socket.display())));
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rand::seq::IndexedRandom as _;
 use redis::Cmd;
 
-use crate::model::{JobError, JobId, JobResult, Output, ScriptType, Status, Timestamp, Usage};
+use crate::model::{ErrorKind, JobError, JobId, JobResult, Output, ScriptType, Status, Timestamp, Usage};
 use crate::store::codec::{Look, Settled, Text, json};
 use crate::store::compat::CompatQueues;
 use crate::store::connection::Script;
@@ -42,6 +42,22 @@ pub enum Outcome {
     Crashed,
     /// The actor leaves and gives the job back as if it had not taken it.
     Released,
+}
+
+impl Outcome {
+    /// It in a word, for the log.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Finished(_) => "finished",
+            Self::Failed { error, .. } => match error.kind {
+                ErrorKind::Timeout => "timed out",
+                ErrorKind::Stopped => "stopped",
+                _ => "failed",
+            },
+            Self::Crashed => "crashed",
+            Self::Released => "given back",
+        }
+    }
 }
 
 /// An attempt that ended.

@@ -1,5 +1,6 @@
 //! Pools that run real scripts.
 
 mod leases;
+mod masks;
 mod pool;
 mod queues;

@@ -109,6 +109,21 @@ fn a_bad_value_is_refused_and_its_source_named() {
         (&["--queue-length=-3"], "\"-3\" is not a whole number"),
         (&["--queue-length", "many"], "\"many\" is not a whole number"),
         (&["--queue-length", "0"], "0 would let nothing through"),
+        (&["--mask", "*"], "mask (flag --mask): the pattern \"*\": it would mask everything"),
+        (&["--log-level", "inof"], "log_level (flag --log-level): \"inof\" is not a level; did you mean info?"),
+        (&["--log-level", "hero=loud"], "\"loud\" in \"hero=loud\" is not a level"),
+        (&["--redis-user", "me"], "redis_user (flag --redis-user): there is no Redis to use it at; name yours with --redis"),
+        (&["--redis-tls-ca", "ca.pem"], "there is no Redis to use it at"),
+        (&["--lease", "0"], "lease (flag --lease): a lease below 200ms"),
+        (&["--retention-finished", "0"], "retention_finished (flag --retention-finished): a job that is gone at once"),
+        (&["--script-memory", "64KB"], "script_memory (flag --script-memory): no script runs in less than 1MB"),
+        (&["--script-result", "65MB"], "it may not be above script_memory (default)"),
+        (&["--script-result", "17MB"], "it may not be above max_response (default)"),
+        (&["--script-source", "3MB"], "it may not be above max_request (default)"),
+        (&["--redis-max-memory", "1MB"], "redis_max_memory (flag --redis-max-memory): no job fits into less than 16MB"),
+        (&["--max-response", "4GB"], "max_response (flag --max-response): at most 4095MB"),
+        (&["--confinement", "yes"], "\"yes\" is not one of preferred, required"),
+        (&["--listen", "no.such.host.invalid:8700"], "the name no.such.host.invalid cannot be looked up"),
         (&["--held-per-connection", "2MB"], "held_per_connection (flag --held-per-connection): the largest request has no room in it"),
         (&["--held", "8MB", "--max-request", "8MB"], "take more than max_request (flag --max-request)"),
         (&["--pool", "osis"], "the number is missing"),
@@ -197,4 +212,36 @@ fn data_goes_where_the_desktop_says() {
     assert_eq!(setting(&hero, &[], "log_dir").0, json!(home.join("logs")));
     assert_eq!(setting(&hero, &["--data", "/srv/hero"], "log_dir").0, json!("/srv/hero/logs"));
     assert_eq!(setting(&hero.env("XDG_DATA_HOME", "/x"), &[], "data").0, json!("/x/hero"));
+}
+
+#[test]
+fn what_has_no_effect_is_warned_of_in_a_line() {
+    let hero = Hero::new();
+    for (arguments, said) in [
+        (
+            &["--redis", "redis://h", "--durability", "always"][..],
+            "durability (flag --durability) has no effect: it is for the private Redis",
+        ),
+        (&["--redis", "redis://h", "--redis-max-memory", "1GB"], "redis_max_memory (flag --redis-max-memory) has no effect"),
+        (&["--redis", "redis://h", "--context-endpoint", "0=redis://g"], "redis (flag --redis) has no effect"),
+        (&["--script-log", "2GB"], "script_log (flag --script-log) has no effect as far as it is above log_quota (default)"),
+        (&["--max-per-address", "2000"], "max_per_address (flag --max-per-address) has no effect, because it is above max_connections"),
+        (&["--held-per-address", "1GB"], "held_per_address (flag --held-per-address) has no effect, because it is above held"),
+        (&["--mask", "tok_.*"], "reads like a regular expression and is none: only * is special"),
+    ] {
+        let ended = hero.run(&[&["serve", "--print-config"], arguments].concat());
+        let warned: Vec<&str> = ended.err.lines().filter(|line| line.starts_with("warning: ")).collect();
+        assert!(ended.code == 0 && warned.len() == 1 && warned[0].contains(said), "{arguments:?} said {}", ended.err);
+    }
+    for arguments in [&[][..], &["--redis", "redis://h"], &["--held", "32MB"], &["--mask", "tok_*"], &["--durability", "always"]] {
+        let ended = hero.run(&[&["serve", "--print-config"], arguments].concat());
+        assert_eq!((ended.code, ended.err.as_str()), (0, ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_password_for_no_redis_is_refused_wherever_it_comes_from() {
+    let ended = Hero::new().env("HERO_REDIS_PASSWORD", "hunter2").run(&["serve", "--print-config"]);
+    assert!(ended.code == 2 && ended.err.contains("redis_password (environment HERO_REDIS_PASSWORD): there is no Redis"), "{}", ended.err);
+    assert!(!ended.err.contains("hunter"), "{}", ended.err);
 }

@@ -74,8 +74,8 @@ async fn a_failed_handshake_is_no_success() {
 
 #[tokio::test]
 async fn a_public_address_is_refused_unless_it_is_meant() {
-    let probes = || Probes { readiness: Arc::new(|| Box::pin(async { Ok(()) })), metrics: Arc::new(String::new) };
-    let public = |insecure| ServerSettings { listen: ([0, 0, 0, 0], 0).into(), insecure, ..ServerSettings::default() };
+    let probes = || Probes { readiness: Arc::new(|| Box::pin(async { Ok(Vec::new()) })), metrics: Arc::new(String::new) };
+    let public = |insecure| ServerSettings { listen: vec![([0, 0, 0, 0], 0).into()], insecure, ..ServerSettings::default() };
     let shutdown = CancellationToken::new();
     let refused = serve_table(public(false), &table(), Bench::default(), probes(), shutdown.clone()).await;
     let error = refused.expect_err("refused");
@@ -83,6 +83,33 @@ async fn a_public_address_is_refused_unless_it_is_meant() {
     let serving = serve_table(public(true), &table(), Bench::default(), probes(), shutdown.clone()).await.unwrap();
     assert!(serving.local_addr().port() > 0);
     shutdown.cancel();
+}
+
+#[tokio::test]
+async fn all_addresses_of_a_name_share_a_port_and_one_that_is_nobodys_is_passed_over() {
+    let probes = || Probes { readiness: Arc::new(|| Box::pin(async { Ok(Vec::new()) })), metrics: Arc::new(String::new) };
+    let on = |addresses: &[&str]| {
+        let listen = addresses.iter().map(|address| address.parse().unwrap()).collect();
+        ServerSettings { listen, insecure: true, ..ServerSettings::default() }
+    };
+    let shutdown = CancellationToken::new();
+    // The last is for documents, and no machine's.
+    let settings = on(&["127.0.0.1:0", "127.0.0.2:0", "192.0.2.1:0"]);
+    let serving = serve_table(settings, &table(), Bench::default(), probes(), shutdown.clone()).await.unwrap();
+    let port = serving.local_addr().port();
+    assert_eq!(serving.local_addr(), ([127, 0, 0, 1], port).into());
+    for address in ["127.0.0.1", "127.0.0.2"] {
+        assert_eq!(crate::support::get(&format!("{address}:{port}"), "/healthz").await.0, 200, "{address}");
+    }
+    for taken in [format!("127.0.0.2:{port}"), "192.0.2.1:0".to_owned()] {
+        let refused = serve_table(on(&[&taken]), &table(), Bench::default(), probes(), shutdown.clone()).await;
+        assert!(matches!(refused, Err(ServeError::Bind { .. })), "{taken}");
+    }
+    let half = on(&["127.0.0.3:0", &format!("127.0.0.1:{port}")]);
+    let refused = serve_table(half, &table(), Bench::default(), probes(), shutdown.clone()).await;
+    assert!(refused.is_err(), "an address in use is no reason to listen on the others only");
+    shutdown.cancel();
+    tokio::time::timeout(crate::support::PATIENCE, serving.drained(crate::support::PATIENCE)).await.expect("every loop ends");
 }
 
 #[tokio::test]

@@ -228,7 +228,7 @@ impl Server {
     }
 
     async fn with(change: impl FnOnce(&mut ServerSettings)) -> Self {
-        let mut settings = ServerSettings { listen: ([127, 0, 0, 1], 0).into(), ..ServerSettings::default() };
+        let mut settings = ServerSettings { listen: vec![([127, 0, 0, 1], 0).into()], ..ServerSettings::default() };
         change(&mut settings);
         let (bench, shutdown) = (Bench::default(), CancellationToken::new());
         let probes = Probes {

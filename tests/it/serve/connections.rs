@@ -59,9 +59,12 @@ async fn by_tcp_with_a_password() {
     let file = data.path().join("password");
     std::fs::write(&file, "hunter22\n").unwrap();
     works(on(data.path(), &url, &["--redis-password-file".as_ref(), file.as_ref()], None)).await;
-    refused(on(data.path(), &url, &[], Some("hunter33")), &[&url, "WRONGPASS"]).await;
+    refused(on(data.path(), &url, &[], Some("hunter33")), &[&url, "WRONGPASS", "--redis-password-file", "HERO_REDIS_PASSWORD"]).await;
     refused(on(data.path(), &format!("redis://:hunter33@127.0.0.1:{port}"), &[], None), &[&url, "WRONGPASS"]).await;
-    refused(on(data.path(), &url, &[], None), &[&url, "NOAUTH"]).await;
+    refused(on(data.path(), &url, &[], None), &[&url, "NOAUTH", "--redis-password-file FILE or HERO_REDIS_PASSWORD"]).await;
+    let (own, inner) = (format!("1={url}"), Redis::start().await);
+    let more: [&OsStr; 4] = ["--contexts".as_ref(), "0,1".as_ref(), "--context-endpoint".as_ref(), own.as_ref()];
+    refused(on(data.path(), &inner.url(), &more, None), &[&url, "NOAUTH", "[[context_endpoints]]"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -103,7 +106,7 @@ async fn by_tcp_as_an_acl_user() {
     let url = format!("redis://127.0.0.1:{port}");
     let as_user = |name: &'static str| on(data.path(), &url, &["--redis-user".as_ref(), name.as_ref()], Some("hunter22"));
     works(as_user("alice")).await;
-    refused(as_user("bob"), &[&url, "no permissions"]).await;
+    refused(as_user("bob"), &[&url, "no permissions", "ACL SETUSER"]).await;
     refused(as_user("carol"), &["no permissions", "evalsha"]).await;
     refused(as_user("dave"), &[&url, "WRONGPASS"]).await;
 }
@@ -166,7 +169,7 @@ async fn what_is_no_redis_is_refused_and_never_waited_for() {
     let web = listener(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").await;
     refused(on(data.path(), &web, &[], None), &[&web, "cannot use the Redis"]).await;
     let silent = listener(b"").await;
-    refused(on(data.path(), &silent, &[], None), &[&silent, "cannot use the Redis"]).await;
+    refused(on(data.path(), &silent, &[], None), &[&silent, "no answer from Redis within 5s", "it is stopped or busy"]).await;
     let nobody = format!("redis://127.0.0.1:{}", port());
     refused(on(data.path(), &nobody, &[], None), &[&nobody, "refused"]).await;
     let missing = format!("unix://{}", data.path().join("missing.sock").display());

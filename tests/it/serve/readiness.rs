@@ -67,3 +67,42 @@ async fn probes_in_any_number_put_next_to_no_load_on_redis() {
     let allowed = 3 * (begun.elapsed().as_secs() + 2);
     assert!(asked <= allowed, "{asked} times for 200 probes in {:?}", begun.elapsed());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_hangs_is_told_by_readyz_and_by_the_log_of_servers_and_actors() {
+    let redis = Redis::start().await;
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let server = Process::serve(&data, &["--pool", "osis=1", "--redis", &redis.url()]).await;
+    let more = ["actor", "--pool", "sal=1", "--redis", &redis.url(), "--data", data.to_str().unwrap()];
+    let actor = Process::start(&more).until_ready().await;
+    ready(&server).await;
+    redis.halt(true);
+    // Nobody asks the probe before the log has told it.
+    for process in [&server, &actor] {
+        until("a word in the log", || async { process.log().contains("Redis does not answer within").then_some(()) }).await;
+    }
+    reasons(&server, "Redis does not answer within").await;
+    redis.halt(false);
+    ready(&server).await;
+    for process in [&server, &actor] {
+        until("a word in the log", || async { process.log().contains("ready again").then_some(()) }).await;
+    }
+    actor.stop().await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_hangs_after_it_was_full_is_told_too() {
+    let redis = Redis::start().await;
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(home.path(), &["--pool", "osis=1", "--redis", &redis.url()]).await;
+    let _: () = redis.run(&["CONFIG", "SET", "maxmemory", "1"]).await;
+    reasons(&server, "Redis is full and refuses to write").await;
+    redis.halt(true);
+    until("a word in the log", || async { server.log().contains("Redis does not answer within").then_some(()) }).await;
+    redis.halt(false);
+    let _: () = redis.run(&["CONFIG", "SET", "maxmemory", "0"]).await;
+    ready(&server).await;
+    server.stop().await;
+}

@@ -50,9 +50,9 @@ impl Server {
             pools: Vec::new(),
             limits: limits.clone(),
         };
-        let probes = Probes { readiness: Arc::new(|| Box::pin(async { Ok(()) })), metrics: Arc::new(String::new) };
+        let probes = Probes { readiness: Arc::new(|| Box::pin(async { Ok(Vec::new()) })), metrics: Arc::new(String::new) };
         let app = App { dispatcher: dispatcher.clone(), probes, details: Arc::new(details) };
-        let settings = ServerSettings { listen: ([127, 0, 0, 1], 0).into(), limits, ..ServerSettings::default() };
+        let settings = ServerSettings { listen: vec![([127, 0, 0, 1], 0).into()], limits, ..ServerSettings::default() };
         let shutdown = CancellationToken::new();
         let serving = serve(settings, app, shutdown.clone()).await.unwrap();
         Self { address: serving.local_addr(), _shutdown: shutdown.drop_guard() }

@@ -1,0 +1,165 @@
+use std::sync::Arc;
+
+use regex::Regex;
+
+use super::Error;
+use crate::model::{ErrorKind, JobError};
+
+/// Patterns whose matches never reach a log or the text of an error.
+///
+/// In a pattern `*` stands for any number of characters but white space, and everything else for itself.
+#[derive(Debug, Clone, Default)]
+pub struct Mask {
+    patterns: Arc<[Regex]>,
+}
+
+/// What stands in the place of a masked value.
+const MASKED: &str = "***";
+/// Values shorter than this are no secrets, and masking them would make logs unreadable.
+const SHORTEST_SECRET: usize = 3;
+/// What `*` stands for. Written out, because what is white space beyond ASCII is not built into the regular expressions here.
+const ANYTHING: &str = r"[^\x09-\x0d\x20\u{85}\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}]*";
+/// Stands at the end of a message that was cut.
+const CUT: char = '…';
+
+impl Mask {
+    /// A mask of patterns.
+    pub fn new(patterns: &[String]) -> Result<Self, Error> {
+        let compiled = patterns.iter().map(|pattern| {
+            let wrong = |why: String| Error::Mask { pattern: pattern.clone(), why };
+            if pattern.chars().all(|c| c == '*' || c.is_whitespace()) {
+                return Err(wrong("it would mask everything; write what the text begins or ends with, such as tok_*".into()));
+            }
+            let parts: Vec<String> = pattern.split('*').map(regex::escape).collect();
+            Regex::new(&parts.join(ANYTHING)).map_err(|error| wrong(error.to_string().lines().last().unwrap_or_default().to_owned()))
+        });
+        Ok(Self { patterns: compiled.collect::<Result<Vec<_>, _>>()?.into() })
+    }
+
+    /// Whether a pattern reads as if somebody took it for a regular expression, which it is not.
+    pub fn looks_like_a_regular_expression(pattern: &str) -> bool {
+        let has = |words: &[&str]| words.iter().any(|word| pattern.contains(word));
+        let class = pattern.split_once('[').is_some_and(|(_, rest)| rest.contains(']'));
+        class || has(&[".*", ".+", "\\", "(?", "|"]) || pattern.starts_with('^') || pattern.ends_with('$') || pattern.ends_with('+')
+    }
+
+    pub(super) fn apply(&self, secrets: &Secrets, text: String) -> String {
+        let mut text = text;
+        for secret in secrets.0.iter() {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), MASKED);
+            }
+        }
+        for pattern in self.patterns.iter() {
+            if pattern.is_match(&text) {
+                text = pattern.replace_all(&text, MASKED).into_owned();
+            }
+        }
+        text
+    }
+
+    /// The same for an error, before anybody else gets it. It may repeat what the script was given: the value that is no number, say.
+    pub(super) fn of_error(&self, secrets: &Secrets, error: JobError) -> JobError {
+        // The words of these are ours, and others compare them.
+        if matches!(error.kind, ErrorKind::Timeout | ErrorKind::Stopped) {
+            return error;
+        }
+        JobError {
+            message: secrets.without_beginning_at_cut(self.apply(secrets, error.message)),
+            stack: error.stack.into_iter().map(|name| self.apply(secrets, name)).collect(),
+            ..error
+        }
+    }
+}
+
+/// Values of a job's environment, the longest first, so that one that contains another goes whole.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Secrets(Arc<[String]>);
+
+impl Secrets {
+    /// The values, also as they are written within a map, an array or JSON.
+    pub(super) fn new(values: impl Iterator<Item = String>) -> Self {
+        let written = |value: String| {
+            let inner = |quoted: String| quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned();
+            let is_plain = value.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'));
+            let forms = (!is_plain).then(|| [inner(format!("{value:?}")), inner(serde_json::Value::from(value.as_str()).to_string())]);
+            std::iter::once(value).chain(forms.into_iter().flatten())
+        };
+        let mut secrets: Vec<String> = values.filter(|value| value.len() >= SHORTEST_SECRET).flat_map(written).collect();
+        secrets.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+        secrets.dedup();
+        Self(secrets.into())
+    }
+
+    /// Masks the beginning of a value with which a text that was cut ends.
+    fn without_beginning_at_cut(&self, text: String) -> String {
+        let Some(whole) = text.strip_suffix(CUT) else { return text };
+        let begun = self.0.iter().filter_map(|secret| {
+            let ends = secret.char_indices().map(|(at, _)| at).filter(|at| *at >= SHORTEST_SECRET);
+            ends.filter(|at| whole.ends_with(&secret[..*at])).max()
+        });
+        match begun.max() {
+            Some(length) => format!("{}{MASKED}{CUT}", &whole[..whole.len() - length]),
+            None => text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masked(patterns: &[&str], text: &str) -> String {
+        let patterns: Vec<String> = patterns.iter().map(ToString::to_string).collect();
+        Mask::new(&patterns).unwrap().apply(&Secrets::default(), text.into())
+    }
+
+    #[test]
+    fn a_star_is_anything_but_white_space_and_the_rest_stands_for_itself() {
+        assert_eq!(masked(&["tok_*"], "a tok_abc123 b tok_\u{a0}c\ttok_ü,x\ny"), "a *** b ***\u{a0}c\t***\ny");
+        assert_eq!(masked(&["*@corp"], "mail ann@corp now"), "mail *** now");
+        assert_eq!(masked(&["a*z"], "abcz a z az"), "*** a z ***");
+        assert_eq!(masked(&["Bearer *"], "Bearer abc def"), "*** def");
+        assert_eq!(masked(&["key-[0-9]+", "a.c"], "key-17 key-[0-9]+ abc a.c"), "key-17 *** abc ***");
+        assert_eq!(masked(&["(", "$1"], "( $1 )"), "*** *** )");
+    }
+
+    #[test]
+    fn what_would_mask_everything_is_no_pattern() {
+        for bad in ["*", "**", "", " * "] {
+            let error = Mask::new(&[bad.to_owned()]).unwrap_err().to_string();
+            assert!(error.contains("would mask everything"), "{bad:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn regular_expressions_are_recognised() {
+        for pattern in ["tok_.*", "key-[0-9]+", r"\d{4}", "^key", "key$", "a|b", "(?i)key"] {
+            assert!(Mask::looks_like_a_regular_expression(pattern), "{pattern}");
+        }
+        for pattern in ["tok_*", "*@corp.example", "key=*", "sk-live-*", "Bearer *"] {
+            assert!(!Mask::looks_like_a_regular_expression(pattern), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn values_go_whole_and_as_they_are_written_elsewhere() {
+        let secrets = Secrets::new(["hunter", "hunter22", "a\"b\u{7}", "ab"].map(ToOwned::to_owned).into_iter());
+        let apply = |text: &str| Mask::default().apply(&secrets, text.into());
+        assert_eq!(apply("hunter22 hunter ab"), "*** *** ab");
+        assert_eq!(apply("a\"b\u{7} {\"k\":\"a\\\"b\\u0007\"} #{\"k\": \"a\\\"b\\u{7}\"}"), "*** {\"k\":\"***\"} #{\"k\": \"***\"}");
+    }
+
+    #[test]
+    fn an_error_is_masked_whole_and_where_it_was_cut() {
+        let secrets = Secrets::new(std::iter::once("hunter22".to_owned()));
+        let of = |message: &str| {
+            let error = JobError { stack: vec!["of_hunter22".into()], ..JobError::new(ErrorKind::Script, message) };
+            Mask::default().of_error(&secrets, error)
+        };
+        let error = of("no number: 'hunter22'");
+        assert_eq!((error.message.as_str(), error.stack), ("no number: '***'", vec!["of_***".to_owned()]));
+        assert_eq!(of("no number: hunter2…").message, "no number: ***…");
+        assert_eq!(of("no number: hu…").message, "no number: hu…");
+    }
+}

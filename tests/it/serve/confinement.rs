@@ -1,0 +1,130 @@
+//! Systems that do not let engines be confined, and what is said of that. The unit for systemd is not one of them.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use landlock::{AccessFs, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, path_beneath_rules};
+use tokio::process::Command;
+
+use super::run;
+use crate::support::{Process, hero};
+
+/// So many rulesets may restrict a process; the kernel refuses one more.
+const MOST_RULESETS: usize = 16;
+
+/// `hero serve` where nobody can be restricted any more, so that engines are without landlock.
+fn without_landlock(data: &Path, more: &[&str]) -> Process {
+    let (runtime, data) = (tokio::runtime::Handle::current(), data.to_owned());
+    let more: Vec<String> = more.iter().map(ToString::to_string).collect();
+    let starting = std::thread::spawn(move || {
+        let _here = runtime.enter();
+        for _ in 0..MOST_RULESETS {
+            // Restricts nothing. Where there is no landlock at all, all the better.
+            let ruleset = Ruleset::default().handle_access(AccessFs::Refer).unwrap().create().unwrap();
+            let ruleset = ruleset.add_rules(path_beneath_rules(["/"], AccessFs::Refer)).unwrap();
+            if ruleset.restrict_self().is_err() {
+                break;
+            }
+        }
+        Process::serving(&data, &more.iter().map(String::as_str).collect::<Vec<_>>())
+    });
+    starting.join().unwrap()
+}
+
+/// The program as somebody who is not root; nothing if that is not possible here.
+fn as_nobody_special(command: &mut Command) -> Option<()> {
+    if !rustix::process::geteuid().is_root() {
+        return Some(());
+    }
+    let become_somebody = ["--user", "--map-user=1000", "--"];
+    let possible = std::process::Command::new("unshare").args(become_somebody).arg("/bin/true").status();
+    if !possible.is_ok_and(|status| status.success()) {
+        return None;
+    }
+    let mut other = Command::new("unshare");
+    other.args(become_somebody).arg(hero()).args(command.as_std().get_args()).env_clear();
+    other.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", "/nonexistent");
+    other.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    *command = other;
+    Some(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_engines_cannot_be_confined_one_loud_line_and_readyz_say_so() {
+    let home = tempfile::tempdir().unwrap();
+    let server = without_landlock(&home.path().join("data"), &["--pool", "osis=2,sal=1"]).until_ready().await;
+    let (code, body) = server.get("/readyz").await;
+    let weak = body.lines().find(|line| line.starts_with("weak confinement: ")).unwrap_or_default();
+    assert!(code == 200 && body.starts_with("ready\n") && weak.contains("landlock"), "{code} {body}");
+    assert_eq!(run(&server.client().await, "40 + 2").await.unwrap().output, "42");
+    let log = server.stop().await;
+    let loud: Vec<&str> = log.lines().filter(|line| line.contains("WEAK CONFINEMENT")).collect();
+    assert!(loud.len() == 1 && loud[0].contains("WARN") && loud[0].contains("landlock"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_confinement_is_required_nothing_starts_without_it() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let (code, log) = without_landlock(&data, &["--pool", "osis=1", "--confinement", "required"]).failure().await;
+    assert!(code == Some(2) && log.contains("landlock") && log.contains("--confinement preferred"), "{code:?} {log}");
+    assert!(!data.exists(), "a refusal leaves nothing behind");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_engines_can_be_confined_required_is_met_and_nothing_is_said() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let mut possible = None;
+    let data = data.to_str().unwrap();
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--pool", "osis=1", "--confinement", "required", "--data", data];
+    let mut server = Process::start_with(&arguments, |command| possible = as_nobody_special(command));
+    if possible.is_none() {
+        return;
+    }
+    if !server.becomes_ready().await {
+        // So it may only be where the kernel is too old for all steps.
+        let (code, log) = server.failure().await;
+        assert!(code == Some(2) && ["landlock", "TCP rules", "signal rules"].iter().any(|step| log.contains(step)), "{log}");
+        return;
+    }
+    assert_eq!(server.get("/readyz").await, (200, "ready\n".to_owned()));
+    assert_eq!(run(&server.client().await, "40 + 2").await.unwrap().output, "42");
+    let log = server.stop().await;
+    assert!(!log.contains("WEAK"), "{log}");
+}
+
+#[test]
+fn the_unit_allows_what_confines_engines_in_words_that_every_systemd_knows() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/contrib/hero.service");
+    let unit = std::fs::read_to_string(path).unwrap();
+    let filter = unit.lines().find_map(|line| line.strip_prefix("SystemCallFilter=")).unwrap();
+    let words: Vec<&str> = filter.split_whitespace().collect();
+    for call in ["landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"] {
+        assert!(words.contains(&call), "{filter}");
+    }
+    assert!(words.iter().all(|word| !word.starts_with('@') || *word == "@system-service"), "{filter}");
+
+    // What it names beyond that is known where there is a systemd to ask.
+    let home = tempfile::tempdir().unwrap();
+    let copy = home.path().join("hero.service");
+    std::fs::write(&copy, unit.replace("/usr/local/bin/hero", hero().to_str().unwrap())).unwrap();
+    if let Ok(verified) = std::process::Command::new("systemd-analyze").arg("verify").arg(&copy).output() {
+        let said = String::from_utf8_lossy(&verified.stderr).into_owned();
+        assert!(verified.status.success() && !said.contains("hero.service"), "{said}");
+    }
+}
+
+#[test]
+fn the_unit_comes_with_its_user_and_its_file() {
+    let contrib = |name: &str| std::fs::read_to_string(format!("{}/contrib/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let unit = contrib("hero.service");
+    let value = |key: &str| unit.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('=')).unwrap();
+    assert!(contrib("hero.sysusers.conf").lines().any(|line| line.starts_with(&format!("u {} ", value("User")))));
+    let (_, config) = value("ExecStart").split_once("--config ").unwrap();
+    let file = format!("f {} 0640 root {} ", config.split(' ').next().unwrap(), value("Group"));
+    assert!(contrib("hero.tmpfiles.conf").lines().any(|line| line.starts_with(&file)), "{file}");
+    for name in ["hero.sysusers.conf", "hero.tmpfiles.conf"] {
+        assert!(unit.contains(name), "the unit says how {name} is used");
+    }
+}

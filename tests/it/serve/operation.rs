@@ -1,0 +1,103 @@
+//! What an operator does to a server, and what he reads of it.
+
+use std::net::ToSocketAddrs as _;
+use std::os::unix::fs::PermissionsExt as _;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::{run, spec};
+use crate::support::{Process, Redis, get, until};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sighup_ends_no_server_and_no_actor() {
+    let home = tempfile::tempdir().unwrap();
+    let redis = Redis::start().await;
+    let data = home.path().join("data");
+    let server = Process::serve(&data, &["--pool", "none", "--redis", &redis.url()]).await;
+    let more = ["actor", "--pool", "osis=1", "--redis", &redis.url(), "--data", data.to_str().unwrap()];
+    let actor = Process::start(&more).until_ready().await;
+    for process in [&server, &actor] {
+        process.signal(Signal::HUP);
+        until("a word of it", || async { process.log().contains("SIGHUP changes nothing").then_some(()) }).await;
+    }
+    assert_eq!(run(&server.client().await, "40 + 2").await.unwrap().output, "42");
+    actor.stop().await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_is_listened_on_at_all_its_addresses() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data");
+    let arguments = ["serve", "--listen", "localhost:0", "--pool", "osis=1", "--data", data.to_str().unwrap()];
+    let server = Process::start(&arguments).until_ready().await;
+    let listens: Vec<String> = serde_json::from_value(server.client().await.server_info().await.unwrap()["listen"].clone()).unwrap();
+    let ports: Vec<&str> = listens.iter().map(|address| address.rsplit(':').next().unwrap()).collect();
+    assert!(!ports.is_empty() && ports.iter().all(|port| *port == ports[0]), "{listens:?}");
+    // Every address that the name has and that this machine can bind.
+    for address in "localhost:0".to_socket_addrs().unwrap() {
+        if std::net::TcpListener::bind(address).is_ok() {
+            let address = std::net::SocketAddr::new(address.ip(), ports[0].parse().unwrap()).to_string();
+            assert!(listens.contains(&address), "{address}: {listens:?}");
+            assert_eq!(get(&address, "/healthz").await.0, 200, "{address}");
+        }
+    }
+    assert_eq!(run(&server.client().await, "40 + 2").await.unwrap().output, "42");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_debug_the_log_follows_a_job_by_its_name() {
+    let home = tempfile::tempdir().unwrap();
+    let arguments = ["--pool", "osis=1", "--log-level", "hero=debug", "--log-format", "json"];
+    let server = Process::serve(&home.path().join("data"), &arguments).await;
+    let client = server.client().await;
+    let good = run(&client, "40 + 2").await.unwrap().job_id;
+    let many = client.create_jobs(&[spec("throw 1")]).await.unwrap().remove(0);
+    client.start_job(super::CONTEXT, &many).await.unwrap();
+    super::is(&client, &many, hero::model::Status::Error).await;
+    let log = server.stop().await;
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (job, outcome) in [(&good, "finished"), (&many, "failed")] {
+        let of_job: Vec<&Value> = lines.iter().filter(|line| line["job"] == job.as_str()).collect();
+        let says = |message: &str, field: &str, value: &str| {
+            assert!(of_job.iter().any(|line| line["message"] == message && line[field] == value), "{message}: {of_job:?}");
+        };
+        says("a job was created", "script_type", "osis");
+        says("a job starts", "actor", "osis:default:1");
+        says("a job has ended", "actor", "osis:default:1");
+        says("a job has ended", "outcome", outcome);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_private_redis_that_never_answers_is_reported_while_it_is_waited_for() {
+    let home = tempfile::tempdir().unwrap();
+    let program = home.path().join("redis-server");
+    std::fs::write(&program, "#!/bin/sh\n[ \"$1\" = --version ] && exec echo 'Redis server v=7.0.15 sha=0'\nexec sleep 1000\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::join_paths([home.path(), "/usr/bin".as_ref(), "/bin".as_ref()]).unwrap();
+    let data = home.path().join("data");
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--pool", "osis=1", "--data", data.to_str().unwrap()];
+    let mut server = Process::start_with(&arguments, |command| {
+        command.env("PATH", path);
+    });
+    until("a word of it", || async { server.log().contains("the private Redis has not answered for").then_some(()) }).await;
+    // Nor is it waited for when the server is to end.
+    server.terminate();
+    let (code, log) = server.failure().await;
+    assert!(code == Some(0) && log.contains("while the private Redis was starting"), "{code:?} {log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_no_effect_is_said_in_a_line_of_the_log() {
+    let home = tempfile::tempdir().unwrap();
+    let redis = Redis::start().await;
+    let more = ["--pool", "none", "--redis", &redis.url(), "--durability", "always", "--mask", "tok_.*,key_*"];
+    let log = Process::serve(&home.path().join("data"), &more).await.stop().await;
+    let warned = |words: &[&str]| log.lines().filter(|line| line.contains("WARN") && words.iter().all(|word| line.contains(word))).count();
+    assert_eq!(warned(&["durability (flag --durability) has no effect"]), 1, "{log}");
+    assert_eq!(warned(&["tok_.*", "regular expression"]), 1, "{log}");
+    assert_eq!(warned(&["redis_max_memory"]), 0, "{log}");
+}
