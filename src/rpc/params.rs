@@ -140,7 +140,9 @@ impl<'n, 'de, I: Iterator<Item = (&'n str, &'de RawValue)>> MapAccess<'de> for G
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Self::Error> {
         let raw = self.value.take().map_or("null", RawValue::get);
         if let Some(number) = rounded(raw) {
-            return Err(serde_json::Error::custom(format!("{number} is beyond the integers of 64 bits; send it as a text or with a fraction")));
+            return Err(serde_json::Error::custom(format!(
+                "{number} is beyond the integers of 64 bits; send it as a text or with a fraction"
+            )));
         }
         let value = seed.deserialize(&mut serde_json::Deserializer::from_str(raw))?;
         *self.current = None;
