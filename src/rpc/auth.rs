@@ -52,7 +52,9 @@ impl Access {
     }
 }
 
-/// One connection: who it is, where it comes from and what it uses. It lives exactly as long as the connection.
+/// One connection: who it is, where it comes from and what it uses.
+///
+/// It lives as long as the connection, and as what notifications began on it.
 #[derive(Debug)]
 pub struct Session {
     peer: SocketAddr,

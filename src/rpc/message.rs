@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::layers::{Entry, LONGEST_ID, NumberId, OverHttp, Reply, Way};
+use super::layers::{Entry, LONGEST_ID, NumberId, OverHttp, Reply, Way, invalid};
 use super::oversize::batch_too_large;
 use super::params::Key;
 
@@ -28,12 +28,17 @@ pub(super) fn answer<'w>(way: &'w Way, message: &[u8], extensions: &Extensions, 
     }
     let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(text) else { return parse_error() };
     if entries.len() > batch_limit as usize {
+        let is_notification = |entry: &&RawValue| matches!(read(entry.get(), extensions), Ok(Entry::Notification(_)));
+        if extensions.get::<OverHttp>().is_none() && entries.iter().all(is_notification) {
+            tracing::debug!(entries = entries.len(), "a batch of too many notifications was dropped");
+            return ready(None).boxed();
+        }
         return at_once(MethodResponse::error(Id::Null, batch_too_large(batch_limit)));
     }
     if entries.is_empty() {
-        return at_once(MethodResponse::error(Id::Null, ErrorCode::InvalidRequest));
+        return at_once(invalid(Id::Null));
     }
-    let entries = entries.into_iter().map(|entry| read(entry.get(), extensions).unwrap_or(Entry::Invalid(Id::Null)));
+    let entries = entries.into_iter().map(|entry| read(entry.get(), extensions).unwrap_or(Entry::INVALID));
     way.batch(entries.collect()).boxed()
 }
 
@@ -60,16 +65,18 @@ fn read(text: &str, extensions: &Extensions) -> Result<Entry, serde_json::Error>
         Some(request)
     };
     Ok(match outline.id() {
-        Given::Id(id) => with_id(id.clone()).map_or(Entry::Invalid(id), Entry::Call),
-        Given::Number(number) => with_id(Id::Null).map_or(Entry::Invalid(Id::Null), |mut request| {
-            request.extensions_mut().insert(NumberId(number.into()));
+        Given::Id(id) => with_id(id.clone()).map_or(Entry::Invalid(id, None), Entry::Call),
+        Given::Number(number) => {
+            let number = NumberId(number.into());
+            let Some(mut request) = with_id(Id::Null) else { return Ok(Entry::Invalid(Id::Null, Some(number))) };
+            request.extensions_mut().insert(number);
             Entry::Call(request)
-        }),
-        Given::Nothing => with_id(Id::Null).map_or(Entry::Invalid(Id::Null), Entry::Notification),
-        Given::TooLong => Entry::Invalid(Id::Null),
+        }
+        Given::Nothing => with_id(Id::Null).map_or(Entry::INVALID, Entry::Notification),
+        Given::TooLong => Entry::INVALID,
         // Over HTTP whoever sent it waits for an answer. On a WebSocket an answer without an id could end a client with all its calls.
-        Given::NoId if extensions.get::<OverHttp>().is_some() => Entry::Invalid(Id::Null),
-        Given::NoId => with_id(Id::Null).map_or(Entry::Invalid(Id::Null), Entry::Notification),
+        Given::NoId if extensions.get::<OverHttp>().is_some() => Entry::INVALID,
+        Given::NoId => with_id(Id::Null).map_or(Entry::INVALID, Entry::Notification),
     })
 }
 

@@ -45,7 +45,7 @@ pub trait Method<C = App>: DeserializeOwned + Serialize + JsonSchema + Send + 's
 
     /// Does what the method is for.
     ///
-    /// The future is dropped when the caller's connection closes, at any await: what must be done whole is done by the floors below.
+    /// The future is dropped when the caller's connection closes, at any await, unless it is that of a notification: what must be done whole is done by the floors below.
     fn call(self, app: &C, session: &Session) -> impl Future<Output = Result<Self::Output, Error>> + Send;
 
     /// The same for a call that may be one of a batch, for those to whom it matters.

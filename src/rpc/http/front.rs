@@ -63,8 +63,8 @@ impl Front {
             return answers::unsupported_content_type().map(Body::new);
         }
         // Who asks first whether to send it need not.
-        let is_announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-        if request.headers().contains_key(header::EXPECT) && is_announced.is_some_and(|length| length > self.body_limit.into()) {
+        let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        if request.headers().contains_key(header::EXPECT) && announced.is_some_and(|length| length > self.body_limit.into()) {
             return too_large(self.body_limit, &Glance::default());
         }
         let mut held = session.account().request();

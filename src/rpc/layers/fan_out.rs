@@ -7,8 +7,8 @@ use futures_util::future::Either;
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
-use jsonrpsee::types::error::reject_too_big_batch_response;
-use jsonrpsee::types::{ErrorCode, Id};
+use jsonrpsee::types::error::{INVALID_REQUEST_CODE, reject_too_big_batch_response};
+use jsonrpsee::types::{ErrorObject, Id};
 use serde_json::value::RawValue;
 
 use super::{Answer, Error, Rules, refuse};
@@ -40,7 +40,12 @@ pub(in crate::rpc) enum Entry {
     Call(Request<'static>),
     Notification(Request<'static>),
     /// Neither, with its id if that can be told.
-    Invalid(Id<'static>),
+    Invalid(Id<'static>, Option<NumberId>),
+}
+
+impl Entry {
+    /// Neither, and without an id.
+    pub(in crate::rpc) const INVALID: Self = Self::Invalid(Id::Null, None);
 }
 
 /// What is sent back.
@@ -96,7 +101,10 @@ impl<S: Answer> FanOut<S> {
                 Either::Left(answer.map(|response| (!response.is_subscription()).then(|| Reply::from(response).with_id(id))))
             }
             Entry::Notification(request) => Either::Right(Either::Left(self.notify(request).map(|()| None))),
-            Entry::Invalid(id) => Either::Right(Either::Right(std::future::ready(Some(invalid(id).into())))),
+            Entry::Invalid(id, number) => {
+                let refusal = Reply::from(invalid(id)).with_id(number);
+                Either::Right(Either::Right(std::future::ready(Some(refusal))))
+            }
         }
     }
 
@@ -171,6 +179,7 @@ impl<S: Answer> FanOut<S> {
     }
 }
 
-fn invalid(id: Id<'_>) -> MethodResponse {
-    MethodResponse::error(id, ErrorCode::InvalidRequest)
+/// The answer to what is no request, in the words of the specification.
+pub(in crate::rpc) fn invalid(id: Id<'_>) -> MethodResponse {
+    MethodResponse::error(id, ErrorObject::borrowed(INVALID_REQUEST_CODE, "Invalid Request", None))
 }

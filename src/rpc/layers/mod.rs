@@ -31,7 +31,7 @@ use catch_panic::CatchPanic;
 use deadline::Deadline;
 use dispatch::Dispatch;
 use fan_out::FanOut;
-pub(super) use fan_out::{Entry, LONGEST_ID, Notified, NumberId, OverHttp, Reply};
+pub(super) use fan_out::{Entry, LONGEST_ID, Notified, NumberId, OverHttp, Reply, invalid};
 use measure::{Measure, Measurements};
 use throttle::Throttle;
 

@@ -14,6 +14,7 @@ mod log_files;
 mod logs;
 mod openrpc;
 mod operations;
+mod reading;
 mod subscriptions;
 mod unread;
 mod waits;

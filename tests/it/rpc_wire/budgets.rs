@@ -70,7 +70,7 @@ async fn an_id_that_is_too_long_is_refused_and_not_repeated() {
     let request = |length, method: &str| format!(r#"{{"jsonrpc":"2.0","id":"{}","method":{method},"params":[42,23]}}"#, "i".repeat(length));
     assert_eq!(ask(&mut socket, request(1024, r#""subtract""#)).await["result"], 19);
     for method in [r#""subtract""#, r#""subscribe_count""#, "7"] {
-        let refused = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "Invalid request"}});
+        let refused = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "Invalid Request"}});
         let long = request(1025, method);
         assert_eq!(ask(&mut socket, long.clone()).await, refused, "{method}");
         assert_eq!(ask(&mut socket, format!("[{long}]")).await, json!([refused]), "{method}");

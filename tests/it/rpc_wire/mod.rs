@@ -6,13 +6,15 @@ mod crowds;
 mod frames;
 mod guards;
 mod limits;
+mod notifications;
+mod oversize;
 mod pauses;
 mod readers;
 mod specification;
 mod subscriptions;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::stream::StreamExt as _;
@@ -44,6 +46,21 @@ struct Bench {
     made: Arc<AtomicU32>,
     /// How many `hold` calls were dropped before they were released.
     dropped: Arc<AtomicU32>,
+    /// What calls left behind that answer nothing of interest.
+    notes: Arc<Mutex<Vec<Vec<i64>>>>,
+}
+
+impl Bench {
+    fn note(&self, numbers: Vec<i64>) -> Result<Value, Error> {
+        self.notes.lock().unwrap().push(numbers);
+        Ok(Value::Null)
+    }
+
+    fn notes(&self) -> Vec<Vec<i64>> {
+        let mut notes = self.notes.lock().unwrap().clone();
+        notes.sort_unstable();
+        notes
+    }
 }
 
 macro_rules! method {
@@ -75,6 +92,26 @@ method!(
     /// Subtracts.
     Subtract, "subtract", { minuend: i64, subtrahend: i64 }, Subtract { minuend: 42, subtrahend: 23 }, i64, 19,
     |self, _bench| Ok(self.minuend - self.subtrahend)
+);
+method!(
+    /// Adds.
+    Sum, "sum", { a: i64, b: i64, c: i64 }, Sum { a: 1, b: 2, c: 4 }, i64, 7,
+    |self, _bench| Ok(self.a + self.b + self.c)
+);
+method!(
+    /// Notes five numbers.
+    Update, "update", { a: i64, b: i64, c: i64, d: i64, e: i64 }, Update { a: 1, b: 2, c: 3, d: 4, e: 5 }, Value, json!(null),
+    |self, bench| bench.note(vec![self.a, self.b, self.c, self.d, self.e])
+);
+method!(
+    /// Notes three numbers.
+    NotifySum, "notify_sum", { a: i64, b: i64, c: i64 }, NotifySum { a: 1, b: 2, c: 4 }, Value, json!(null),
+    |self, bench| bench.note(vec![self.a, self.b, self.c])
+);
+method!(
+    /// Notes a number.
+    NotifyHello, "notify_hello", { number: i64 }, NotifyHello { number: 7 }, Value, json!(null),
+    |self, bench| bench.note(vec![self.number])
 );
 method!(
     /// Gives data.
@@ -204,6 +241,10 @@ impl Method<Bench> for Large {
 fn table() -> Table<Bench> {
     Table::new()
         .method::<Subtract>()
+        .method::<Sum>()
+        .method::<Update>()
+        .method::<NotifySum>()
+        .method::<NotifyHello>()
         .method::<GetData>()
         .method::<Echo>()
         .method::<Panic>()
@@ -297,6 +338,18 @@ async fn ask(socket: &mut Socket, text: impl Into<String>) -> Value {
 
 fn call(id: u32, method: &str, params: Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+}
+
+/// Has the server end, and gives what it still sends until the connection is closed.
+async fn last_words(server: &Server, socket: &mut Socket) -> Vec<String> {
+    server.shutdown.cancel();
+    let mut words = Vec::new();
+    while let Some(Ok(message)) = tokio::time::timeout(ALIVE, socket.next()).await.expect("the connection is closed") {
+        if let Message::Text(text) = message {
+            words.push(text.to_string());
+        }
+    }
+    words
 }
 
 /// Waits until `condition` holds.

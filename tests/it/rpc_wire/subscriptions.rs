@@ -30,6 +30,33 @@ async fn unsubscribing_ends_the_items() {
 }
 
 #[tokio::test]
+async fn a_subscription_is_ended_by_name_too_and_wrong_parameters_are_said() {
+    let server = Server::start().await;
+    let mut socket = server.websocket().await;
+    for (params, message) in [
+        (json!({"subscription": 5}), "parameter `subscription`: invalid type: integer `5`, expected a string"),
+        (json!([]), "missing field `subscription`"),
+        (json!({"id": "x"}), "unknown parameter `id`; known: subscription"),
+        (json!(["x", "y"]), "2 parameters, but at most 1 are known: subscription"),
+        (json!("x"), "params must be an object or an array: subscription"),
+    ] {
+        let error = ask(&mut socket, call(1, "unsubscribe_count", params)).await["error"].clone();
+        assert_eq!(error["code"], -32602, "{error}");
+        assert!(error["message"].as_str().unwrap().starts_with(message), "{error}");
+    }
+    assert_eq!(ask(&mut socket, call(2, "unsubscribe_count", json!({"subscription": "gone"}))).await["result"], false);
+    let id = ask(&mut socket, call(3, "subscribe_count", json!({}))).await["result"].clone();
+    send(&mut socket, call(4, "unsubscribe_count", json!({"subscription": id}))).await;
+    let answer = loop {
+        let message = receive(&mut socket).await;
+        if message.get("id") == Some(&json!(4)) {
+            break message;
+        }
+    };
+    assert_eq!(answer["result"], true);
+}
+
+#[tokio::test]
 async fn bad_parameters_are_answered_once() {
     let server = Server::start().await;
     let mut socket = server.websocket().await;

@@ -200,3 +200,23 @@ fn a_queue_is_paused_and_resumed() {
     assert_eq!(server.json(&["queue", "resume", "osis"]), json!({ "paused": false }));
     assert_eq!(server.ok(&["job", "wait", &id]), "42");
 }
+
+#[test]
+fn ids_are_read_in_any_case_and_integers_that_would_be_rounded_are_refused() {
+    let server = Server::start();
+    let upper = "6F1C4D1E-8F5B-4C7E-9D0A-2B3C4D5E6F70";
+    assert_eq!(server.ok(&["job", "create", "-e", "1", "--id", upper]), upper.to_lowercase());
+    assert_eq!(server.ok(&["job", "start", upper]), "dispatched");
+    assert_eq!(server.ok(&["job", "wait", upper]), "1");
+    assert!(server.ok(&["job", "show", upper]).contains(&upper.to_lowercase()));
+    let large = "18446744073709551616";
+    for arguments in [["--args", &format!("{{\"n\": {large}}}")], ["--arg", &format!("n={large}")]] {
+        let ended = server.run(&[&["job", "create", "-e", "1"][..], &arguments].concat());
+        assert!(ended.code == 2 && ended.err.contains(large), "{arguments:?}: {} {}", ended.code, ended.err);
+    }
+    server.hero.file("jobs.json", &format!("[{{\"script\": \"1\", \"args\": {large}}}]"));
+    let ended = server.run(&["job", "create-many", "jobs.json"]);
+    assert!(ended.code == 1 && ended.err.contains(large), "{} {}", ended.code, ended.err);
+    server.hero.file("jobs.json", "[{\"script\": \"1\", \"args\": null, \"labels\": null, \"priority\": null}]");
+    server.ok(&["job", "create-many", "jobs.json"]);
+}
