@@ -3,6 +3,7 @@
 //! A [`Pool`] is the actors of one script type and group in this process. Its foreman talks to Redis, one turn at a time; an
 //! actor talks to its engine process. Nothing here knows of a server.
 
+mod checker;
 mod desk;
 mod doubt;
 mod error;
@@ -17,6 +18,7 @@ mod scout;
 mod staff;
 mod worker;
 
+pub use checker::Checker;
 pub use error::Error;
 pub use host::Mask;
 pub use pool::{Instances, Pool, PoolSettings, PoolStatus};

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::output::{self, Style};
+use super::script_error::Wrong;
 use super::settings;
 use crate::client::{self, RpcError, code};
 use crate::model::{ErrorKind, Status};
@@ -67,6 +68,9 @@ impl Exit {
         if let Some(error) = error.downcast_ref::<client::Error>() {
             return Self::of_client(error);
         }
+        if let Some(wrong) = error.downcast_ref::<Wrong>() {
+            return wrong.exit;
+        }
         if error.is::<settings::Invalid>() || error.is::<Usage>() {
             return Self::Usage;
         }
@@ -118,15 +122,17 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
     if exit == Exit::Ok {
         return exit;
     }
-    let client = error.downcast_ref::<client::Error>();
+    let (client, wrong) = (error.downcast_ref::<client::Error>(), error.downcast_ref::<Wrong>());
     if json {
         let rpc = client.and_then(client::Error::rpc);
         let document = json!({ "error": {
             "code": rpc.map(|rpc| rpc.code),
             "message": chain(error),
-            "data": rpc.and_then(|rpc| rpc.data.as_ref()),
+            "data": wrong.map(|wrong| json!({ "error": wrong.error })).as_ref().or(rpc.and_then(|rpc| rpc.data.as_ref())),
         }, "exit_code": exit as u8 });
         let _ = output::json(&document); // Nobody is left to tell.
+    } else if let Some(wrong) = wrong {
+        wrong.render(Style::stderr()).into_iter().for_each(output::note);
     } else {
         // What a server says is one line; of our own errors some bring lines of a log.
         let (told, style) = (chain(error), Style::stderr());

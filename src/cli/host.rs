@@ -10,6 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::compilers::compiler;
 use super::settings::{self, ContextEndpoint, Dialect, Durability, Settings};
 use crate::actor::{Instances, Mask, Pool, PoolSettings};
 use crate::conveyor::{Intake, IntakeSettings, Keeper};
@@ -132,6 +133,7 @@ impl Host {
                 self.pools.push(Hosted { context: *context, pool });
             }
         }
+        self.dispatcher.compile_with(compiler(&self._spawner, &self.pools));
         let ready = async {
             while self.pools.iter().any(|hosted| hosted.pool.status.live() == 0) && !self.shutdown.is_cancelled() {
                 tokio::time::sleep(Duration::from_millis(5)).await;

@@ -5,6 +5,7 @@
 mod actor;
 mod bench;
 mod child;
+mod compilers;
 mod completions;
 mod demo;
 mod exit;

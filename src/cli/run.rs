@@ -62,6 +62,7 @@ impl Run {
 
     async fn once(&self, client: &Client, json: bool) -> anyhow::Result<Exit> {
         let spec = self.spec.spec(read_script(&self.file)?)?;
+        script_error::check(&spec, Some(&self.file), Exit::JobFailed)?;
         let context = spec.context_id;
         let job_id = client.create_job(&spec).await?;
         let logs = client.follow_logs(context, &job_id, None).await?; // Before the start, so that no line is missed.
@@ -86,8 +87,7 @@ impl Run {
             let error = anyhow::Error::from(error);
             return Err(if named { error } else { error.context(format!("job {job_id} was not seen to its end")) });
         };
-        let file = if self.file == Path::new("-") { "stdin".into() } else { self.file.display().to_string() };
-        script_error::render(Style::stderr(), &file, script, &cause).into_iter().for_each(output::note);
+        script_error::render(Style::stderr(), &script_error::name(&self.file), script, &cause).into_iter().for_each(output::note);
         Ok(exit)
     }
 }

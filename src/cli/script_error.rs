@@ -1,5 +1,44 @@
+use std::path::Path;
+
+use super::exit::Exit;
 use super::output::{Line, Style};
-use crate::model::{ErrorKind, JobError};
+use crate::model::{ErrorKind, JobError, JobSpec};
+
+/// A script that does not compile.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {}", error.message)]
+pub(super) struct Wrong {
+    file: String,
+    script: String,
+    pub(super) error: JobError,
+    /// What the command ends with.
+    pub(super) exit: Exit,
+}
+
+impl Wrong {
+    /// It as people see it.
+    pub(super) fn render(&self, style: Style) -> Vec<Line> {
+        render(style, &self.file, &self.script, &self.error)
+    }
+}
+
+/// Compiles the script of a job before anything is sent. The command ends with `exit` if its syntax is wrong.
+///
+/// That happens in this process, not in a confined one: the script is one that its user is about to have run, and a process more for each call would
+/// make all of them slower. Limits are for the server to say, which may have others; so are scripts of types that are not Rhai here.
+pub(super) fn check(spec: &JobSpec, file: Option<&Path>, exit: Exit) -> Result<(), Wrong> {
+    match crate::engine::check(&spec.script) {
+        Err(error) if error.kind == ErrorKind::Script && spec.script_type.is_built_in() => {
+            Err(Wrong { file: file.map_or_else(|| "script".into(), name), script: spec.script.clone(), error, exit })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a file is called in front of people.
+pub(super) fn name(file: &Path) -> String {
+    if file == Path::new("-") { "stdin".into() } else { file.display().to_string() }
+}
 
 /// How a script went wrong, the way compilers say it: `file:line:column: message`, the line, and a caret.
 pub(super) fn render(style: Style, file: &str, script: &str, error: &JobError) -> Vec<Line> {
@@ -14,7 +53,7 @@ pub(super) fn render(style: Style, file: &str, script: &str, error: &JobError) -
     };
     // The protocol's own words, which say to people no more than the kind does.
     let message = match (error.kind, error.message.as_str()) {
-        (ErrorKind::Timeout, "timeout") => "it took longer than its timeout",
+        (ErrorKind::Timeout, "timeout") => "it took longer than its timeout (--timeout)",
         (ErrorKind::Stopped, "stopped") => "before it ran",
         (ErrorKind::Stopped, "stopped_by_request") => "by request",
         (_, message) => message,

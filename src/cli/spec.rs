@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::exit::Usage;
 use super::settings::parse_time;
-use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp, rounded, tree};
+use crate::model::{Beyond, ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp, tree};
 
 /// No script of more bytes is sent anywhere; the server's own limit is lower.
 const MAX_SCRIPT: u64 = 16 << 20;
@@ -201,9 +201,9 @@ fn json(text: &str) -> Result<Value, String> {
 
 /// Refuses JSON with an integer that would be rounded.
 pub(super) fn exact(text: &str) -> Result<(), String> {
-    match rounded(text) {
+    match Beyond::find(text, "it") {
         None => Ok(()),
-        Some(number) => Err(format!("{number} is beyond the integers of 64 bits; write it as a text or with a fraction")),
+        Some(beyond) => Err(beyond.to_string()),
     }
 }
 

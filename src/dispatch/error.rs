@@ -100,6 +100,9 @@ pub enum Error {
         /// How large it may be.
         limit: usize,
     },
+    /// The script does not compile.
+    #[error("script: {}{}", .0.message, place(.0))]
+    Script(Box<JobError>),
     /// The idempotency key stands for a job with other parameters.
     #[error("idempotency key was used with other parameters for job {0}")]
     IdempotencyReused(JobId),
@@ -177,5 +180,12 @@ impl Error {
     /// A queue that takes no more.
     pub(super) fn queue_full(script_type: &ScriptType, length: u64) -> Self {
         Self::Full { what: format!("the queue for {script_type} holds {length} jobs"), retry_after: RETRY_AFTER }
+    }
+}
+
+fn place(error: &JobError) -> String {
+    match (error.line, error.column) {
+        (Some(line), Some(column)) => format!(" (line {line}, column {column})"),
+        _ => String::new(),
     }
 }

@@ -30,7 +30,9 @@ mod timetable;
 mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
@@ -56,7 +58,7 @@ pub use timekeeper::Timekeeper;
 pub use wait::Awaited;
 
 use crate::log_file::LogDirectory;
-use crate::model::{Actor, ContextId, Job, JobId, JobResult, QueueInfo, ScriptType, Seconds, Status};
+use crate::model::{Actor, ContextId, Job, JobError, JobId, JobResult, QueueInfo, ScriptType, Seconds, Status};
 use crate::store::{Deleted, Look, Retried, Started, Stopping, Store};
 use pressure::Pressure;
 use readiness::Memory;
@@ -93,6 +95,9 @@ impl Settings {
     }
 }
 
+/// Says what is wrong with a script of a type, as far as that is known. It is for whoever has an engine: no script is read here.
+pub type Compiler = Arc<dyn Fn(&ScriptType, &str) -> Pin<Box<dyn Future<Output = Option<JobError>> + Send>> + Send + Sync>;
+
 /// How long `stop` waits for a running script to obey.
 const OBEYS_WITHIN: Duration = Duration::from_secs(1);
 /// So many lists of jobs are made at once. Others wait,
@@ -117,6 +122,7 @@ struct Inner {
     lists: Semaphore,
     /// Those who follow logs. Contexts can be in different Redis, one silent and another not.
     tails: BTreeMap<ContextId, Tails>,
+    compiler: OnceLock<Compiler>,
 }
 
 impl Dispatcher {
@@ -126,7 +132,22 @@ impl Dispatcher {
         let pressure = stores.keys().map(|context| (*context, Arc::default())).collect();
         let memory = stores.keys().map(|context| (*context, Memory::default())).collect();
         let (lists, tails) = (Semaphore::new(LISTS), stores.keys().map(|context| (*context, Tails::default())).collect());
-        Self(Arc::new(Inner { stores, settings, pressure, memory, closing: CancellationToken::new(), lists, tails }))
+        Self(Arc::new(Inner {
+            stores,
+            settings,
+            pressure,
+            memory,
+            closing: CancellationToken::new(),
+            lists,
+            tails,
+            compiler: OnceLock::new(),
+        }))
+    }
+
+    /// Has the scripts of schedules compiled before they are stored. The first compiler counts.
+    pub fn compile_with(&self, compiler: Compiler) {
+        // A second one would be of the same pools.
+        let _ = self.0.compiler.set(compiler);
     }
 
     /// The contexts that are served here.

@@ -30,7 +30,7 @@ impl Reaper {
     fn was_held_up(&mut self) -> bool {
         let lease = self.store.periods().lease;
         // As long as a lease that was renewed in time lasts at least, without the pause between two looks.
-        let most = (lease * 2 / 3).saturating_sub(Duration::from_millis(450)).clamp(Duration::from_millis(100), Duration::from_secs(1));
+        let most = (lease * 2 / 3).saturating_sub(Duration::from_millis(450)).max(Duration::from_millis(100));
         self.due.take().is_some_and(|due| due.elapsed() > most)
     }
 }

@@ -21,7 +21,8 @@ pub struct SchedulePage {
 const SHOWN: usize = 5;
 
 impl Dispatcher {
-    /// Stores a schedule, which makes jobs from then on, in the context of its job. What a job lacks gets its default now.
+    /// Stores a schedule, which makes jobs from then on, in the context of its job. What a job lacks gets its default now. A script that does not
+    /// compile is refused, where an engine for its type is at hand.
     pub async fn create_schedule(&self, mut spec: ScheduleSpec) -> Result<Schedule, Error> {
         let store = self.store(spec.job.context_id)?;
         if let Some(field) = of_single_jobs(&spec.job) {
@@ -36,6 +37,11 @@ impl Dispatcher {
             let why = if spec.end_at.is_some() { " before end_at" } else { ": there is no such date" };
             return Err(Error::invalid(param, format!("gives no run{why}")));
         };
+        if let Some(compiler) = self.0.compiler.get()
+            && let Some(error) = compiler(&spec.job.script_type, &spec.job.script).await
+        {
+            return Err(Error::Script(Box::new(error)));
+        }
         let id = spec.schedule_id.take().unwrap_or_else(ScheduleId::random);
         let id = id.in_lower_case().unwrap_or(id);
         match store.schedule(&id, &spec, created_at, first).await.map_err(|error| Error::store(error, None))? {

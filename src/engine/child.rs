@@ -1,3 +1,5 @@
+mod check;
+
 use std::borrow::Cow;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,6 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::frame::{self, FromEngine, Inbox, ToEngine};
+use super::limits::too_long;
 use super::{Died, EngineJob, EngineSettings, Error, Host, LogRecord, Outcome};
 use crate::model::{ErrorKind, JobError, Limit, Output, Usage};
 use crate::process::Spawner;
@@ -144,7 +147,9 @@ impl Child {
                     self.idle = true;
                     return Ok(Outcome { result, usage });
                 }
-                Ok(Some(FromEngine::Ready { .. })) => return Err(self.broke("it said ready twice").await),
+                Ok(Some(FromEngine::Ready { .. } | FromEngine::Checked { .. })) => {
+                    return Err(self.broke("it said what nobody asked").await);
+                }
                 Err(error) => return Err(self.broke(&error.to_string()).await),
             }
             tokio::select! {
@@ -163,6 +168,9 @@ impl Child {
                 read = self.socket.read_buf(self.inbox.room()) => {
                     if !matches!(read, Ok(1..)) {
                         let died = self.died().await;
+                        // Whoever closes a socket with something unread in it resets it. Without a stop that can only be the job.
+                        let unread = matches!(&read, Err(error) if error.kind() == io::ErrorKind::ConnectionReset);
+                        let died = if unread && !stopping { died.without_job() } else { died };
                         return if stopping { Ok(ended(ErrorKind::Stopped, began)) } else { Err(died) };
                     }
                 }
@@ -219,7 +227,7 @@ impl Child {
         };
         let most = self.settings.limits.source;
         if job.script.len() > most {
-            return limit(Limit::Source, format!("the script has {} bytes, at most {most} are allowed", job.script.len()));
+            return limit(Limit::Source, too_long(job.script.len(), most));
         }
         match frame::encode(&ToEngine::Run(Cow::Borrowed(job)), &mut self.outbox) {
             Ok(()) => None,
@@ -259,9 +267,7 @@ impl Child {
     fn plausible(&self, result: &Result<Output, JobError>) -> bool {
         match result {
             Ok(output) => output.text.len() <= self.settings.limits.result,
-            Err(error) => {
-                error.message.len() + error.stack.iter().map(String::len).sum::<usize>() <= ERROR && error.stack.len() <= ERROR / 64
-            }
+            Err(error) => bounded(error),
         }
     }
 
@@ -332,6 +338,11 @@ fn stop_frame() -> Vec<u8> {
     let mut frame = Vec::new();
     frame::encode(&ToEngine::Stop, &mut frame).expect("a stop is a small frame");
     frame
+}
+
+/// Whether an error is of a length that an engine makes.
+fn bounded(error: &JobError) -> bool {
+    error.message.len() + error.stack.iter().map(String::len).sum::<usize>() <= ERROR && error.stack.len() <= ERROR / 64
 }
 
 /// The outcome of a job whose engine had to be killed.

@@ -2,7 +2,7 @@
 //!
 //! The parent says `hello`, the engine says `ready`; then for each `run` there are any number of `log` and one `done`. Between
 //! `run` and `done` the parent may send one `stop`. Because the pipe keeps order, a `stop` that crosses a `done` is read before
-//! the next `run` and ignored. What a script later asks of its host while it waits fits in as one more variant on each side.
+//! the next `run` and ignored. Between jobs the parent may say `check`, and the engine answers with `checked`. What a script later asks of its host while it waits fits in as one more variant on each side.
 
 use std::borrow::Cow;
 
@@ -30,6 +30,11 @@ pub enum ToEngine<'a> {
     },
     /// Run this job and answer with `done`.
     Run(Cow<'a, EngineJob>),
+    /// Compile this script, do not run it, and answer with `checked`.
+    Check {
+        /// The script.
+        script: Cow<'a, str>,
+    },
     /// End the running script now.
     Stop,
 }
@@ -44,6 +49,11 @@ pub enum FromEngine {
         pid: u32,
         /// The confinement in force, in words.
         confinement: String,
+    },
+    /// The answer to `check`.
+    Checked {
+        /// What is wrong with the script, if anything is.
+        error: Option<JobError>,
     },
     /// What the script logged since the last frame.
     Log(Vec<LogRecord>),

@@ -16,7 +16,7 @@ pub struct EngineJob {
     pub context_id: ContextId,
     /// The script.
     pub script: String,
-    /// What the script sees as `args`; `()` if absent.
+    /// What the script sees as `args`; an empty map if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub args: Option<Json>,
     /// What the script sees as `env`.

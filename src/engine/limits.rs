@@ -35,6 +35,23 @@ impl Limits {
     pub const RESULT_DEPTH: usize = 64;
 }
 
+/// Behind a limit that no setting changes.
+pub(super) const FIXED: &str = "a fixed limit";
+
+/// A number of bytes as it is written in settings, where that is exact.
+pub(super) fn size(bytes: impl TryInto<u64>) -> String {
+    let bytes = bytes.try_into().unwrap_or(u64::MAX);
+    match [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")].into_iter().find(|(unit, _)| bytes > 0 && bytes % unit == 0) {
+        Some((unit, name)) => format!("{} {name}", bytes / unit),
+        None => format!("{bytes} bytes"),
+    }
+}
+
+/// What is said of a script that is too long.
+pub(super) fn too_long(length: usize, most: usize) -> String {
+    format!("the script has {length} bytes, more than {} (script_source)", size(most))
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -51,5 +68,16 @@ impl Default for Limits {
             result: 1 << 20,
             log: 1 << 20,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_written_as_settings_are() {
+        let sizes = [0_u64, 1000, 1024, 64 << 10, 3 << 19, 64 << 20, 2 << 30].map(size);
+        assert_eq!(sizes, ["0 bytes", "1000 bytes", "1 KB", "64 KB", "1536 KB", "64 MB", "2 GB"]);
     }
 }

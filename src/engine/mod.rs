@@ -4,6 +4,8 @@
 //! the body of the hidden `hero engine`, and [`frame`] the whole contract between them. Every child is started through the one
 //! permanent thread of a [`Spawner`](crate::process::Spawner) and through the hidden `hero exec`, which confines it first ([`crate::process::confine`]).
 //!
+//! A script that is only to be compiled goes to an engine, too ([`Child::check`]); [`check()`] does it here, for the user's own.
+//!
 //! An engine knows nothing of queues. What a script may ask of the outside goes through [`Host`].
 
 mod alloc;
@@ -19,5 +21,5 @@ pub use child::Child;
 pub use error::{Died, Error};
 pub use job::{EngineJob, Host, LogRecord, Outcome};
 pub use limits::Limits;
-pub use rhai::engine_main;
+pub use rhai::{check, engine_main};
 pub use settings::EngineSettings;

@@ -251,6 +251,7 @@ impl Error {
             Self::Dispatch(D::TooLarge { what: "the job", .. }) => {
                 format!("{self}, which is that of a response (--max-response); list_jobs gives the beginning")
             }
+            Self::Dispatch(D::TooLarge { what: "script", .. }) => format!("{self} (script_source)"),
             Self::Dispatch(D::IdempotencyReused(_)) => format!("{self}; use another key, or the same parameters"),
             Self::Dispatch(D::StillRunning { .. }) => format!("{self}; wait_job waits on"),
             Self::Dispatch(D::Store { not_done: true, .. }) => "the store is unavailable and nothing was done; try again".into(),
@@ -280,7 +281,7 @@ fn code_of(error: &dispatch::Error) -> Code {
     use dispatch::Error as D;
     match error {
         D::Entry { error, .. } => code_of(error),
-        D::Invalid { .. } => Code::InvalidParams,
+        D::Invalid { .. } | D::Script(_) => Code::InvalidParams,
         D::Store { .. } => Code::StoreUnavailable,
         D::NoContext(_) | D::NoSchedule(_) => Code::NotFound,
         D::NotFound(_) | D::Gone(_) => Code::JobNotFound,
@@ -304,6 +305,7 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
             data["index"] = json!(index);
             Some(data)
         }
+        D::Script(error) => Some(json!({"error": error})),
         D::Invalid { .. } | D::NoContext(_) | D::UnknownScriptType { .. } => None,
         D::NoSchedule(schedule_id) | D::ScheduleExists(schedule_id) => Some(json!({"schedule_id": schedule_id})),
         D::NotFound(job_id) | D::Gone(job_id) | D::IdempotencyReused(job_id) => Some(json!({"job_id": job_id})),

@@ -196,7 +196,8 @@ fn describe_unsubscription<C, S: Subscription<C>>() -> Value {
         "description": format!("Ends a subscription that {} began. Gives whether there was one of this id, on this connection.", S::NAME),
         "tags": [{"name": S::TAG}], "paramStructure": "either",
         "params": [{
-            "name": "subscription", "required": true, "description": "The id that the subscription began with.", "schema": {"type": "string"},
+            "name": "subscription", "required": true, "description": "The id that the subscription began with.",
+            "schema": {"type": "string"},
         }],
         "result": {"name": "result", "schema": {"type": "boolean"}},
         "errors": errors(&[Code::InvalidRequest]),

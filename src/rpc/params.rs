@@ -8,7 +8,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, Int
 use serde_json::value::RawValue;
 
 use super::error::Error;
-use crate::model::rounded;
+use crate::model::Beyond;
 
 /// The names of a method's parameters, in document order.
 pub(super) type Names = [String];
@@ -139,8 +139,8 @@ impl<'n, 'de, I: Iterator<Item = (&'n str, &'de RawValue)>> MapAccess<'de> for G
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Self::Error> {
         let raw = self.value.take().map_or("null", RawValue::get);
-        if let Some(number) = rounded(raw) {
-            return Err(serde_json::Error::custom(format!("{number} is beyond the integers of 64 bits; send it as a text or with a fraction")));
+        if let Some(beyond) = Beyond::find(raw, self.current.unwrap_or("it")) {
+            return Err(serde_json::Error::custom(beyond));
         }
         let value = seed.deserialize(&mut serde_json::Deserializer::from_str(raw))?;
         *self.current = None;
@@ -190,8 +190,8 @@ mod tests {
             (r#"{"text":"a","nunber":null}"#, "unknown parameter `nunber`; known: text, number, any"),
             (r#"{"text":null}"#, "missing field `text`"),
             (r#"{"text":"a","number":1.0}"#, "parameter `number`: invalid type: floating point `1.0`, expected u32"),
-            (r#"{"text":"a","any":[{"n":9223372036854775808}]}"#, "parameter `any`: 9223372036854775808 is beyond the integers of 64 bits"),
-            (r#"["a",1,-9223372036854775809]"#, "parameter `any`: -9223372036854775809 is beyond the integers of 64 bits"),
+            (r#"{"text":"a","any":[{"n":9223372036854775808}]}"#, "parameter `any`: any[0].n is 9223372036854775808, beyond the integers"),
+            (r#"["a",1,-9223372036854775809]"#, "parameter `any`: any is -9223372036854775809, beyond the integers"),
             (r#""a""#, "params must be an object or an array"),
             ("5", "params must be an object or an array"),
         ] {

@@ -17,6 +17,8 @@ const LOOKED_AT: usize = 20_000;
 const STRIDE: usize = 1024;
 /// and for no longer than this: a page with few jobs, or none, is better than a late one.
 const LOOKED_FOR: Duration = Duration::from_millis(25);
+/// Where less than one of so many is found, the time counts.
+const FEW: usize = 8;
 /// So many jobs are read at a time.
 const CHUNK: usize = 128;
 /// So many bytes of what filters compare are read at most, where it is too long to be read with the rest.
@@ -35,7 +37,7 @@ struct Page {
     comparing: usize,
     /// How many jobs were looked at, those in the page included,
     looked_at: usize,
-    /// and for how long where none was found.
+    /// and for how long where few were found.
     in_vain: Duration,
 }
 
@@ -54,7 +56,7 @@ impl Page {
     /// Notes that so many jobs were looked at since then, and so many found that may pass.
     fn looked(&mut self, jobs: usize, found: usize, since: Instant) {
         self.looked_at += jobs;
-        if found == 0 {
+        if found * FEW < jobs {
             self.in_vain += since.elapsed();
         }
     }
@@ -136,11 +138,11 @@ impl Store {
                 self.live(status.as_str(), from.as_ref(), page.limit, &search.conditions).await?
             };
             let Some(OfStatus { jobs, next }) = found else { break };
-            page.looked(if next.is_some() { STRIDE } else { jobs.len() }, jobs.len(), began);
             let jobs: Vec<(Place, JobId)> = jobs.into_iter().map(|since| (Place::Since(since.clone()), since.1)).collect();
             if let Some(behind) = self.fill(page, &jobs, search).await? {
                 return Ok(Filled::Done(Some(behind)));
             }
+            page.looked(if next.is_some() { STRIDE } else { jobs.len() }, jobs.len(), began);
             match next {
                 Some(next) if !page.is_over() => from = Some(next),
                 next => return Ok(Filled::Done(next.map(Place::Since))),
@@ -169,12 +171,12 @@ impl Store {
             while end > 0 {
                 let began = Instant::now();
                 let found = self.find(&hour, end, STRIDE, page.limit.min(CHUNK), &search.conditions).await?;
-                page.looked(end.min(found.place + STRIDE) - found.place, found.jobs.len(), began);
                 let jobs: Vec<(Place, JobId)> =
                     found.jobs.into_iter().map(|(place, id)| (Place::Hour(hour.clone(), place + 1), id)).collect();
                 if let Some(behind) = self.fill(page, &jobs, search).await? {
                     return Ok(Some(behind));
                 }
+                page.looked(found.looked_at, jobs.len(), began);
                 // Whatever stands before came earlier.
                 let is_past = found.time.is_some_and(|time| time < *times.start());
                 end = if is_past { 0 } else { found.place };

@@ -2,8 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod attacks;
+mod check;
 mod child;
 mod confinement;
+mod constants;
+mod functions;
+mod limits;
 mod scripts;
 
 use std::path::PathBuf;

@@ -71,6 +71,20 @@ async fn a_job_that_was_written_by_hand_runs_and_replies() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_integer_in_args_written_by_hand_is_refused_where_scripts_would_see_another() {
+    let house = House::open(1).await;
+    let redis = &house.redis;
+    for (number, whole) in [("99999999999999999999", false), ("-9223372036854775809", false), ("9223372036854775807", true)] {
+        let id = id();
+        hset(redis, &id, "args.list[1].id", &[("args", &format!("{{\"list\": [1, {{\"id\": {number}}}]}}"))]).await;
+        lpush(redis, "hero:q:work:type:osis", &id).await;
+        let (status, text) = ended(redis, &id).await;
+        let refusal = format!("args.list[1].id is {number}, beyond the integers of scripts");
+        assert!(if whole { status == "finished" && text == number } else { status == "error" && text.starts_with(&refusal) }, "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_error_is_replied_as_its_bare_text_after_the_hash_says_so() {
     let house = House::open(1).await;
     let (redis, id) = (&house.redis, id());

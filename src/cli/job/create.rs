@@ -3,7 +3,9 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
+use crate::cli::exit::Exit;
 use crate::cli::output;
+use crate::cli::script_error;
 use crate::cli::session::Global;
 use crate::cli::spec::{SpecArgs, read_script};
 
@@ -31,6 +33,7 @@ impl Create {
             (None, None) => anyhow::bail!("there is no script"), // The arguments require one of them.
         };
         let spec = self.spec.spec(script)?;
+        script_error::check(&spec, self.file.as_deref(), Exit::Usage)?;
         let client = global.connect().await?;
         let job_id = client.create_job(&spec).await?;
         let status = match self.start {

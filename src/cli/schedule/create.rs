@@ -2,7 +2,9 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
+use crate::cli::exit::Exit;
 use crate::cli::output::{self, Style};
+use crate::cli::script_error;
 use crate::cli::session::Global;
 use crate::cli::spec::{SpecArgs, future, read_script, seconds};
 use crate::model::{Missed, Overlap, ScheduleId, ScheduleSpec, Seconds, Timestamp};
@@ -56,6 +58,7 @@ impl Create {
             (None, None) => anyhow::bail!("there is no script"), // The arguments require one of them.
         };
         let job = self.spec.spec(script)?;
+        script_error::check(&job, self.file.as_deref(), Exit::Usage)?;
         let spec = ScheduleSpec {
             cron: self.cron.clone(),
             every: self.every,

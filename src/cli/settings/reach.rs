@@ -19,7 +19,7 @@ pub fn warnings(settings: &Settings) -> Vec<&'static str> {
         "ANY WEB PAGE MAY RUN SCRIPTS HERE, because allowed_origins is `*`: also one that somebody who can reach this server only visits",
     );
     let hosts = all(&settings.allowed_hosts).then_some(
-        "ANY NAME LEADS HERE, because allowed_hosts is `*`: a web page whose name is pointed at this address may call, as if it came from here",
+        "ANY NAME LEADS HERE, because allowed_hosts is `*`: a web page whose name somebody points at this address may run scripts here",
     );
     origins.into_iter().chain(hosts).collect()
 }

@@ -77,14 +77,14 @@ pub static SETTINGS: &[Setting] = &[
         List("ORIGIN"),
         Default::None,
         Server,
-        "Web origins besides loopback whose pages may call (https://example.org)",
+        "Web origins besides loopback whose pages may call, such as https://example.org; `*` for all",
     ),
     setting(
         "allowed_hosts",
         List("HOST"),
         Default::None,
         Server,
-        "Host names besides loopback and the address itself by which this server may be called",
+        "Host names besides loopback and the address itself by which this server may be called; `*` for any",
     ),
     setting(
         "pools",

@@ -6,6 +6,7 @@ use rhai::{Array, Blob, Dynamic, FnPtr, ImmutableString, Map};
 use serde_json::{Number, Value};
 
 use crate::engine::Limits;
+use crate::engine::limits::{FIXED, size};
 use crate::model::{ErrorKind, JobError, Limit, Output, OutputFormat};
 
 /// Why a value has no JSON.
@@ -32,8 +33,8 @@ pub(super) fn output(value: &Dynamic, cap: usize) -> Result<Output, JobError> {
         json(cap, |json| json.value(value, 0)).map(|text| Output { text, format: OutputFormat::Json })
     };
     output.map_err(|refused| match refused {
-        Refused::TooLarge => error(Some(Limit::Result), format!("the result has more than {cap} bytes")),
-        Refused::TooDeep => error(Some(Limit::Result), format!("the result {refused}")),
+        Refused::TooLarge => error(Some(Limit::Result), format!("the result has more than {} (script_result)", size(cap))),
+        Refused::TooDeep => error(Some(Limit::Result), format!("the result {refused} ({FIXED})")),
         Refused::NotJson(_) => error(None, format!("the result {refused}")),
     })
 }
@@ -43,9 +44,19 @@ fn error(limit: Option<Limit>, message: String) -> JobError {
     JobError { limit, ..JobError::new(kind, message) }
 }
 
+/// The JSON of a value.
+pub(super) fn json_of(value: &Dynamic, cap: usize) -> Result<String, Refused> {
+    json(cap, |json| json.value(value, 0))
+}
+
 /// The JSON of a map.
 pub(super) fn json_of_map(map: &Map, cap: usize) -> Result<String, Refused> {
     json(cap, |json| json.map(map, 0))
+}
+
+/// The JSON of an array.
+pub(super) fn json_of_array(items: &Array, cap: usize) -> Result<String, Refused> {
+    json(cap, |json| json.array(items, 0))
 }
 
 fn json(cap: usize, write: impl FnOnce(&mut Json) -> Result<(), Refused>) -> Result<String, Refused> {
@@ -145,16 +156,22 @@ fn deeper(depth: usize) -> Result<usize, Refused> {
     if depth < Limits::RESULT_DEPTH { Ok(depth + 1) } else { Err(Refused::TooDeep) }
 }
 
-/// JSON as a script sees it: whole numbers that fit are integers, all others floats. The depth is bounded by the JSON reader.
-pub(super) fn dynamic(value: &Value) -> Dynamic {
-    match value {
+/// JSON as a script sees it: whole numbers are integers, all others floats. The depth is bounded by the JSON reader.
+///
+/// Nothing, if a whole number is beyond the integers of scripts; [`Beyond`](crate::model::Beyond) finds it in the text.
+pub(super) fn dynamic(value: &Value) -> Option<Dynamic> {
+    Some(match value {
         Value::Null => Dynamic::UNIT,
         Value::Bool(bool) => (*bool).into(),
-        Value::Number(number) => number.as_i64().map_or_else(|| number.as_f64().unwrap_or(f64::MAX).into(), Dynamic::from),
+        Value::Number(number) if number.is_f64() => number.as_f64()?.into(),
+        Value::Number(number) => number.as_i64()?.into(),
         Value::String(text) => text.as_str().into(),
-        Value::Array(items) => Dynamic::from_array(items.iter().map(dynamic).collect()),
-        Value::Object(map) => Dynamic::from_map(map.iter().map(|(name, value)| (name.as_str().into(), dynamic(value))).collect()),
-    }
+        Value::Array(items) => Dynamic::from_array(items.iter().map(dynamic).collect::<Option<_>>()?),
+        Value::Object(map) => {
+            let entries = map.iter().map(|(name, value)| Some((name.as_str().into(), dynamic(value)?)));
+            Dynamic::from_map(entries.collect::<Option<_>>()?)
+        }
+    })
 }
 
 #[cfg(test)]
@@ -182,15 +199,17 @@ mod tests {
     proptest! {
         #[test]
         fn json_survives_the_way_through_rhai(value in any_json()) {
-            let text = json(1 << 20, |json| json.value(&dynamic(&value), 0)).unwrap();
+            let text = json(1 << 20, |json| json.value(&dynamic(&value).unwrap(), 0)).unwrap();
             prop_assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
         }
     }
 
     #[test]
-    fn a_float_stays_a_float() {
+    fn a_float_stays_a_float_and_no_integer_becomes_one() {
         assert_eq!(output(&Dynamic::from(1.0), 100).unwrap().text, "1.0");
-        assert_eq!(output(&dynamic(&serde_json::from_str("18446744073709551615").unwrap()), 100).unwrap().text, "1.8446744073709552e+19");
+        let read = |text: &str| dynamic(&serde_json::from_str(text).unwrap());
+        assert_eq!(output(&read("[1e19, 9223372036854775807]").unwrap(), 100).unwrap().text, "[1e+19,9223372036854775807]");
+        assert!(read("[{\"a\": 18446744073709551615}]").is_none() && read("9223372036854775808").is_none());
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use std::any::Any;
 
-use rhai::{Dynamic, EvalAltResult, ParseErrorType, Position};
+use rhai::{Dynamic, EvalAltResult, LexError, ParseErrorType, Position};
 
+use super::constants::LINES_BEFORE;
 use super::text;
 use crate::engine::Limits;
+use crate::engine::limits::{FIXED, size};
 use crate::model::{ErrorKind, JobError, Limit};
 
 /// Rhai's messages can echo whole strings of the script.
@@ -41,7 +43,7 @@ pub(super) fn job_error(error: EvalAltResult, limits: &Limits) -> JobError {
     JobError {
         kind: if limit.is_some() { ErrorKind::Limit } else { ErrorKind::Script },
         message: truncate(&message(&inner, limits)),
-        line: position.line().and_then(|line| u32::try_from(line).ok()),
+        line: position.line().and_then(|line| u32::try_from(line - LINES_BEFORE.min(line)).ok()),
         // Rhai counts columns from 1 and says none at the start of a line.
         column: position.line().and_then(|_| u32::try_from(position.position().unwrap_or(1)).ok()),
         stack,
@@ -67,10 +69,43 @@ fn message(error: &EvalAltResult, limits: &Limits) -> String {
         EvalAltResult::ErrorRuntime(thrown, _) if thrown.is_unit() => "the script threw an error".into(),
         EvalAltResult::ErrorRuntime(thrown, _) => shown(thrown),
         EvalAltResult::ErrorIndexNotFound(index, _) => format!("Invalid index: {}", shown(index)),
-        EvalAltResult::ErrorStackOverflow(_) => format!("functions call each other more than {} levels deep", limits.call_levels),
-        EvalAltResult::ErrorTooManyVariables(_) => format!("more than {} variables", limits.variables),
-        EvalAltResult::ErrorParsing(ParseErrorType::TooManyFunctions, _) => format!("more than {} functions", limits.functions),
+        EvalAltResult::ErrorStackOverflow(_) => format!("functions call each other more than {} levels deep ({FIXED})", limits.call_levels),
+        EvalAltResult::ErrorTooManyVariables(_) => format!("more than {} variables ({FIXED})", limits.variables),
+        EvalAltResult::ErrorDataTooLarge(what, _) => too_large(what, limits),
+        EvalAltResult::ErrorParsing(ParseErrorType::TooManyFunctions, _) => format!("more than {} functions ({FIXED})", limits.functions),
+        EvalAltResult::ErrorParsing(ParseErrorType::ExprTooDeep, _) => {
+            format!("an expression is nested deeper than {} ({FIXED})", limits.expression_depth)
+        }
+        EvalAltResult::ErrorParsing(ParseErrorType::LiteralTooLarge(what, _), _) => too_large(what, limits),
+        EvalAltResult::ErrorParsing(wrong, _) => match hint(wrong) {
+            Some(hint) => format!("{error}; {hint}"),
+            None => error.to_string(),
+        },
+        // Rhai lists the types by which Rust calls the one that scripts know.
+        EvalAltResult::ErrorFunctionNotFound(..) => error.to_string().replace("&str | ImmutableString | String", "string"),
         error => error.to_string(),
+    }
+}
+
+fn too_large(what: &str, limits: &Limits) -> String {
+    // The words of Rhai: "Length of string", "Size of array/BLOB", "Size of object map" and the like.
+    match what {
+        what if what.contains("string") => format!("a text is longer than {} ({FIXED})", size(limits.string)),
+        what if what.contains("map") => format!("a map has more than {} entries ({FIXED})", limits.map),
+        _ => format!("an array has more than {} elements ({FIXED})", limits.array),
+    }
+}
+
+/// What to write instead, for those who come from other languages.
+fn hint(wrong: &ParseErrorType) -> Option<&'static str> {
+    match wrong {
+        ParseErrorType::BadInput(LexError::MalformedChar(_)) => Some("texts stand in \"double quotes\" or `backticks`"),
+        ParseErrorType::Reserved(word) => match word.as_str() {
+            "var" => Some("variables are made with let"),
+            "null" | "nil" => Some("nothing is written ()"),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

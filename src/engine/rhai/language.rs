@@ -1,40 +1,46 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::thread;
 
 use rhai::packages::{Package, StandardPackage};
-use rhai::{AST, Dynamic, Engine, INT, Module, OptimizationLevel, Scope, Shared};
-use serde_json::Value;
+use rhai::{AST, Dynamic, Engine, Module, OptimizationLevel, Shared};
+use serde_json::{Map, Value};
 
 use super::cache::AstCache;
+use super::constants::{self, Constants, FUNCTIONS_BEFORE};
 use super::run::Run;
-use super::{convert, failure, overrides};
-use crate::engine::EngineJob;
-use crate::model::{ErrorKind, JobError, Json, Limit, LogLevel, Output, OutputFormat, Usage};
+use super::{convert, failure, functions, overrides};
+use crate::engine::limits::too_long;
+use crate::engine::{EngineJob, Limits};
+use crate::model::{Beyond, ErrorKind, JobError, Json, Limit, LogLevel, Output, OutputFormat, Usage};
 
 /// Rhai as scripts see it: the standard package under our overrides, and the scripts compiled so far.
 pub(super) struct Language {
     standard: StandardPackage,
-    overrides: Shared<Module>,
+    /// Ours, and those that take the place of Rhai's own.
+    functions: Shared<Module>,
     compiled: AstCache,
     run: Rc<Run>,
 }
 
 impl Language {
     pub(super) fn new(run: &Rc<Run>) -> Self {
-        Self { standard: StandardPackage::new(), overrides: overrides::module(run).into(), compiled: AstCache::new(), run: Rc::clone(run) }
+        let mut functions = overrides::module(run);
+        functions::add(&mut functions, run);
+        Self { standard: StandardPackage::new(), functions: functions.into(), compiled: AstCache::new(), run: Rc::clone(run) }
     }
 
     /// Runs a job to its end.
     pub(super) fn run(&mut self, job: &EngineJob) -> (Result<Output, JobError>, Usage) {
         // Made before the script's memory is counted, and there until it has ended: the tree is not the script's.
-        let args = match job.args.as_ref().map(Json::to_value).transpose() {
-            Ok(args) => args,
+        let args = match job.args.as_ref().map_or_else(|| Ok(Value::Object(Map::new())), Json::to_value) {
+            Ok(args) => Rc::new(args),
             Err(error) => {
                 return (Err(JobError::new(ErrorKind::Unavailable, format!("the engine can't read args: {error}"))), Usage::default());
             }
         };
         self.run.begin(job);
-        let result = catch_unwind(AssertUnwindSafe(|| self.evaluate(job, args.as_ref()))).unwrap_or_else(|panic| {
+        let result = catch_unwind(AssertUnwindSafe(|| self.evaluate(job, Rc::clone(&args)))).unwrap_or_else(|panic| {
             let message = format!("a function of the engine failed: {}", failure::panic_text(panic.as_ref()));
             Err(JobError::new(ErrorKind::Script, failure::truncate(&message)))
         });
@@ -49,18 +55,19 @@ impl Language {
         (result, self.run.usage())
     }
 
-    fn evaluate(&mut self, job: &EngineJob, args: Option<&Value>) -> Result<Output, JobError> {
+    fn evaluate(&mut self, job: &EngineJob, args: Rc<Value>) -> Result<Output, JobError> {
         if job.script.trim() == "ping" {
             return Ok(Output { text: "pong".into(), format: OutputFormat::Text });
         }
-        let most = self.run.limits.source;
-        if job.script.len() > most {
-            let message = format!("the script has {} bytes, at most {most} are allowed", job.script.len());
-            return Err(JobError { limit: Some(Limit::Source), ..JobError::new(ErrorKind::Limit, message) });
-        }
+        let ast = self.compile(&job.script)?;
+        let constants = Constants::new(job, args);
+        let Some(mut scope) = constants.scope() else {
+            let beyond = job.args.as_ref().and_then(|args| Beyond::find(args.as_str(), "args"));
+            let message = beyond.map_or_else(|| "args hold an integer that scripts can't".into(), |beyond| beyond.to_string());
+            return Err(JobError::new(ErrorKind::Unavailable, message));
+        };
         let mut engine = self.engine();
-        let ast = self.compile(&mut engine, &job.script)?;
-        let mut scope = scope(job, args);
+        constants.install(&mut engine);
         // The value is dropped here too: what nests deep needs this thread's stack to come apart.
         match engine.eval_ast_with_scope::<Dynamic>(&mut scope, &ast) {
             Ok(value) => convert::output(&value, self.run.limits.result),
@@ -68,13 +75,19 @@ impl Language {
         }
     }
 
-    fn compile(&mut self, engine: &mut Engine, source: &str) -> Result<Rc<AST>, JobError> {
+    /// Compiles a script that is not to run. Says what is wrong with it.
+    pub(super) fn check(&mut self, source: &str) -> Option<JobError> {
+        catch_unwind(AssertUnwindSafe(|| self.compile(source).err())).unwrap_or_else(|panic| {
+            let message = format!("the compiler failed: {}", failure::panic_text(panic.as_ref()));
+            Some(JobError::new(ErrorKind::Script, failure::truncate(&message)))
+        })
+    }
+
+    fn compile(&mut self, source: &str) -> Result<Rc<AST>, JobError> {
         if let Some(ast) = self.compiled.get(source) {
             return Ok(ast);
         }
-        // `eval` would compile at run time, out of reach of the clock.
-        engine.disable_symbol("eval");
-        let ast = Rc::new(engine.compile(source).map_err(|error| failure::job_error(error.into(), &self.run.limits))?);
+        let ast = Rc::new(compiled(source, &self.run.limits)?);
         self.compiled.put(source, &ast);
         Ok(ast)
     }
@@ -82,24 +95,10 @@ impl Language {
     /// A fresh engine: about 0.2 µs, and nothing of one job can reach the next. It has no string interner and no module
     /// resolver, which `Engine::new` would install.
     fn engine(&self) -> Engine {
-        let limits = &self.run.limits;
-        // Rhai reads a zero here as no limit.
-        let depth = limits.expression_depth.max(1);
-        let mut engine = Engine::new_raw();
-        engine
-            .set_optimization_level(OptimizationLevel::None)
-            .set_max_call_levels(limits.call_levels)
-            .set_max_expr_depths(depth, depth)
-            .set_max_string_size(limits.string.max(1))
-            .set_max_array_size(limits.array.max(1))
-            .set_max_map_size(limits.map.max(1))
-            .set_max_variables(limits.variables)
-            .set_max_functions(limits.functions)
-            .set_max_modules(0)
-            .set_max_operations(0);
+        let mut engine = limited(&self.run.limits);
         self.standard.register_into_engine(&mut engine);
         // Registered later, so found first.
-        engine.register_global_module(self.overrides.clone());
+        engine.register_global_module(self.functions.clone());
         let run = Rc::clone(&self.run);
         engine.on_progress(move |_| run.step());
         let run = Rc::clone(&self.run);
@@ -110,14 +109,42 @@ impl Language {
     }
 }
 
-/// What a script finds in scope, all constant.
-fn scope(job: &EngineJob, args: Option<&Value>) -> Scope<'static> {
-    let mut scope = Scope::new();
-    scope.push_constant("JOB_ID", job.job_id.as_str().to_owned());
-    scope.push_constant("CALLER_ID", job.caller_id.clone());
-    scope.push_constant("CONTEXT_ID", INT::from(job.context_id.0));
-    scope.push_constant_dynamic("args", args.map_or(Dynamic::UNIT, convert::dynamic));
-    let env = job.env.iter().map(|(name, value)| (name.as_str().into(), value.as_str().into()));
-    scope.push_constant_dynamic("env", Dynamic::from_map(env.collect()));
-    scope
+/// An engine with nothing but its limits.
+fn limited(limits: &Limits) -> Engine {
+    // Rhai reads a zero here as no limit.
+    let depth = limits.expression_depth.max(1);
+    let mut engine = Engine::new_raw();
+    engine
+        .set_optimization_level(OptimizationLevel::None)
+        .set_max_call_levels(limits.call_levels)
+        .set_max_expr_depths(depth, depth)
+        .set_max_string_size(limits.string.max(1))
+        .set_max_array_size(limits.array.max(1))
+        .set_max_map_size(limits.map.max(1))
+        .set_max_variables(limits.variables)
+        .set_max_functions(limits.functions.saturating_add(FUNCTIONS_BEFORE))
+        .set_max_modules(0)
+        .set_max_operations(0);
+    engine
+}
+
+/// Compiles a script.
+fn compiled(source: &str, limits: &Limits) -> Result<AST, JobError> {
+    if source.len() > limits.source {
+        return Err(JobError { limit: Some(Limit::Source), ..JobError::new(ErrorKind::Limit, too_long(source.len(), limits.source)) });
+    }
+    let mut engine = limited(limits);
+    // `eval` would compile at run time, out of reach of the clock.
+    engine.disable_symbol("eval");
+    constants::compile(&mut engine, source).map_err(|error| failure::job_error((*error).into(), limits))
+}
+
+/// Compiles a script as engines with the default limits do, in this process, without running it. Says what is wrong with it.
+///
+/// For a script of the user who runs this process: it takes a thread with the stack of an engine, but nothing confines it.
+pub fn check(source: &str) -> Result<(), JobError> {
+    let source = source.to_owned();
+    let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || compiled(&source, &Limits::default()).map(drop));
+    // Without a thread, or a compiler that ends, nothing is known of the script; its engine will say.
+    thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(Ok(()))
 }

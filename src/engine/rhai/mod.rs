@@ -5,8 +5,10 @@
 //! Rhai objects never leave that thread, so Rhai's `sync` feature stays off.
 
 mod cache;
+mod constants;
 mod convert;
 mod failure;
+mod functions;
 mod language;
 mod overrides;
 mod pipe;
@@ -20,6 +22,7 @@ use std::thread;
 use super::frame::{FromEngine, ToEngine};
 use crate::model::{ErrorKind, JobError, Usage};
 use language::Language;
+pub use language::check;
 use pipe::{Pipe, Received};
 use run::Run;
 
@@ -65,6 +68,10 @@ fn serve() -> Result<(), String> {
                 // The job's values are gone by now, so what is still held is cached or leaked.
                 drop(job);
                 run.finish(result, usage);
+            }
+            Received::Frame(ToEngine::Check { script }) => {
+                let error = language.check(&script);
+                run.pipe.send(&[FromEngine::Checked { error }]);
             }
             // A stop that crossed the end of its job.
             Received::Frame(ToEngine::Stop) => {}

@@ -1,4 +1,4 @@
-//! What scripts get instead of functions of Rhai's standard package that nothing could stop, and the log functions.
+//! What scripts get instead of functions of Rhai's standard package that nothing could stop.
 //!
 //! Reviewed for rhai 1.27.0, to be reviewed at each upgrade: `sleep` ignores every limit and can panic; `replace` grows a
 //! string to gigabytes in one step; the texts and the JSON of arrays, maps and function pointers repeat shared strings, without
@@ -11,20 +11,18 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use rhai::{Array, Dynamic, EvalAltResult, FLOAT, FnPtr, FuncRegistration, INT, ImmutableString, Map, Module, NativeCallContext, Position};
+use rhai::{Array, EvalAltResult, FLOAT, FnPtr, FuncRegistration, INT, ImmutableString, Map, Module, NativeCallContext, Position};
 
 use super::run::{Ended, Run};
-use super::{convert, text};
-use crate::model::LogLevel;
+use super::text;
 
-type Native<T> = Result<T, Box<EvalAltResult>>;
+pub(super) type Native<T> = Result<T, Box<EvalAltResult>>;
 
 pub(super) fn module(run: &Rc<Run>) -> Module {
     let mut module = Module::new();
     sleep(&mut module, run);
     replace(&mut module);
     texts(&mut module, run);
-    logs(&mut module, run);
     module
 }
 
@@ -70,7 +68,7 @@ fn replaced(context: &NativeCallContext<'_>, string: &mut ImmutableString, from:
     Ok(())
 }
 
-fn too_large(what: &str, position: Position) -> Box<EvalAltResult> {
+pub(super) fn too_large(what: &str, position: Position) -> Box<EvalAltResult> {
     Box::new(EvalAltResult::ErrorDataTooLarge(what.to_owned(), position))
 }
 
@@ -82,33 +80,14 @@ fn texts(module: &mut Module, run: &Rc<Run>) {
         FuncRegistration::new(name).set_into_module(module, move |value: &mut Map| shown(&at, |out, cap| text::map(value, out, cap)));
         FuncRegistration::new(name).set_into_module(module, |value: &mut FnPtr| text::function(value));
     }
-    FuncRegistration::new("to_json").set_into_module(module, |context: NativeCallContext, value: &mut Map| {
-        let cap = context.engine().max_string_size();
-        convert::json_of_map(value, cap).map(ImmutableString::from).map_err(|refused| match refused {
-            convert::Refused::TooLarge => too_large("Length of string", context.call_position()),
-            refused => Box::new(EvalAltResult::ErrorRuntime(refused.to_string().into(), context.call_position())),
-        })
-    });
 }
 
 /// The text that `write` makes. Rhai swallows errors of these functions and falls back to its own endless text, so a text that
 /// grows too large is cut and the script ends at its next operation.
-fn shown(run: &Run, write: impl FnOnce(&mut String, usize) -> Result<(), text::TooLarge>) -> ImmutableString {
+pub(super) fn shown(run: &Run, write: impl FnOnce(&mut String, usize) -> Result<(), text::TooLarge>) -> ImmutableString {
     let mut out = String::new();
     if write(&mut out, run.limits.string).is_err() {
-        run.end(Ended::Memory);
+        run.end(Ended::Text);
     }
     out.into()
-}
-
-fn logs(module: &mut Module, run: &Rc<Run>) {
-    for (name, level) in [("log_info", LogLevel::Info), ("log_warn", LogLevel::Warn), ("log_error", LogLevel::Error)] {
-        let at = Rc::clone(run);
-        FuncRegistration::new(name).with_volatility(true).set_into_module(module, move |value: Dynamic| {
-            match value.read_lock::<ImmutableString>() {
-                Some(text) => at.log(level, &text),
-                None => at.log(level, &shown(&at, |out, cap| text::shown(&value, out, cap))),
-            }
-        });
-    }
 }

@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 use rhai::{Dynamic, EvalAltResult, Position};
 
 use super::pipe::Pipe;
+use super::text;
 use crate::engine::frame::FromEngine;
+use crate::engine::limits::{FIXED, size};
 use crate::engine::{EngineJob, Limits, LogRecord, alloc};
 use crate::model::{ErrorKind, JobError, Limit, LogLevel, Output, Usage};
 
@@ -26,7 +28,8 @@ pub(super) enum Ended {
     Timeout,
     Operations,
     Memory,
-    Log,
+    /// The text of a value is too long.
+    Text,
 }
 
 /// The running job: its clock, its counters, its log. One per engine, begun anew for each job.
@@ -51,6 +54,17 @@ struct Log {
     unsent: usize,
     /// Bytes logged by the job so far.
     bytes: usize,
+    /// Whether it is above its limit; what comes then is dropped.
+    cut: bool,
+}
+
+impl Log {
+    fn push(&mut self, level: LogLevel, text: &str) {
+        let cost = text.len() + LINE;
+        self.bytes += cost;
+        self.unsent += cost;
+        self.pending.push(LogRecord { level, text: text.to_owned() });
+    }
 }
 
 impl Run {
@@ -82,7 +96,7 @@ impl Run {
         self.deadline.set(now + job.timeout.min(EngineJob::LONGEST));
         self.looked.set(now);
         self.ended.set(None);
-        self.log.borrow_mut().bytes = 0;
+        *self.log.borrow_mut() = Log::default();
     }
 
     /// What the job used so far.
@@ -162,20 +176,22 @@ impl Run {
         }
     }
 
-    /// Takes a log line; above the cap it is dropped and the script ends.
+    /// Takes a log line. The log ends with the line that does not fit, and says so; the script goes on.
     pub(super) fn log(&self, level: LogLevel, text: &str) {
-        if self.ended.get().is_some() {
+        let mut log = self.log.borrow_mut();
+        if self.ended.get().is_some() || log.cut {
             return;
         }
-        let mut log = self.log.borrow_mut();
-        let cost = text.len() + LINE;
-        if log.bytes + cost > self.limits.log {
-            drop(log);
-            return self.end(Ended::Log);
+        if log.bytes + text.len() + LINE > self.limits.log {
+            log.cut = true;
+            let part = &text[..text::boundary(text, self.limits.log.saturating_sub(log.bytes + LINE))];
+            if !part.is_empty() {
+                log.push(level, part);
+            }
+            log.push(LogLevel::Warn, &format!("the log is cut here: the script logged more than {} (script_log)", size(self.limits.log)));
+        } else {
+            log.push(level, text);
         }
-        log.bytes += cost;
-        log.unsent += cost;
-        log.pending.push(LogRecord { level, text: text.to_owned() });
         let full = log.unsent >= BATCH;
         drop(log);
         if full {
@@ -212,13 +228,14 @@ impl Run {
         match reason {
             Ended::Stopped => JobError::new(ErrorKind::Stopped, "stopped_by_request"),
             Ended::Timeout => JobError::new(ErrorKind::Timeout, "timeout"),
-            Ended::Operations => {
-                limit(Limit::Operations, format!("the script took more than {} operations", self.limits.operations.unwrap_or_default()))
-            }
+            Ended::Operations => limit(
+                Limit::Operations,
+                format!("the script took more than {} operations (script_operations)", self.limits.operations.unwrap_or_default()),
+            ),
             Ended::Memory => {
-                limit(Limit::Memory, format!("the script held more than {} bytes of memory, or one value too large", self.limits.memory))
+                limit(Limit::Memory, format!("the script held more than {} of memory (script_memory)", size(self.limits.memory)))
             }
-            Ended::Log => limit(Limit::Log, format!("the script logged more than {} bytes", self.limits.log)),
+            Ended::Text => limit(Limit::Memory, format!("the text of a value is longer than {} ({FIXED})", size(self.limits.string))),
         }
     }
 }

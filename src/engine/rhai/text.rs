@@ -81,7 +81,7 @@ fn put(out: &mut String, text: std::fmt::Arguments<'_>, cap: usize) -> Result<()
     cut(out, cap)
 }
 
-fn push(out: &mut String, text: &str, cap: usize) -> Result<(), TooLarge> {
+pub(super) fn push(out: &mut String, text: &str, cap: usize) -> Result<(), TooLarge> {
     out.push_str(text);
     cut(out, cap)
 }

@@ -116,8 +116,10 @@ fn too_large(limit: u32, glance: &Glance) -> Response {
 }
 
 fn not_allowed() -> Response {
-    let mut response =
-        status(StatusCode::METHOD_NOT_ALLOWED, Bytes::from_static(b"Send calls by POST, or connect a WebSocket (ws://) to this address.\n"));
+    let mut response = status(
+        StatusCode::METHOD_NOT_ALLOWED,
+        Bytes::from_static(b"Send calls by POST, or connect a WebSocket (ws://) to this address.\n"),
+    );
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     response
 }

@@ -17,7 +17,8 @@ use crate::rpc::room::Size;
 ///
 /// It belongs to the context of its job. Each run is a job of its own, with the labels `schedule` and `slot`, the time it was due at.
 /// Whatever servers run or die, a run has one job. When the queue is full, the run waits for room. A time of day that the clock
-/// leaves out is met when it goes on, and one that it shows twice is met once.
+/// leaves out is met when it goes on, and one that it shows twice is met once. A script that does not compile is refused (-32602, with
+/// `error` as a failed job has it) if this server has a pool for its type.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CreateSchedule {
     #[serde(flatten)]
@@ -77,7 +78,7 @@ impl Method for ListSchedules {
     const NAME: &'static str = "list_schedules";
     const TAG: &'static str = tag::SCHEDULES;
     const PERMISSION: Permission = Permission::Read;
-    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    const ERRORS: &'static [Code] = &[Code::TooLarge, Code::StoreUnavailable, Code::NotFound];
     const SIZE: Size = Size::Large;
     type Output = SchedulePage;
 

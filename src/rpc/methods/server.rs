@@ -23,7 +23,7 @@ impl Method for ServerInfo {
     const NAME: &'static str = "server_info";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Read;
-    const ERRORS: &'static [Code] = &[];
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
     type Output = Info;
 
     fn examples() -> Vec<Example<Self, Info>> {

@@ -15,6 +15,8 @@ static PLACE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("plac
 pub(in crate::store) struct Found {
     /// The place of the last that was looked at.
     pub(in crate::store) place: usize,
+    /// How many were.
+    pub(in crate::store) looked_at: usize,
     /// Since when that is in the index, in milliseconds, if a job there still exists.
     pub(in crate::store) time: Option<i64>,
     /// Jobs that may pass, each with its place, the newest first.
@@ -36,10 +38,11 @@ impl Store {
         call.arg(self.0.keys.index_of_hour(hour)).arg(end.min(1 << 52)).arg(look_at).arg(wanted);
         Condition::add(conditions, &mut call);
         let answer: Vec<Text> = self.0.commands.script(&FIND, &call).await?;
-        let [place, time, jobs @ ..] = &answer[..] else { return Err(unexpected("find", &answer.len())) };
-        let place = place.parse().ok_or_else(|| unexpected("find", &answer.len()))?;
+        let [place, looked_at, time, jobs @ ..] = &answer[..] else { return Err(unexpected("find", &answer.len())) };
+        let number = |text: &Text| text.parse().ok_or_else(|| unexpected("find", &answer.len()));
+        let (place, looked_at) = (number(place)?, number(looked_at)?);
         let jobs = jobs.chunks_exact(2).filter_map(|job| Some((job[0].parse()?, job[1].parse()?))).collect();
-        Ok(Found { place, time: time.parse(), jobs })
+        Ok(Found { place, looked_at, time: time.parse(), jobs })
     }
 
     /// The place in the index of an hour from which on all jobs came at a time or later, in milliseconds.

@@ -21,7 +21,7 @@ local function settle(id, status)
   -- It was so quick that nobody saw it run.
   if not job[8] and not counted then
     attempt = attempt + 1
-    if redis.call('HDEL', key, 'released') == 0 then count(job[10] or 'osis', 'started') end
+    if redis.call('HDEL', key, 'released') == 0 and job[10] then count(job[10], 'started') end
   end
   -- It was seen to run later than that: its actor's clock is slow.
   if (millis(ended) or now) < (millis(job[11]) or 0) then ended = ends_at(job[11]) end

@@ -45,7 +45,17 @@ local function lost(id, attempt, crashes, stop_requested, script_type, group, in
   end
 end
 
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', leases_key, '-inf', may_be_over() and now or 0, 'LIMIT', 0, ARGV[9])) do
+local over = redis.call('ZRANGEBYSCORE', leases_key, '-inf', now, 'LIMIT', 0, ARGV[9])
+-- Where jobs cannot be read, as for want of a right, leases cannot be renewed either: then nobody has looked, and they get time for that afterwards.
+if over[1] then
+  local read, failure = pcall(try, 'HMGET', job_prefix .. over[1], 'status')
+  if not read then
+    redis.call('SET', reaped_key, '0 0', 'EX', 86400)
+    error(failure)
+  end
+end
+if not may_be_over() then over = redis.call('ZRANGEBYSCORE', leases_key, '-inf', 0, 'LIMIT', 0, ARGV[9]) end
+for _, id in ipairs(over) do
   looked = looked + 1
   local job = try('HMGET', job_prefix .. id, 'status', 'attempt', 'crashes', 'stop_requested_at', 'script_type', 'group', 'instance', 'priority', unpack(END_FIELDS))
   if job and is_final(job[1]) then
@@ -117,7 +127,7 @@ local function look_at_started(id, key, job)
     -- It was taken from its twin queue.
     if job[21] == 'legacy' then try('LREM', work_key(script_type, job[6], job[7], job[8]), -1, id) end
     event(id, 'started', attempt)
-    if redis.call('HDEL', key, 'released') == 0 then count(script_type, 'started') end
+    if redis.call('HDEL', key, 'released') == 0 and job[5] then count(script_type, 'started') end
   elseif now >= since + (number(job[12], 60) + 30) * 1000 then
     redis.call('HDEL', key, 'seen_at')
     redis.call('ZREM', watched_key, id)

@@ -126,3 +126,24 @@ fn completions_know_the_subcommands() {
         assert!(!ended.out.contains("engine_main"), "{shell}");
     }
 }
+
+#[test]
+fn a_script_that_does_not_compile_is_shown_with_its_place_before_anything_is_sent() {
+    // Nobody answers there, so whatever is told was found here.
+    let hero = Hero::new().env("HERO_SERVER", "ws://127.0.0.1:1");
+    let file = hero.file("shop.rhai", "let a = 1;\nlet b = ;\n");
+    for arguments in [&["job", "create", &file][..], &["schedule", "create", &file, "--every", "5"]] {
+        let ended = hero.run(arguments);
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{arguments:?}: {}", ended.err);
+        let lines: Vec<&str> = ended.err.lines().collect();
+        assert!(lines[0].contains("shop.rhai:2:9: script: Syntax error: "), "{}", ended.err);
+        assert_eq!(&lines[1..], ["  2 | let b = ;", "    |         ^"]);
+    }
+    let ended = hero.run(&["--json", "job", "create", "-e", "1 +"]);
+    let document: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((ended.code, &document["exit_code"], &document["error"]["data"]["error"]["line"]), (2, &2.into(), &1.into()));
+    // Limits, and languages that are not spoken here, are for the server.
+    for arguments in [&["-e", "1 +", "--type", "python"][..], &["-e", &"(".repeat(500)], &["-e", &" ".repeat(70_000)]] {
+        assert_eq!(hero.run(&[&["job", "create"], arguments].concat()).code, 7);
+    }
+}

@@ -303,7 +303,8 @@ fn call(id: u32, method: &str, params: Value) -> String {
 async fn until(condition: impl Fn() -> bool) {
     let wait = async {
         while !condition() {
-            tokio::task::yield_now().await;
+            // What it waits for may need this processor.
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
     tokio::time::timeout(ALIVE, wait).await.expect("it comes true");

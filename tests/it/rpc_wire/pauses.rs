@@ -56,7 +56,7 @@ async fn calls_that_are_more_than_their_connection_may_hold_are_all_answered() {
         until(|| server.bench.held.load(Ordering::SeqCst) >= fit).await;
         loop {
             server.bench.release.notify_waiters();
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
     let read = async { tokio::join!(write, results(&mut reader, CALLS as usize)) };

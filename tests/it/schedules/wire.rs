@@ -1,8 +1,12 @@
 //! Schedules over RPC.
 
+use std::sync::Arc;
+
+use hero::actor::Checker;
+use hero::process::Spawner;
 use serde_json::{Value, json};
 
-use crate::support::{Client, House, Server, until};
+use crate::support::{Client, House, Server, pool_settings, until};
 
 async fn open(actors: u32) -> (House, Server, Client) {
     let house = if actors == 0 { House::empty().await } else { House::open(actors).await };
@@ -108,5 +112,39 @@ async fn what_cannot_be_meant_is_refused_with_the_reason() {
     let fault = client.fault("create_schedule", chosen).await;
     assert_eq!((fault.code, &fault.data), (1002, &json!({"schedule_id": NOBODY})), "{fault:?}");
     assert_eq!(client.ok("list_schedules", json!([])).await["schedules"].as_array().unwrap().len(), 1);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_that_does_not_compile_is_refused_before_it_is_stored() {
+    let (house, _server, client) = open(0).await;
+    let checker = Arc::new(Checker::new(Spawner::start().unwrap(), pool_settings(house.redis.directory(), 1).engine));
+    house.dispatcher.compile_with(Arc::new(move |script_type, script| {
+        let (known, checker, script) = (script_type.as_str() == "osis", checker.clone(), script.to_owned());
+        Box::pin(async move { if known { checker.check(&script).await } else { None } })
+    }));
+    let wrong = json!({"job": {"script": "let y = 1;\nlet x = ;"}, "every": 3600});
+    // On a machine that is too busy for an engine to answer in time it is accepted; then another try.
+    let mut fault = None;
+    for _ in 0..20 {
+        match client.call("create_schedule", wrong.clone()).await {
+            Err(refused) => fault = Some(refused),
+            Ok(stored) => assert_eq!(client.ok("delete_schedule", json!([stored["schedule_id"]])).await, true),
+        }
+        if fault.is_some() {
+            break;
+        }
+    }
+    let fault = fault.unwrap();
+    assert_eq!(fault.code, -32602);
+    assert!(fault.message.starts_with("script: Syntax error: ") && fault.message.ends_with("(line 2, column 9)"), "{fault:?}");
+    assert_eq!(
+        (&fault.data["error"]["kind"], &fault.data["error"]["line"], &fault.data["error"]["column"]),
+        (&json!("script"), &json!(2), &json!(9))
+    );
+    // What is right, and what nobody here can tell, is stored.
+    client.ok("create_schedule", json!({"job": {"script": "40 + 2"}, "every": 3600})).await;
+    client.ok("create_schedule", json!({"job": {"script": "let x = ;", "script_type": "sal"}, "every": 3600})).await;
+    assert_eq!(client.ok("list_schedules", json!([])).await["schedules"].as_array().unwrap().len(), 2);
     house.close().await;
 }

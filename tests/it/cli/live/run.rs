@@ -64,7 +64,9 @@ fn a_script_that_fails_is_shown_with_its_place_and_a_caret() {
         |     ^
       in price
     ");
-    assert!(server.feed(&["run", "-"], "1 +").err.starts_with("stdin:1:"));
+    let wrong = server.feed(&["run", "-", "--name", "wrong"], "1 +");
+    assert!(wrong.code == 3 && wrong.err.starts_with("stdin:1:"), "{} {}", wrong.code, wrong.err);
+    assert_eq!(server.json(&["job", "list", "--name", "wrong"])["jobs"], json!([]), "it was refused before a job was made of it");
     let document: Value = serde_json::from_str(&server.run(&["run", "shop.rhai", "--json"]).out).unwrap();
     assert_eq!((&document["exit_code"], &document["error"]["code"]), (&json!(3), &json!(1101)));
     assert_eq!(document["error"]["data"]["error"]["line"], 2);

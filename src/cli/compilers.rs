@@ -1,0 +1,21 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::host::Hosted;
+use crate::actor::Checker;
+use crate::dispatch::Compiler;
+use crate::model::ScriptType;
+use crate::process::Spawner;
+
+/// Has scripts of the types that have a pool here compiled. Of others this process knows nothing.
+pub(super) fn compiler(spawner: &Spawner, pools: &[Hosted]) -> Compiler {
+    let mut checkers: BTreeMap<ScriptType, Arc<Checker>> = BTreeMap::new();
+    for settings in pools.iter().map(|hosted| &hosted.pool.settings) {
+        let checker = || Arc::new(Checker::new(spawner.clone(), settings.engine.clone()));
+        checkers.entry(settings.script_type.clone()).or_insert_with(checker);
+    }
+    Arc::new(move |script_type, script| {
+        let (checker, script) = (checkers.get(script_type).cloned(), script.to_owned());
+        Box::pin(async move { checker?.check(&script).await })
+    })
+}

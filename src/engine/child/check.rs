@@ -1,0 +1,53 @@
+use std::borrow::Cow;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::time::timeout;
+
+use super::{Child, bounded};
+use crate::engine::Died;
+use crate::engine::frame::{self, FromEngine, ToEngine};
+use crate::engine::limits::too_long;
+use crate::model::{ErrorKind, JobError, Limit};
+
+impl Child {
+    /// Has a script compiled, but not run, and says what is wrong with it, if anything is.
+    ///
+    /// An engine that takes longer than `within` is killed. [`Died`] says that nothing is known of the script.
+    pub async fn check(&mut self, script: &str, within: Duration) -> Result<Option<JobError>, Died> {
+        if !self.idle {
+            return Err(Died::new("the engine is dead or busy").without_job());
+        }
+        let most = self.settings.limits.source;
+        if script.len() > most {
+            let error = JobError::new(ErrorKind::Limit, too_long(script.len(), most));
+            return Ok(Some(JobError { limit: Some(Limit::Source), ..error }));
+        }
+        frame::encode(&ToEngine::Check { script: Cow::Borrowed(script) }, &mut self.outbox)?;
+        self.idle = false;
+        match timeout(within, self.checked()).await {
+            Ok(checked) => checked,
+            Err(_) => Err(self.broke("it compiled a script for too long").await),
+        }
+    }
+
+    async fn checked(&mut self) -> Result<Option<JobError>, Died> {
+        if self.send().await.is_err() {
+            return Err(self.died().await.without_job());
+        }
+        loop {
+            match self.inbox.take()? {
+                Some(FromEngine::Checked { error }) if error.as_ref().is_none_or(bounded) => {
+                    self.idle = true;
+                    return Ok(error);
+                }
+                Some(_) => return Err(self.broke("it did not answer with what is wrong with a script").await),
+                None => {
+                    if !matches!(self.socket.read_buf(self.inbox.room()).await, Ok(1..)) {
+                        return Err(self.died().await);
+                    }
+                }
+            }
+        }
+    }
+}

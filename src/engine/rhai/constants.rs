@@ -1,0 +1,150 @@
+//! What a script finds besides its own variables, in its functions and closures, too.
+//!
+//! To Rhai they are variables of the outermost scope. Functions see nothing of that, and a closure shares what it mentions with its
+//! surroundings, which fails as soon as the same value calls it: `args.list.map(|x| x * args.factor)`. So where the scope does not
+//! have them they are resolved by name, and the parser is told of functions by these names, because it lets closures capture
+//! nothing that is called like a function. A script that has variables of its own by these names is parsed without that: its closures capture those.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use rhai::{AST, Dynamic, Engine, INT, ParseError, Scope};
+use serde_json::Value;
+
+use super::convert;
+use crate::engine::EngineJob;
+
+/// The names.
+const NAMES: [&str; 5] = ["args", "env", "JOB_ID", "CALLER_ID", "CONTEXT_ID"];
+/// Stands before a script. With ten parameters they are in nobody's way.
+const DECLARED: &str = "fn args(a,b,c,d,e,f,g,h,i,j){}fn env(a,b,c,d,e,f,g,h,i,j){}fn JOB_ID(a,b,c,d,e,f,g,h,i,j){}\
+    fn CALLER_ID(a,b,c,d,e,f,g,h,i,j){}fn CONTEXT_ID(a,b,c,d,e,f,g,h,i,j){}\n";
+const PARAMETERS: usize = 10;
+/// How many functions stand before a script.
+pub(super) const FUNCTIONS_BEFORE: usize = NAMES.len();
+/// How many lines stand before a script.
+pub(super) const LINES_BEFORE: usize = 1;
+
+/// The constants of a job.
+pub(super) struct Constants {
+    job: [Dynamic; 3],
+    /// `args` and `env`.
+    trees: [Rc<Value>; 2],
+    /// Of those what functions are given: shared, so that nothing is copied at each use. One is locked while its own methods run
+    /// closures, which get another.
+    shared: RefCell<[Vec<Dynamic>; 2]>,
+}
+
+impl Constants {
+    /// Those of a job.
+    pub(super) fn new(job: &EngineJob, args: Rc<Value>) -> Self {
+        let env = job.env.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
+        Self {
+            job: [job.job_id.as_str().to_owned().into(), job.caller_id.clone().into(), INT::from(job.context_id.0).into()],
+            trees: [args, Rc::new(Value::Object(env.collect()))],
+            shared: RefCell::default(),
+        }
+    }
+
+    /// The outermost scope, where they are variables. Nothing, if `args` have a whole number that is beyond the integers of scripts.
+    pub(super) fn scope(&self) -> Option<Scope<'static>> {
+        let mut scope = Scope::new();
+        for (at, name) in NAMES.into_iter().enumerate() {
+            scope.push_constant_dynamic(name, self.value(at)?);
+        }
+        Some(scope)
+    }
+
+    fn value(&self, at: usize) -> Option<Dynamic> {
+        match self.trees.get(at) {
+            Some(tree) => convert::dynamic(tree),
+            None => self.job.get(at - self.trees.len()).cloned(),
+        }
+    }
+
+    /// What a name means where no variable is called so.
+    fn get(&self, at: usize) -> Option<Dynamic> {
+        let mut shared = self.shared.borrow_mut();
+        let Some(shared) = shared.get_mut(at) else { return self.value(at) };
+        if let Some(free) = shared.iter().find(|one| !one.is_locked()) {
+            return Some(free.clone());
+        }
+        let value = self.value(at)?.into_read_only();
+        let one = if value.is_map() || value.is_array() { value.into_shared() } else { value };
+        shared.push(one.clone());
+        Some(one)
+    }
+
+    /// Has functions and closures of an engine see them.
+    pub(super) fn install(self, engine: &mut Engine) {
+        #[expect(deprecated, reason = "that is how Rhai marks what may change; its version is pinned")]
+        engine.on_var(move |name, index, context| {
+            // A variable of the script has an index, unless its place is not known before it runs.
+            let at = if index == 0 { NAMES.iter().position(|known| *known == name) } else { None };
+            Ok(at.filter(|_| !context.scope().contains(name)).and_then(|at| self.get(at)))
+        });
+    }
+}
+
+/// Compiles a script, with [`LINES_BEFORE`] lines before it. Changes the engine, which is for nothing else then.
+pub(super) fn compile(engine: &mut Engine, source: &str) -> Result<AST, Box<ParseError>> {
+    let ours = |name: &str| NAMES.contains(&name);
+    let own = Rc::new(Cell::new(binds_in_passing(source)));
+    let seen = Rc::clone(&own);
+    #[expect(deprecated, reason = "that is how Rhai marks what may change; its version is pinned")]
+    engine.on_def_var(move |_, variable, _| {
+        seen.set(seen.get() || ours(variable.name()));
+        Ok(true)
+    });
+    let scope = Scope::new();
+    let ast = engine.compile_scripts_with_scope(&scope, [DECLARED, source])?;
+    let declared = |name: &str, parameters: &[&str]| ours(name) && parameters.len() == PARAMETERS;
+    let hides = |name: &str, parameters: &[&str]| !declared(name, parameters) && parameters.iter().any(|parameter| ours(parameter));
+    if own.get() || ast.iter_functions().any(|function| hides(function.name, &function.params)) {
+        return Ok(engine.compile_scripts_with_scope(&scope, ["\n", source])?);
+    }
+    Ok(ast)
+}
+
+/// Whether a loop or a `catch` may have a variable by one of the names, which the parser tells nobody. It may say so of others: of what
+/// stands in texts and comments.
+fn binds_in_passing(source: &str) -> bool {
+    let binds = |text: &str| {
+        let (first, rest) = word(text);
+        let second = rest.trim_start().strip_prefix(',').map_or("", |rest| word(rest).0);
+        [first, second].into_iter().any(|name| NAMES.contains(&name))
+            || [text, rest].into_iter().any(|text| text.trim_start().starts_with('/'))
+    };
+    ["for", "catch"].into_iter().any(|keyword| source.match_indices(keyword).any(|(at, _)| binds(&source[at + keyword.len()..])))
+}
+
+/// The next word, past white space and a parenthesis, and what follows.
+fn word(text: &str) -> (&str, &str) {
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
+    text.split_at(text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_of_a_loop_or_a_catch_is_found() {
+        for script in [
+            "for args in 0..3 {}",
+            "for (x, env) in [1] {}",
+            "for(args,i) in [1] {}",
+            "try {} catch (args) {}",
+            "for /* it */ args in 0..3 {}",
+            "for (x /* y */, args) in [1] {}",
+            "for // it\n args in 0..3 {}",
+        ] {
+            assert!(binds_in_passing(script), "{script}");
+        }
+        for script in
+            ["for x in args {}", "args.list.for_each(|x| x)", "for (x, i) in args.list {}", "try {} catch { args }", "for", "catch ("]
+        {
+            assert!(!binds_in_passing(script), "{script}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+use std::fmt;
+
+/// A whole number in a JSON text that an `i64` cannot hold.
+///
+/// serde_json reads such a number as a fraction, rounded, or as a `u64`; so it has to be looked for in the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beyond {
+    /// Where it stands, such as `args.list[3].id`.
+    pub place: String,
+    /// The number as it is written.
+    pub number: String,
+}
+
+/// No place and no number is told with more bytes.
+const LONGEST: usize = 200;
+/// No text that is accepted has so many arrays and objects in each other.
+const DEEPEST: usize = 1000;
+
+impl Beyond {
+    /// The first such number in a text that is JSON, where the whole of it is called `root`. Of another text it says nothing useful.
+    pub fn find(text: &str, root: &str) -> Option<Self> {
+        let (bytes, mut at, mut stack) = (text.as_bytes(), 0, Vec::new());
+        while let Some(byte) = bytes.get(at) {
+            let begin = at;
+            at += 1;
+            // What nests deeper is refused by whoever reads it.
+            if stack.len() > DEEPEST {
+                return None;
+            }
+            match byte {
+                b'{' => stack.push(Inside::Object("")),
+                b'[' => stack.push(Inside::Array(0)),
+                b'}' | b']' => drop(stack.pop()),
+                b',' => {
+                    if let Some(Inside::Array(index)) = stack.last_mut() {
+                        *index += 1;
+                    }
+                }
+                b'"' => {
+                    at = end_of_text(bytes, at);
+                    // A text in an object is a name or a value; the last one before a number is its name.
+                    if let Some(Inside::Object(name)) = stack.last_mut() {
+                        *name = text.get(begin + 1..at.saturating_sub(1)).unwrap_or_default();
+                    }
+                }
+                b'-' | b'0'..=b'9' => {
+                    at += bytes[at..].iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')).count();
+                    let number = &text[begin..at];
+                    if !number.contains(['.', 'e', 'E']) && number.parse::<i64>().is_err() {
+                        return Some(Self { place: place(root, &stack), number: cut(number) });
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+impl fmt::Display for Beyond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place, number } = self;
+        write!(f, "{place} is {number}, beyond the integers of scripts ({} to {}); give it as a text, or as a fraction", i64::MIN, i64::MAX)
+    }
+}
+
+enum Inside<'t> {
+    Array(usize),
+    /// The name as it is written.
+    Object(&'t str),
+}
+
+/// Behind the quote that ends a text.
+fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+fn place(root: &str, stack: &[Inside<'_>]) -> String {
+    let mut place = root.to_owned();
+    for inside in stack {
+        match inside {
+            Inside::Array(index) => place.push_str(&format!("[{index}]")),
+            Inside::Object(name) if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => {
+                place.push('.');
+                place.push_str(name);
+            }
+            Inside::Object(name) => place.push_str(&format!("[\"{name}\"]")),
+        }
+    }
+    cut(&place)
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().find(|(at, _)| *at >= LONGEST) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Option<(String, String)> {
+        Beyond::find(text, "args").map(|beyond| (beyond.place, beyond.number))
+    }
+
+    #[test]
+    fn the_first_whole_number_that_does_not_fit_is_found_with_its_place() {
+        let some = |place: &str, number: &str| Some((place.to_owned(), number.to_owned()));
+        assert_eq!(found("9223372036854775808"), some("args", "9223372036854775808"));
+        assert_eq!(found("[1, -9223372036854775809]"), some("args[1]", "-9223372036854775809"));
+        assert_eq!(
+            found(r#"{"a": ["]", {"b": 1}], "list": [0, {"x\"": "y", "id": 99999999999999999999}]}"#),
+            some("args.list[1].id", "99999999999999999999")
+        );
+        assert_eq!(
+            found(r#"{"odd key": {"k": "v", "é": 18446744073709551615}}"#),
+            some("args[\"odd key\"][\"é\"]", "18446744073709551615")
+        );
+        let long = format!("{{\"{}\":{}}}", "é".repeat(500), "9".repeat(500));
+        let (place, number) = found(&long).unwrap();
+        assert!(place.len() < 250 && number.len() < 250 && place.ends_with('…') && number.ends_with('…'));
+    }
+
+    #[test]
+    fn what_fits_and_what_is_no_whole_number_passes() {
+        for text in [
+            "9223372036854775807",
+            "-9223372036854775808",
+            "1e400",
+            "99999999999999999999.0",
+            "99999999999999999999e0",
+            r#""99999999999999999999""#,
+            r#"{"99999999999999999999": [1, "\\", "\"99999999999999999999"]}"#,
+            "",
+            "[",
+            "\"\\",
+        ] {
+            assert_eq!(found(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Limits say what they are, and which setting moves them.
+
+use hero::model::{ErrorKind, Limit, LogLevel};
+
+use super::{Bench, settings};
+
+#[tokio::test]
+async fn a_limit_that_is_hit_says_its_number_and_its_setting() {
+    let mut settings = settings();
+    settings.limits.operations = Some(200_000);
+    settings.limits.memory = 8 << 20;
+    settings.limits.result = 100_000;
+    let mut bench = Bench::with(settings).await;
+    let many = |what: &str, count: usize| (0..count).map(|n| what.replace('#', &n.to_string())).collect::<String>();
+    for (script, limit, message) in [
+        ("loop {}", Limit::Operations, "the script took more than 200000 operations (script_operations)"),
+        (
+            "let s = \"x\"; s.pad(200000, 'x'); let a = []; loop { a.push(s + a.len()); }",
+            Limit::Memory,
+            "the script held more than 8 MB of memory (script_memory)",
+        ),
+        ("let s = \"x\"; s.pad(150000, 'x'); s", Limit::Result, "the result has more than 100000 bytes (script_result)"),
+        ("let a = []; for i in 0..65 { a = [a]; } a", Limit::Result, "the result is nested deeper than 64 (a fixed limit)"),
+        ("fn f() { f() } f()", Limit::Operations, "functions call each other more than 32 levels deep (a fixed limit)"),
+        ("let s = \"x\"; loop { s += s; }", Limit::Memory, "a text is longer than 256 KB (a fixed limit)"),
+        ("let a = [1]; loop { a += a; }", Limit::Memory, "an array has more than 10000 elements (a fixed limit)"),
+        (&"(".repeat(500), Limit::Source, "an expression is nested deeper than 32 (a fixed limit)"),
+        (&many("fn f#() {}", 65), Limit::Source, "more than 64 functions (a fixed limit)"),
+        (&many("let v# = 1;", 130), Limit::Memory, "more than 128 variables (a fixed limit)"),
+        (&" ".repeat((64 << 10) + 1), Limit::Source, "the script has 65537 bytes, more than 64 KB (script_source)"),
+    ] {
+        assert_eq!(bench.hits(limit, script).await.message, message, "{}", &script[..script.len().min(60)]);
+    }
+    assert_eq!(bench.text(&(many("fn f#() { # }", 64) + "f63()")).await, "63");
+}
+
+#[tokio::test]
+async fn a_log_above_its_limit_is_cut_with_a_line_that_says_so_and_the_script_goes_on() {
+    let mut settings = settings();
+    settings.limits.log = 64 << 10;
+    let mut bench = Bench::with(settings).await;
+    let flood = "let s = \"é\"; s.pad(10000, 'é'); for i in 0..10 { print(s); } sleep(0.01); log_error(\"after\"); 40 + 2";
+    assert_eq!(bench.text(flood).await, "42");
+    let log = std::mem::take(&mut bench.log.0);
+    let (last, lines) = log.split_last().unwrap();
+    assert_eq!((last.level, last.text.as_str()), (LogLevel::Warn, "the log is cut here: the script logged more than 64 KB (script_log)"));
+    let bytes: usize = lines.iter().map(|line| line.text.len()).sum();
+    assert!(lines.len() == 4 && (60_000..=64 << 10).contains(&bytes), "{} lines, {bytes} bytes", lines.len());
+    // Each job has its own.
+    assert_eq!(bench.text("print(\"mine\"); 1").await, "1");
+    assert_eq!(bench.log.texts(), ["mine"]);
+}
+
+#[tokio::test]
+async fn a_log_of_empty_lines_is_cut_too_and_its_script_ends_with_its_time() {
+    let mut bench = Bench::start().await;
+    let mut job = super::job("loop { print(\"\"); }");
+    job.timeout = std::time::Duration::from_millis(500);
+    let error = bench.run_job(&job).await.result.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Timeout);
+    assert!(bench.log.0.len() <= 1 << 16, "{}", bench.log.0.len());
+    assert_eq!(bench.text("40 + 2").await, "42");
+}
