@@ -10,7 +10,7 @@ use super::daemon::{runtime, shutdown_on_signal, warn_of_few_descriptors};
 use super::exit::Exit;
 use super::gauges::{self, Gauges, Metrics};
 use super::host::{Host, Hosted, ToldToEnd};
-use super::settings::{self, Flags, Resolved, Settings, resolve};
+use super::settings::{Flags, Resolved, Settings, resolve};
 use super::{logging, output, ready};
 use crate::model::Timestamp;
 use crate::rpc::{self, Access, App, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving};
@@ -49,9 +49,6 @@ pub(super) fn environment() -> BTreeMap<String, String> {
 async fn run(resolved: Resolved) -> anyhow::Result<()> {
     logging::start(&resolved)?;
     let settings = resolved.settings;
-    for warning in settings::warnings(&settings) {
-        tracing::warn!("{warning}");
-    }
     warn_of_few_descriptors(&settings);
     // Handles of metrics are bound where they are made, so the recorder comes first.
     let metrics = gauges::collect()?;

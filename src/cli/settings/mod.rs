@@ -23,7 +23,6 @@ use crate::model::{ContextId, Name, ScriptType};
 pub use context::ContextEndpoint;
 pub use listen::Listen;
 pub use pool::{Dialect, Instances, PoolSettings};
-pub use reach::warnings;
 pub use resolve::{Invalid, Origin, Resolved, resolve};
 pub use source::Flags;
 pub use table::{Default, Kind, SETTINGS, Scope, Setting, markdown};

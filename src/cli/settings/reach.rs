@@ -13,7 +13,7 @@ pub(super) fn fault(settings: &Settings, said: &dyn Fn(&str) -> String) -> Optio
 }
 
 /// What to warn of: a line for each setting that lets everybody in.
-pub fn warnings(settings: &Settings) -> Vec<&'static str> {
+pub(super) fn warnings(settings: &Settings) -> impl Iterator<Item = String> {
     let all = |texts: &[String]| texts.iter().any(|text| text == "*");
     let origins = all(&settings.allowed_origins).then_some(
         "ANY WEB PAGE MAY RUN SCRIPTS HERE, because allowed_origins is `*`: also one that somebody who can reach this server only visits",
@@ -21,7 +21,7 @@ pub fn warnings(settings: &Settings) -> Vec<&'static str> {
     let hosts = all(&settings.allowed_hosts).then_some(
         "ANY NAME LEADS HERE, because allowed_hosts is `*`: a web page whose name somebody points at this address may run scripts here",
     );
-    origins.into_iter().chain(hosts).collect()
+    origins.into_iter().chain(hosts).map(str::to_owned)
 }
 
 /// Compares as the guard does: in any case, without slashes at the end.
