@@ -131,7 +131,16 @@ impl Dispatcher {
         let pressure = stores.keys().map(|context| (*context, Arc::default())).collect();
         let memory = stores.keys().map(|context| (*context, Memory::default())).collect();
         let (lists, tails) = (Semaphore::new(LISTS), stores.keys().map(|context| (*context, Tails::default())).collect());
-        Self(Arc::new(Inner { stores, settings, pressure, memory, closing: CancellationToken::new(), lists, tails, compiler: OnceLock::new() }))
+        Self(Arc::new(Inner {
+            stores,
+            settings,
+            pressure,
+            memory,
+            closing: CancellationToken::new(),
+            lists,
+            tails,
+            compiler: OnceLock::new(),
+        }))
     }
 
     /// Has the scripts of schedules compiled before they are stored. The first compiler counts.

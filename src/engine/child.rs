@@ -147,7 +147,9 @@ impl Child {
                     self.idle = true;
                     return Ok(Outcome { result, usage });
                 }
-                Ok(Some(FromEngine::Ready { .. } | FromEngine::Checked { .. })) => return Err(self.broke("it said what nobody asked").await),
+                Ok(Some(FromEngine::Ready { .. } | FromEngine::Checked { .. })) => {
+                    return Err(self.broke("it said what nobody asked").await);
+                }
                 Err(error) => return Err(self.broke(&error.to_string()).await),
             }
             tokio::select! {

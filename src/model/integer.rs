@@ -115,7 +115,10 @@ mod tests {
             found(r#"{"a": ["]", {"b": 1}], "list": [0, {"x\"": "y", "id": 99999999999999999999}]}"#),
             some("args.list[1].id", "99999999999999999999")
         );
-        assert_eq!(found(r#"{"odd key": {"k": "v", "é": 18446744073709551615}}"#), some("args[\"odd key\"][\"é\"]", "18446744073709551615"));
+        assert_eq!(
+            found(r#"{"odd key": {"k": "v", "é": 18446744073709551615}}"#),
+            some("args[\"odd key\"][\"é\"]", "18446744073709551615")
+        );
         let long = format!("{{\"{}\":{}}}", "é".repeat(500), "9".repeat(500));
         let (place, number) = found(&long).unwrap();
         assert!(place.len() < 250 && number.len() < 250 && place.ends_with('…') && number.ends_with('…'));

@@ -112,7 +112,8 @@ fn binds_in_passing(source: &str) -> bool {
     let binds = |text: &str| {
         let (first, rest) = word(text);
         let second = rest.trim_start().strip_prefix(',').map_or("", |rest| word(rest).0);
-        [first, second].into_iter().any(|name| NAMES.contains(&name)) || [text, rest].into_iter().any(|text| text.trim_start().starts_with('/'))
+        [first, second].into_iter().any(|name| NAMES.contains(&name))
+            || [text, rest].into_iter().any(|text| text.trim_start().starts_with('/'))
     };
     ["for", "catch"].into_iter().any(|keyword| source.match_indices(keyword).any(|(at, _)| binds(&source[at + keyword.len()..])))
 }
@@ -140,7 +141,9 @@ mod tests {
         ] {
             assert!(binds_in_passing(script), "{script}");
         }
-        for script in ["for x in args {}", "args.list.for_each(|x| x)", "for (x, i) in args.list {}", "try {} catch { args }", "for", "catch ("] {
+        for script in
+            ["for x in args {}", "args.list.for_each(|x| x)", "for (x, i) in args.list {}", "try {} catch { args }", "for", "catch ("]
+        {
             assert!(!binds_in_passing(script), "{script}");
         }
     }

@@ -22,12 +22,8 @@ pub(super) fn add(module: &mut Module, run: &Rc<Run>) {
 }
 
 fn logs(module: &mut Module, run: &Rc<Run>) {
-    let functions = [
-        ("log_debug", LogLevel::Debug),
-        ("log_info", LogLevel::Info),
-        ("log_warn", LogLevel::Warn),
-        ("log_error", LogLevel::Error),
-    ];
+    let functions =
+        [("log_debug", LogLevel::Debug), ("log_info", LogLevel::Info), ("log_warn", LogLevel::Warn), ("log_error", LogLevel::Error)];
     for (name, level) in functions {
         let at = Rc::clone(run);
         FuncRegistration::new(name).with_volatility(true).set_into_module(module, move |value: Dynamic| {
@@ -41,15 +37,12 @@ fn logs(module: &mut Module, run: &Rc<Run>) {
 
 fn json(module: &mut Module) {
     let to_json = || FuncRegistration::new("to_json");
-    to_json().set_into_module(module, |context: NativeCallContext, value: &mut Map| {
-        written(&context, |cap| convert::json_of_map(value, cap))
-    });
+    to_json()
+        .set_into_module(module, |context: NativeCallContext, value: &mut Map| written(&context, |cap| convert::json_of_map(value, cap)));
     to_json().set_into_module(module, |context: NativeCallContext, value: &mut Array| {
         written(&context, |cap| convert::json_of_array(value, cap))
     });
-    to_json().set_into_module(module, |context: NativeCallContext, value: Dynamic| {
-        written(&context, |cap| convert::json_of(&value, cap))
-    });
+    to_json().set_into_module(module, |context: NativeCallContext, value: Dynamic| written(&context, |cap| convert::json_of(&value, cap)));
     FuncRegistration::new("parse_json").set_into_module(module, |context: NativeCallContext, text: &str| {
         if let Some(beyond) = Beyond::find(text, "the JSON") {
             return Err(failed(&context, beyond.to_string()));

@@ -235,9 +235,7 @@ impl Run {
             Ended::Memory => {
                 limit(Limit::Memory, format!("the script held more than {} of memory (script_memory)", size(self.limits.memory)))
             }
-            Ended::Text => {
-                limit(Limit::Memory, format!("the text of a value is longer than {} ({FIXED})", size(self.limits.string)))
-            }
+            Ended::Text => limit(Limit::Memory, format!("the text of a value is longer than {} ({FIXED})", size(self.limits.string))),
         }
     }
 }

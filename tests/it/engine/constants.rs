@@ -1,6 +1,6 @@
 //! What scripts see of their job, wherever they look from.
 
-use hero::model::ErrorKind;
+use hero::model::{ErrorKind, Output};
 use serde_json::{Value, json};
 
 use super::{Bench, job};
@@ -9,7 +9,8 @@ use super::{Bench, job};
 async fn with_args(bench: &mut Bench, script: &str) -> Result<Value, String> {
     let mut job = job(script);
     job.args = Some(json!({ "n": 10, "list": [1, 2, 3], "who": { "name": "Ada" } }).into());
-    bench.run_job(&job).await.result.map(|output| serde_json::from_str(&output.text).unwrap()).map_err(|error| error.message)
+    let output = bench.run_job(&job).await.result.map_err(|error| error.message)?;
+    Ok(Output::value(&output.text, Some(output.format.as_str())).unwrap().to_value().unwrap())
 }
 
 #[tokio::test]
@@ -26,9 +27,10 @@ async fn functions_and_closures_see_what_the_script_sees() {
         ("let m = 2; fn f(by) { args.list.map(|x| x * by) } f(m)", json!([2, 4, 6])),
         ("fn f() { let sum = 0; for x in args.list { sum += x * args.n; } sum } f()", json!(60)),
         ("fn f() { args } f()", json!({ "n": 10, "list": [1, 2, 3], "who": { "name": "Ada" } })),
-        ("fn f() { [type_of(args), type_of(env), args.keys().len(), `${args.n}`, args.to_json().len() > 10] } f()", json!([
-            "map", "map", 3, "10", true
-        ])),
+        (
+            "fn f() { [type_of(args), type_of(env), args.keys().len(), `${args.n}`, args.to_json().len() > 10] } f()",
+            json!(["map", "map", 3, "10", true]),
+        ),
         ("fn f(x) { x.n } f(args)", json!(10)),
         // A copy is the script's own.
         (
@@ -43,7 +45,16 @@ async fn functions_and_closures_see_what_the_script_sees() {
 #[tokio::test]
 async fn nothing_changes_them() {
     let mut bench = Bench::start().await;
-    for script in ["args.n = 1", "args = 1", "args.list.push(1)", "args.list[0] = 5", "args.clear()", "env.LANG = \"x\"", "JOB_ID = \"x\"", "args.n += 1"] {
+    for script in [
+        "args.n = 1",
+        "args = 1",
+        "args.list.push(1)",
+        "args.list[0] = 5",
+        "args.clear()",
+        "env.LANG = \"x\"",
+        "JOB_ID = \"x\"",
+        "args.n += 1",
+    ] {
         for script in [script.to_owned(), format!("fn f() {{ {script} }} f()"), format!("[1].map(|x| {{ {script} }})")] {
             let message = with_args(&mut bench, &script).await.expect_err(&script);
             assert!(message.contains("constant"), "{script}: {message}");
@@ -60,7 +71,7 @@ async fn a_variable_of_the_script_comes_first() {
         ("fn f() { let env = 3; [1].map(|x| x + env) } f()", json!([4])),
         ("let r = []; for args in 0..3 { r += [1].map(|x| x + args); } r", json!([1, 2, 3])),
         ("let r = []; for (x, args) in [5, 6] { r += [1].map(|y| x + y + args); } r", json!([6, 8])),
-        ("try { throw 7 } catch (args) { [1].map(|x| x + args) }", json!([8])),
+        ("let r = (); try { throw 7 } catch (args) { r = [1].map(|x| x + args); } r", json!([8])),
         ("[1, 2].map(|args| args * 2)", json!([2, 4])),
         ("const JOB_ID = \"mine\"; JOB_ID", json!("mine")),
         ("#{ args: 1, env: 2 }.args", json!(1)),
@@ -74,7 +85,10 @@ async fn a_variable_of_the_script_comes_first() {
 #[tokio::test]
 async fn args_that_are_absent_are_an_empty_map() {
     let mut bench = Bench::start().await;
-    assert_eq!(bench.text("fn f() { [args.len(), args.x, \"x\" in args, type_of(args)] } f() + [args.len(), args.x ?? 5]").await, r#"[0,null,false,"map",0,5]"#);
+    assert_eq!(
+        bench.text("fn f() { [args.len(), args.x, \"x\" in args, type_of(args)] } f() + [args.len(), args.x ?? 5]").await,
+        r#"[0,null,false,"map",0,5]"#
+    );
 }
 
 #[tokio::test]

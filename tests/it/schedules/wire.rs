@@ -138,7 +138,10 @@ async fn a_script_that_does_not_compile_is_refused_before_it_is_stored() {
     let fault = fault.unwrap();
     assert_eq!(fault.code, -32602);
     assert!(fault.message.starts_with("script: Syntax error: ") && fault.message.ends_with("(line 2, column 9)"), "{fault:?}");
-    assert_eq!((&fault.data["error"]["kind"], &fault.data["error"]["line"], &fault.data["error"]["column"]), (&json!("script"), &json!(2), &json!(9)));
+    assert_eq!(
+        (&fault.data["error"]["kind"], &fault.data["error"]["line"], &fault.data["error"]["column"]),
+        (&json!("script"), &json!(2), &json!(9))
+    );
     // What is right, and what nobody here can tell, is stored.
     client.ok("create_schedule", json!({"job": {"script": "40 + 2"}, "every": 3600})).await;
     client.ok("create_schedule", json!({"job": {"script": "let x = ;", "script_type": "sal"}, "every": 3600})).await;
