@@ -88,11 +88,11 @@ fn message(error: &EvalAltResult, limits: &Limits) -> String {
 }
 
 fn too_large(what: &str, limits: &Limits) -> String {
-    // The words of Rhai: "Length of string", "Size of array/BLOB", "Size of object map" and the like.
+    // Rhai counts what is in a value together. Its words: "Length of string", "Size of array/BLOB", "Size of object map" and the like.
     match what {
-        what if what.contains("string") => format!("a text is longer than {} ({FIXED})", size(limits.string)),
-        what if what.contains("map") => format!("a map has more than {} entries ({FIXED})", limits.map),
-        _ => format!("an array has more than {} elements ({FIXED})", limits.array),
+        what if what.contains("string") => format!("a value holds more than {} of text ({FIXED})", size(limits.string)),
+        what if what.contains("map") => format!("a value holds more than {} entries of maps ({FIXED})", limits.map),
+        _ => format!("a value holds more than {} elements ({FIXED})", limits.array),
     }
 }
 

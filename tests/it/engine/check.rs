@@ -5,8 +5,8 @@ use std::time::Duration;
 use hero::actor::Checker;
 use hero::model::{ErrorKind, JobError, Limit};
 use hero::process::Spawner;
-use rustix::process::{Pid, Signal, kill_process};
 
+use super::child::freeze;
 use super::{Bench, exists, settings};
 
 /// Longer than any test may take.
@@ -37,7 +37,7 @@ async fn an_engine_compiles_a_script_without_running_it() {
 async fn an_engine_that_does_not_answer_a_check_is_killed() {
     let mut bench = Bench::start().await;
     let pid = bench.child.pid();
-    kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), Signal::STOP).unwrap();
+    freeze(pid).await;
     assert!(bench.child.check("1", Duration::from_millis(50)).await.is_err());
     assert!(!bench.child.is_alive() && !exists(pid));
     assert!(bench.child.check("1", PATIENCE).await.is_err());

@@ -14,7 +14,7 @@ fn signal(pid: u32, signal: Signal) {
 }
 
 /// Makes an engine deaf: it does not run on until it is killed.
-async fn freeze(pid: u32) {
+pub(super) async fn freeze(pid: u32) {
     signal(pid, Signal::STOP);
     let stopped = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("status")).unwrap().contains("State:\tT");
     until("all threads have stopped", || std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().all(|task| stopped(task.unwrap()))).await;

@@ -1,6 +1,6 @@
 //! What scripts see of their job, wherever they look from.
 
-use hero::model::ErrorKind;
+use hero::model::{ErrorKind, Output};
 use serde_json::{Value, json};
 
 use super::{Bench, job};
@@ -9,7 +9,8 @@ use super::{Bench, job};
 async fn with_args(bench: &mut Bench, script: &str) -> Result<Value, String> {
     let mut job = job(script);
     job.args = Some(json!({ "n": 10, "list": [1, 2, 3], "who": { "name": "Ada" } }).into());
-    bench.run_job(&job).await.result.map(|output| serde_json::from_str(&output.text).unwrap()).map_err(|error| error.message)
+    let output = bench.run_job(&job).await.result.map_err(|error| error.message)?;
+    Ok(Output::value(&output.text, Some(output.format.as_str())).unwrap().to_value().unwrap())
 }
 
 #[tokio::test]
@@ -70,7 +71,7 @@ async fn a_variable_of_the_script_comes_first() {
         ("fn f() { let env = 3; [1].map(|x| x + env) } f()", json!([4])),
         ("let r = []; for args in 0..3 { r += [1].map(|x| x + args); } r", json!([1, 2, 3])),
         ("let r = []; for (x, args) in [5, 6] { r += [1].map(|y| x + y + args); } r", json!([6, 8])),
-        ("try { throw 7 } catch (args) { [1].map(|x| x + args) }", json!([8])),
+        ("let r = (); try { throw 7 } catch (args) { r = [1].map(|x| x + args); } r", json!([8])),
         ("[1, 2].map(|args| args * 2)", json!([2, 4])),
         ("const JOB_ID = \"mine\"; JOB_ID", json!("mine")),
         ("#{ args: 1, env: 2 }.args", json!(1)),
