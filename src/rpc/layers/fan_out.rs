@@ -1,5 +1,5 @@
 use std::future::{Future, poll_fn};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::Poll;
 
 use futures_util::FutureExt;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::{Answer, Error, Rules, refuse};
 use crate::rpc::auth::Session;
-use crate::rpc::room::{Parts, Surplus};
+use crate::rpc::room::{Held, Parts, Surplus};
 use crate::rpc::table::Kind;
 
 /// Marks calls that came in an HTTP body.
@@ -79,13 +79,13 @@ impl Reply {
 
 /// Turns a batch into single calls that are made at the same time and answered in order, and has notifications carried out.
 pub(in crate::rpc) struct FanOut<S> {
-    inner: S,
+    inner: Arc<S>,
     rules: Arc<Rules>,
 }
 
 impl<S: Answer> FanOut<S> {
     pub(super) fn new(inner: S, rules: Arc<Rules>) -> Self {
-        Self { inner, rules }
+        Self { inner: Arc::new(inner), rules }
     }
 
     fn is_subscription(&self, method: &str) -> bool {
@@ -100,7 +100,7 @@ impl<S: Answer> FanOut<S> {
                 let answer = self.inner.call(request);
                 Either::Left(answer.map(|response| (!response.is_subscription()).then(|| Reply::from(response).with_id(id))))
             }
-            Entry::Notification(request) => Either::Right(Either::Left(self.notify(request).map(|()| None))),
+            Entry::Notification(request) => Either::Right(Either::Left(self.notify(vec![request]).map(|()| None))),
             Entry::Invalid(id, number) => {
                 let refusal = Reply::from(invalid(id)).with_id(number);
                 Either::Right(Either::Right(std::future::ready(Some(refusal))))
@@ -108,15 +108,20 @@ impl<S: Answer> FanOut<S> {
         }
     }
 
-    /// Has a notification carried out, whether or not anybody waits for that: who sent it may leave at once.
-    fn notify(&self, mut request: Request<'static>) -> impl Future<Output = ()> + Send + use<S> {
-        request.extensions_mut().insert(Notified);
-        let method: String = request.method.chars().take(64).collect();
-        let answer = self.inner.call(request);
+    /// Has notifications carried out, whether or not anybody waits for that: who sent them may leave at once.
+    ///
+    /// One after the other, so that those of a batch that wait for their turn take no more than their text, which is held.
+    fn notify(&self, requests: Vec<Request<'static>>) -> impl Future<Output = ()> + Send + use<S> {
+        let inner = Arc::clone(&self.inner);
         let task = tokio::spawn(async move {
-            let response = answer.await;
-            if let Some(code) = response.as_error_code() {
-                tracing::debug!(method, code, answer = response.as_json().get(), "a notification came to nothing");
+            let _held = requests.first().and_then(|request| request.extensions().get::<Weak<Held>>()?.upgrade());
+            for mut request in requests {
+                request.extensions_mut().insert(Notified);
+                let method: String = request.method.chars().take(64).collect();
+                let response = inner.call(request).await;
+                if let Some(code) = response.as_error_code() {
+                    tracing::debug!(method, code, answer = response.as_json().get(), "a notification came to nothing");
+                }
             }
         });
         // It does not panic, and is not told to end before the whole process does.
@@ -128,6 +133,7 @@ impl<S: Answer> FanOut<S> {
         let most = self.rules.limits.response_bytes;
         let mut parts: Option<Arc<Parts>> = None;
         let mut answers = FuturesOrdered::new();
+        let mut notifications = Vec::new();
         for entry in batch {
             answers.push_back(match entry {
                 Entry::Call(request) if self.is_subscription(&request.method) => {
@@ -143,9 +149,14 @@ impl<S: Answer> FanOut<S> {
                     }
                     Either::Right(self.one(Entry::Call(request)))
                 }
+                Entry::Notification(request) => {
+                    notifications.push(request);
+                    continue;
+                }
                 other => Either::Right(self.one(other)),
             });
         }
+        let carried_out = (!notifications.is_empty()).then(|| self.notify(notifications));
         async move {
             let mut whole = String::from("[");
             loop {
@@ -167,6 +178,10 @@ impl<S: Answer> FanOut<S> {
                     Err(Surplus::TooLarge) => return too_large(),
                     Err(Surplus::Crowded) => return Some(refuse(Id::Null, Error::no_room()).into()),
                 }
+            }
+            // Who reads on meanwhile would let any number wait, and over HTTP the answer says that they are done.
+            if let Some(carried_out) = carried_out {
+                carried_out.await;
             }
             if whole.len() == 1 {
                 return None; // Nothing but notifications.

@@ -97,18 +97,21 @@ async fn a_notification_is_carried_out_although_its_sender_has_left() {
 }
 
 #[tokio::test]
-async fn notifications_need_permissions_and_count_among_the_calls_of_a_second() {
-    let server = Server::with(|settings| {
-        settings.access = hero::rpc::Access::Login; // Without it loopback is not limited.
-        settings.limits.calls_per_second = 5;
-    })
-    .await;
-    let mut socket = server.websocket().await;
-    send(&mut socket, notification("notify_hello", json!([1]))).await;
-    let notifications = vec![notification("rpc.discover", json!([])); 8].join(",");
-    let answer = ask(&mut socket, format!("[{notifications},{}]", call(1, "rpc.discover", json!([])))).await;
-    assert_eq!((&answer[0]["id"], &answer[0]["error"]["code"]), (&json!(1), &json!(1006)));
+async fn a_notification_needs_the_permissions_of_a_call() {
+    let server = Server::with(|settings| settings.access = hero::rpc::Access::Login).await;
+    let batch = format!("[{},{}]", notification("notify_hello", json!([1])), call(1, "rpc.discover", json!([])));
+    let answer = ask(&mut server.websocket().await, batch).await;
+    assert!(answer[0]["id"] == 1 && answer[0]["result"].is_object(), "all has been done that was sent");
     assert_eq!(server.bench.notes(), Vec::<Vec<i64>>::new());
+}
+
+#[tokio::test]
+async fn the_notifications_of_a_batch_are_carried_out_in_their_order() {
+    let server = Server::start().await;
+    let batch: Vec<String> = (0..50).rev().map(|number| notification("notify_hello", json!([number]))).collect();
+    assert_eq!(server.post(format!("[{}]", batch.join(","))).await.0, 204);
+    let expected: Vec<Vec<i64>> = (0..50).rev().map(|number| vec![number]).collect();
+    assert_eq!(*server.bench.notes.lock().unwrap(), expected);
 }
 
 #[tokio::test]
