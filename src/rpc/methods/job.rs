@@ -61,7 +61,8 @@ impl Method for CreateJob {
     type Output = JobId;
 
     fn examples() -> Vec<Example<Self, JobId>> {
-        let spec = JobSpec { script: "40 + 2".into(), name: Some("answer".into()), ..JobSpec::default() };
+        let args = serde_json::json!({"a": 40, "b": 2});
+        let spec = JobSpec { script: "args.a + args.b".into(), args: Some(args.into()), ..JobSpec::default() };
         vec![Example { name: "create", params: Self { spec }, result: sample::job_id() }]
     }
 
