@@ -16,7 +16,7 @@ use crate::client::{Client, Error, Follow, JobFailure};
 use crate::model::{JobId, JobResult, JobSpec, LogLine};
 
 /// How often `--watch` looks at the file.
-const LOOK: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(100);
 /// How long the end of a job that `--watch` has stopped is waited for.
 const STOPPING: Duration = Duration::from_secs(10);
 
@@ -156,13 +156,20 @@ type Seen = (SystemTime, u64);
 
 fn look(file: &Path) -> Option<Seen> {
     let metadata = std::fs::metadata(file).ok()?;
-    Some((metadata.modified().ok()?, metadata.len()))
+    // Who saves a file often empties it first.
+    (metadata.len() > 0).then_some((metadata.modified().ok()?, metadata.len()))
 }
 
-/// Waits until a file is there and is no longer what was seen.
+/// Waits until a file is there and is no longer what was seen, and until it stays as it is for a moment: it may be half written.
 async fn changed(file: &Path, seen: Option<Seen>) {
-    while look(file).is_none_or(|now| Some(now) == seen) {
+    let mut last = seen;
+    loop {
         sleep(LOOK).await;
+        let now = look(file);
+        if now.is_some() && now != seen && now == last {
+            return;
+        }
+        last = now;
     }
 }
 
