@@ -41,7 +41,8 @@ pub(super) const FIXED: &str = "a fixed limit";
 /// A number of bytes as it is written in settings, where that is exact.
 pub(super) fn size(bytes: impl TryInto<u64>) -> String {
     let bytes = bytes.try_into().unwrap_or(u64::MAX);
-    match [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")].into_iter().find(|(unit, _)| bytes > 0 && bytes % unit == 0) {
+    let units: [(u64, _); 3] = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")];
+    match units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit)) {
         Some((unit, name)) => format!("{} {name}", bytes / unit),
         None => format!("{bytes} bytes"),
     }

@@ -83,6 +83,9 @@ fn message(error: &EvalAltResult, limits: &Limits) -> String {
         },
         // Rhai lists the types by which Rust calls the one that scripts know.
         EvalAltResult::ErrorFunctionNotFound(..) => error.to_string().replace("&str | ImmutableString | String", "string"),
+        EvalAltResult::ErrorDotExpr(text, _) if text.ends_with("'()'") => format!("{text}; `?.` passes over what is not there"),
+        EvalAltResult::ErrorNonPureMethodCallOnConstant(..) => format!("{error}; change a copy: let mine = …"),
+        EvalAltResult::ErrorDataRace(..) => format!("{error}; a closure uses the value whose method runs it, so copy that first"),
         error => error.to_string(),
     }
 }

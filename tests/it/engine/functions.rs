@@ -68,6 +68,9 @@ async fn what_newcomers_write_is_answered_with_what_to_write() {
         ("var x = 1", "let"),
         ("null", "nothing is written ()"),
         ("[1].concat(\"x\")", "concat (array, string)"),
+        ("args.missing.name", "`?.` passes over"),
+        ("const L = [1]; L.push(2)", "let mine"),
+        ("let a = [1]; a.map(|x| x + a.len())", "copy that first"),
     ] {
         let message = bench.error(script).await.message;
         assert!(message.contains(word), "{script}: {message}");
