@@ -24,10 +24,10 @@ impl Wrong {
 ///
 /// That happens in this process, not in a confined one: the script is one that its user is about to have run, and a process more for each call would
 /// make all of them slower. Limits are for the server to say, which may have others; so are scripts of types that are not Rhai here.
-pub(super) fn check(spec: &JobSpec, file: String, exit: Exit) -> Result<(), Wrong> {
+pub(super) fn check(spec: &JobSpec, file: String, exit: Exit) -> anyhow::Result<()> {
     match crate::engine::check(&spec.script) {
         Err(error) if error.kind == ErrorKind::Script && spec.script_type.is_built_in() => {
-            Err(Wrong { file, script: spec.script.clone(), error, exit })
+            Err(Wrong { file, script: spec.script.clone(), error, exit }.into())
         }
         _ => Ok(()),
     }

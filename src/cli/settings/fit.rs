@@ -9,8 +9,8 @@ const LEAST_REDIS: u64 = 16 << 20;
 /// An engine needs some of it before a script has done anything.
 const LEAST_SCRIPT_MEMORY: u64 = 1 << 20;
 
-/// The first thing that cannot work; `said` gives a name with its place.
-pub(super) fn fault(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Option<String> {
+/// The first thing that cannot work; `said` gives a name with its place. A default that is above a limit is of no use, but nobody's mistake.
+pub(super) fn fault(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str) -> bool, said: &dyn Fn(&str) -> String) -> Option<String> {
     let wrong = |name: &str, why: &str| Some(format!("{}: {why}", said(name)));
     if let Err(error) = Mask::new(&settings.mask) {
         return wrong("mask", &error.to_string());
@@ -67,7 +67,7 @@ pub(super) fn fault(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> St
             }
         }
     }
-    let above = pairs.into_iter().find(|(_, size, _, limit, _)| size > limit);
+    let above = pairs.into_iter().find(|(name, size, _, limit, _)| size > limit && is_given(name));
     above.map(|(name, _, limit, _, why)| format!("{}: {why}; it may not be above {}", said(name), said(limit)))
 }
 

@@ -58,8 +58,8 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
         pool.contexts.clone_from(&settings.contexts);
     }
     check(&settings, scope, &said).map_err(Invalid)?;
-    fit::fault(&settings, scope, &said).map_or(Ok(()), |fault| Err(Invalid(fault)))?;
     let is_given = |name: &str| place(&all, name) != DEFAULT;
+    fit::fault(&settings, scope, &is_given, &said).map_or(Ok(()), |fault| Err(Invalid(fault)))?;
     let warnings = reach::warnings(&settings).chain(fit::warnings(&settings, scope, &is_given, &said)).collect();
     if let Some(path) = &settings.redis_password_file {
         settings.redis_password = Some(first_line(path, &said("redis_password_file"))?);

@@ -7,17 +7,17 @@ use super::{Bench, settings};
 #[tokio::test]
 async fn a_limit_that_is_hit_says_its_number_and_its_setting() {
     let mut settings = settings();
-    settings.limits.operations = Some(1_000_000);
-    settings.limits.memory = 8 << 20;
+    settings.limits.operations = Some(2_000_000);
+    settings.limits.memory = 4 << 20;
     settings.limits.result = 100_000;
     let mut bench = Bench::with(settings).await;
     let many = |what: &str, count: usize| (0..count).map(|n| what.replace('#', &n.to_string())).collect::<String>();
     for (script, limit, message) in [
-        ("loop {}", Limit::Operations, "the script took more than 1000000 operations (script_operations)"),
+        ("loop {}", Limit::Operations, "the script took more than 2000000 operations (script_operations)"),
         (
             "let m = #{}; for i in 0..10000000 { m[\"key number \" + i] = i; }",
             Limit::Memory,
-            "the script held more than 8 MB of memory (script_memory)",
+            "the script held more than 4 MB of memory (script_memory)",
         ),
         ("let s = \"x\"; s.pad(150000, 'x'); s", Limit::Result, "the result has more than 100000 bytes (script_result)"),
         ("let a = []; for i in 0..65 { a = [a]; } a", Limit::Result, "the result is nested deeper than 64 (a fixed limit)"),

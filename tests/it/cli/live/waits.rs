@@ -104,7 +104,7 @@ fn the_same_key_gives_the_same_job_or_its_result() {
 
 #[test]
 fn a_request_above_the_limit_is_told_with_the_limit_and_its_setting() {
-    let server = Server::with(Hero::new(), &["--pool", "osis=1", "--max-request", "300KB", "--script-source", "10MB"]);
+    let server = Server::with(Hero::new(), &["--pool", "osis=1", "--max-request", "300KB", "--script-source", "300KB"]);
     let large = format!("let a = \"{}\"; 42", "a".repeat(200 << 10));
     assert_eq!(server.feed(&["run", "-"], &large).out, "42\n");
     let larger = format!("{large}//{}", "a".repeat(300 << 10));
