@@ -183,6 +183,16 @@ impl AsRef<Gauge> for AddressCalls {
     }
 }
 
+/// The notifications of a session's address that wait for a place.
+#[derive(Debug)]
+pub(super) struct AddressWaiting(pub(super) Arc<Session>);
+
+impl AsRef<Gauge> for AddressWaiting {
+    fn as_ref(&self) -> &Gauge {
+        &self.0.address().waiting
+    }
+}
+
 /// The open subscriptions of a session's address.
 #[derive(Debug)]
 pub(super) struct AddressSubscriptions(pub(super) Arc<Session>);

@@ -104,6 +104,8 @@ impl Rate {
 pub(super) struct Address {
     pub(super) rate: Rate,
     pub(super) calls: Gauge,
+    /// Notifications that wait for a place among the calls.
+    pub(super) waiting: Gauge,
     pub(super) subscriptions: Gauge,
     connections: Gauge,
     room: Arc<Room>,
@@ -151,8 +153,8 @@ impl Addresses {
             known.retain(|_, address| address.connections.get() > 0 || !address.rate.is_idle(now));
         }
         let address = known.entry(address).or_insert_with(|| {
-            let (rate, calls, subscriptions, connections) = Default::default();
-            Arc::new(Address { rate, calls, subscriptions, connections, room: Room::of_address(&self.limits) })
+            let (rate, calls, waiting, subscriptions, connections) = Default::default();
+            Arc::new(Address { rate, calls, waiting, subscriptions, connections, room: Room::of_address(&self.limits) })
         });
         address.connections.rise(limit).then(|| Share(Arc::clone(address)))
     }

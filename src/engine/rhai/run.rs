@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 use rhai::{Dynamic, EvalAltResult, Position};
 
 use super::pipe::Pipe;
-use super::text;
 use crate::engine::frame::FromEngine;
 use crate::engine::limits::{FIXED, size};
 use crate::engine::{EngineJob, Limits, LogRecord, alloc};
@@ -184,10 +183,6 @@ impl Run {
         }
         if log.bytes + text.len() + LINE > self.limits.log {
             log.cut = true;
-            let part = &text[..text::boundary(text, self.limits.log.saturating_sub(log.bytes + LINE))];
-            if !part.is_empty() {
-                log.push(level, part);
-            }
             log.push(LogLevel::Warn, &format!("the log is cut here: the script logged more than {} (script_log)", size(self.limits.log)));
         } else {
             log.push(level, text);

@@ -8,7 +8,7 @@ use jsonrpsee::server::middleware::rpc::Request;
 
 use super::fan_out::Notified;
 use super::{Answer, Error, Rules, refuse};
-use crate::rpc::auth::{Access, AddressCalls, Session, SessionCalls};
+use crate::rpc::auth::{Access, AddressCalls, AddressWaiting, Session, SessionCalls};
 use crate::rpc::load::Place;
 
 /// Refuses calls above the limits of their connection or address.
@@ -16,6 +16,9 @@ pub(in crate::rpc) struct Throttle<S> {
     inner: Arc<S>,
     rules: Arc<Rules>,
 }
+
+/// So many notifications of one address wait for a place, whether or not their senders are still there; more are dropped.
+const WAITING: u32 = 1024;
 
 /// A call that is being answered counts as long as this lives.
 type Places = (Place<SessionCalls>, Place<AddressCalls>);
@@ -49,6 +52,8 @@ impl<S: Answer> Throttle<S> {
         let (session, rules) = (Arc::clone(session), Arc::clone(&self.rules));
         async move {
             let limits = &rules.limits;
+            let waiting = Place::take(AddressWaiting(Arc::clone(&session)), WAITING);
+            let _waiting = waiting.ok_or_else(|| busy("too many notifications from your address wait for their turn"))?;
             let places = async {
                 let here = Place::wait(SessionCalls(Arc::clone(&session)), limits.calls_per_connection).await;
                 (here, Place::wait(AddressCalls(Arc::clone(&session)), limits.calls_per_address).await)

@@ -97,6 +97,27 @@ async fn a_notification_is_carried_out_although_its_sender_has_left() {
 }
 
 #[tokio::test]
+async fn of_the_notifications_that_an_address_leaves_behind_a_bounded_number_waits() {
+    const BOUND: usize = 1024;
+    let server = Server::with(|settings| settings.limits.calls_per_address = 1).await;
+    let mut holder = server.websocket().await;
+    send(&mut holder, call(1, "hold", json!([]))).await;
+    until(|| server.bench.held.load(Ordering::SeqCst) == 1).await;
+    for _ in 0..20 {
+        let mut socket = server.websocket().await;
+        for number in 0..100 {
+            send(&mut socket, notification("notify_hello", json!([number]))).await;
+        }
+        assert_eq!(ask(&mut socket, call(2, "get_data", json!([]))).await["error"]["code"], 1006, "those before were read, too");
+    }
+    server.bench.release.notify_waiters();
+    assert_eq!(receive(&mut holder).await["result"], "held");
+    until(|| server.bench.notes().len() == BOUND).await;
+    assert_alive(&mut holder).await;
+    assert_eq!(server.bench.notes().len(), BOUND);
+}
+
+#[tokio::test]
 async fn a_notification_needs_the_permissions_of_a_call() {
     let server = Server::with(|settings| settings.access = hero::rpc::Access::Login).await;
     let batch = format!("[{},{}]", notification("notify_hello", json!([1])), call(1, "rpc.discover", json!([])));
