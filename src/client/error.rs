@@ -71,7 +71,7 @@ pub enum Error {
         after: std::time::Duration,
     },
     /// The request is larger than the server takes, and was not sent.
-    #[error("{method}: the request has {size} bytes, and the server takes {limit} (its setting max_request)")]
+    #[error("the request has {size} bytes, and the server takes {limit} (its setting max_request)")]
     TooLarge {
         /// The method that was to be called.
         method: String,

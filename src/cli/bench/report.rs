@@ -122,7 +122,9 @@ impl Report {
         let mut table = Table::new(style, &head(["MEASURE", "JOBS/S", "P50", "P95", "P99", "SERVER", "REDIS", "CLIENT"]));
         let mut row = |name: &str, per_s: f64, times: [Option<f64>; 3], cpu: Option<Cpu>| {
             let cpu = [cpu.and_then(|cpu| cpu.server), cpu.and_then(|cpu| cpu.redis), cpu.map(|cpu| cpu.client)];
-            let times = times.map(|time| time.map_or("-".to_owned(), |time| format!("{time:.2}")));
+            // Decimals of long times say nothing, and the table shall fit.
+            let decimals = |time: f64| if time < 100.0 { 2 } else { 0 };
+            let times = times.map(|time| time.map_or("-".to_owned(), |time| format!("{time:.*}", decimals(time))));
             let cpu = cpu.map(|seconds| seconds.map_or("-".to_owned(), |seconds| format!("{seconds:.3}")));
             table.row([name.to_owned(), format!("{per_s:.0}")].into_iter().chain(times).chain(cpu));
         };

@@ -52,7 +52,7 @@ async fn holds_redis_only_briefly(redis: &Redis) {
         // Idle rounds are short, whatever they would do.
         let long: Vec<u64> = micros.into_iter().filter(|micros| *micros > 500).collect();
         if long.len() >= 8 {
-            assert!(long[long.len() / 4] < 5_000, "{script}: {long:?}");
+            assert!(long[long.len() / 10] < 5_000, "{script}: {long:?}");
         }
         assert!(long.last().is_none_or(|longest| *longest < 150_000), "{script}: {long:?}");
     }

@@ -69,8 +69,11 @@ async fn a_private_redis_that_dies_is_started_again_and_jobs_go_on() {
 /// Kills the engine under each of the first attempts of a job.
 async fn kill_attempts(server: &Process, client: &Client, id: &JobId, attempts: u32) {
     for attempt in 1..=attempts {
+        // Its script runs: an engine that dies before it has read its job costs no attempt.
         until("the attempt", || async {
-            client.get_job(CONTEXT, id).await.ok().filter(|job| job.attempt == attempt && job.status == Status::Started)
+            let begun = client.get_logs(CONTEXT, id, None, 100).await.ok()?.lines.len();
+            let job = client.get_job(CONTEXT, id).await.ok()?;
+            (job.attempt == attempt && job.status == Status::Started && begun >= attempt as usize).then_some(())
         })
         .await;
         server.engines().iter().for_each(Kin::kill);
@@ -82,12 +85,12 @@ async fn an_engine_that_dies_costs_its_job_one_attempt_and_the_third_ends_it() {
     let home = tempfile::tempdir().unwrap();
     let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1"]).await;
     let client = server.client().await;
-    let id = start(&client, spec("sleep(0.5); 1")).await;
+    let id = start(&client, spec("print(1); sleep(0.5); 1")).await;
     kill_attempts(&server, &client, &id, 2).await;
     let result = client.wait_job(CONTEXT, &id, PATIENCE).await.unwrap();
     assert_eq!((result.attempt, client.get_job(CONTEXT, &id).await.unwrap().crashes), (3, 2));
 
-    let id = start(&client, spec("sleep(60)")).await;
+    let id = start(&client, spec("print(1); sleep(60)")).await;
     kill_attempts(&server, &client, &id, 3).await;
     let failure = client.wait_job(CONTEXT, &id, PATIENCE).await.unwrap_err().rpc().unwrap().job_failure().unwrap();
     assert_eq!((failure.error.kind, failure.attempt), (ErrorKind::Crashed, 3));
