@@ -21,7 +21,7 @@ end
 local function time_at(index, from, to)
   for _, id in ipairs(index_range(index, from, math.min(to, from + 63))) do
     local of = try('HMGET', job_prefix .. id, 'indexed', 'created_at') or {}
-    local at = number(of[1] or millis(of[2]), nil)
+    local at = time_listed(of[1], of[2])
     if at then return at end
   end
 end

@@ -301,3 +301,26 @@ async fn a_cursor_of_another_list_is_refused_or_goes_on() {
     let (_, all) = page(&store, &JobFilter::default(), None, 1).await;
     assert_eq!(page(&store, &of(Status::Dispatched), all.as_deref(), 10).await.0.len(), 2);
 }
+
+#[tokio::test]
+async fn a_job_whose_hash_says_1970_hides_none_from_a_list_of_a_time() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let now = store.clock().now();
+    let mut ids = Vec::new();
+    for number in 0..40 {
+        let id = if number == 8 { JobId::random() } else { create(&store, JobSpec::default()).await.0 };
+        if number == 8 {
+            // As servers of older versions left what came from a queue of the conveyor dialect.
+            let time = store.clock().now();
+            let fields = ["status", "dispatched", "script", "1", "created_at", &*time.to_string(), "indexed", "1"];
+            let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;
+            let _: i64 = redis.run(&["RPUSH", &format!("hero:index:{}", time.hour()), id.as_str()]).await;
+        }
+        ids.insert(0, id);
+    }
+    let since = JobFilter { created_after: Some(now.minus(Duration::from_secs(5))), ..JobFilter::default() };
+    for limit in [100, 32, 8, 1] {
+        assert_eq!(by(&store, &since, limit).await, ids, "{limit} a page");
+    }
+}
