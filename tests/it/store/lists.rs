@@ -324,3 +324,27 @@ async fn a_job_whose_hash_says_1970_hides_none_from_a_list_of_a_time() {
         assert_eq!(by(&store, &since, limit).await, ids, "{limit} a page");
     }
 }
+
+#[tokio::test]
+async fn what_runs_elsewhere_for_long_is_found_behind_a_long_queue() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let id = JobId::random();
+    let now = store.clock().now().to_string();
+    let fields = ["status", "started", "script", "1", "created_at", &*now, "updated_at", &*now];
+    let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;
+    assert_eq!(store.notice(std::slice::from_ref(&id)).await.unwrap(), 1);
+    let look = async || {
+        let _: i64 = redis.run(&["ZADD", "hero:q:watched", "0", id.as_str()]).await;
+        // On a busy machine a call may come too late to do anything.
+        while store.reap(128).await.unwrap().is_none() {}
+    };
+    look().await;
+    let queue =
+        "for number = 1, 2100 do redis.call('ZADD', 'hero:q:watched', 9e15, string.format('%08d-0000-4000-8000-000000000000', number)) end";
+    let _: Option<String> = redis.run(&["EVAL", queue, "0"]).await;
+    // What `calm` does an hour after it was first seen.
+    let _: i64 = redis.run(&["DEL", "hero:meta:foreign"]).await;
+    look().await;
+    assert_eq!(by(&store, &of(Status::Started), 10).await, [id]);
+}
