@@ -35,8 +35,13 @@ async fn many(redis: &Redis, store: &Store, number: usize, each_ms: usize) -> Ti
 
 /// How often Redis looked at something of a job since the last time this was asked.
 async fn looks(redis: &Redis) -> u64 {
+    calls(redis, &["hget", "hmget", "hstrlen", "exists", "hgetall", "hlen", "memory|usage"]).await
+}
+
+/// How often these commands were called since the last time this was asked.
+async fn calls(redis: &Redis, commands: &[&str]) -> u64 {
     let mut looks = 0;
-    for command in ["hget", "hmget", "hstrlen", "exists", "hgetall", "hlen", "memory|usage"] {
+    for command in commands {
         let calls = redis.run::<String>(&["INFO", "commandstats"]).await;
         let line = calls.lines().find_map(|line| line.strip_prefix("cmdstat_")?.strip_prefix(command)?.strip_prefix(":calls="));
         looks += line.map_or(0, |rest| rest.split(',').next().unwrap().parse::<u64>().unwrap());
@@ -322,6 +327,28 @@ async fn a_job_whose_hash_says_1970_hides_none_from_a_list_of_a_time() {
     let since = JobFilter { created_after: Some(now.minus(Duration::from_secs(5))), ..JobFilter::default() };
     for limit in [100, 32, 8, 1] {
         assert_eq!(by(&store, &since, limit).await, ids, "{limit} a page");
+    }
+}
+
+#[tokio::test]
+async fn labels_in_other_forms_cost_a_list_few_calls_whatever_the_size_of_a_page() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let begin = many(&redis, &store, 6000, 2).await;
+    let index = format!("hero:index:{}", begin.hour());
+    let filter = JobFilter { labels: [("x".to_owned(), "y".to_owned())].into(), ..JobFilter::default() };
+    let relabel =
+        "for _, id in ipairs(redis.call('LRANGE', ARGV[1], 0, -1)) do redis.call('HSET', 'hero:job:' .. id, 'labels', ARGV[2]) end";
+    // What scripts can read they compare; what they cannot is read by the server, many at a time.
+    for (labels, most) in [("{\"a\": \"b\"}", 60), ("{\"a\": \"b\"", 450)] {
+        let _: Option<String> = redis.run(&["EVAL", relabel, "0", &index, labels]).await;
+        let old: Vec<String> = redis.run(&["LRANGE", &index, "7", "7"]).await;
+        let _: i64 = redis.run(&["HSET", &format!("hero:job:{}", old[0]), "labels", "{\"a\": \"\\u0062\", \"x\" : \"\\u0079\"}"]).await;
+        let _: u64 = calls(&redis, &[]).await;
+        let found = by(&store, &filter, 1).await;
+        let calls = calls(&redis, &["evalsha"]).await;
+        assert_eq!(found.iter().map(JobId::as_str).collect::<Vec<_>>(), [&*old[0]], "{labels}");
+        assert!((1..=most).contains(&calls), "{calls} calls for {labels}");
     }
 }
 
