@@ -1,12 +1,14 @@
 use super::create::distinct;
 use super::{Dispatcher, Error};
 use crate::model::{Actor, JobId, JobSpec, ScriptType};
-use crate::store::NewJob;
+use crate::store::{JobFilter, NewJob};
 
 /// No text field but the script is longer.
 pub(super) const LONGEST_TEXT: usize = 1024;
 /// No job has more labels or environment variables.
 const MOST_ENTRIES: usize = 256;
+/// No list of jobs is filtered by more labels.
+const MOST_FILTERED: usize = 16;
 /// No job waits for, or keeps waiting, more others than this.
 const MOST_RELATIVES: usize = 1000;
 
@@ -94,6 +96,23 @@ fn check_texts(spec: &JobSpec) -> Result<(), Error> {
     }
     if let Some((label, _)) = spec.labels.iter().find(|(_, value)| value.len() > LONGEST_TEXT) {
         return Err(Error::invalid("labels", format!("the value of {label:?} is longer than {LONGEST_TEXT} bytes")));
+    }
+    Ok(())
+}
+
+/// Every label costs the scripts that look for jobs a comparison for each that they look at.
+pub(super) fn check_filter(filter: &JobFilter) -> Result<(), Error> {
+    for (param, text) in [("where.name", &filter.name), ("where.caller_id", &filter.caller_id)] {
+        if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
+            return Err(Error::invalid(param, format!("is longer than {LONGEST_TEXT} bytes, as that of no job is")));
+        }
+    }
+    if filter.labels.len() > MOST_FILTERED {
+        let number = filter.labels.len();
+        return Err(Error::invalid("where.labels", format!("has {number} entries, the limit is {MOST_FILTERED}")));
+    }
+    if filter.labels.iter().any(|(label, value)| label.len().max(value.len()) > LONGEST_TEXT) {
+        return Err(Error::invalid("where.labels", format!("a name or value is longer than {LONGEST_TEXT} bytes, as that of no job is")));
     }
     Ok(())
 }

@@ -21,6 +21,8 @@ const LOOKED_FOR: Duration = Duration::from_millis(25);
 const FEW: usize = 8;
 /// So many jobs are read at a time.
 const CHUNK: usize = 128;
+/// And so many at least, however few the page takes, where the first did not do: what scripts let pass may not pass in the end.
+const CHUNK_AT_LEAST: usize = 32;
 /// So many bytes of what filters compare are read at most, where it is too long to be read with the rest.
 const COMPARED_AT_ONCE: usize = 16 * 1024 * 1024;
 /// A filter does not see what is longer. No job that was created here has more.
@@ -35,7 +37,9 @@ struct Page {
     bytes: usize,
     /// How many more bytes may be read to compare.
     comparing: usize,
-    /// How many jobs were looked at, those in the page included,
+    /// How many jobs were read,
+    read: usize,
+    /// how many were looked at, those in the page included,
     looked_at: usize,
     /// and for how long where few were found.
     in_vain: Duration,
@@ -45,7 +49,7 @@ impl Page {
     /// Takes a job, unless there is no room. The first always finds some.
     fn take(&mut self, job: &Job) -> bool {
         let size = json(job).len() + 1;
-        if size > self.bytes && !self.jobs.is_empty() {
+        if self.limit == 0 || size > self.bytes && !self.jobs.is_empty() {
             return false;
         }
         (self.limit, self.bytes) = (self.limit - 1, self.bytes.saturating_sub(size));
@@ -53,10 +57,15 @@ impl Page {
         true
     }
 
-    /// Notes that so many jobs were looked at since then, and so many found that may pass.
-    fn looked(&mut self, jobs: usize, found: usize, since: Instant) {
+    /// How many jobs to look for that may pass.
+    fn wanted(&self) -> usize {
+        self.limit.clamp(CHUNK_AT_LEAST, CHUNK)
+    }
+
+    /// Notes that so many jobs were looked at since then, and so many of them came into the page.
+    fn looked(&mut self, jobs: usize, came: usize, since: Instant) {
         self.looked_at += jobs;
-        if found * FEW < jobs {
+        if came * FEW < jobs {
             self.in_vain += since.elapsed();
         }
     }
@@ -103,7 +112,7 @@ impl Store {
             Some(Ok(place)) => Some(place),
             Some(Err(())) => return Ok(None),
         };
-        let mut page = Page { jobs: Vec::new(), limit, bytes, comparing: COMPARED_AT_ONCE, looked_at: 0, in_vain: Duration::ZERO };
+        let mut page = Page { jobs: Vec::new(), limit, bytes, comparing: COMPARED_AT_ONCE, read: 0, looked_at: 0, in_vain: Duration::ZERO };
         let times = Times::of(self, filter).await?;
         let search = Search { filter, fields: filter.fields(), conditions: filter.conditions(), times };
         let has_own = |status: &Status| !matches!(status, Status::Finished | Status::WaitingForPrerequisites);
@@ -131,18 +140,18 @@ impl Store {
     /// Fills a page from where the jobs of a status stand.
     async fn list_of_status(&self, page: &mut Page, search: &Search<'_>, status: Status, mut from: Option<Since>) -> Result<Filled, Error> {
         loop {
-            let began = Instant::now();
+            let (began, before) = (Instant::now(), page.jobs.len());
             let found = if status == Status::Error {
-                self.failed(from.as_ref(), &search.times.everywhere(), STRIDE, page.limit.min(CHUNK), &search.conditions).await?
+                self.failed(from.as_ref(), &search.times.everywhere(), STRIDE, page.wanted(), &search.conditions).await?
             } else {
-                self.live(status.as_str(), from.as_ref(), page.limit, &search.conditions).await?
+                self.live(status.as_str(), from.as_ref(), page.limit.max(CHUNK_AT_LEAST), &search.conditions).await?
             };
             let Some(OfStatus { jobs, next }) = found else { break };
             let jobs: Vec<(Place, JobId)> = jobs.into_iter().map(|since| (Place::Since(since.clone()), since.1)).collect();
             if let Some(behind) = self.fill(page, &jobs, search).await? {
                 return Ok(Filled::Done(Some(behind)));
             }
-            page.looked(if next.is_some() { STRIDE } else { jobs.len() }, jobs.len(), began);
+            page.looked(if next.is_some() { STRIDE } else { jobs.len() }, page.jobs.len() - before, began);
             match next {
                 Some(next) if !page.is_over() => from = Some(next),
                 next => return Ok(Filled::Done(next.map(Place::Since))),
@@ -169,14 +178,14 @@ impl Store {
                 end = self.place_of(&hour, times.end().saturating_add(1)).await?;
             }
             while end > 0 {
-                let began = Instant::now();
-                let found = self.find(&hour, end, STRIDE, page.limit.min(CHUNK), &search.conditions).await?;
+                let (began, before) = (Instant::now(), page.jobs.len());
+                let found = self.find(&hour, end, STRIDE, page.wanted(), &search.conditions).await?;
                 let jobs: Vec<(Place, JobId)> =
                     found.jobs.into_iter().map(|(place, id)| (Place::Hour(hour.clone(), place + 1), id)).collect();
                 if let Some(behind) = self.fill(page, &jobs, search).await? {
                     return Ok(Some(behind));
                 }
-                page.looked(found.looked_at, jobs.len(), began);
+                page.looked(found.looked_at, page.jobs.len() - before, began);
                 // Whatever stands before came earlier.
                 let is_past = found.time.is_some_and(|time| time < *times.start());
                 end = if is_past { 0 } else { found.place };
@@ -199,8 +208,11 @@ impl Store {
             if page.limit == 0 || page.comparing == 0 {
                 return Ok(Some(next.clone()));
             }
-            let wanted: Vec<JobId> = rest.iter().take(page.limit).map(|(_, id)| id.clone()).collect();
+            // Most often the first are those of the page.
+            let most = if page.read == 0 { page.limit } else { page.limit.max(CHUNK_AT_LEAST) };
+            let wanted: Vec<JobId> = rest.iter().take(most).map(|(_, id)| id.clone()).collect();
             let summaries = self.summaries(&wanted).await?;
+            page.read += summaries.len();
             // What is long is not in them.
             let is_cut = |job: &Job| job.truncated.iter().any(|field| search.fields.contains(&field.as_str()));
             let cut: Vec<JobId> = summaries.iter().flatten().filter(|job| is_cut(job)).map(|job| job.job_id.clone()).collect();

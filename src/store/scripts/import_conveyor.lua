@@ -32,7 +32,7 @@ local function import(bytes, id, parent, script_type, first, last)
   end
   clear_leftovers(id)
   redis.call('HSET', key, 'id', id, 'created_at', now_text, 'given_back', first_claim(), 'dialect', 'conveyor', 'dialect_key', conveyor_job_key(at, id), 'dialect_parent', parent,
-    'rel', conveyor_relation(at), 'linked', '1', 'indexed', '1', unpack(ARGV, first, last))
+    'rel', conveyor_relation(at), 'linked', '1', 'indexed', string.format('%.0f', now), unpack(ARGV, first, last))
   redis.call('SET', conveyor_job_key(at, id), bytes)
   -- No job is its own child, whatever its client says.
   try('SREM', conveyor_job_key(at, id, 'active'), id)

@@ -21,13 +21,45 @@ end
 local function time_at(index, from, to)
   for _, id in ipairs(index_range(index, from, math.min(to, from + 63))) do
     local of = try('HMGET', job_prefix .. id, 'indexed', 'created_at') or {}
-    local at = number(of[1] or millis(of[2]), nil)
+    local at = time_listed(of[1], of[2])
     if at then return at end
   end
 end
 
+-- Whether labels may have all of some: as JSON texts, name:value, in our form, and as a table of them. False is certain; what cannot be told, or
+-- would take long in all, is true.
+local function labels_from(texts, entries)
+  local LONG, to_search, to_decode = 65536, 16777216, 262144
+  local function has(labels, text)
+    to_search = to_search - #labels
+    return string.find(labels, text, 1, true)
+  end
+  return function(key)
+    local size = try('HSTRLEN', key, 'labels')
+    if not size or size == 0 then return false end
+    if size > LONG or size > to_search then return true end
+    local labels, missing = redis.call('HGET', key, 'labels'), false
+    for _, text in ipairs(texts) do
+      missing = not has(labels, text)
+      if missing then break end
+    end
+    if not missing then return true end
+    -- What is missing may be there in another form than ours.
+    if not (has(labels, '\\') or string.find(labels, '"%s*:%s+"') or string.find(labels, '"%s+:')) then return false end
+    if size > to_decode then return true end
+    to_decode = to_decode - size
+    local readable, found = pcall(cjson.decode, labels)
+    if not readable or type(found) ~= 'table' then return true end
+    for name, value in pairs(entries) do
+      local is = found[name]
+      if is == nil or type(is) == 'string' and is ~= value then return false end
+    end
+    return true
+  end
+end
+
 -- Whether a job may pass the filter that stands in the arguments from a place on: the number of its conditions, each: field · how · text.
--- False is certain. What outsiders wrote in forms of their own passes, and the caller looks closer.
+-- False is certain. What outsiders wrote in forms of their own may pass, and the caller looks closer.
 --   'is'      the value is this text              'status'  the status is this one
 --   'from'    the time is this one or later       'until'   it is earlier
 --   'label'   the JSON of the labels has this member
@@ -35,7 +67,13 @@ local function filter_from(place)
   local KNOWN = {
     created = true, scheduled = true, waiting_for_prerequisites = true, dispatched = true, started = true, finished = true, error = true,
   }
-  local number_of, LONG = tonumber(ARGV[place]), 65536
+  local conditions, texts = {}, {}
+  for at = place + 1, place + 3 * ARGV[place], 3 do
+    if ARGV[at + 1] == 'label' then texts[#texts + 1] = ARGV[at + 2]
+    else conditions[#conditions + 1] = { ARGV[at], ARGV[at + 1], ARGV[at + 2] }
+    end
+  end
+  local labelled = #texts > 0 and labels_from(texts, cjson.decode('{' .. table.concat(texts, ',') .. '}'))
   local function holds(key, field, how, text)
     local size = try('HSTRLEN', key, field)
     if not size then return false end
@@ -48,25 +86,17 @@ local function filter_from(place)
       return word == text or text == 'started' and not KNOWN[word]
     end
     if size == 0 then return false end
-    if how == 'label' then
-      if size > LONG then return true end
-      local labels = redis.call('HGET', key, field)
-      if string.find(labels, text, 1, true) then return true end
-      -- It may be there in another form than ours.
-      return (string.find(labels, '\\', 1, true) or string.find(labels, '"%s*:%s+"') or string.find(labels, '"%s+:')) ~= nil
-    end
     if size ~= 24 then return true end
     local time = redis.call('HGET', key, field)
     if not string.find(time, '^%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d%.%d%d%dZ$') then return true end
     if how == 'from' then return time >= text end
     return time < text
   end
-  if number_of == 0 then return function(key) return redis.call('EXISTS', key) == 1 end end
+  if #conditions == 0 and not labelled then return function(key) return redis.call('EXISTS', key) == 1 end end
   return function(key)
-    for condition = 0, number_of - 1 do
-      local at = place + 1 + 3 * condition
-      if not holds(key, ARGV[at], ARGV[at + 1], ARGV[at + 2]) then return false end
+    for _, condition in ipairs(conditions) do
+      if not holds(key, unpack(condition)) then return false end
     end
-    return true
+    return not labelled or labelled(key)
   end
 end

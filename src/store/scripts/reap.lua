@@ -132,6 +132,9 @@ local function look_at_started(id, key, job)
     redis.call('HDEL', key, 'seen_at')
     redis.call('ZREM', watched_key, id)
     return lost(id, attempt, job[3], job[4], script_type, job[6], job[7], job[8], of_end(job, 13))
+  else
+    -- Whoever runs it is still there, however long ago it began.
+    redis.call('ZADD', foreign_key, now, script_type)
   end
   again_in(id, RESTLESS)
 end

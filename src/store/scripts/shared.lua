@@ -77,11 +77,19 @@ local function millis(text)
   return ((days * 24 + h) * 60 + min - offset) * 60000 + s * 1000 + math.floor((tonumber('0' .. fraction) or 0) * 1000)
 end
 
+-- Since when a job is in the index of an hour, ms, as these fields of it say; nil where they do not. The first was a mere mark for some of former
+-- versions, and may be anything where an outsider wrote it.
+local function time_listed(indexed, created_at)
+  local at = number(indexed, 0)
+  if at >= 1e12 and at <= 1e14 then return at end
+  return number(millis(created_at), nil)
+end
+
 -- Since when a job is in the index of an hour, ms. Nil: it is in none, because it was only heard of.
 local function listed_at(id)
   local of = try('HMGET', job_prefix .. id, 'indexed', 'created_at', 'unseen')
   if not of or of[3] then return nil end
-  return number(of[1] or millis(of[2]), now)
+  return time_listed(of[1], of[2]) or now
 end
 
 -- Lists a job among those that ended in error. Seldom enough that those are found without looking at all others.

@@ -282,3 +282,15 @@ async fn the_end_of_a_lost_run_is_not_recorded_for_a_job_that_was_added_again() 
     assert_eq!(turn(&store, Some(&lost)).await.0, [None]);
     assert_eq!(turn(&store, Some(&again)).await.0, [Some(Status::Finished)]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_errors_has_jobs_of_conveyor_at_their_time() {
+    let house = consumer().await;
+    let before = house.store.clock().now();
+    let job = Message::new("throw 1");
+    push(&house.redis, "queue:work", &job).await;
+    is(&house.redis, &job.uuid, "error").await;
+    let at: f64 = house.redis.run(&["ZSCORE", "hero:index:error", &job.uuid]).await;
+    assert!(at >= before.as_millis() as f64 - 1000.0, "{at}");
+    house.close().await;
+}

@@ -214,3 +214,21 @@ async fn a_filter_reads_a_bounded_part_of_large_labels_for_a_page() {
     assert_eq!(all(&client, json!({"labels": {"x": "1"}}), 1000).await, ids);
     assert!(all(&client, json!({"labels": {"x": "2"}}), 1000).await.is_empty());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_filtered_by_16_labels_and_more_are_refused() {
+    let (_house, _server, client) = open(0).await;
+    let labels = |number: usize| -> BTreeMap<String, String> { (0..number).map(|at| (format!("l{at}"), "v\\".repeat(500))).collect() };
+    let id = create(&client, json!({"script": "1", "labels": labels(17)})).await;
+    assert_eq!(all(&client, json!({"labels": labels(16)}), 10).await, [id.as_str().unwrap()]);
+    let long = "x".repeat(1025);
+    for (filter, says) in [
+        (json!({"labels": labels(17)}), "where.labels: has 17 entries, the limit is 16"),
+        (json!({"labels": {"a": long}}), "where.labels: a name or value is longer than 1024 bytes, as that of no job is"),
+        (json!({"name": long}), "where.name: is longer than 1024 bytes, as that of no job is"),
+        (json!({"caller_id": long}), "where.caller_id: is longer than 1024 bytes, as that of no job is"),
+    ] {
+        let fault = client.fault("list_jobs", json!({"where": filter})).await;
+        assert!(fault.code == -32602 && fault.message.contains(says), "{fault:?}");
+    }
+}

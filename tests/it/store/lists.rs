@@ -35,8 +35,13 @@ async fn many(redis: &Redis, store: &Store, number: usize, each_ms: usize) -> Ti
 
 /// How often Redis looked at something of a job since the last time this was asked.
 async fn looks(redis: &Redis) -> u64 {
+    calls(redis, &["hget", "hmget", "hstrlen", "exists", "hgetall", "hlen", "memory|usage"]).await
+}
+
+/// How often these commands were called since the last time this was asked.
+async fn calls(redis: &Redis, commands: &[&str]) -> u64 {
     let mut looks = 0;
-    for command in ["hget", "hmget", "hstrlen", "exists", "hgetall", "hlen", "memory|usage"] {
+    for command in commands {
         let calls = redis.run::<String>(&["INFO", "commandstats"]).await;
         let line = calls.lines().find_map(|line| line.strip_prefix("cmdstat_")?.strip_prefix(command)?.strip_prefix(":calls="));
         looks += line.map_or(0, |rest| rest.split(',').next().unwrap().parse::<u64>().unwrap());
@@ -300,4 +305,73 @@ async fn a_cursor_of_another_list_is_refused_or_goes_on() {
     assert_eq!((first.len(), refused), (1, None));
     let (_, all) = page(&store, &JobFilter::default(), None, 1).await;
     assert_eq!(page(&store, &of(Status::Dispatched), all.as_deref(), 10).await.0.len(), 2);
+}
+
+#[tokio::test]
+async fn a_job_whose_hash_says_1970_hides_none_from_a_list_of_a_time() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let now = store.clock().now();
+    let mut ids = Vec::new();
+    for number in 0..40 {
+        let id = if number == 8 { JobId::random() } else { create(&store, JobSpec::default()).await.0 };
+        if number == 8 {
+            // As servers of older versions left what came from a queue of the conveyor dialect.
+            let time = store.clock().now();
+            let fields = ["status", "dispatched", "script", "1", "created_at", &*time.to_string(), "indexed", "1"];
+            let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;
+            let _: i64 = redis.run(&["RPUSH", &format!("hero:index:{}", time.hour()), id.as_str()]).await;
+        }
+        ids.insert(0, id);
+    }
+    let since = JobFilter { created_after: Some(now.minus(Duration::from_secs(5))), ..JobFilter::default() };
+    for limit in [100, 32, 8, 1] {
+        assert_eq!(by(&store, &since, limit).await, ids, "{limit} a page");
+    }
+}
+
+#[tokio::test]
+async fn labels_in_other_forms_cost_a_list_few_calls_whatever_the_size_of_a_page() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let begin = many(&redis, &store, 6000, 2).await;
+    let index = format!("hero:index:{}", begin.hour());
+    let filter = JobFilter { labels: [("x".to_owned(), "y".to_owned())].into(), ..JobFilter::default() };
+    let relabel =
+        "for _, id in ipairs(redis.call('LRANGE', ARGV[1], 0, -1)) do redis.call('HSET', 'hero:job:' .. id, 'labels', ARGV[2]) end";
+    // What scripts can read they compare; what they cannot is read by the server, many at a time.
+    for (labels, most) in [("{\"a\": \"b\"}", 60), ("{\"a\": \"b\"", 450)] {
+        let _: Option<String> = redis.run(&["EVAL", relabel, "0", &index, labels]).await;
+        let old: Vec<String> = redis.run(&["LRANGE", &index, "7", "7"]).await;
+        let _: i64 = redis.run(&["HSET", &format!("hero:job:{}", old[0]), "labels", "{\"a\": \"\\u0062\", \"x\" : \"\\u0079\"}"]).await;
+        let _: u64 = calls(&redis, &[]).await;
+        let found = by(&store, &filter, 1).await;
+        let calls = calls(&redis, &["evalsha"]).await;
+        assert_eq!(found.iter().map(JobId::as_str).collect::<Vec<_>>(), [&*old[0]], "{labels}");
+        assert!((1..=most).contains(&calls), "{calls} calls for {labels}");
+    }
+}
+
+#[tokio::test]
+async fn what_runs_elsewhere_for_long_is_found_behind_a_long_queue() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let id = JobId::random();
+    let now = store.clock().now().to_string();
+    let fields = ["status", "started", "script", "1", "created_at", &*now, "updated_at", &*now];
+    let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;
+    assert_eq!(store.notice(std::slice::from_ref(&id)).await.unwrap(), 1);
+    let look = async || {
+        let _: i64 = redis.run(&["ZADD", "hero:q:watched", "0", id.as_str()]).await;
+        // On a busy machine a call may come too late to do anything.
+        while store.reap(128).await.unwrap().is_none() {}
+    };
+    look().await;
+    let queue =
+        "for number = 1, 2100 do redis.call('ZADD', 'hero:q:watched', 9e15, string.format('%08d-0000-4000-8000-000000000000', number)) end";
+    let _: Option<String> = redis.run(&["EVAL", queue, "0"]).await;
+    // What `calm` does an hour after it was first seen.
+    let _: i64 = redis.run(&["DEL", "hero:meta:foreign"]).await;
+    look().await;
+    assert_eq!(by(&store, &of(Status::Started), 10).await, [id]);
 }
