@@ -54,6 +54,10 @@ impl Run {
         let Some(file) = self.source.file() else {
             return Err(Usage("--watch needs a file, stdin does not change".to_owned()).into());
         };
+        if look(file).is_none() {
+            // It may go and come back later, but a name that is wrong would be waited for without end.
+            self.source.read()?;
+        }
         let client = global.connect().await?;
         loop {
             let seen = look(file);

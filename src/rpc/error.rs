@@ -216,6 +216,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same, where it comes of a method that only reads: whatever became of it, nothing was done.
+    pub(super) fn of_a_read(mut self) -> Self {
+        if let Self::Dispatch(dispatch::Error::Store { not_done, .. }) = &mut self {
+            *not_done = true;
+        }
+        self
+    }
+
     /// The kind of error: the one place where errors get their codes.
     pub fn code(&self) -> Code {
         match self {

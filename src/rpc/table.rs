@@ -171,7 +171,10 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
                 };
                 match result {
                     Ok(output) => answer(id, output, limit),
-                    Err(error) => MethodResponse::error(id, error.into_object()),
+                    Err(error) => {
+                        let error = if M::PERMISSION == Permission::Read { error.of_a_read() } else { error };
+                        MethodResponse::error(id, error.into_object())
+                    }
                 }
             }
             .boxed()

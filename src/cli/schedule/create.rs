@@ -1,6 +1,6 @@
 use clap::{ArgGroup, Args};
 
-use crate::cli::exit::Exit;
+use crate::cli::exit::{Exit, Usage};
 use crate::cli::output::{self, Style};
 use crate::cli::script::Source;
 use crate::cli::script_error;
@@ -63,6 +63,9 @@ pub(in crate::cli) struct Create {
 
 impl Create {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
+        if self.missed_limit.is_some() && self.missed != Missed::All {
+            return Err(Usage("--missed-limit is for --missed all; give both, or leave it out".to_owned()).into());
+        }
         let job = self.spec.spec(self.source.read()?)?;
         script_error::check(&job, self.source.name(), Exit::Usage)?;
         let spec = ScheduleSpec {

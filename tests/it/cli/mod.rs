@@ -149,6 +149,16 @@ fn a_script_that_does_not_compile_is_shown_with_its_place_before_anything_is_sen
 }
 
 #[test]
+fn a_file_that_is_not_there_is_not_watched_and_a_limit_of_nothing_is_refused() {
+    // Nobody answers there, so whatever is told was found here.
+    let hero = Hero::new().env("HERO_SERVER", "ws://127.0.0.1:1");
+    let ended = hero.run(&["run", "--watch", "nofile.rhai"]);
+    assert!(ended.code == 1 && ended.err.contains("nofile.rhai cannot be opened"), "{}", ended.err);
+    let ended = hero.run(&["schedule", "create", "-e", "1", "--every", "1h", "--missed-limit", "5"]);
+    assert!(ended.code == 2 && ended.err.contains("--missed all"), "{}", ended.err);
+}
+
+#[test]
 fn completions_offer_the_values_of_options() {
     let script = Hero::new().run(&["completions", "bash"]).out;
     for values in [
