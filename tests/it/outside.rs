@@ -132,7 +132,10 @@ async fn jobs_of_one_queue_start_in_the_order_they_came() {
     assert_eq!(blpop(&house.redis, &pushed[49]).await, "1");
     let events: Vec<(String, BTreeMap<String, String>)> = house.redis.run(&["XRANGE", "hero:events", "-", "+"]).await;
     let started = events.into_iter().filter(|(_, event)| event["status"] == "started").map(|(_, event)| event["job"].clone());
-    assert_eq!(started.collect::<Vec<_>>(), pushed);
+    let mut started: Vec<String> = started.collect();
+    // What was taken ahead, and given back because the one before took long, starts again where it was.
+    started.dedup();
+    assert_eq!(started, pushed);
 }
 
 #[tokio::test(flavor = "multi_thread")]
