@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
+use metrics::{counter, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-use super::series::{Board, Family, OTHER, largest};
+use super::families::{self, ACTORS, JOBS, LEASES, QUEUES};
+use super::series::{Board, OTHER, largest};
 use crate::actor::PoolStatus;
 use crate::model::ScriptType;
 use crate::service::Service;
@@ -20,19 +21,6 @@ const TICKS: f64 = 100.0;
 
 /// No script type shows more events; the scripts know a dozen.
 const MOST_EVENTS: usize = 32;
-
-const QUEUES: Family = Family { name: "hero_queue_depth", kind: "gauge", help: "Jobs that wait in a queue." };
-const ACTORS: Family = Family { name: "hero_actors", kind: "gauge", help: "Live actors of a script type and group." };
-const JOBS: Family = Family {
-    name: "hero_jobs_total",
-    kind: "counter",
-    help: "Jobs by script type and what became of them, over all servers of this Redis.",
-};
-const LEASES: Family = Family {
-    name: "hero_leases_lost_total",
-    kind: "counter",
-    help: "Running jobs taken from actors that fell silent, over all servers of this Redis.",
-};
 
 /// All metrics of this process.
 #[derive(Clone)]
@@ -52,24 +40,7 @@ impl Metrics {
 pub(super) fn collect() -> anyhow::Result<Metrics> {
     let buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0];
     let handle = PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &buckets)?.install_recorder()?;
-    describe_counter!(
-        "hero_schedule_slots_total",
-        "Runs of schedules that this process fired, skipped because of the run before, or left out as missed."
-    );
-    describe_counter!("hero_jobs_evicted_total", "Finished jobs deleted early because the memory of Redis was short.");
-    describe_counter!("hero_jobs_noticed_total", "Jobs of outsiders that this server found first.");
-    describe_counter!("hero_engine_deaths_total", "Engines that died under a job.");
-    describe_counter!("hero_engine_cpu_seconds_total", "Processor time of the engines of this process.");
-    describe_gauge!("hero_jobs_running", "Jobs that this process holds.");
-    describe_gauge!("hero_engine_memory_bytes", "Resident memory of the engines of this process.");
-    describe_gauge!("hero_redis_memory_bytes", "Memory that Redis uses.");
-    describe_gauge!("hero_redis_memory_limit_bytes", "Memory that Redis may use; 0 is no limit.");
-    describe_counter!("hero_redis_evicted_keys_total", "Keys that Redis threw away for want of memory.");
-    describe_gauge!("hero_rpc_connections", "Open connections of this server.");
-    describe_counter!("hero_rpc_calls_total", "Calls by method and how they ended: ok, an error code, dropped, or panic.");
-    describe_histogram!("hero_rpc_call_seconds", "Time to answer a call.");
-    describe_histogram!("hero_job_wait_seconds", "Time from queue to actor.");
-    describe_histogram!("hero_job_run_seconds", "Time in the engine.");
+    families::describe();
     Ok(Metrics { handle, board: Arc::default() })
 }
 

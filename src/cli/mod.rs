@@ -10,6 +10,7 @@ mod completions;
 mod daemon;
 mod demo;
 mod exit;
+pub mod families;
 mod gauges;
 mod host;
 mod job;

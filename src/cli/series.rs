@@ -4,15 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 
+use super::families::Family;
 use crate::model::ContextId;
-
-/// A metric, as Prometheus is told of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Family {
-    pub(super) name: &'static str,
-    pub(super) kind: &'static str,
-    pub(super) help: &'static str,
-}
 
 /// The labels of a series.
 pub(super) type Labels = Vec<(&'static str, String)>;
@@ -39,9 +32,9 @@ impl Board {
     pub(super) fn render(&self) -> String {
         let (mut text, mut last) = (String::new(), None);
         for ((family, context), series) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            let Family { name, kind, help } = family;
+            let Family { name, kind, help, .. } = family;
             if last.replace(*name) != Some(name) {
-                let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+                let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {}", kind.word());
             }
             // Context 0 goes without saying.
             let of_context = (*context != ContextId(0)).then(|| ("context", context.to_string()));
@@ -77,6 +70,7 @@ pub(super) fn largest<K: Ord + Clone>(mut groups: Vec<(K, BTreeMap<String, u64>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::families::Kind;
 
     #[test]
     fn many_groups_are_shown_as_a_hundred_that_add_up() {
@@ -89,7 +83,7 @@ mod tests {
 
     #[test]
     fn what_is_gone_is_shown_no_more_and_values_are_escaped() {
-        let (board, family) = (Board::default(), Family { name: "f", kind: "gauge", help: "h." });
+        let (board, family) = (Board::default(), Family { name: "f", kind: Kind::Gauge, labels: &["l"], help: "h." });
         board.show(family, ContextId(0), vec![(vec![("l", "a\"\\".to_owned())], 1)]);
         board.show(family, ContextId(2), vec![(vec![("l", "b".to_owned())], 2)]);
         assert_eq!(board.render(), "# HELP f h.\n# TYPE f gauge\nf{l=\"a\\\"\\\\\"} 1\nf{l=\"b\",context=\"2\"} 2\n");

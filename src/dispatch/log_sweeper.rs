@@ -31,11 +31,6 @@ const REMEMBERED: usize = 1 << 20;
 impl LogSweeper {
     /// A sweeper for these contexts, whose log files may have `quota` bytes together; 0 is no limit.
     pub fn new(places: Vec<(Store, LogDirectory)>, quota: u64) -> Self {
-        metrics::describe_gauge!(
-            "hero_log_files_bytes",
-            "Bytes of the log files of jobs in the directory of this process, with the directories to each."
-        );
-        metrics::describe_counter!("hero_log_files_removed_total", "Log files removed because their jobs were gone, or for the quota.");
         for reason in ["job", "quota"] {
             metrics::counter!("hero_log_files_removed_total", "reason" => reason).increment(0);
         }

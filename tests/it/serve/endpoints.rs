@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use hero::model::JobSpec;
@@ -100,6 +101,7 @@ async fn metrics_have_every_family_that_is_promised() {
         r#"hero_rpc_calls_total{method="get_status",code="1001"} 1"#,
         r#"hero_rpc_call_seconds_count{method="run_and_wait"} 2"#,
         "hero_rpc_connections ",
+        "hero_log_files_bytes ",
     ];
     // Those that are read every few seconds come with the next reading.
     let missing = std::cell::RefCell::new(Vec::new());
@@ -121,4 +123,8 @@ async fn metrics_have_every_family_that_is_promised() {
         assert!(text.contains(&format!("# TYPE {family} ")), "{line} has no type");
         assert!(text.contains(&format!("# HELP {family} ")), "{line} is not explained");
     }
+    let shown: BTreeSet<&str> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    let documented = hero::cli::families::markdown();
+    let documented: BTreeSet<&str> = documented.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    assert_eq!(shown, documented, "what is shown, and what docs/operations.md lists");
 }
