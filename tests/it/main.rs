@@ -11,6 +11,7 @@ mod cluster;
 mod contexts;
 mod dialects;
 mod dialects_conveyor;
+mod documents;
 mod engine;
 mod floors;
 mod foreign;

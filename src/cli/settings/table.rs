@@ -1,6 +1,6 @@
 /// One setting: its name in the TOML file, what it takes, its default and what it is for.
 ///
-/// `--help`, `--print-config`, the check for unknown names and the README are made from this.
+/// `--help`, `--print-config`, the check for unknown names and `docs/settings.md` are made from this.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     /// The key in the TOML file.
@@ -276,7 +276,7 @@ impl Setting {
     }
 }
 
-/// The table as the README shows it.
+/// The table as `docs/settings.md` shows it.
 pub fn markdown() -> String {
     use std::fmt::Write as _;
 

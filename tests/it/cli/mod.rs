@@ -5,7 +5,6 @@ mod examples;
 mod fake;
 mod help;
 mod live;
-mod readme;
 mod terminal;
 
 use std::path::Path;

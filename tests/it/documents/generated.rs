@@ -1,0 +1,48 @@
+//! Tables that are made from what the program knows. `UPDATE=1` writes them.
+
+use super::*;
+
+/// Compares what stands in a document between two marks with what the program gives.
+fn agrees(document: &str, mark: &str, fresh: &str) {
+    let text = read(document);
+    let (begin, end) = (format!("<!-- {mark} -->\n"), format!("<!-- /{mark} -->"));
+    let (before, rest) = text.split_once(&begin).unwrap();
+    let (table, after) = rest.split_once(&end).unwrap();
+    if table != fresh && std::env::var_os("UPDATE").is_some() {
+        std::fs::write(root().join(document), format!("{before}{begin}{fresh}{end}{after}")).unwrap();
+        return;
+    }
+    assert_eq!(table, fresh, "the table in {document} is stale: run `UPDATE=1 cargo test --test it documents::generated`");
+}
+
+#[test]
+fn the_settings_in_the_documents_are_those_of_the_program() {
+    agrees("docs/settings.md", "settings", &hero::cli::settings::markdown());
+}
+
+#[test]
+fn the_metrics_in_the_documents_are_those_of_the_program() {
+    agrees("docs/operations.md", "metrics", &hero::cli::families::markdown());
+}
+
+#[test]
+fn every_metric_that_the_source_counts_is_explained() {
+    let table = hero::cli::families::markdown();
+    let mut directories = vec![root().join("src")];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            let counts = ["counter!(", "gauge!(", "histogram!(", "const CONNECTIONS: &str = "];
+            for rest in counts.iter().flat_map(|call| code.split(call).skip(1)) {
+                let Some(name) = rest.trim_start().strip_prefix('"').and_then(|name| name.split('"').next()) else { continue };
+                assert!(table.contains(&format!("| `{name}` |")), "{name} in {} is not in src/cli/families.rs", path.display());
+            }
+        }
+    }
+}
