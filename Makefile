@@ -10,7 +10,8 @@ help: ## Show what can be made
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' "$(firstword $(MAKEFILE_LIST))"
 
 demo: setup ## Build, start the whole system on a free port, run the examples, stop it again
-	@$(CARGO) build --quiet --locked
+	@echo "building hero, which takes about three minutes the first time and seconds later; then the demo starts"
+	@$(CARGO) build --locked
 	@$(CARGO) run --quiet --locked -- demo
 
 test: setup-tests ## Run every test
