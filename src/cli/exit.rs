@@ -1,11 +1,12 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::advice::{advice, without};
 use super::output::{self, Style};
 use super::script_error::Wrong;
 use super::settings;
 use super::wording::worded;
 use crate::client::{self, RpcError, code};
-use crate::model::{ErrorKind, Status};
+use crate::model::ErrorKind;
 
 /// What the program says at its end. The numbers are promised to scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,47 +81,6 @@ impl Exit {
     }
 }
 
-/// What the user can do about an error, where that is known.
-fn advice(error: &client::Error) -> Option<String> {
-    Some(match error {
-        client::Error::Unreachable { .. } => "start one with `hero serve`, or name another with --server or HERO_SERVER".to_owned(),
-        client::Error::Refused { status: 401 | 403, .. } => "set HERO_TOKEN to a token of that server".to_owned(),
-        client::Error::Refused { .. } => "check that the address is that of a hero server".to_owned(),
-        client::Error::Closed(_) => "look whether the server still runs; jobs that were started go on".to_owned(),
-        client::Error::TooLarge { .. } => "make it smaller, or start the server with a larger --max-request".to_owned(),
-        client::Error::Rpc(rpc) => match rpc.code {
-            code::STORE_UNAVAILABLE => {
-                let look = "the server runs; its log and /readyz say more of its Redis";
-                match rpc.data.as_ref().and_then(|data| data.get("job_id")?.as_str()) {
-                    Some(job) => format!("{look}; look for the job with `hero job show {job}`"),
-                    None => look.to_owned(),
-                }
-            }
-            code::OVERSIZED => format!("{}; make it smaller, or start the server with a larger --max-request", limit_of(rpc)?),
-            code::JOB_NOT_FOUND => "`hero job list` shows those that exist".to_owned(),
-            code::DENIED | code::NOT_AUTHENTICATED => "set HERO_TOKEN to a token with the right to do this".to_owned(),
-            code::WAIT_RAN_OUT => {
-                let of_job = |name| rpc.data.as_ref()?.get(name)?.as_str();
-                let verb = if of_job("status") == Some(Status::Created.as_str()) {
-                    "start it with `hero job start"
-                } else {
-                    "go on waiting with `hero job wait"
-                };
-                format!("{verb} {}`", of_job("job_id")?)
-            }
-            _ => return None,
-        },
-        _ => return None,
-    })
-}
-
-/// The limit that a request was above, as far as the server tells it.
-fn limit_of(rpc: &RpcError) -> Option<String> {
-    let data = rpc.data.as_ref()?;
-    let limit = data.get("limit").and_then(serde_json::Value::as_u64).map(|limit| format!("the limit is {limit} bytes (max_request)"));
-    limit.or_else(|| data.as_str().map(|text| format!("{text} bytes (max_request)")))
-}
-
 /// An error with its causes, but for those that it has told itself.
 fn chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
@@ -142,26 +102,64 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
     let (client, wrong) = (error.downcast_ref::<client::Error>(), error.downcast_ref::<Wrong>());
     if json {
         let rpc = client.and_then(client::Error::rpc);
-        let document = json!({ "error": {
-            "code": rpc.map(|rpc| rpc.code),
-            "message": chain(error),
-            "data": wrong.map(|wrong| json!({ "error": wrong.error })).as_ref().or(rpc.and_then(|rpc| rpc.data.as_ref())),
-        }, "exit_code": exit as u8 });
-        let _ = output::json(&document); // Nobody is left to tell.
+        let data = wrong.map(Wrong::data).or_else(|| rpc.and_then(|rpc| rpc.data.clone()));
+        document(rpc.map(|rpc| rpc.code), &chain(error), data.as_ref(), exit as u8);
     } else if let Some(wrong) = wrong {
-        wrong.render(Style::stderr()).into_iter().for_each(output::note);
+        wrong.render(Style::stderr()).into_iter().for_each(|line| output::tell(line, 2));
     } else {
         // What a server says is one line; of our own errors some bring lines of a log.
         // How a job ended is told in the words of its script.
         let ours = client.is_some_and(|error| error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()));
+        let advice = client.and_then(|client| advice(client, error.downcast_ref()));
         let (told, style) = (chain(error), Style::stderr());
+        let told = if advice.is_some() { without(&told).to_owned() } else { told };
         let told = if ours { worded(&told) } else { told };
         let (first, more) = if client.is_some() { (told.as_str(), "") } else { told.split_once('\n').unwrap_or((&told, "")) };
-        output::note(style.red("error:") + " " + first);
-        more.lines().for_each(|line| output::note(format!("       {line}")));
-        if let Some(advice) = client.and_then(advice) {
-            output::note(format!("       {advice}"));
-        }
+        output::tell(style.red("error:") + " " + first, MARGIN);
+        let advice = advice.as_deref().unwrap_or_default();
+        more.lines().chain(advice.lines()).for_each(|line| output::tell(format!("{:MARGIN$}{line}", ""), MARGIN));
     }
     exit
+}
+
+/// Below `error: ` stands what goes on with it.
+const MARGIN: usize = 7;
+
+/// Tells a program that reads JSON that its arguments were refused.
+pub(super) fn refused(error: &clap::Error) {
+    document(None, &reason(error), None, u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8));
+}
+
+fn document(code: Option<i32>, message: &str, data: Option<&Value>, exit: u8) {
+    let document = json!({ "error": { "code": code, "message": message, "data": data }, "exit_code": exit });
+    let _ = output::json(&document); // Nobody is left to tell.
+}
+
+/// Why arguments were refused, on one line and without the usage.
+fn reason(error: &clap::Error) -> String {
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return "a command is missing; --help lists those that there are".to_owned();
+    }
+    let said = error.render().to_string();
+    let said = said.strip_prefix("error: ").unwrap_or(&said);
+    let parts = said.split("\n\n").take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more information"));
+    parts.map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Arg, Command};
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_of_arguments_is_one_line_without_the_usage() {
+        let told = |arguments: &[&str]| {
+            let command =
+                Command::new("hero").subcommand_required(true).subcommand(Command::new("list").arg(Arg::new("FILE").required(true)));
+            reason(&command.try_get_matches_from(arguments).unwrap_err())
+        };
+        assert_eq!(told(&["hero", "lst"]), "unrecognized subcommand 'lst'; tip: a similar subcommand exists: 'list'");
+        assert_eq!(told(&["hero", "list"]), "the following required arguments were not provided: <FILE>");
+    }
 }

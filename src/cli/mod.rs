@@ -3,7 +3,9 @@
 //! `serve` and `actor` are the program itself; every other command is a client of a server and sees only its wire.
 
 mod actor;
+mod advice;
 mod bench;
+mod candidates;
 mod child;
 mod compilers;
 mod completions;
@@ -83,7 +85,8 @@ enum Command {
     Demo,
     /// Measure a server
     Bench(bench::Bench),
-    /// Print completions for a shell
+    /// Print completions for a shell, which offer the ids of jobs as well
+    #[command(after_help = completions::WHERE)]
     Completions(completions::Completions),
 }
 
@@ -94,8 +97,15 @@ pub fn main() -> ExitCode {
         return code;
     }
     let arguments = crate::process::arguments(&["--redis", "--context-endpoint"]);
+    if let Some(candidates) = candidates::Candidates::asked(&arguments) {
+        return ExitCode::from(client(candidates.main()).unwrap_or(Exit::Other) as u8);
+    }
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
+        Err(error) if error.use_stderr() && asks_for_json(&arguments) => {
+            exit::refused(&error);
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8));
+        }
         Err(error) => {
             let _ = tell(&error, &arguments); // Nobody is left to tell.
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8));
@@ -111,13 +121,28 @@ pub fn main() -> ExitCode {
 fn tell(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<()> {
     let harmless = arguments.iter().map(|argument| output::harmless(&argument.to_string_lossy()).into_owned());
     match Cli::try_parse_from(harmless) {
-        Err(same) if same.kind() == error.kind() => Ok(same.print()?),
+        // Help fits the terminal by itself.
+        Err(same) if same.kind() == error.kind() && !is_refusal(&same) => Ok(same.print()?),
+        Err(same) if same.kind() == error.kind() => {
+            output::refusal(&same.render());
+            Ok(())
+        }
         // What is wrong is what was made harmless.
         _ => {
             error.render().to_string().trim_end().lines().for_each(output::note);
             Ok(())
         }
     }
+}
+
+/// Whether arguments that cannot be read ask for JSON.
+fn asks_for_json(arguments: &[OsString]) -> bool {
+    arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json")
+}
+
+/// Whether it is about arguments, on a terminal that may be narrow; elsewhere it stays as its author wrote it.
+fn is_refusal(error: &clap::Error) -> bool {
+    error.use_stderr() && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && output::is_watched()
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {

@@ -1,37 +1,41 @@
 //! How answers look: lines and colour for people, JSON for programs. The only place of the command line that writes to a terminal;
 //! `clippy.toml` keeps it so.
 
+mod wrap;
+
 use std::io::{IsTerminal as _, Write as _};
 
 use serde::Serialize;
 
 use crate::model::{ErrorKind, LogLevel, Status, tree};
 
-/// Colours, where they are wanted: on a terminal, unless `NO_COLOR` is set.
+/// Colours, where they are wanted: on a terminal, unless `NO_COLOR` is set; and how wide that terminal is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style {
     colour: bool,
+    /// The columns of the terminal, if it is one.
+    pub(super) columns: Option<usize>,
 }
 
 impl Style {
     pub(super) fn stdout() -> Self {
-        Self::on(out().is_terminal())
+        Self::on(out().is_terminal(), terminal_columns(out()))
     }
 
     pub(super) fn stderr() -> Self {
-        Self::on(err().is_terminal())
+        Self::on(err().is_terminal(), terminal_columns(err()))
     }
 
     /// As it is on a terminal that knows colours, or not.
     #[cfg(test)]
     pub(super) const fn coloured(colour: bool) -> Self {
-        Self { colour }
+        Self { colour, columns: None }
     }
 
-    fn on(terminal: bool) -> Self {
+    fn on(terminal: bool, columns: Option<usize>) -> Self {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { colour: terminal && !refused }
+        Self { colour: terminal && !refused, columns }
     }
 
     fn paint(self, code: &str, text: impl Into<Line>) -> Line {
@@ -95,13 +99,13 @@ impl Line {
 
     /// How many columns it takes; the escape sequences of [`Style`] take none.
     pub(super) fn width(&self) -> usize {
-        self.shown().count()
+        Self::shown_in(&self.0).count()
     }
 
-    /// The places of the characters that are seen.
-    fn shown(&self) -> impl Iterator<Item = usize> {
+    /// The places of the characters of a line that are seen.
+    fn shown_in(text: &str) -> impl Iterator<Item = usize> {
         let mut inside = false;
-        self.0.char_indices().filter_map(move |(at, c)| {
+        text.char_indices().filter_map(move |(at, c)| {
             let seen = !inside && c != '\x1b';
             inside = c == '\x1b' || inside && c != 'm';
             seen.then_some(at)
@@ -113,7 +117,7 @@ impl Line {
         if self.width() <= most {
             return self.clone();
         }
-        let at = self.shown().nth(most.saturating_sub(1)).unwrap_or_default();
+        let at = Self::shown_in(&self.0).nth(most.saturating_sub(1)).unwrap_or_default();
         let end = if self.0.contains('\x1b') { "\x1b[0m" } else { "" };
         Self(format!("{}…{end}", &self.0[..at]))
     }
@@ -198,6 +202,33 @@ pub(super) fn note(line: impl Into<Line>) {
     let _ = writeln!(err(), "{}", line.into().as_str());
 }
 
+/// The same for something of any length: on a terminal in lines that end between words, those after the first indented.
+pub(super) fn tell(line: impl Into<Line>, indent: usize) {
+    fitted(line.into(), Style::stderr(), indent).into_iter().for_each(note);
+}
+
+/// Prints something of any length, as [`tell`] does.
+pub(super) fn paragraph(line: impl Into<Line>, indent: usize) -> anyhow::Result<()> {
+    fitted(line.into(), Style::stdout(), indent).into_iter().try_for_each(self::line)
+}
+
+fn fitted(line: Line, style: Style, indent: usize) -> Vec<Line> {
+    match style.columns {
+        Some(room) => line.wrapped(room, indent),
+        None => vec![line],
+    }
+}
+
+/// What the reader of arguments says of those that are refused and harmless, in its colours.
+pub(super) fn refusal(said: &clap::builder::StyledStr) {
+    let style = Style::stderr();
+    let text = if style.colour { said.ansi().to_string() } else { said.to_string() };
+    for (number, part) in text.trim_end().lines().enumerate() {
+        let indent = if number == 0 { 7 } else { 2 + part.len() - part.trim_start().len() };
+        fitted(Line(part.to_owned()), style, indent).into_iter().for_each(note);
+    }
+}
+
 /// The same for a line of JSON.
 pub(super) fn note_json(document: &impl Serialize) {
     if let Ok(text) = json_text(document) {
@@ -249,8 +280,11 @@ pub(super) fn columns_of_notes() -> Option<usize> {
 }
 
 fn columns_of(stream: impl std::os::fd::AsFd) -> Option<usize> {
-    let terminal = rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
-    terminal.or_else(|| std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0))
+    terminal_columns(stream).or_else(|| std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0))
+}
+
+fn terminal_columns(stream: impl std::os::fd::AsFd) -> Option<usize> {
+    rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 #[cfg(test)]
@@ -259,7 +293,7 @@ mod tests {
 
     #[test]
     fn text_of_others_cannot_steer_the_terminal() {
-        let style = Style { colour: true };
+        let style = Style::coloured(true);
         assert_eq!(Line::from("a\tb\x1b[2J\r\nc").0, "a\tb\\u{1b}[2J\\r\\nc");
         assert_eq!(style.green("\u{9b}2J").0, "\x1b[32m\\u{9b}2J\x1b[0m");
         assert_eq!((style.bold("a") + "\x7f\u{202e}é👩\u{200d}🚀").0, "\x1b[1ma\x1b[0m\\u{7f}\\u{202e}é👩\u{200d}🚀");

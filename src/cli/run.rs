@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use tokio::time::sleep;
 
+use super::advice::Lost;
 use super::exit::{self, Exit, Usage};
 use super::output::{self, Style};
 use super::script::Source;
@@ -143,16 +144,17 @@ impl Run {
         let (false, Some(JobFailure { error: cause, .. })) = (json, failure) else {
             return Err(named(error, job_id, "was not seen to its end"));
         };
-        script_error::render(Style::stderr(), &self.source.name(), script, &cause).into_iter().for_each(output::note);
+        let lines = script_error::render(Style::stderr(), &self.source.name(), script, &cause);
+        lines.into_iter().for_each(|line| output::tell(line, 2));
         Ok(exit)
     }
 }
 
 /// An error that names the job it is about.
-fn named(error: Error, job_id: &JobId, what: &str) -> anyhow::Error {
+fn named(error: Error, job_id: &JobId, what: &'static str) -> anyhow::Error {
     let says = error.to_string().contains(job_id.as_str());
     let error = anyhow::Error::from(error);
-    if says { error } else { error.context(format!("job {job_id} {what}; look for it with `hero job show {job_id}`")) }
+    if says { error } else { error.context(Lost { job_id: job_id.clone(), what }) }
 }
 
 /// By what a change of a file is seen.

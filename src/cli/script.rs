@@ -11,12 +11,13 @@ const MAX_SCRIPT: u64 = 16 << 20;
 
 /// A script, from a file or as it is.
 #[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
 pub(super) struct Source {
     /// The script's file, or - for stdin
-    #[arg(value_name = "FILE|-", required_unless_present = "script", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     file: Option<PathBuf>,
     /// The script itself
-    #[arg(long, short = 'e', value_name = "TEXT", conflicts_with = "file")]
+    #[arg(long, short = 'e', value_name = "TEXT")]
     script: Option<String>,
 }
 

@@ -1,3 +1,5 @@
+use serde_json::{Value, json};
+
 use super::exit::Exit;
 use super::output::{Line, Style};
 use crate::model::{ErrorKind, JobError, JobSpec};
@@ -8,12 +10,23 @@ use crate::model::{ErrorKind, JobError, JobSpec};
 pub(super) struct Wrong {
     file: String,
     script: String,
-    pub(super) error: JobError,
+    error: JobError,
+    /// Its place in a list of jobs.
+    index: Option<usize>,
     /// What the command ends with.
     pub(super) exit: Exit,
 }
 
 impl Wrong {
+    /// It as programs see it, as a server would say it.
+    pub(super) fn data(&self) -> Value {
+        let mut data = json!({ "error": self.error });
+        if let Some(index) = self.index {
+            data["index"] = json!(index);
+        }
+        data
+    }
+
     /// It as people see it.
     pub(super) fn render(&self, style: Style) -> Vec<Line> {
         render(style, &self.file, &self.script, &self.error)
@@ -25,10 +38,24 @@ impl Wrong {
 /// That happens in this process, not in a confined one: the script is one that its user is about to have run, and a process more for each call would
 /// make all of them slower. Limits are for the server to say, which may have others; so are scripts of types that are not Rhai here.
 pub(super) fn check(spec: &JobSpec, file: String, exit: Exit) -> anyhow::Result<()> {
+    Ok(compiles(spec).map_err(|error| Wrong { file, script: spec.script.clone(), error, index: None, exit })?)
+}
+
+/// The same for the scripts of a list of jobs, which is called `file`.
+pub(super) fn check_all(specs: &[JobSpec], file: &str) -> anyhow::Result<()> {
+    for (index, spec) in specs.iter().enumerate() {
+        compiles(spec).map_err(|error| {
+            let name = spec.name.as_deref().map_or_else(String::new, |name| format!(" ({name})"));
+            let file = format!("{file}: jobs[{index}]{name}: script");
+            Wrong { file, script: spec.script.clone(), error, index: Some(index), exit: Exit::Usage }
+        })?;
+    }
+    Ok(())
+}
+
+fn compiles(spec: &JobSpec) -> Result<(), JobError> {
     match crate::engine::check(&spec.script) {
-        Err(error) if error.kind == ErrorKind::Script && spec.script_type.is_built_in() => {
-            Err(Wrong { file, script: spec.script.clone(), error, exit }.into())
-        }
+        Err(error) if error.kind == ErrorKind::Script && spec.script_type.is_built_in() => Err(error),
         _ => Ok(()),
     }
 }
@@ -55,7 +82,9 @@ pub(super) fn render(style: Style, file: &str, script: &str, error: &JobError) -
     let source = error.line.and_then(|line| Some((line, script.lines().nth((line as usize).checked_sub(1)?)?)));
     if let Some((number, source)) = source {
         let number = number.to_string();
-        let (line, caret) = excerpt(source, error.column);
+        // Beside the number, and what else may stand before it.
+        let room = style.columns.map_or(WIDTH, |columns| columns.saturating_sub(number.len() + 7).clamp(20, WIDTH));
+        let (line, caret) = excerpt(source, error.column, room);
         let margin = " ".repeat(number.len());
         lines.push(Line::from("  ") + style.dim(format!("{number} |")) + " " + line);
         if let Some(caret) = caret {
@@ -66,13 +95,15 @@ pub(super) fn render(style: Style, file: &str, script: &str, error: &JobError) -
     lines
 }
 
-/// The part of a line to show, and where the caret goes below it: long lines are cut around the column.
-fn excerpt(source: &str, column: Option<u32>) -> (String, Option<usize>) {
-    const WIDTH: usize = 100;
+/// The most that is shown of a line.
+const WIDTH: usize = 100;
+
+/// The part of a line to show, and where the caret goes below it: what is longer than the room is cut around the column.
+fn excerpt(source: &str, column: Option<u32>, room: usize) -> (String, Option<usize>) {
     let shown: Vec<char> = source.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(); // One column each, tabs too.
     let caret = column.map(|column| (column as usize).saturating_sub(1).min(shown.len()));
-    let from = caret.unwrap_or(0).saturating_sub(WIDTH / 2).min(shown.len().saturating_sub(WIDTH));
-    (shown.iter().skip(from).take(WIDTH).collect::<String>().trim_end().to_owned(), caret.map(|caret| caret - from))
+    let from = caret.unwrap_or(0).saturating_sub(room / 2).min(shown.len().saturating_sub(room));
+    (shown.iter().skip(from).take(room).collect::<String>().trim_end().to_owned(), caret.map(|caret| caret - from))
 }
 
 #[cfg(test)]
@@ -97,9 +128,9 @@ mod tests {
 
     #[test]
     fn a_long_line_is_cut_around_the_column() {
-        let (line, caret) = excerpt(&format!("{}!{}", "a".repeat(5000), "b".repeat(5000)), Some(5001));
+        let (line, caret) = excerpt(&format!("{}!{}", "a".repeat(5000), "b".repeat(5000)), Some(5001), WIDTH);
         assert_eq!(line.chars().nth(caret.unwrap()), Some('!'));
         assert!(line.len() <= 100);
-        assert_eq!(excerpt("short", Some(900)).1, Some(5));
+        assert_eq!(excerpt("short", Some(900), WIDTH).1, Some(5));
     }
 }

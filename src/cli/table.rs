@@ -50,6 +50,9 @@ impl Table {
         let mut columns: Vec<(usize, usize)> = (0..self.fits.len()).map(|at| (at, widest(at))).collect();
         if let Some(room) = room {
             self.fit(&mut columns, room);
+            if columns.iter().map(|(_, width)| width + GAP).sum::<usize>() > room + GAP {
+                return self.records(room);
+            }
         }
         let mut text = String::new();
         for row in &self.rows {
@@ -63,6 +66,20 @@ impl Table {
             text.push('\n');
         }
         text
+    }
+
+    /// All columns below each other, for where there is no room for them side by side.
+    fn records(&self, room: usize) -> String {
+        let Some((head, rows)) = self.rows.split_first() else { return String::new() };
+        let widest = head.iter().map(Line::width).max().unwrap_or_default();
+        let record = |row: &Vec<Line>| {
+            head.iter().zip(row).zip(&self.fits).fold(String::new(), |text, ((name, cell), fit)| {
+                let most = room.saturating_sub(widest + GAP).max(NARROWEST);
+                let cell = if *fit == Fit::Cut { cell.cut(most) } else { cell.clone() };
+                format!("{text}{}{}{}\n", name.as_str(), " ".repeat(widest + GAP - name.width()), cell.as_str())
+            })
+        };
+        rows.iter().map(record).collect::<Vec<_>>().join("\n")
     }
 
     /// Leaves columns out and makes others narrower, until all fit or nothing is left to do.
@@ -129,7 +146,17 @@ mod tests {
         assert_eq!(table.text(Some(28)).lines().next().unwrap(), "ID  LESS  LEAST  NAME");
         assert_eq!(table.text(Some(22)), "ID  LESS  NAME\n1   a     \x1b[2ma long name\x1b[0m\n");
         assert_eq!(table.text(Some(18)), "ID  NAME\n1   \x1b[2ma long name\x1b[0m\n");
-        assert_eq!(table.text(Some(1)), "ID  NAME\n1   \x1b[2ma lon…\x1b[0m\n");
+        assert_eq!(table.text(Some(10)), "ID  NAME\n1   \x1b[2ma lon…\x1b[0m\n");
+    }
+
+    #[test]
+    fn what_does_not_fit_side_by_side_stands_below_each_other() {
+        let mut table = Table::new(Style::coloured(false), &[("ID", Fit::Keep), ("NOTE", Fit::Spare(1)), ("NAME", Fit::Cut)]);
+        table.row(cells!["0123456789", "x", "a rather long name"]);
+        table.row(["1", "y", "b"]);
+        assert_eq!(table.text(Some(18)), "ID          NAME\n0123456789  a rat…\n1           b\n");
+        assert_eq!(table.text(Some(17)), "ID    0123456789\nNOTE  x\nNAME  a rather l…\n\nID    1\nNOTE  y\nNAME  b\n");
+        assert_eq!(Table::new(Style::coloured(false), &[("A LONG NAME", Fit::Keep)]).text(Some(5)), "");
     }
 
     #[test]

@@ -41,10 +41,36 @@ const OPTIONS: [(&str, &str); 13] = [
     ("time_zone", "--time-zone"),
 ];
 
+/// What stands for a parameter at the beginning of a message, where it is one that is wrong.
+const FIRST: [(&str, &str); 14] = [
+    ("args", "--args"),
+    ("caller_id", "--caller"),
+    ("cron", "--cron"),
+    ("dependents", "--dependent"),
+    ("every", "--every"),
+    ("group", "--group"),
+    ("instance", "--instance"),
+    ("labels", "--label"),
+    ("name", "--name"),
+    ("prerequisites", "--after"),
+    ("priority", "--priority"),
+    ("retention", "--retention"),
+    ("retries", "--retries"),
+    ("timeout", "--timeout"),
+];
+
 /// A message of a server, as the command line would say it.
 pub(super) fn worded(message: &str) -> String {
-    let mut rest = message;
     let mut text = String::with_capacity(message.len());
+    let option = |name: &str| FIRST.iter().find(|(first, _)| *first == name).map(|(_, option)| *option);
+    let mut rest = match message.split_once(": ").map(|(name, wrong)| (option(name), wrong)) {
+        Some((Some(option), wrong)) => {
+            text.push_str(option);
+            text.push_str(": ");
+            wrong
+        }
+        _ => message,
+    };
     while !rest.is_empty() {
         let word = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
         let known = |table: &[(&str, &'static str)]| table.iter().find(|(name, _)| *name == &rest[..word]).map(|(_, said)| *said);
@@ -74,6 +100,8 @@ mod tests {
         );
         assert_eq!(worded("log_path: `wait_job` (my_wait_job)"), "--log-path: `hero job wait` (my_wait_job)");
         assert_eq!(worded("the store is unavailable; é"), "Redis does not answer the server; é");
+        assert_eq!(worded("cron: \"1\" has 1 fields"), "--cron: \"1\" has 1 fields");
+        assert_eq!(worded("script: cron: 1"), "script: cron: 1");
         assert_eq!(worded(""), "");
     }
 }

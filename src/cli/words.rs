@@ -16,6 +16,13 @@ where
     PossibleValuesParser::new(words).try_map(move |word| read(&word).map_err(|error| error.to_string()))
 }
 
+/// Reads the most entries that a list shall have.
+pub(super) fn most(text: &str) -> Result<u32, String> {
+    const MOST: u32 = 100_000;
+    let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
+    number.ok_or_else(|| format!("it is a whole number from 1 to {MOST}"))
+}
+
 /// Reads a script type. Any name may be one, and the built-in ones are offered.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Types;

@@ -19,6 +19,8 @@ pub mod code {
     pub const NOT_AUTHENTICATED: i32 = 1005;
     /// The queue is full, or Redis nearly is.
     pub const FULL: i32 = 1007;
+    /// Something is larger than allowed.
+    pub const TOO_LARGE: i32 = 1008;
     /// Redis does not answer the server.
     pub const STORE_UNAVAILABLE: i32 = 1009;
     /// The job ended badly.

@@ -53,7 +53,7 @@ impl Dispatcher {
             return Err(Error::invalid("jobs", message));
         }
         if bytes > MOST_BYTES {
-            return Err(Error::TooLarge { what: "jobs", size: bytes, limit: MOST_BYTES });
+            return Err(Error::TooLarge { what: "jobs", size: bytes, limit: MOST_BYTES, setting: "a fixed limit; use several calls" });
         }
         let answers = self.store(context)?.create_all_or_none(&jobs).await.map_err(|error| Error::store(error, None))?;
         // The entry that was refused says why none was stored; `None` only says that another one was.

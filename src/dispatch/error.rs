@@ -91,7 +91,7 @@ pub enum Error {
         retry_after: Duration,
     },
     /// Something is larger than allowed.
-    #[error("{what} has {size} bytes, the limit is {limit}")]
+    #[error("{what} has {size} bytes, the limit is {limit} ({setting})")]
     TooLarge {
         /// What is too large.
         what: &'static str,
@@ -99,6 +99,8 @@ pub enum Error {
         size: usize,
         /// How large it may be.
         limit: usize,
+        /// The setting that moves the limit, or that none does.
+        setting: &'static str,
     },
     /// The script does not compile.
     #[error("script: {}{}", .0.message, place(.0))]
@@ -161,12 +163,18 @@ impl Error {
 
     /// A store that takes no more.
     pub(super) fn out_of_memory() -> Self {
-        Self::Full { what: "the memory of Redis is nearly full".into(), retry_after: RETRY_AFTER }
+        Self::Full {
+            what: "the memory of Redis is nearly full (redis_max_memory, at a Redis of your own maxmemory)".into(),
+            retry_after: RETRY_AFTER,
+        }
     }
 
     /// The queue of a job that takes no more.
     pub(super) fn queue_of_job_full(id: &JobId, length: u64) -> Self {
-        Self::Full { what: format!("the queue of job {id} holds {length} jobs"), retry_after: RETRY_AFTER }
+        Self::Full {
+            what: format!("the queue of job {id} holds {length} jobs, and takes no more (queue_length)"),
+            retry_after: RETRY_AFTER,
+        }
     }
 
     /// Relations that have to wait for those of others to be followed.
@@ -179,7 +187,10 @@ impl Error {
 
     /// A queue that takes no more.
     pub(super) fn queue_full(script_type: &ScriptType, length: u64) -> Self {
-        Self::Full { what: format!("the queue for {script_type} holds {length} jobs"), retry_after: RETRY_AFTER }
+        Self::Full {
+            what: format!("the queue for {script_type} holds {length} jobs, and takes no more (queue_length)"),
+            retry_after: RETRY_AFTER,
+        }
     }
 }
 

@@ -136,7 +136,10 @@ impl Dispatcher {
         } else if actors == 0 {
             (Reason::NoLiveActor, format!("no live actor takes jobs of {of}; it waits in its queue until one starts"))
         } else if most > 0 && place.running >= most {
-            (Reason::AtConcurrencyCap, format!("{} jobs run in context {context}, as many as may; it waits until one ends", place.running))
+            (
+                Reason::AtConcurrencyCap,
+                format!("{} jobs run in context {context}, as many as may (max_running); it waits until one ends", place.running),
+            )
         } else if place.depth == 0 {
             (Reason::InNoQueue, "it is in no queue: an actor may just have taken it; else it is put back within a minute".into())
         } else {

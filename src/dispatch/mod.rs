@@ -4,6 +4,7 @@
 
 mod connect;
 mod create;
+mod cron;
 mod error;
 mod explain;
 mod follow;
@@ -238,7 +239,7 @@ impl Dispatcher {
     /// Everything that is known of a job that has so many bytes at most.
     pub async fn job_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<Job, Error> {
         let job = self.store(context)?.job_within(id, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
-        let too_large = |size| Error::TooLarge { what: "the job", size, limit: bytes };
+        let too_large = |size| Error::TooLarge { what: "the job", size, limit: bytes, setting: "max_response" };
         job.ok_or_else(|| Error::NotFound(id.clone()))?.map_err(too_large)
     }
 

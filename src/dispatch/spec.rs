@@ -24,7 +24,8 @@ impl Dispatcher {
         self.spell_relations(&mut spec).await?;
         check_relations(&mut spec)?;
         if spec.script_type.is_built_in() && spec.script.len() > settings.longest_script {
-            return Err(Error::TooLarge { what: "script", size: spec.script.len(), limit: settings.longest_script });
+            let (size, limit) = (spec.script.len(), settings.longest_script);
+            return Err(Error::TooLarge { what: "script", size, limit, setting: "script_source" });
         }
         if spec.timeout.is_some_and(|timeout| timeout.duration().is_zero()) {
             return Err(Error::invalid("timeout", "is 0, so the job could never run; leave it out for the default"));

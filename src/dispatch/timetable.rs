@@ -7,6 +7,7 @@ use chrono_tz::Tz;
 use croner::Cron;
 
 use super::Error;
+use super::cron::cron;
 use crate::model::{Missed, ScheduleSpec, Timestamp};
 
 /// The slots of a schedule.
@@ -50,8 +51,6 @@ const AT_ONCE: usize = 128;
 const COUNTED: usize = 1000;
 /// The shortest time from one slot to the next.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// The longest pattern.
-const LONGEST: usize = 256;
 /// The most missed slots that can be made up for at a time.
 const MOST_MISSED: u16 = 1000;
 
@@ -150,19 +149,6 @@ impl Timetable {
         }
         Some(Plan { passed, next: self.after(now), slots })
     }
-}
-
-fn cron(pattern: &str) -> Result<Cron, Error> {
-    let refuse = |reason: String| {
-        let example = "such as \"0 9 * * MON-FRI\" (minute, hour, day of the month, month, weekday), or \"*/10 * * * * *\" with seconds";
-        Error::invalid("cron", format!("{reason}; {example}"))
-    };
-    if pattern.len() > LONGEST {
-        return Err(refuse(format!("is longer than {LONGEST} bytes")));
-    }
-    pattern.parse().map_err(|error: croner::errors::CronError| {
-        refuse(format!("{pattern:?} is no cron pattern: {}", error.to_string().trim_end_matches('.')))
-    })
 }
 
 fn zone(name: &str) -> Result<Tz, Error> {

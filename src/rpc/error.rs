@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::time::Duration;
 
 use jsonrpsee::types::{ErrorObject, ErrorObjectOwned};
@@ -191,7 +192,7 @@ pub enum Error {
     #[error("{what}; try again in {} ms", retry_after.as_millis())]
     Busy {
         /// What there is too much of.
-        what: &'static str,
+        what: Cow<'static, str>,
         /// When it is worth trying again.
         retry_after: Duration,
     },
@@ -256,10 +257,7 @@ impl Error {
         use dispatch::Error as D;
         match self {
             Self::Dispatch(D::NotFound(job_id)) => format!("job {job_id} does not exist: it never did, was deleted, or its retention is over"),
-            Self::Dispatch(D::TooLarge { what: "the job", .. }) => {
-                format!("{self}, which is that of a response (--max-response); list_jobs gives the beginning")
-            }
-            Self::Dispatch(D::TooLarge { what: "script", .. }) => format!("{self} (script_source)"),
+            Self::Dispatch(D::TooLarge { what: "the job", .. }) => format!("{self}; list_jobs gives the beginning"),
             Self::Dispatch(D::IdempotencyReused(_)) => format!("{self}; use another key, or the same parameters"),
             Self::Dispatch(D::StillRunning { .. }) => format!("{self}; wait_job waits on"),
             Self::Dispatch(D::Store { not_done: true, .. }) => "the store is unavailable and nothing was done; try again".into(),
@@ -273,7 +271,10 @@ impl Error {
 
     /// There is no room for an answer.
     pub(super) const fn no_room() -> Self {
-        Self::Busy { what: "too many answers at once, or answers that are not read", retry_after: Duration::from_secs(1) }
+        Self::Busy {
+            what: Cow::Borrowed("too many answers at once, or answers that are not read (held_per_connection, held_per_address, held)"),
+            retry_after: Duration::from_secs(1),
+        }
     }
 
     /// The error as the caller gets it. Writes the cause that the caller does not see to the log, so call it once.

@@ -60,6 +60,22 @@ impl Default for ServerSettings {
     }
 }
 
+/// Why an address cannot be bound, and what to do about it.
+fn unbound(address: SocketAddr, cause: &io::Error) -> String {
+    let port = address.port();
+    match cause.kind() {
+        io::ErrorKind::AddrInUse => format!(
+            "another program listens there, maybe a second hero; take another port with --listen, or see who has this one with \
+             `ss -ltnp sport = :{port}`"
+        ),
+        io::ErrorKind::AddrNotAvailable => "this machine does not have that address; `ip address` lists those that it has".to_owned(),
+        io::ErrorKind::PermissionDenied if port < 1024 => {
+            format!("the system keeps port {port} for privileged programs; take one from 1024 on with --listen")
+        }
+        _ => cause.to_string(),
+    }
+}
+
 /// Why the server does not listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -69,12 +85,12 @@ pub enum ServeError {
     )]
     Exposed(SocketAddr),
     /// The address cannot be bound.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}: {}", unbound(*.address, .cause))]
     Bind {
         /// The address.
         address: SocketAddr,
-        /// The cause.
-        source: io::Error,
+        /// What the system says.
+        cause: io::Error,
     },
     /// No address was given.
     #[error("there is no address to listen on")]
@@ -146,8 +162,8 @@ async fn bind(settings: &ServerSettings) -> Result<Listeners, ServeError> {
     let mut tries = TRIES;
     loop {
         match bind_all(&settings.listen).await {
-            Err(ServeError::Bind { address, source }) if address.port() != 0 && is_free(&settings.listen) && tries > 0 => {
-                tracing::debug!(%address, %source, "a port that is free elsewhere is not free here");
+            Err(ServeError::Bind { address, cause }) if address.port() != 0 && is_free(&settings.listen) && tries > 0 => {
+                tracing::debug!(%address, %cause, "a port that is free elsewhere is not free here");
                 tries -= 1;
             }
             bound => return bound,
@@ -172,10 +188,10 @@ async fn bind_all(addresses: &[SocketAddr]) -> Result<Listeners, ServeError> {
         match bound {
             Ok((local, listener)) => listeners.push((listener, local)),
             // A name may have an address of a family that this machine does without.
-            Err(source) if source.kind() == io::ErrorKind::AddrNotAvailable || source.raw_os_error() == Some(NO_FAMILY) => {
-                missing = Some(ServeError::Bind { address, source });
+            Err(cause) if cause.kind() == io::ErrorKind::AddrNotAvailable || cause.raw_os_error() == Some(NO_FAMILY) => {
+                missing = Some(ServeError::Bind { address, cause });
             }
-            Err(source) => return Err(ServeError::Bind { address, source }),
+            Err(cause) => return Err(ServeError::Bind { address, cause }),
         }
     }
     match missing {

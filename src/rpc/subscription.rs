@@ -65,7 +65,8 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
 ) -> SubscriptionCloseResponse {
     let opened = async {
         let (subscription, session) = (parsed?, session.ok_or(Error::Internal)?);
-        let busy = Error::Busy { what: "too many subscriptions from your address", retry_after: Duration::from_secs(1) };
+        let what = format!("more than {} subscriptions from your address (a fixed limit)", bounds.per_address).into();
+        let busy = Error::Busy { what, retry_after: Duration::from_secs(1) };
         let place = Place::take(AddressSubscriptions(Arc::clone(&session)), bounds.per_address).ok_or(busy)?;
         let items = tokio::time::timeout(bounds.open, subscription.open(&app, &session)).await;
         Ok::<_, Error>((items.map_err(|_| Error::Deadline(bounds.open))??, place, session))

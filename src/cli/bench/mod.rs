@@ -65,7 +65,7 @@ impl Bench {
         }
         let measuring = Measuring { bench: self, steps: Rc::new(Steps::new(global.json)) };
         let report = match global.named_server() {
-            Some(server) => measuring.foreign(global, server).await?,
+            Some(server) => measuring.foreign(global, &server).await?,
             None => super::interruptible(Box::pin(measuring.own())).await?,
         };
         if global.json {

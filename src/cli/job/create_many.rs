@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::cli::output;
 use crate::cli::script::read_text;
+use crate::cli::script_error;
 use crate::cli::session::Global;
 use crate::cli::spec::exact;
 use crate::model::JobSpec;
@@ -25,9 +26,14 @@ pub(in crate::cli) struct CreateMany {
 impl CreateMany {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
         let text = read_text("list of jobs", &self.file)?;
-        let specs: Vec<JobSpec> =
-            serde_json::from_str(&text).with_context(|| format!("{} is not a JSON list of jobs", self.file.display()))?;
-        exact(&text).map_err(|reason| anyhow::anyhow!("{}: {reason}", self.file.display()))?;
+        let file = if self.file == Path::new("-") { "stdin".to_owned() } else { self.file.display().to_string() };
+        anyhow::ensure!(
+            !text.trim_start().starts_with('{'),
+            "{file} has one object and not a list of jobs; put it between [ and ], as in [{{\"script\": \"40 + 2\"}}]"
+        );
+        let specs: Vec<JobSpec> = serde_json::from_str(&text).with_context(|| format!("{file} is not a JSON list of jobs"))?;
+        exact(&text).map_err(|reason| anyhow::anyhow!("{file}: {reason}"))?;
+        script_error::check_all(&specs, &file)?;
         let client = global.connect().await?;
         let ids = client.create_jobs(&specs).await?;
         if self.start {

@@ -4,7 +4,7 @@ use crate::cli::output::{self, Line, Style};
 use crate::cli::session::Global;
 use crate::cli::spec::{moment, pair};
 use crate::cli::table::{Fit, Table, ago, cell, cells};
-use crate::cli::words::{Types, Wanted, one_of};
+use crate::cli::words::{Types, Wanted, most, one_of};
 use crate::dispatch::{JobFilter, JobPage};
 use crate::model::{ContextId, Job, Name, ScriptType, Status, Timestamp};
 
@@ -39,7 +39,7 @@ pub(in crate::cli) struct List {
     #[arg(long, value_name = "TIME", value_parser = past)]
     until: Option<Timestamp>,
     /// The most jobs to list
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = most)]
     limit: u32,
     /// Go on where the last list ended
     #[arg(long, value_name = "CURSOR")]
@@ -84,10 +84,10 @@ impl List {
 const HEAD: [(&str, Fit); 7] = [
     ("ID", Fit::Keep),
     ("STATUS", Fit::Keep),
-    ("TYPE", Fit::Spare(2)),
-    ("ATTEMPT", Fit::Spare(3)),
-    ("CREATED", Fit::Keep),
-    ("TOOK", Fit::Spare(1)),
+    ("TYPE", Fit::Spare(3)),
+    ("ATTEMPT", Fit::Spare(4)),
+    ("CREATED", Fit::Spare(1)),
+    ("TOOK", Fit::Spare(2)),
     ("NAME OR SCRIPT", Fit::Cut),
 ];
 
@@ -121,7 +121,7 @@ fn print(page: &JobPage) -> anyhow::Result<()> {
 }
 
 /// The first line of a script that is no comment.
-fn gist(script: &str) -> &str {
+pub(in crate::cli) fn gist(script: &str) -> &str {
     script.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("//")).unwrap_or("-")
 }
 

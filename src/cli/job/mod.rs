@@ -6,6 +6,8 @@ mod list;
 mod logs;
 mod show;
 
+pub(super) use list::gist;
+
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -142,7 +144,7 @@ async fn explain(global: &Global, named: &Named) -> anyhow::Result<()> {
     }
     let why = format!(" ({}): {}", explanation.reason, worded(&explanation.message));
     let kind = kind(&client, named, explanation.status).await;
-    output::line(Style::stdout().status(explanation.status, kind) + why)?;
+    output::paragraph(Style::stdout().status(explanation.status, kind) + why, 2)?;
     explanation.position.map_or(Ok(()), |position| {
         output::line(format!("place {position} of {} in {}", explanation.depth.unwrap_or(position), explanation.queue.unwrap_or_default()))
     })

@@ -21,7 +21,7 @@ pub(super) async fn main(global: &Global, named: &Named) -> anyhow::Result<()> {
             Value::String(text) => text.clone(),
             value => output::json_text(value)?,
         };
-        output::line(format!("{name:<18} {text}"))?;
+        output::paragraph(format!("{name:<18} {text}"), 19)?;
     }
     let plain = |text: &str| text.lines().map(Line::from).collect::<Vec<_>>();
     section(style, "script", plain(&job.script))?;

@@ -88,7 +88,7 @@ impl Create {
         }
         output::line(schedule.schedule_id.as_str())?;
         let runs: Vec<String> = schedule.next_runs.iter().map(|time| local(*time, &schedule.time_zone)).collect();
-        output::note(Style::stderr().dim(format!("next runs: {}", runs.join(", "))));
+        output::tell(Style::stderr().dim(format!("next runs: {}", runs.join(", "))), 2);
         Ok(())
     }
 }

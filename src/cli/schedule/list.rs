@@ -3,6 +3,7 @@ use clap::Args;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::session::Global;
 use crate::cli::table::{Fit, Table, ago, cell, cells};
+use crate::cli::words::most;
 use crate::cli::zone::local;
 use crate::dispatch::SchedulePage;
 use crate::model::{ContextId, JobId, Schedule, Seconds};
@@ -14,7 +15,7 @@ pub(super) const PAGE: usize = 1000;
 #[derive(Debug, Args)]
 pub(in crate::cli) struct List {
     /// The most schedules to list
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = most)]
     limit: u32,
     /// Go on where the last list ended
     #[arg(long, value_name = "CURSOR")]

@@ -61,7 +61,7 @@ impl Named {
                 (_, Some(text)) => text.to_owned(),
                 (_, None) => output::json_text(value)?,
             };
-            output::line(format!("{name:<18} {text}"))?;
+            output::paragraph(format!("{name:<18} {text}"), 19)?;
         }
         output::line(Style::stdout().bold("job"))?;
         let job = tree(&serde_json::to_string(&schedule.job)?)?;

@@ -77,9 +77,10 @@ fn message(error: &EvalAltResult, limits: &Limits) -> String {
             format!("an expression is nested deeper than {} ({FIXED})", limits.expression_depth)
         }
         EvalAltResult::ErrorParsing(ParseErrorType::LiteralTooLarge(what, _), _) => too_large(what, limits),
-        EvalAltResult::ErrorParsing(wrong, _) => match hint(wrong) {
-            Some(hint) => format!("{error}; {hint}"),
-            None => error.to_string(),
+        EvalAltResult::ErrorParsing(wrong, _) => match (lacking(wrong), hint(wrong)) {
+            (Some(lacking), _) => lacking.to_owned(),
+            (None, Some(hint)) => format!("{error}; {hint}"),
+            (None, None) => error.to_string(),
         },
         // Rhai lists the types by which Rust calls the one that scripts know.
         EvalAltResult::ErrorFunctionNotFound(..) => error.to_string().replace("&str | ImmutableString | String", "string"),
@@ -96,6 +97,19 @@ fn too_large(what: &str, limits: &Limits) -> String {
         what if what.contains("string") => format!("a value holds more than {} of text ({FIXED})", size(limits.string)),
         what if what.contains("map") => format!("a value holds more than {} entries of maps ({FIXED})", limits.map),
         _ => format!("a value holds more than {} elements ({FIXED})", limits.array),
+    }
+}
+
+/// What is said of a word of Rhai that scripts do not have here.
+fn lacking(wrong: &ParseErrorType) -> Option<&'static str> {
+    match wrong {
+        ParseErrorType::Reserved(word) if word.as_str() == "import" => {
+            Some("scripts cannot import: there are no modules; write the functions into the script, and give data as args")
+        }
+        ParseErrorType::BadInput(LexError::ImproperSymbol(word, _)) if word == "eval" => {
+            Some("scripts have no eval: texts are not run; give what varies as args")
+        }
+        _ => None,
     }
 }
 

@@ -72,8 +72,10 @@ impl Front {
             Ok(body) => body,
             Err(Broken::TooLarge(glance)) => return too_large(self.body_limit, &glance),
             Err(Broken::NoRoom) => {
-                let busy =
-                    Error::Busy { what: "too many requests at once, or answers that are not read", retry_after: Duration::from_secs(1) };
+                let busy = Error::Busy {
+                    what: "too many requests at once, or answers that are not read (held_per_address, held)".into(),
+                    retry_after: Duration::from_secs(1),
+                };
                 return refuse(busy.into_object());
             }
             Err(Broken::Malformed) => return answers::malformed().map(Body::new),

@@ -33,8 +33,10 @@ impl<S: Answer> Throttle<S> {
         let session = session.ok_or(Error::Internal)?;
         let at_home = self.rules.access == Access::Open && session.peer().ip().to_canonical().is_loopback();
         if !at_home {
-            let passed = session.address().rate.pass(self.rules.limits.calls_per_second, Instant::now());
-            passed.map_err(|retry_after| Error::Busy { what: "too many calls a second", retry_after })?;
+            let most = self.rules.limits.calls_per_second;
+            let passed = session.address().rate.pass(most, Instant::now());
+            let what = || format!("more than {most} calls a second from your address (calls_per_second)").into();
+            passed.map_err(|retry_after| Error::Busy { what: what(), retry_after })?;
         }
         Ok(session)
     }
@@ -42,9 +44,9 @@ impl<S: Answer> Throttle<S> {
     fn admit(&self, session: &Arc<Session>) -> Result<Places, Error> {
         let limits = &self.rules.limits;
         let here = Place::take(SessionCalls(Arc::clone(session)), limits.calls_per_connection);
-        let here = here.ok_or_else(|| busy("too many calls at once on this connection"))?;
+        let here = here.ok_or_else(|| busy(limits.calls_per_connection, "calls at once on this connection (calls_in_flight)"))?;
         let there = Place::take(AddressCalls(Arc::clone(session)), limits.calls_per_address);
-        Ok((here, there.ok_or_else(|| busy("too many calls at once from your address"))?))
+        Ok((here, there.ok_or_else(|| busy(limits.calls_per_address, "calls at once from your address (a fixed limit)"))?))
     }
 
     /// Waits for the places of a notification. Who sent it cannot be told to come again.
@@ -53,18 +55,21 @@ impl<S: Answer> Throttle<S> {
         async move {
             let limits = &rules.limits;
             let waiting = Place::take(AddressWaiting(Arc::clone(&session)), WAITING);
-            let _waiting = waiting.ok_or_else(|| busy("too many notifications from your address wait for their turn"))?;
+            let _waiting = waiting.ok_or_else(|| busy(WAITING, "notifications from your address wait for their turn (a fixed limit)"))?;
             let places = async {
                 let here = Place::wait(SessionCalls(Arc::clone(&session)), limits.calls_per_connection).await;
                 (here, Place::wait(AddressCalls(Arc::clone(&session)), limits.calls_per_address).await)
             };
-            tokio::time::timeout(limits.handler_timeout.duration(), places).await.map_err(|_| busy("too many calls at once"))
+            let most = limits.calls_per_connection;
+            let places = tokio::time::timeout(limits.handler_timeout.duration(), places).await;
+            places.map_err(|_| busy(most, "calls at once on this connection (calls_in_flight)"))
         }
     }
 }
 
-const fn busy(what: &'static str) -> Error {
-    Error::Busy { what, retry_after: Duration::from_millis(100) }
+/// There are more of something than may be.
+fn busy(most: u32, of: &str) -> Error {
+    Error::Busy { what: format!("more than {most} {of}").into(), retry_after: Duration::from_millis(100) }
 }
 
 impl<S: Answer> Answer for Throttle<S> {

@@ -1,5 +1,6 @@
 //! The commands that need a server, against a real one.
 
+mod complete;
 mod job;
 mod people;
 mod run;

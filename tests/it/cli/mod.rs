@@ -108,6 +108,62 @@ fn with_json_an_error_is_a_document_on_stdout() {
 }
 
 #[test]
+fn with_json_arguments_that_are_refused_are_a_document_as_well() {
+    for (arguments, told) in [
+        (&["--json", "nonsense"][..], "unrecognized subcommand 'nonsense'"),
+        (&["job", "lst", "--json"], "unrecognized subcommand 'lst'; tip: "),
+        (&["--json"], "requires a subcommand"),
+        (&["job", "--json"], "subcommand"),
+        (&["job", "status", "not-a-uuid", "--json"], "\"not-a-uuid\" is not a UUID"),
+        (&["--json", "job", "list", "--limit", "x"], "'x' for '--limit <N>': it is a whole number from 1 to 100000"),
+        (&["--json", "run"], "arguments were not provided: <FILE|-|--script <TEXT>>"),
+        (&["--json", "run", "a.rhai", "--odd\x1b[2J"], "--odd"),
+        (&["--json", "serve", "--lease", "soon"], "lease"),
+    ] {
+        let ended = Hero::new().run(arguments);
+        let document: serde_json::Value = serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{arguments:?}: {}", ended.out));
+        assert_eq!((ended.code, &document["exit_code"], ended.err.as_str()), (2, &2.into(), ""), "{arguments:?}");
+        let message = document["error"]["message"].as_str().unwrap();
+        assert!(message.contains(told) && !message.contains("Usage") && !message.starts_with("error"), "{arguments:?}: {message}");
+        assert!(!ended.out.contains('\x1b') && document["error"]["code"].is_null());
+    }
+    // What is asked for is no failure, and behind -- nothing is asked for.
+    assert!(Hero::new().run(&["--json", "--help"]).out.starts_with("Runs scripts"));
+    assert!(Hero::new().run(&["job", "list", "--", "--json"]).err.starts_with("error: "));
+}
+
+#[test]
+fn a_script_in_a_list_of_jobs_is_checked_before_anything_is_sent() {
+    // Nobody answers there, so whatever is told was found here.
+    let hero = Hero::new().env("HERO_SERVER", "ws://127.0.0.1:1");
+    hero.file(
+        "jobs.json",
+        r#"[{"script": "1"}, {"script": "1 +", "script_type": "python"}, {"name": "x", "script": "let a = 1;\nlet b = ;"}]"#,
+    );
+    let ended = hero.run(&["job", "create-many", "jobs.json"]);
+    assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{}", ended.err);
+    assert!(ended.err.starts_with("jobs.json: jobs[2] (x): script:2:9: script: Syntax error: "), "{}", ended.err);
+    let ended = hero.run(&["--json", "job", "create-many", "jobs.json"]);
+    let document: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((ended.code, &document["error"]["data"]["index"]), (2, &2.into()));
+    assert_eq!((&document["error"]["data"]["error"]["line"], &document["error"]["data"]["error"]["column"]), (&2.into(), &9.into()));
+    hero.file("one.json", r#"{"script": "1"}"#);
+    let ended = hero.run(&["job", "create-many", "one.json"]);
+    assert!(ended.code == 1 && ended.err.contains("put it between [ and ]"), "{}", ended.err);
+}
+
+#[test]
+fn usage_shows_no_option_that_was_not_given() {
+    let hero = Hero::new().env("HERO_SERVER", "ws://127.0.0.1:1");
+    let ended = hero.run(&["job", "show"]);
+    assert!(
+        ended.err.contains("Usage: hero job show [OPTIONS] <JOB_ID>") || ended.err.contains("Usage: hero job show <JOB_ID>"),
+        "{}",
+        ended.err
+    );
+}
+
+#[test]
 fn a_script_that_cannot_be_read_is_named() {
     let hero = Hero::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

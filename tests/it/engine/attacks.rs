@@ -178,6 +178,15 @@ async fn nothing_is_loaded_or_compiled_at_run_time() {
     ] {
         assert_eq!(bench.error(script).await.kind, ErrorKind::Script, "{script}");
     }
+    // Also where it would never come to it, and in words that say what to do instead.
+    for (script, said) in [
+        ("let a = 1;\nif false { import \"x\" as x; }", "scripts cannot import: there are no modules; write the functions into the script"),
+        ("let a = 1;\nif false { eval(\"40 + 2\") }", "scripts have no eval: texts are not run"),
+    ] {
+        let error = bench.error(script).await;
+        assert_eq!((error.line, error.column), (Some(2), Some(12)), "{error:?}");
+        assert!(error.message.starts_with(said), "{error:?}");
+    }
 }
 
 #[tokio::test]

@@ -78,7 +78,8 @@ async fn what_cannot_be_meant_is_refused_with_the_reason() {
     for (params, words) in [
         (json!({"job": job}), ["cron", "every", "one of them"]),
         (json!({"job": job, "cron": "* * * * *", "every": 5}), ["cron", "every", "one of them"]),
-        (json!({"job": job, "cron": "61 * * * *"}), ["cron: ", "61", "such as \"0 9 * * MON-FRI\""]),
+        (json!({"job": job, "cron": "61 * * * *"}), ["cron: ", "\"61\" is no minute", "0 to 59"]),
+        (json!({"job": job, "cron": "1 2 3"}), ["cron: ", "3 fields", "such as \"0 9 * * MON-FRI\""]),
         (json!({"job": job, "cron": "0 0 30 2 *"}), ["cron: ", "no run", "no such date"]),
         (json!({"job": job, "cron": "0 0 1 1 *", "end_at": "1999-01-01T00:00:00Z"}), ["cron: ", "no run", "end_at"]),
         (json!({"job": job, "cron": "0 0 * * *", "time_zone": "Europe/Berlyn"}), ["time_zone: ", "Europe/Berlyn", "Europe/Berlin"]),

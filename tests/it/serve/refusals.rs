@@ -91,7 +91,7 @@ async fn a_public_address_needs_the_word_insecure() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_in_use_is_named_and_nothing_is_left_running() {
+async fn an_address_in_use_is_named_with_what_to_do_and_nothing_is_left_running() {
     let home = tempfile::tempdir().unwrap();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -99,6 +99,11 @@ async fn an_address_in_use_is_named_and_nothing_is_left_running() {
     let mut server = Process::start(&["serve", "--listen", &address, "--pool", "osis=1", "--data", data.to_str().unwrap()]);
     let (code, log) = server.failure().await;
     assert!(code == Some(1) && log.contains(&address), "{code:?} {log}");
+    let port = address.rsplit(':').next().unwrap();
+    for part in ["another program listens there", "--listen", &format!("`ss -ltnp sport = :{port}`")] {
+        assert!(log.contains(part), "{part}: {log}");
+    }
+    assert!(!log.contains("os error"), "{log}");
     assert!(!data.join("redis.sock").exists());
 }
 

@@ -1,5 +1,8 @@
 //! Tables, words and names for people.
 
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+
 use serde_json::{Value, json};
 
 use super::Server;
@@ -40,7 +43,7 @@ fn people_are_told_failed_from_stopped_and_timed_out() {
 }
 
 #[test]
-fn tables_fit_80_columns_and_a_pipe_gets_everything() {
+fn tables_fit_60_columns_and_more_and_a_pipe_gets_everything() {
     let server = Server::start();
     let long = "a-name-that-is-much-longer-than-any-column-of-a-table";
     server.ok(&["job", "create", "-e", "1", "--name", long, "--group", long, "--start"]);
@@ -49,7 +52,7 @@ fn tables_fit_80_columns_and_a_pipe_gets_everything() {
     let zone = "America/Argentina/ComodRivadavia";
     server.ok(&["schedule", "create", "-e", "1", "--name", long, "--cron", "*/7 * * * * MON-FRI", "--time-zone", zone]);
     for command in [["job", "list"], ["queue", "list"], ["actor", "list"], ["schedule", "list"]] {
-        for columns in ["80", "100"] {
+        for columns in ["60", "80", "100"] {
             let lines = table(&server, columns, &command);
             let most: usize = columns.parse().unwrap();
             assert!(lines.len() > 1 && lines.iter().all(|line| line.chars().count() <= most), "{columns}: {lines:#?}");
@@ -61,6 +64,48 @@ fn tables_fit_80_columns_and_a_pipe_gets_everything() {
         "{lines:#?}"
     );
     assert!(server.ok(&["queue", "list"]).contains(&format!("hero:q:work:type:osis:group:{long}")));
+    let lines = table(&server, "60", &["schedule", "list"]);
+    assert!(lines[0].starts_with("ID        ") && lines[1].starts_with("WHEN      */7 * * * * MON-FRI"), "{lines:#?}");
+}
+
+/// What a command says on a terminal of 60 columns.
+fn at_60_columns(server: &Server, arguments: &str) -> Vec<String> {
+    let program = format!("stty cols 60; exec {} {arguments}", env!("CARGO_BIN_EXE_hero"));
+    let mut command = Command::new("script");
+    command
+        .args(["-qec", &program, "/dev/null"])
+        .env_clear()
+        .env("PATH", super::path())
+        .env("NO_COLOR", "1")
+        .current_dir(server.hero.home());
+    command.envs(server.hero.env.iter().map(|(name, value)| (name, value))).stdin(Stdio::piped()).stdout(Stdio::piped());
+    // Its stdin stays open: at the end of that it would type ^D.
+    let mut child = command.spawn().expect("script, of bsdutils or util-linux");
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    child.wait().unwrap();
+    // Without what is shown for a moment only.
+    said.lines().map(|line| line.rsplit("\x1b[2K").next().unwrap_or_default().trim_end_matches('\r').to_owned()).collect()
+}
+
+#[test]
+fn errors_end_their_lines_between_words_on_a_terminal_and_are_whole_in_a_pipe() {
+    let server = Server::start();
+    let id = server.ok(&["job", "create", "-e", "1", "--group", "nobody", "--start"]);
+    let failing = "let a = 1; let b = 22222222222; let c = 33333333333333; let d = 4444444444; lacking(a, b, c, d)";
+    for (arguments, told) in [
+        (format!("job wait {id} --wait 0"), format!("       `hero job wait {id}`")),
+        (format!("job show {NOBODY}"), "       `hero job list` shows those that exist".to_owned()),
+        ("schedule create -e 1 --cron '61 * * * *'".to_owned(), "       ".to_owned()),
+        ("job list --status odd".to_owned(), "    ".to_owned()),
+        (format!("run -e '{failing}'"), "    |      ".to_owned()),
+    ] {
+        let lines = at_60_columns(&server, &arguments);
+        assert!(lines.len() > 1 && lines.iter().all(|line| line.chars().count() <= 60), "{arguments}: {lines:#?}");
+        assert!(lines.iter().skip(1).any(|line| line.starts_with(&told)), "{arguments}: {lines:#?}");
+    }
+    let piped = server.hero.command(&["job", "wait", &id, "--wait", "0"]).env("COLUMNS", "60").output().unwrap();
+    assert_eq!(String::from_utf8(piped.stderr).unwrap().lines().count(), 2);
 }
 
 #[test]
@@ -72,6 +117,8 @@ fn what_is_told_names_commands_and_options() {
         (&["job", "create", "-e", "1", "--log-path", "../up"], "--log-path"),
         (&["schedule", "create", "-e", "1", "--every", "5", "--schedule-id", NOBODY, "--missed-limit", "0"], "--missed-limit"),
         (&["job", "explain", &created], "`hero job start` starts it"),
+        (&["schedule", "create", "-e", "1", "--cron", "* 25 * * *"], "--cron: \"25\" is no hour in \"* 25 * * *\"; it takes 0 to 23"),
+        (&["run", "-e", "import \"x\" as x;"], "scripts cannot import: there are no modules"),
     ] {
         let ended = server.run(arguments);
         let said = format!("{}{}", ended.out, ended.err);

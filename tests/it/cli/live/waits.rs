@@ -131,12 +131,17 @@ async fn with_redis_down_the_command_says_so_and_run_names_its_job() {
             assert!(ended.err.contains("/readyz") && !ended.err.contains("hero serve`"), "{arguments:?}: {}", ended.err);
             let only_reads = matches!(arguments, ["queue", "list"] | ["job", "status", _]);
             assert!(!only_reads || !ended.err.contains("is unknown"), "{arguments:?}: {}", ended.err);
+            // Each thing once, and no advice that this command has no option for.
+            for word in ["hero job show", "try again", "Redis does not answer", "/readyz", "look at", "look for"] {
+                assert!(ended.err.matches(word).count() <= 1, "{word}: {}", ended.err);
+            }
+            assert!(!ended.err.contains("idempotency") && !ended.err.contains("hero job status"), "{}", ended.err);
         }
         // The wait itself goes on, whoever leaves it is told which job it was.
         signal(&server.child, Signal::KILL);
         assert_eq!(run.wait().unwrap().code(), Some(7));
         let said: String = err.map_while(Result::ok).collect();
-        assert!(said.contains(&format!("hero job show {id}")), "{said}");
+        assert_eq!(said.matches(&format!("hero job show {id}")).count(), 1, "{said}");
     });
 }
 
@@ -153,4 +158,39 @@ fn bench_shows_its_steps_and_removes_its_jobs_from_a_server_of_others() {
     let left: Value = server.json(&["job", "list", "--limit", "1000"]);
     let left: Vec<_> = left["jobs"].as_array().unwrap().iter().map(|job| job["job_id"].as_str().unwrap()).collect();
     assert_eq!(left, [kept]);
+}
+
+#[test]
+fn a_wait_that_runs_out_says_each_thing_once() {
+    let server = Server::start();
+    let created = server.ok(&["job", "create", "-e", "1"]);
+    let queued = server.ok(&["job", "create", "-e", "1", "--group", "nobody", "--start"]);
+    for (id, command) in [(&created, "hero job start"), (&queued, "hero job wait")] {
+        let ended = server.run(&["job", "wait", id, "--wait", "0"]);
+        assert_eq!((ended.code, ended.err.lines().count()), (6, 2), "{}", ended.err);
+        assert!(ended.err.contains(&format!("`{command} {id}`")), "{}", ended.err);
+        assert_eq!((ended.err.matches("hero job").count(), ended.err.matches("waiting").count() <= 1), (1, true), "{}", ended.err);
+    }
+    // On the wire, where nobody else advises, the server still does.
+    let told = server.run(&["--json", "job", "wait", &queued, "--wait", "0"]);
+    assert!(told.out.contains("; wait_job waits on"), "{}", told.out);
+}
+
+#[test]
+fn a_script_that_is_too_long_is_told_with_the_limit_and_its_setting() {
+    let server = Server::start();
+    let long = " ".repeat(70_000) + "1";
+    server.hero.file("long.rhai", &long);
+    server.hero.file("jobs.json", &serde_json::json!([{ "script": "1" }, { "script": long }]).to_string());
+    for arguments in [
+        &["run", "long.rhai"][..],
+        &["job", "create", "long.rhai"],
+        &["job", "create-many", "jobs.json"],
+        &["schedule", "create", "long.rhai", "--every", "1h"],
+    ] {
+        let ended = server.run(arguments);
+        assert!(ended.code == 1 && ended.err.contains("script has 70001 bytes, the limit is 65536 (script_source)"), "{}", ended.err);
+        assert!(ended.err.contains("--script-source"), "{}", ended.err);
+        assert_eq!(ended.err.contains("jobs[1]"), arguments.contains(&"create-many"), "{}", ended.err);
+    }
 }
