@@ -1,3 +1,4 @@
+use std::marker::PhantomData;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -7,8 +8,7 @@ use serde_json::json;
 use crate::cli::output;
 use crate::cli::script::read_text;
 use crate::cli::session::Global;
-use crate::cli::spec::exact;
-use crate::model::JobSpec;
+use crate::model::{JobSpec, exact, strict};
 
 /// Several jobs to store.
 #[derive(Debug, Args)]
@@ -25,9 +25,7 @@ pub(in crate::cli) struct CreateMany {
 impl CreateMany {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
         let text = read_text("list of jobs", &self.file)?;
-        let specs: Vec<JobSpec> =
-            serde_json::from_str(&text).with_context(|| format!("{} is not a JSON list of jobs", self.file.display()))?;
-        exact(&text).map_err(|reason| anyhow::anyhow!("{}: {reason}", self.file.display()))?;
+        let specs = jobs(&text).with_context(|| format!("{} is not a JSON list of jobs", self.file.display()))?;
         let client = global.connect().await?;
         let ids = client.create_jobs(&specs).await?;
         if self.start {
@@ -40,4 +38,13 @@ impl CreateMany {
         }
         ids.iter().try_for_each(|id| output::line(id.as_str()))
     }
+}
+
+/// Reads jobs as the server does.
+fn jobs(text: &str) -> anyhow::Result<Vec<JobSpec>> {
+    let text = exact(text, "it").map_err(|beyond| anyhow::anyhow!("{beyond}"))?;
+    let (mut json, mut place) = (serde_json::Deserializer::from_str(&text), String::from("it"));
+    let jobs = strict(PhantomData, &mut json, &mut place).map_err(|error| anyhow::anyhow!("{place}: {error}"))?;
+    json.end()?;
+    Ok(jobs)
 }
