@@ -51,7 +51,7 @@ pub struct JobFilter {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub name: Option<String>,
-    /// Only jobs that have all these labels; a list takes 16 at most.
+    /// Only jobs that have all these labels; 16 at most.
     #[serde(deserialize_with = "crate::model::or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// Only jobs created at this time or later.
