@@ -20,6 +20,7 @@ mod inbox;
 mod list;
 mod log;
 mod managed;
+mod members;
 mod memory;
 mod openings;
 mod pace;
