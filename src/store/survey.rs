@@ -6,6 +6,7 @@ use tokio::sync::{Mutex, Notify, watch};
 
 use super::codec::Text;
 use super::connection::DEADLINE;
+use super::setback::set_back;
 use super::{Error, Store};
 use crate::model::{Actor, ScriptType};
 
@@ -150,7 +151,8 @@ impl Store {
         let noted: Vec<Text> = self.0.commands.call(redis::cmd("HKEYS").arg(keys.strays())).await?;
         if !noted.is_empty() {
             let hours = self.index_hours().await?;
-            let is_gone = |key: &String| keys.parse_index(key).is_none_or(|hour| !hours.iter().any(|other| other == hour));
+            let is_gone =
+                |key: &String| keys.parse_index(set_back(key).unwrap_or(key)).is_none_or(|hour| !hours.iter().any(|other| other == hour));
             let gone: Vec<String> = noted.into_iter().filter_map(|key| key.0).filter(is_gone).collect();
             if !gone.is_empty() {
                 self.0.commands.call::<u64>(redis::cmd("HDEL").arg(keys.strays()).arg(gone)).await?;
