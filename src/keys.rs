@@ -25,7 +25,7 @@
 //! | `hero:meta:queue:stats:{t}` | hash | every transition | 30 days after the last; at most 1,000 |
 //! | `hero:meta:identity` | string | the first job with a log file: 32 random digits that tell this place from others | for ever |
 //! | `hero:meta:hours` · `hero:meta:types` | set | whoever first writes such an index or such counters; the indexer | swept by the pruner |
-//! | `hero:meta:strays` | hash by index key | whoever first sees an outsider's job that says another time than that: how far ahead and behind, ms | swept by the pruner |
+//! | `hero:meta:strays` | hash by index key | whoever first sees an outsider's job that says another time than that: how far ahead and behind, ms; whoever sees that Redis' clock was set back (field with `:back`): how far | swept by the pruner |
 //! | `hero:meta:reaped` | string | reap: when leases were last looked at, and until when none is over, ms | a day |
 //! | `hero:meta:schedules` | zset by ms | schedule, create, pass, unschedule | an entry as long as its schedule |
 //! | `hero:schedule:{id}` | hash | schedule, create, pass | until it is deleted, or a week after its last slot |

@@ -271,7 +271,8 @@ impl Foreman {
                 self.staff.ends.extend(lost.into_iter().map(|(job, claim)| Ended::released(job, claim, now)));
                 None
             }
-            News::Held(Err(_)) => {
+            News::Held(Err(error)) => {
+                self.worry(&error);
                 self.unsure = leaving.is_none_or(|until| Instant::now() < until);
                 Some(Instant::now() + PAUSE)
             }

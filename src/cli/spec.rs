@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::exit::Usage;
 use super::settings::parse_time;
 use super::words::{Types, one_of};
-use crate::model::{Beyond, ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp, tree};
+use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp, exact, plain_zeros, tree};
 
 /// What every job can be given besides its script, also each of those that a schedule makes.
 #[derive(Debug, Clone, Args)]
@@ -153,8 +153,9 @@ fn arguments(whole: Option<Value>, entries: Vec<(String, String)>) -> anyhow::Re
         Some(_) => return Err(Usage("--arg adds to an object, but --args is something else; use one of them".to_owned()).into()),
     };
     for (name, text) in entries {
-        let value = match tree(&text) {
-            Ok(value) => exact(&text).map(|()| value).map_err(|reason| Usage(format!("--arg {name}: {reason}")))?,
+        // What is no JSON is a text.
+        let value = match tree(&plain_zeros(&text)) {
+            Ok(value) => exact(&text, "it").map(|_| value).map_err(|reason| Usage(format!("--arg {name}: {reason}")))?,
             Err(_) => Value::String(text),
         };
         map.insert(name, value);
@@ -174,16 +175,8 @@ pub(super) fn seconds(text: &str) -> Result<Seconds, String> {
 }
 
 fn json(text: &str) -> Result<Value, String> {
-    let value = tree(text).map_err(|error| format!("not JSON: {error}"))?;
-    exact(text).map(|()| value)
-}
-
-/// Refuses JSON with an integer that would be rounded.
-pub(super) fn exact(text: &str) -> Result<(), String> {
-    match Beyond::find(text, "it") {
-        None => Ok(()),
-        Some(beyond) => Err(beyond.to_string()),
-    }
+    let value = tree(&plain_zeros(text)).map_err(|error| format!("not JSON: {error}"))?;
+    exact(text, "it").map(|_| value).map_err(|beyond| beyond.to_string())
 }
 
 fn priority(text: &str) -> Result<Priority, String> {
@@ -214,6 +207,9 @@ mod tests {
         let given = [("n", "3"), ("list", "[1]"), ("name", "Ada"), ("zip", "\"0123\"")].map(|(k, v)| (k.to_owned(), v.to_owned()));
         let args = arguments(Some(json!({ "n": 1, "m": 2 })), given.into()).unwrap().unwrap();
         assert_eq!(args, json!({ "n": 3, "m": 2, "list": [1], "name": "Ada", "zip": "0123" }));
+        let args = arguments(Some(super::json("[-0]").unwrap()), Vec::new()).unwrap().unwrap();
+        assert_eq!(args, json!([0]));
+        assert_eq!(arguments(None, vec![("n".to_owned(), "-0".to_owned())]).unwrap().unwrap(), json!({ "n": 0 }));
         // JSON in a text is none, whatever serde_json thinks of its name.
         let marked = r#"{"$serde_json::private::RawValue":"[1]"}"#;
         let args = arguments(Some(super::json(marked).unwrap()), vec![("a".to_owned(), marked.to_owned())]).unwrap().unwrap();

@@ -32,6 +32,7 @@ impl Dispatcher {
         filter: JobFilter,
         cursor: Option<&str>,
     ) -> Result<impl Stream<Item = Result<Followed<JobEvent>, Error>> + Send + use<>, Error> {
+        super::spec::check_filter(&filter)?;
         let changes = self.changes(context, cursor).await?;
         let dispatcher = self.clone();
         let admitted = changes.ready_chunks(AT_ONCE).then(move |moments| {

@@ -12,6 +12,8 @@ pub struct Pruner {
     place: Option<Walk>,
     relief: Relief,
     tidied: Option<Instant>,
+    /// What was last said of sets that hold too much.
+    overfull: Vec<String>,
     walked: Option<Instant>,
 }
 
@@ -50,7 +52,7 @@ const WALK: Duration = Duration::from_secs(60);
 impl Pruner {
     /// A pruner for one context.
     pub(super) fn new(store: Store, pressure: Arc<Pressure>) -> Self {
-        Self { store, pressure, place: None, relief: Relief::default(), tidied: None, walked: None }
+        Self { store, pressure, place: None, relief: Relief::default(), tidied: None, overfull: Vec::new(), walked: None }
     }
 
     /// Looks how full Redis is, and deletes jobs before their time while it is too full.
@@ -153,6 +155,9 @@ impl Service for Pruner {
         }
         if self.tidied.is_none_or(|at| at.elapsed() >= TIDY) {
             self.store.tidy().await?;
+            let overfull = self.store.overfull().await?;
+            overfull.iter().filter(|words| !self.overfull.contains(words)).for_each(|words| tracing::warn!("{words}"));
+            self.overfull = overfull;
             self.tidied = Some(Instant::now());
         }
         Ok(Duration::from_secs(1))

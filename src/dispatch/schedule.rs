@@ -42,8 +42,7 @@ impl Dispatcher {
         {
             return Err(Error::Script(Box::new(error)));
         }
-        let id = spec.schedule_id.take().unwrap_or_else(ScheduleId::random);
-        let id = id.in_lower_case().unwrap_or(id);
+        let id = spec.schedule_id.take().unwrap_or_else(ScheduleId::random).spelled();
         match store.schedule(&id, &spec, created_at, first).await.map_err(|error| Error::store(error, None))? {
             Scheduling::Created => {
                 let mut shown = spec.shown(id, created_at);
@@ -67,10 +66,10 @@ impl Dispatcher {
 
     /// Deletes a schedule. Jobs that it has made stay.
     pub async fn delete_schedule(&self, context: ContextId, id: &ScheduleId) -> Result<(), Error> {
-        let id = &id.in_lower_case().unwrap_or_else(|| id.clone());
-        match self.store(context)?.unschedule(id).await.map_err(|error| Error::store(error, None))? {
+        let id = id.clone().spelled();
+        match self.store(context)?.unschedule(&id).await.map_err(|error| Error::store(error, None))? {
             true => Ok(()),
-            false => Err(Error::NoSchedule(id.clone())),
+            false => Err(Error::NoSchedule(id)),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::store::{JobFilter, NewJob};
 pub(super) const LONGEST_TEXT: usize = 1024;
 /// No job has more labels or environment variables.
 const MOST_ENTRIES: usize = 256;
-/// No list of jobs is filtered by more labels.
+/// No jobs are filtered by more labels.
 const MOST_FILTERED: usize = 16;
 /// No job waits for, or keeps waiting, more others than this.
 const MOST_RELATIVES: usize = 1000;

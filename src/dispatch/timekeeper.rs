@@ -3,15 +3,16 @@ use std::time::Duration;
 use crate::service::Service;
 use crate::store::{Error, Store};
 
-/// Sets the store's clock by Redis.
+/// Sets the store's clock by Redis, and so sees that Redis' own was set back, also while no server ran.
 pub struct Timekeeper {
     store: Store,
+    looked_back: bool,
 }
 
 impl Timekeeper {
     /// A timekeeper for one context.
     pub fn new(store: Store) -> Self {
-        Self { store }
+        Self { store, looked_back: false }
     }
 }
 
@@ -21,7 +22,13 @@ impl Service for Timekeeper {
     const NAME: &'static str = "timekeeper";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
+        let mut set = self.store.set_clock().await?;
+        if !self.looked_back {
+            self.store.look_back().await?;
+            set = self.store.set_clock().await?;
+            self.looked_back = true;
+        }
         // After a slow answer it is looked again soon.
-        Ok(Duration::from_secs(if self.store.set_clock().await? { 10 } else { 1 }))
+        Ok(Duration::from_secs(if set { 10 } else { 1 }))
     }
 }

@@ -4,7 +4,7 @@ use crate::model::{JobId, Name, ScriptType};
 /// Keys of other layouts. Their names are theirs; the prefix is ours, where several contexts share a database.
 impl Keys {
     /// The legacy queue of a worker.
-    pub fn work_queue(&self, worker: &Name) -> String {
+    pub fn work_queue(&self, worker: &str) -> String {
         self.key(format_args!("work_queue:{worker}"))
     }
 
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn keys_of_other_layouts_are_those_of_their_documents() {
         let (keys, name) = (Keys::standalone(ContextId(0)), "osis".parse::<Name>().unwrap());
-        assert_eq!(keys.work_queue(&name), "hero:work_queue:osis");
+        assert_eq!(keys.work_queue(name.as_str()), "hero:work_queue:osis");
         assert_eq!(keys.actor_queue("osis"), "hero:job:actor_queue:osis");
         assert_eq!(keys.actor_list(&name), "hero:job:osis");
         assert_eq!(keys.stop_queue(&name), "hero:stop_queue:osis");

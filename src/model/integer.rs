@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt;
 
 /// A whole number in a JSON text that an `i64` cannot hold.
@@ -44,7 +45,7 @@ impl Beyond {
                     }
                 }
                 b'-' | b'0'..=b'9' => {
-                    at += bytes[at..].iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')).count();
+                    at = end_of_number(bytes, at);
                     let number = &text[begin..at];
                     if !number.contains(['.', 'e', 'E']) && number.parse::<i64>().is_err() {
                         return Some(Self { place: place(root, &stack), number: cut(number) });
@@ -62,6 +63,36 @@ impl fmt::Display for Beyond {
         let Self { place, number } = self;
         write!(f, "{place} is {number}, beyond the integers of scripts ({} to {}); give it as a text, or as a fraction", i64::MIN, i64::MAX)
     }
+}
+
+/// A text that is JSON, in which no integer is beyond 64 bits and each `-0` is a `0`. The whole of it is called `root`.
+pub fn exact<'t>(text: &'t str, root: &str) -> Result<Cow<'t, str>, Beyond> {
+    match Beyond::find(text, root) {
+        None => Ok(plain_zeros(text)),
+        Some(beyond) => Err(beyond),
+    }
+}
+
+/// A text that is JSON with each `-0` as `0`, which it is, being an integer. serde_json reads it as the fraction -0.0.
+pub fn plain_zeros(text: &str) -> Cow<'_, str> {
+    let mut plain = Cow::Borrowed(text);
+    if !text.contains("-0") {
+        return plain;
+    }
+    let (bytes, mut at) = (text.as_bytes(), 0);
+    while let Some(byte) = bytes.get(at) {
+        let begin = at;
+        at = match byte {
+            b'"' => end_of_text(bytes, at + 1),
+            b'-' | b'0'..=b'9' => end_of_number(bytes, at + 1),
+            _ => at + 1,
+        };
+        if bytes.get(begin..at) == Some(b"-0") {
+            // As long as before, so that places in the text stay.
+            plain.to_mut().replace_range(begin..begin + 1, " ");
+        }
+    }
+    plain
 }
 
 enum Inside<'t> {
@@ -82,22 +113,35 @@ fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
+/// Behind the last character of a number.
+fn end_of_number(bytes: &[u8], at: usize) -> usize {
+    at + bytes[at..].iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')).count()
+}
+
 fn place(root: &str, stack: &[Inside<'_>]) -> String {
     let mut place = root.to_owned();
     for inside in stack {
-        match inside {
-            Inside::Array(index) => place.push_str(&format!("[{index}]")),
-            Inside::Object(name) if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => {
-                place.push('.');
-                place.push_str(name);
-            }
-            Inside::Object(name) => place.push_str(&format!("[\"{name}\"]")),
-        }
+        place.push_str(&match inside {
+            Inside::Array(at) => index(*at),
+            Inside::Object(name) => member(name),
+        });
     }
     cut(&place)
 }
 
-fn cut(text: &str) -> String {
+/// The step of a place into an array,
+pub(super) fn index(at: usize) -> String {
+    format!("[{at}]")
+}
+
+/// or into an object.
+pub(super) fn member(name: &str) -> String {
+    let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if is_plain { format!(".{name}") } else { format!("[\"{name}\"]") }
+}
+
+/// So much of a text as is told.
+pub(super) fn cut(text: &str) -> String {
     match text.char_indices().find(|(at, _)| *at >= LONGEST) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
@@ -146,5 +190,20 @@ mod tests {
         ] {
             assert_eq!(found(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn minus_zero_is_zero_where_it_is_an_integer() {
+        for (text, expected) in [
+            ("-0", " 0"),
+            ("[-0,-0.0,-0e1,1e-0,-01,0]", "[ 0,-0.0,-0e1,1e-0,-01,0]"),
+            (r#"{"-0":[-0 , "x-0\"-0",-0],"é":-0}"#, r#"{"-0":[ 0 , "x-0\"-0", 0],"é": 0}"#),
+            ("\"-0", "\"-0"),
+            ("-", "-"),
+        ] {
+            assert_eq!(plain_zeros(text), expected);
+        }
+        assert_eq!(exact("[-0, 9223372036854775808]", "args").unwrap_err().place, "args[1]");
+        assert_eq!(exact("[-0]", "args").unwrap(), "[ 0]");
     }
 }

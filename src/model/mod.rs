@@ -16,6 +16,7 @@ mod schedule;
 mod script_type;
 mod spec;
 mod state;
+mod strict;
 mod time;
 mod tree;
 
@@ -24,7 +25,7 @@ pub use event::JobEvent;
 pub use explanation::{Explanation, Reason, WaitsFor};
 pub use given::or_default;
 pub use id::{ContextId, InvalidId, JobId, Name, ServerId};
-pub use integer::Beyond;
+pub use integer::{Beyond, exact, plain_zeros};
 pub use job::{Job, JobResult, Progress, Usage};
 pub use json::Json;
 pub use log::{LogLevel, LogLine};
@@ -35,5 +36,6 @@ pub use schedule::{Missed, Overlap, Schedule, ScheduleId, ScheduleSpec, UnknownW
 pub use script_type::ScriptType;
 pub use spec::JobSpec;
 pub use state::{Event, Illegal, Next, Status};
+pub use strict::{Key, strict};
 pub use time::{InvalidTime, Seconds, Timestamp};
 pub use tree::tree;

@@ -24,9 +24,9 @@ impl ScheduleId {
         self.0.as_str()
     }
 
-    /// The same in lower case, if it is not.
-    pub fn in_lower_case(&self) -> Option<Self> {
-        self.0.in_lower_case().map(Self)
+    /// The id as every schedule has it, however somebody writes it: in lower case.
+    pub fn spelled(self) -> Self {
+        self.0.in_lower_case().map_or(self, Self)
     }
 }
 

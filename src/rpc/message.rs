@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use super::layers::{Entry, LONGEST_ID, NumberId, OverHttp, Reply, Way, invalid};
 use super::oversize::batch_too_large;
-use super::params::Key;
+use crate::model::Key;
 
 /// Answers a message: a call, a notification or a batch of them. Nothing is answered to notifications alone.
 ///

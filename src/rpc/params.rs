@@ -8,7 +8,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, Int
 use serde_json::value::RawValue;
 
 use super::error::Error;
-use crate::model::Beyond;
+use crate::model::{Beyond, Key, plain_zeros, strict};
 
 /// The names of a method's parameters, in document order.
 pub(super) type Names = [String];
@@ -16,10 +16,11 @@ pub(super) type Names = [String];
 /// The parameters of a call; `raw` is its `params` as it stands, or nothing.
 ///
 /// By name every parameter must be known. By position there may not be more than there are names. Either way `null` means not given,
-/// and an integer beyond 64 bits is refused, because it would be rounded.
+/// and an integer beyond 64 bits is refused, because it would be rounded. What a parameter is made of has names only, no positions.
 pub(super) fn parse<P: DeserializeOwned>(raw: Option<&str>, names: &Names) -> Result<P, Error> {
-    let mut current = None;
-    let given = match raw.map(|raw| (raw, raw.trim_ascii_start().as_bytes().first())) {
+    let (mut current, mut place) = (None, String::new());
+    let raw = raw.map(plain_zeros);
+    let given = match raw.as_deref().map(|raw| (raw, raw.trim_ascii_start().as_bytes().first())) {
         None => Ok(Vec::new()),
         Some((raw, Some(b'{'))) => by_name(raw, names, &mut current),
         Some((raw, Some(b'['))) => by_position(raw, names),
@@ -27,11 +28,11 @@ pub(super) fn parse<P: DeserializeOwned>(raw: Option<&str>, names: &Names) -> Re
     };
     let parsed = given.and_then(|given| {
         let given = given.into_iter().filter(|(_, value)| value.get() != "null");
-        P::deserialize(MapAccessDeserializer::new(Given { given, value: None, current: &mut current }))
+        P::deserialize(MapAccessDeserializer::new(Given { given, value: None, current: &mut current, place: &mut place }))
     });
     parsed.map_err(|error| {
         Error::Params(match current {
-            Some(name) => format!("parameter `{name}`: {error}"),
+            Some(name) => format!("parameter `{name}{place}`: {error}"),
             None => error.to_string(),
         })
     })
@@ -94,36 +95,12 @@ impl<'de, 'n> Visitor<'de> for Object<'n, '_> {
     }
 }
 
-/// A key of a JSON object, borrowed unless it has escapes.
-pub(super) struct Key<'de>(pub(super) Cow<'de, str>);
-
-impl<'de> serde::Deserialize<'de> for Key<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Key<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a parameter")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Text)
-    }
-}
-
-/// Reads parameters as a map, and leaves the name of one whose value is wrong in `current`.
+/// Reads parameters as a map, and leaves the name of one whose value is wrong in `current`, and where it is wrong in `place`.
 struct Given<'n, 'c, 'de, I> {
     given: I,
     value: Option<&'de RawValue>,
     current: &'c mut Option<&'n str>,
+    place: &'c mut String,
 }
 
 impl<'n, 'de, I: Iterator<Item = (&'n str, &'de RawValue)>> MapAccess<'de> for Given<'n, '_, 'de, I> {
@@ -142,7 +119,7 @@ impl<'n, 'de, I: Iterator<Item = (&'n str, &'de RawValue)>> MapAccess<'de> for G
         if let Some(beyond) = Beyond::find(raw, self.current.unwrap_or("it")) {
             return Err(serde_json::Error::custom(beyond));
         }
-        let value = seed.deserialize(&mut serde_json::Deserializer::from_str(raw))?;
+        let value = strict(seed, &mut serde_json::Deserializer::from_str(raw), self.place)?;
         *self.current = None;
         Ok(value)
     }
@@ -161,37 +138,48 @@ mod tests {
         #[serde(default)]
         number: u32,
         any: Option<Value>,
+        list: Option<Vec<Part>>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Part {
+        of: u8,
     }
 
     fn read(raw: Option<&str>) -> Result<Sample, String> {
-        parse(raw, &["text".into(), "number".into(), "any".into()]).map_err(|error| error.to_string())
+        parse(raw, &["text", "number", "any", "list"].map(Into::into)).map_err(|error| error.to_string())
     }
 
     #[test]
     fn names_and_positions_say_the_same() {
-        let expected = Sample { text: "a".into(), number: 7, any: Some(serde_json::json!([1])) };
+        let expected = Sample { text: "a".into(), number: 7, any: Some(serde_json::json!([1])), list: None };
         assert_eq!(read(Some(r#"{"any":[1],"text":"a","number":7}"#)).unwrap(), expected);
         assert_eq!(read(Some(r#" ["a",7,[1]]"#)).unwrap(), expected);
-        assert_eq!(read(Some(r#"["a"]"#)).unwrap(), Sample { text: "a".into(), number: 0, any: None });
-        assert_eq!(read(Some(r#"["a",null,null]"#)).unwrap(), Sample { text: "a".into(), number: 0, any: None });
+        assert_eq!(read(Some(r#"["a"]"#)).unwrap(), Sample { text: "a".into(), number: 0, any: None, list: None });
+        assert_eq!(read(Some(r#"["a",null,null]"#)).unwrap(), Sample { text: "a".into(), number: 0, any: None, list: None });
         assert_eq!(read(Some(r#"{"te\u0078t":"a"}"#)).unwrap().text, "a");
-        assert_eq!(read(Some(r#"{"number": null ,"text":"a","any":null}"#)).unwrap(), Sample { text: "a".into(), number: 0, any: None });
+        assert_eq!(
+            read(Some(r#"{"number": null ,"text":"a","any":null}"#)).unwrap(),
+            Sample { text: "a".into(), number: 0, any: None, list: None }
+        );
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         for (raw, expected) in [
-            (r#"{"text":"a","nunber":7}"#, "unknown parameter `nunber`; known: text, number, any"),
+            (r#"{"text":"a","nunber":7}"#, "unknown parameter `nunber`; known: text, number, any, list"),
             (r#"{"text":"a","number":-1}"#, "parameter `number`: invalid value: integer `-1`, expected u32"),
             (r#"["a","b"]"#, "parameter `number`: invalid type: string \"b\", expected u32"),
-            (r#"["a",1,2,3]"#, "4 parameters, but at most 3 are known: text, number, any"),
+            (r#"["a",1,2,[],3]"#, "5 parameters, but at most 4 are known: text, number, any, list"),
             (r#"{"number":1}"#, "missing field `text`"),
             (r#"{"text":"a","text":"b"}"#, "duplicate field `text`"),
-            (r#"{"text":"a","nunber":null}"#, "unknown parameter `nunber`; known: text, number, any"),
+            (r#"{"text":"a","nunber":null}"#, "unknown parameter `nunber`; known: text, number, any, list"),
             (r#"{"text":null}"#, "missing field `text`"),
             (r#"{"text":"a","number":1.0}"#, "parameter `number`: invalid type: floating point `1.0`, expected u32"),
             (r#"{"text":"a","any":[{"n":9223372036854775808}]}"#, "parameter `any`: any[0].n is 9223372036854775808, beyond the integers"),
             (r#"["a",1,-9223372036854775809]"#, "parameter `any`: any is -9223372036854775809, beyond the integers"),
+            (r#"{"text":"a","list":[[1]]}"#, "parameter `list[0]`: invalid type: sequence, expected an object"),
+            (r#"{"text":"a","list":[{"of":1},{"of":"1"}]}"#, "parameter `list[1].of`: invalid type: string \"1\", expected u8"),
             (r#""a""#, "params must be an object or an array"),
             ("5", "params must be an object or an array"),
         ] {

@@ -18,6 +18,10 @@ pub struct Clock {
     stands: AtomicBool,
     /// Whether its time counts in scripts, too.
     counts: AtomicBool,
+    /// The latest time that Redis has shown, or would show if its clock had not been set back, in milliseconds;
+    latest: AtomicI64,
+    /// and how far back the clock was when that was noted last. Nothing is noted before it has shown that time again.
+    noted: AtomicI64,
 }
 
 /// A look at Redis that took longer says too little.
@@ -51,11 +55,33 @@ impl Clock {
             return false;
         }
         if !self.counts.load(Ordering::Relaxed) {
+            self.has_shown(if self.set.load(Ordering::Relaxed) { theirs.max(now) } else { theirs });
             let now = theirs.plus(took / 2).as_millis();
             self.offset.store(now - passed(), Ordering::Relaxed);
             self.set.store(true, Ordering::Relaxed);
         }
         true
+    }
+
+    /// Notes a time that Redis has shown.
+    pub(super) fn has_shown(&self, time: Timestamp) {
+        self.latest.fetch_max(time.as_millis(), Ordering::Relaxed);
+    }
+
+    /// How far Redis' clock is behind the latest time that it has shown, in milliseconds, if that is more than was noted.
+    pub(super) fn setback(&self) -> Option<i64> {
+        let back = self.latest.load(Ordering::Relaxed) - self.now().as_millis();
+        if back <= 0 {
+            self.noted.store(0, Ordering::Relaxed);
+        }
+        let known = self.noted.load(Ordering::Relaxed);
+        let is_theirs = self.set.load(Ordering::Relaxed) && !self.counts.load(Ordering::Relaxed);
+        (is_theirs && back > known).then_some(back)
+    }
+
+    /// Notes that a setback is known to all who list jobs.
+    pub(super) fn has_noted(&self, back: i64) {
+        self.noted.fetch_max(back, Ordering::Relaxed);
     }
 
     /// Has the clock show a wrong time until it is set again, as after a sleep of the machine.
@@ -92,5 +118,28 @@ mod tests {
         assert!(clock.now().since(shown) > Duration::from_secs(3500));
         assert!(clock.set(then, Duration::from_millis(1)));
         assert!(clock.now() < then.plus(Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn a_setback_is_told_until_it_is_noted_and_again_when_it_grows() {
+        let (clock, then, quick) = (Clock::default(), Timestamp::from_millis(1_763_000_000_000), Duration::from_millis(1));
+        let back = |seconds| then.minus(Duration::from_secs(seconds));
+        let minutes = |clock: &Clock| clock.setback().map(|back| (back + 5000) / 60_000);
+        assert_eq!(minutes(&clock), None);
+        clock.set(then, quick);
+        assert!(clock.setback().is_none_or(|back| back < 5000));
+        clock.set(back(600), quick);
+        assert_eq!((minutes(&clock), minutes(&clock)), (Some(10), Some(10)));
+        clock.has_noted(clock.setback().unwrap());
+        clock.set(back(300), quick);
+        assert_eq!(minutes(&clock), None);
+        // Two together are one.
+        clock.set(back(1200), quick);
+        assert_eq!(minutes(&clock), Some(20));
+        clock.has_noted(clock.setback().unwrap());
+        clock.set(then.plus(Duration::from_secs(60)), quick);
+        clock.setback();
+        clock.set(back(60), quick);
+        assert_eq!(minutes(&clock), Some(2));
     }
 }

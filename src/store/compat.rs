@@ -37,10 +37,11 @@ pub enum Push {
     #[default]
     Canonical,
     /// Ours, and the legacy queue of the same name: the *twin*, `hero:work_queue:{worker_id}` where a worker was named, else
-    /// `hero:job:actor_queue:{script_type}`. Whoever takes a job first has it. A job that starts with an actor of this process in the
+    /// `hero:job:actor_queue:{script_type}`, as *queue-naming* says of a migration. Whoever takes a job first has it. A job that starts with an actor of this process in the
     /// step that stores it never is in a queue, and one for a group or instance has a twin only if it names a worker.
     Both,
-    /// The twin alone, for fleets of legacy actors.
+    /// The twin alone, for fleets of workers of the *dispatcher protocol*: `hero:work_queue:{worker_id}`, whose worker is named as the script type if
+    /// no other was. The job's hash says the same.
     Legacy,
 }
 
@@ -70,7 +71,7 @@ impl Store {
     pub fn compat_queues(&self, script_type: &ScriptType, compat: &Compat) -> CompatQueues {
         let keys = self.keys();
         let legacy = compat.worker_ids.iter().flat_map(|worker| {
-            [keys.work_queue(worker), keys.actor_queue(worker.as_str()), keys.actor_list(worker)].map(|key| ("legacy", key))
+            [keys.work_queue(worker.as_str()), keys.actor_queue(worker.as_str()), keys.actor_list(worker)].map(|key| ("legacy", key))
         });
         let rhailib = compat.circles.iter().map(|circle| ("rhailib", keys.rhai_tasks(circle)));
         let runner = compat.runner.then(|| ("runner", keys.runner_queue(script_type)));

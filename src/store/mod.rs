@@ -20,6 +20,7 @@ mod inbox;
 mod list;
 mod log;
 mod managed;
+mod members;
 mod memory;
 mod openings;
 mod pace;
@@ -30,6 +31,7 @@ mod query;
 mod queues;
 mod schedules;
 mod scripts;
+mod setback;
 mod slots;
 mod subscriber;
 mod survey;
@@ -268,13 +270,6 @@ impl Store {
     /// Every change of every job.
     pub fn changes(&self) -> &Changes {
         &self.0.changes
-    }
-
-    /// Sets the clock by Redis. False: Redis took too long to answer, so the clock goes on as it is.
-    pub async fn set_clock(&self) -> Result<bool, Error> {
-        let before = std::time::Instant::now();
-        let (seconds, micros): (i64, i64) = self.0.commands.call(&redis::cmd("TIME")).await?;
-        Ok(self.0.clock.set(Timestamp::from_millis(seconds * 1000 + micros / 1000), before.elapsed()))
     }
 }
 

@@ -9,6 +9,9 @@ use crate::model::{Actor, Name, Presence, Priority, Queue, ScriptType, Target};
 /// A presence lasts so long without a heartbeat.
 pub const PRESENCE: Duration = Duration::from_secs(15);
 
+/// So many presences are read by one pipeline.
+const AT_ONCE: usize = 1000;
+
 /// The place of an actor: script type, group, instance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Post {
@@ -36,17 +39,20 @@ pub enum Held {
 }
 
 impl Store {
-    /// Every live actor that was seen, in order.
+    /// Every live actor that was seen, in order. Where more than 20,000 were, some are left out ([`Store::overfull`] says so).
     pub async fn actors(&self) -> Result<Vec<Actor>, Error> {
-        let keys: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
-        let keys: Vec<String> = keys.into_iter().filter_map(|key| key.0.filter(|key| self.keys().parse_presence(key).is_some())).collect();
-        let mut pipeline = Pipeline::with_capacity(keys.len());
-        // What is no string says nothing, but it is there.
-        pipeline.ignore_errors();
-        for key in &keys {
-            pipeline.cmd("GET").arg(key);
+        let mut keys: Vec<String> = self.members(&self.keys().actors()).await?.into_iter().collect();
+        keys.retain(|key| self.keys().parse_presence(key).is_some());
+        let mut presences: Vec<RedisResult<Text>> = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(AT_ONCE) {
+            let mut pipeline = Pipeline::with_capacity(keys.len());
+            // What is no string says nothing, but it is there.
+            pipeline.ignore_errors();
+            for key in keys {
+                pipeline.cmd("GET").arg(key);
+            }
+            presences.extend(self.0.commands.each(&pipeline).await?);
         }
-        let presences: Vec<RedisResult<Text>> = if keys.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
         let actor = |(key, answer): (&String, RedisResult<Text>)| {
             let (script_type, group, instance) = self.keys().parse_presence(key)?;
             // A foreign actor may say anything; that it says something means that it lives.

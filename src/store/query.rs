@@ -51,7 +51,7 @@ pub struct JobFilter {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub name: Option<String>,
-    /// Only jobs that have all these labels; a list takes 16 at most.
+    /// Only jobs that have all these labels; 16 at most.
     #[serde(deserialize_with = "crate::model::or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// Only jobs created at this time or later.
@@ -205,8 +205,8 @@ impl Store {
 
     /// The counters of every script type that the scripts know.
     pub async fn counters(&self) -> Result<BTreeMap<ScriptType, Counters>, Error> {
-        let keys: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().types())).await?;
-        let of = |key: Text| Some((self.keys().parse_stats(key.0.as_deref()?)?, key.0?));
+        let keys = self.members(&self.keys().types()).await?;
+        let of = |key: String| Some((self.keys().parse_stats(&key)?, key));
         let keys: Vec<(ScriptType, String)> = keys.into_iter().filter_map(of).collect();
         let mut pipeline = Pipeline::with_capacity(keys.len());
         for (_, key) in &keys {
@@ -223,7 +223,9 @@ impl Store {
 
     /// How Redis is.
     pub async fn store_info(&self) -> Result<StoreInfo, Error> {
-        store_info(&self.0.commands).await
+        let (mut info, overfull) = tokio::try_join!(store_info(&self.0.commands), self.overfull())?;
+        info.warnings.extend(overfull);
+        Ok(info)
     }
 
     /// Whether Redis answers.

@@ -1,4 +1,3 @@
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 
@@ -86,37 +85,35 @@ impl Store {
         self.keys().work(&Queue { priority: Priority::Normal, ..queue.clone() })
     }
 
-    /// Every work queue that holds something or is paused, and the type queue of every live actor.
+    /// Every work queue that holds something or is paused, and the type queue of every live actor. Of more than 20,000 some are left out
+    /// ([`Store::overfull`] says so).
     pub async fn queues(&self) -> Result<Vec<QueueInfo>, Error> {
         let actors = self.actors().await?;
-        let mut sets = Pipeline::new();
-        sets.cmd("SMEMBERS").arg(self.keys().queues()).cmd("SMEMBERS").arg(self.keys().fair()).cmd("SMEMBERS").arg(self.keys().paused());
-        let [mut names, fair, paused]: [BTreeSet<String>; 3] = {
-            let sets: [Vec<Text>; 3] = self.0.commands.pipeline(&sets).await?;
-            sets.map(|set| set.into_iter().filter_map(|name| name.0).collect())
-        };
-        names.extend(fair.into_iter().chain(paused.iter().cloned()));
+        let [queues, fair, paused] = [self.keys().queues(), self.keys().fair(), self.keys().paused()];
+        let (mut names, fair, resting) = tokio::try_join!(self.members(&queues), self.members(&fair), self.members(&paused))?;
+        names.extend(fair.into_iter().chain(resting));
         names.extend(actors.iter().map(|actor| {
             let (script_type, priority) = (actor.script_type.clone(), Priority::Normal);
             self.keys().work(&Queue { script_type, target: Target::Type, priority })
         }));
         let queues: Vec<(String, Queue)> =
             names.into_iter().filter_map(|name| Some((name.clone(), self.keys().parse_work(&name)?))).collect();
-        let mut depths: Vec<RedisResult<Option<u64>>> = Vec::with_capacity(queues.len() * 2);
+        let mut states: Vec<RedisResult<Option<u64>>> = Vec::with_capacity(queues.len() * 3);
         for queues in queues.chunks(AT_ONCE) {
-            let mut look = Pipeline::with_capacity(queues.len() * 2);
-            for (name, _) in queues {
+            let mut look = Pipeline::with_capacity(queues.len() * 3);
+            for (name, queue) in queues {
                 look.cmd("LLEN").arg(name).cmd("GET").arg(self.keys().fair_part(name, "held"));
+                look.cmd("SISMEMBER").arg(&paused).arg(self.base(queue));
             }
             // A key that is no list is somebody else's.
             look.ignore_errors();
-            depths.extend(self.0.commands.each(&look).await?);
+            states.extend(self.0.commands.each(&look).await?);
         }
-        let listed = queues.into_iter().zip(depths.chunks(2)).filter_map(|((name, queue), depth)| {
-            let [Ok(length), sorted] = depth else { return None };
+        let listed = queues.into_iter().zip(states.chunks(3)).filter_map(|((name, queue), state)| {
+            let [Ok(length), sorted, paused] = state else { return None };
             let depth = length.unwrap_or(0) + sorted.as_ref().ok().copied().flatten().unwrap_or(0);
             let actors = u32::try_from(actors.iter().filter(|actor| actor.takes_from(&queue)).count()).unwrap_or(u32::MAX);
-            let paused = paused.contains(&self.base(&queue));
+            let paused = matches!(paused, Ok(Some(1)));
             let (group, instance) = match queue.target {
                 Target::Type => (None, None),
                 Target::Group(group) => (Some(group), None),

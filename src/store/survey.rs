@@ -6,6 +6,7 @@ use tokio::sync::{Mutex, Notify, watch};
 
 use super::codec::Text;
 use super::connection::DEADLINE;
+use super::setback::set_back;
 use super::{Error, Store};
 use crate::model::{Actor, ScriptType};
 
@@ -37,6 +38,8 @@ const RARE: Duration = Duration::from_secs(60);
 const QUICK: u32 = 50;
 /// All who ask take no more than one part in so many of the time; none of them waits longer for the next than `OFTEN`.
 const SHARE: u32 = 50;
+/// So many presences are looked up at once.
+const AT_ONCE: usize = 1000;
 /// Without a surveyor nobody waits longer for a survey; those who have one see it far earlier.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -112,10 +115,11 @@ impl Store {
             found.extend(keys);
             (cursor, steps) = (next, steps + 1);
         }
-        let known: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().actors())).await?;
-        let known: BTreeSet<String> = known.into_iter().filter_map(|key| key.0).collect();
-        found.retain(|key| !known.contains(key));
-        self.note(&self.keys().actors(), &found).await?;
+        for found in found.chunks(AT_ONCE) {
+            let known: Vec<bool> = self.0.commands.call(redis::cmd("SMISMEMBER").arg(self.keys().actors()).arg(found)).await?;
+            let new: Vec<&String> = found.iter().zip(known).filter_map(|(key, known)| (!known).then_some(key)).collect();
+            self.note(&self.keys().actors(), &new).await?;
+        }
         Ok(Survey { began, ended: Instant::now(), steps })
     }
 
@@ -133,26 +137,40 @@ impl Store {
         let keys = self.keys();
         // A queue that fills again is noted again by the push that makes it non-empty, and so are the others.
         for set in [keys.actors(), keys.queues(), keys.hours(), keys.types()] {
-            let known: Vec<Vec<u8>> = self.0.commands.call(redis::cmd("SMEMBERS").arg(&set)).await?;
-            // What is no text is no key of ours.
-            let (known, strange): (Vec<_>, Vec<_>) = known.into_iter().map(String::from_utf8).partition(Result::is_ok);
-            for member in strange.into_iter().filter_map(Result::err) {
-                self.0.commands.call::<u64>(redis::cmd("SREM").arg(&set).arg(member.as_bytes())).await?;
+            let mut cursor = 0;
+            loop {
+                let known: Vec<Vec<u8>>;
+                (cursor, known) = self.page_of(&set, cursor).await?;
+                self.tidy_page(&set, known).await?;
+                if cursor == 0 {
+                    break;
+                }
             }
-            // A script may look at keys of its own context only.
-            let known: Vec<String> = known.into_iter().filter_map(Result::ok).filter(|key| key.starts_with(keys.prefix())).collect();
-            self.forget(&set, &known).await?;
         }
         // What is noted of an hour goes after the hour, which is listed before anything is noted.
         let noted: Vec<Text> = self.0.commands.call(redis::cmd("HKEYS").arg(keys.strays())).await?;
         if !noted.is_empty() {
             let hours = self.index_hours().await?;
-            let is_gone = |key: &String| keys.parse_index(key).is_none_or(|hour| !hours.iter().any(|other| other == hour));
+            let is_gone =
+                |key: &String| keys.parse_index(set_back(key).unwrap_or(key)).is_none_or(|hour| !hours.iter().any(|other| other == hour));
             let gone: Vec<String> = noted.into_iter().filter_map(|key| key.0).filter(is_gone).collect();
             if !gone.is_empty() {
                 self.0.commands.call::<u64>(redis::cmd("HDEL").arg(keys.strays()).arg(gone)).await?;
             }
         }
+        Ok(())
+    }
+
+    /// Takes those of some members out of a set that are gone.
+    async fn tidy_page(&self, set: &str, known: Vec<Vec<u8>>) -> Result<(), Error> {
+        // What is no text is no key of ours.
+        let (known, strange): (Vec<_>, Vec<_>) = known.into_iter().map(String::from_utf8).partition(Result::is_ok);
+        for member in strange.into_iter().filter_map(Result::err) {
+            self.0.commands.call::<u64>(redis::cmd("SREM").arg(set).arg(member.as_bytes())).await?;
+        }
+        // A script may look at keys of its own context only.
+        let known: Vec<String> = known.into_iter().filter_map(Result::ok).filter(|key| key.starts_with(self.keys().prefix())).collect();
+        self.forget(set, &known).await?;
         Ok(())
     }
 }

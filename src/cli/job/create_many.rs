@@ -1,3 +1,4 @@
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -8,8 +9,7 @@ use crate::cli::output;
 use crate::cli::script::read_text;
 use crate::cli::script_error;
 use crate::cli::session::Global;
-use crate::cli::spec::exact;
-use crate::model::JobSpec;
+use crate::model::{JobSpec, exact, strict};
 
 /// Several jobs to store.
 #[derive(Debug, Args)]
@@ -31,8 +31,7 @@ impl CreateMany {
             !text.trim_start().starts_with('{'),
             "{file} has one object and not a list of jobs; put it between [ and ], as in [{{\"script\": \"40 + 2\"}}]"
         );
-        let specs: Vec<JobSpec> = serde_json::from_str(&text).with_context(|| format!("{file} is not a JSON list of jobs"))?;
-        exact(&text).map_err(|reason| anyhow::anyhow!("{file}: {reason}"))?;
+        let specs = jobs(&text).with_context(|| format!("{file} is not a JSON list of jobs"))?;
         script_error::check_all(&specs, &file)?;
         let client = global.connect().await?;
         let ids = client.create_jobs(&specs).await?;
@@ -46,4 +45,13 @@ impl CreateMany {
         }
         ids.iter().try_for_each(|id| output::line(id.as_str()))
     }
+}
+
+/// Reads jobs as the server does.
+fn jobs(text: &str) -> anyhow::Result<Vec<JobSpec>> {
+    let text = exact(text, "it").map_err(|beyond| anyhow::anyhow!("{beyond}"))?;
+    let (mut json, mut place) = (serde_json::Deserializer::from_str(&text), String::from("it"));
+    let jobs = strict(PhantomData, &mut json, &mut place).map_err(|error| anyhow::anyhow!("{place}: {error}"))?;
+    json.end()?;
+    Ok(jobs)
 }

@@ -43,7 +43,7 @@ impl Named {
     /// Prints everything that is known of the schedule: a line for each field, times as in its zone, then the script.
     pub(super) async fn show(&self, global: &Global) -> anyhow::Result<()> {
         let client = global.connect().await?;
-        let id = self.schedule.parse::<ScheduleId>().ok();
+        let id = self.schedule.parse().ok().map(ScheduleId::spelled);
         let is_meant = |schedule: &Schedule| match &id {
             Some(id) => schedule.schedule_id == *id,
             None => schedule.name.as_ref() == Some(&self.schedule),

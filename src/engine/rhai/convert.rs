@@ -158,7 +158,7 @@ fn deeper(depth: usize) -> Result<usize, Refused> {
 
 /// JSON as a script sees it: whole numbers are integers, all others floats. The depth is bounded by the JSON reader.
 ///
-/// Nothing, if a whole number is beyond the integers of scripts; [`Beyond`](crate::model::Beyond) finds it in the text.
+/// Nothing, if a whole number is beyond the integers of scripts; [`exact`](crate::model::exact) finds it in the text.
 pub(super) fn dynamic(value: &Value) -> Option<Dynamic> {
     Some(match value {
         Value::Null => Dynamic::UNIT,

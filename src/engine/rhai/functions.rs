@@ -7,7 +7,7 @@ use rhai::{Array, Dynamic, EvalAltResult, FLOAT, FuncRegistration, INT, Immutabl
 use super::overrides::{Native, shown, too_large};
 use super::run::Run;
 use super::{convert, text};
-use crate::model::{Beyond, LogLevel, Timestamp, tree};
+use crate::model::{LogLevel, Timestamp, exact, tree};
 
 /// No number is written with more digits behind the point; a float has no more that mean something.
 const DIGITS: INT = 17;
@@ -43,11 +43,9 @@ fn json(module: &mut Module) {
         written(&context, |cap| convert::json_of_array(value, cap))
     });
     to_json().set_into_module(module, |context: NativeCallContext, value: Dynamic| written(&context, |cap| convert::json_of(&value, cap)));
-    FuncRegistration::new("parse_json").set_into_module(module, |context: NativeCallContext, text: &str| {
-        if let Some(beyond) = Beyond::find(text, "the JSON") {
-            return Err(failed(&context, beyond.to_string()));
-        }
-        let value = tree(text).map_err(|error| failed(&context, format!("the text is not JSON: {error}")))?;
+    FuncRegistration::new("parse_json").set_into_module(module, |context: NativeCallContext, text: &str| -> Native<Dynamic> {
+        let text = exact(text, "the JSON").map_err(|beyond| failed(&context, beyond.to_string()))?;
+        let value = tree(&text).map_err(|error| failed(&context, format!("the text is not JSON: {error}")))?;
         // What does not fit has been found in the text; Rhai looks at the size of what it is given.
         Ok(convert::dynamic(&value).unwrap_or(Dynamic::UNIT))
     });

@@ -52,6 +52,11 @@ impl Guard {
             Some(host) => Some(host.to_str().map_err(|_| "This Host is not readable.\n")?),
             None => named,
         };
+        if let (Some(host), Some(target)) = (host, request.uri().authority())
+            && !is_same_place(host, target)
+        {
+            return Err("The address in the request line is another than its Host.\n");
+        }
         if !host.is_none_or(|host| self.knows_host(host, local)) {
             return Err("This Host is not allowed; add its name to the allowed hosts of the server.\n");
         }
@@ -61,6 +66,13 @@ impl Guard {
         }
         Ok(Some(origin.clone()))
     }
+}
+
+/// Whether a Host says what stands in a request line that names a whole address. Only plain HTTP is spoken here, so no port is 80.
+fn is_same_place(host: &str, target: &Authority) -> bool {
+    let port = |authority: &Authority| authority.port_u16().unwrap_or(80);
+    let same = |host: Authority| host.host().eq_ignore_ascii_case(target.host()) && port(&host) == port(target);
+    host.parse::<Authority>().is_ok_and(same)
 }
 
 /// The one value of a header that must not be there twice.

@@ -3,6 +3,7 @@ use std::ops::RangeInclusive;
 
 use crate::model::Timestamp;
 use crate::store::codec::Text;
+use crate::store::setback::set_back;
 use crate::store::{Error, JobFilter, Store};
 
 /// Jobs stand in an index in the order in which they came, but for this (ms): servers of another version wrote times of their own clock, and what is
@@ -12,12 +13,13 @@ const HOUR: i64 = 3_600_000;
 
 /// When jobs within the bounds of a filter came into the index, in milliseconds.
 ///
-/// That is when they were created. But an outsider's job was created before it was seen, and by his clock.
+/// That is when they were created. But an outsider's job was created before it was seen, and by his clock. And where Redis' clock was set back, jobs
+/// are not in the order of their times.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Times {
     since: Option<i64>,
     until: Option<i64>,
-    /// How far the times of outsiders' jobs in an hour are ahead and behind.
+    /// How far the times of outsiders' jobs in an hour are ahead and behind, and of all jobs where Redis' clock was set back.
     strays: HashMap<String, (i64, i64)>,
 }
 
@@ -28,18 +30,26 @@ impl Times {
         if since.is_none() && until.is_none() {
             return Ok(Self::default());
         }
+        // Whether it was set back a moment ago.
+        store.set_clock().await?;
         let keys = store.keys();
         let noted: HashMap<String, Text> = match store.0.commands.call(redis::cmd("HGETALL").arg(keys.strays())).await {
             // An outsider made something else of it, which the reaper takes away.
             Err(error) if !error.may_pass() => HashMap::new(),
             noted => noted?,
         };
-        let stray = |(key, text): (String, Text)| {
-            let text = text.0?;
-            let (ahead, behind) = text.split_once(' ')?;
-            Some((keys.parse_index(&key)?.to_owned(), (ahead.parse().ok()?, behind.parse().ok()?)))
-        };
-        Ok(Self { since, until, strays: noted.into_iter().filter_map(stray).collect() })
+        let mut strays: HashMap<String, (i64, i64)> = HashMap::new();
+        for (key, text) in noted {
+            let (index, off) = match set_back(&key) {
+                Some(index) => (index, text.parse().map(|back| (back, back))),
+                None => (&*key, text.0.as_deref().and_then(off)),
+            };
+            if let (Some(hour), Some((ahead, behind))) = (keys.parse_index(index), off) {
+                let sum = strays.entry(hour.to_owned()).or_default();
+                *sum = (sum.0.saturating_add(ahead), sum.1.saturating_add(behind));
+            }
+        }
+        Ok(Self { since, until, strays })
     }
 
     fn wide(&self, (ahead, behind): (i64, i64)) -> RangeInclusive<i64> {
@@ -67,6 +77,12 @@ impl Times {
     pub(super) fn end_in(&self, hour: &str) -> bool {
         start_of(hour).is_some_and(|start| start + HOUR > *self.within(hour).end())
     }
+}
+
+/// How far jobs are ahead and behind, as scripts note it.
+fn off(text: &str) -> Option<(i64, i64)> {
+    let (ahead, behind) = text.split_once(' ')?;
+    Some((ahead.parse().ok()?, behind.parse().ok()?))
 }
 
 /// When an hour `yyyymmddhh` begins.

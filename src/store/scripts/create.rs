@@ -184,9 +184,12 @@ impl NewJob {
         let spec = &self.spec;
         match (push, &spec.worker_id) {
             (Push::Canonical, _) => None,
-            (_, Some(worker)) => Some(keys.work_queue(worker)),
+            (_, Some(worker)) => Some(keys.work_queue(worker.as_str())),
             (Push::Both, None) if spec.group.is_some() || spec.instance.is_some() => None,
-            (_, None) => Some(keys.actor_queue(spec.script_type.as_str())),
+            // As a supervisor of queue-naming does while its actors migrate.
+            (Push::Both, None) => Some(keys.actor_queue(spec.script_type.as_str())),
+            // As a client of the dispatcher protocol does: the hash names the type as its worker.
+            (Push::Legacy, None) => Some(keys.work_queue(spec.script_type.as_str())),
         }
     }
 

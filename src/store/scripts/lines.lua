@@ -5,16 +5,19 @@
 local key, cursor, lines, room = log_key(ARGV[9]), ARGV[10], tonumber(ARGV[11]), tonumber(ARGV[12])
 local answer, longest, from, step = { 0, 0 }, 1, cursor == '' and '-' or cursor, 1
 
--- What a line takes besides its text.
-local LINE = 64
+-- What a line takes besides its text, and the longest text: no line of a script of ours is cut.
+local LINE, LONGEST = 64, 262144
 
 -- The values of an entry that make a line, and its size. Outsiders write entries, too.
 local function line(entry)
   local level, text, size = '', '', LINE + #entry[1]
   for at = 1, #entry[2], 2 do
     local field, value = entry[2][at], entry[2][at + 1]
-    if field == 'level' then level = value elseif field == 'text' then text = value end
+    if field == 'level' then level = string.sub(value, 1, 16) elseif field == 'text' then text = value end
     size = size + #field + #value
+  end
+  if #text > LONGEST then
+    text = string.gsub(string.sub(text, 1, LONGEST), '[\192-\255][\128-\191]*$', '') .. '… (' .. #text .. ' bytes, cut)'
   end
   return level, text, size
 end

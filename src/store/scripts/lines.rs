@@ -19,7 +19,8 @@ pub struct LogLines {
 }
 
 impl Store {
-    /// The lines of a job's log behind `cursor`: at most `limit`, and about `bytes` of them unless the first is longer.
+    /// The lines of a job's log behind `cursor`: at most `limit`, and about `bytes` of them unless the first is longer. Of a line of more than
+    /// 256 KB, which no script of ours writes, only the beginning is read, and it says so.
     pub async fn read_log(&self, job: &JobId, cursor: Option<&str>, limit: usize, bytes: usize) -> Result<LogLines, Error> {
         let mut call = self.0.call(&SCRIPT);
         call.arg(job.as_str()).arg(cursor.unwrap_or_default()).arg(limit).arg(bytes);

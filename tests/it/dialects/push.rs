@@ -166,10 +166,14 @@ async fn our_own_reading_of_the_twin_leaves_the_job_in_our_queue() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_for_the_old_fleet_lies_only_in_its_queue() {
     let mut house = House::pushing(Redis::start().await, Push::Legacy).await;
+    // Its worker of the dispatcher protocol is the one that the hash names.
     let theirs = house.start(spec("1")).await;
-    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, TWIN).await), (0, 1));
-    assert_eq!(blpop(&house.redis, TWIN).await, theirs.as_str());
     let key = format!("hero:job:{theirs}");
+    let worker = hget(&house.redis, &key, "worker_id").await.unwrap();
+    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, TWIN).await, &*worker), (0, 0, "osis"));
+    assert_eq!(blpop(&house.redis, &format!("hero:work_queue:{worker}")).await, theirs.as_str());
+    let named = house.start(JobSpec { worker_id: Some("w1".parse().unwrap()), ..spec("1") }).await;
+    assert_eq!(blpop(&house.redis, "hero:work_queue:w1").await, named.as_str());
     hset(&house.redis, &key, &[("status", "started")]).await;
     becomes(&house.redis, &key, "attempt", "1").await;
     hset(&house.redis, &key, &[("status", "finished"), ("output", "theirs")]).await;

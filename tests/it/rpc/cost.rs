@@ -86,7 +86,7 @@ async fn waits_that_run_out_together_share_what_they_read() {
     let faults = futures_util::future::join_all(ids.iter().map(|id| client.fault("wait_job", json!([id, 2])))).await;
     assert!(faults.iter().all(|fault| fault.code == 1102 && fault.data["reason"] == "no_live_actor"), "{:?}", faults[0]);
     let (walks, wholes, places, actors) =
-        (redis.calls("scan").await, redis.calls("hgetall").await, redis.calls("lpos").await, redis.calls("smembers").await);
+        (redis.calls("scan").await, redis.calls("hgetall").await, redis.calls("lpos").await, redis.calls("sscan").await);
     assert_eq!((walks, wholes, places), (0, 0, 0));
     // All of them began before the first one ran out; on a slow machine nearly all.
     assert!(actors <= WAITS as u64 / 4, "the actors were read {actors} times");
@@ -100,7 +100,7 @@ async fn many_who_list_the_actors_share_few_walks() {
     let _: () = house.redis.run(&["CONFIG", "RESETSTAT"]).await;
     let lists = futures_util::future::join_all((0..500).map(|_| list())).await;
     assert!(lists.iter().all(Result::is_ok));
-    let (walks, reads) = (house.redis.calls("scan").await, house.redis.calls("smembers").await);
+    let (walks, reads) = (house.redis.calls("scan").await, house.redis.calls("sscan").await);
     // The walks of the indexer are among them.
     assert!(walks < 100 && reads < 100, "{walks} walks, {reads} readings");
     house.close().await;

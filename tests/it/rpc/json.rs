@@ -74,8 +74,8 @@ async fn args_nested_to_the_limit_run_and_deeper_ones_are_refused_by_name() {
             ("create_job", format!(r#"{{"script":"1","args":{args}}}"#), "args"),
             ("create_job", format!(r#"["1",null,{args}]"#), "args"),
             ("run_and_wait", format!(r#"{{"script":"1","args":{args}}}"#), "args"),
-            ("create_schedule", format!(r#"{{"job":{{"script":"1","args":{args}}},"every":60}}"#), "job"),
-            ("create_jobs", format!(r#"{{"jobs":[{{"script":"1","args":{args}}}]}}"#), "jobs"),
+            ("create_schedule", format!(r#"{{"job":{{"script":"1","args":{args}}},"every":60}}"#), "job.args"),
+            ("create_jobs", format!(r#"{{"jobs":[{{"script":"1","args":{args}}}]}}"#), "jobs[0].args"),
         ] {
             let error = post(method, params).await["error"].take();
             let message = format!("parameter `{named}`: more than 100 arrays and objects lie in each other");
@@ -84,4 +84,14 @@ async fn args_nested_to_the_limit_run_and_deeper_ones_are_refused_by_name() {
         }
     }
     assert_eq!(client.ok("list_jobs", json!({})).await["jobs"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn the_program_reads_numbers_to_the_last_digit_as_the_tests_do() {
+    // Crates that only tests use turn it on for those.
+    let manifest = include_str!("../../../Cargo.toml");
+    let dependency = manifest.lines().find(|line| line.starts_with("serde_json = ")).unwrap();
+    assert!(dependency.contains("\"float_roundtrip\""), "{dependency}");
+    let number = "2.2250738585072011e-308";
+    assert_eq!(serde_json::from_str::<Value>(number).unwrap().as_f64(), Some(number.parse().unwrap()));
 }

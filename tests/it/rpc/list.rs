@@ -216,11 +216,12 @@ async fn a_filter_reads_a_bounded_part_of_large_labels_for_a_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_is_filtered_by_16_labels_and_more_are_refused() {
+async fn jobs_are_listed_and_followed_by_16_labels_and_more_are_refused() {
     let (_house, _server, client) = open(0).await;
     let labels = |number: usize| -> BTreeMap<String, String> { (0..number).map(|at| (format!("l{at}"), "v\\".repeat(500))).collect() };
     let id = create(&client, json!({"script": "1", "labels": labels(17)})).await;
     assert_eq!(all(&client, json!({"labels": labels(16)}), 10).await, [id.as_str().unwrap()]);
+    client.subscribe("subscribe_events", json!({"where": {"labels": labels(16)}})).await.unwrap();
     let long = "x".repeat(1025);
     for (filter, says) in [
         (json!({"labels": labels(17)}), "where.labels: has 17 entries, the limit is 16"),
@@ -228,7 +229,9 @@ async fn a_list_is_filtered_by_16_labels_and_more_are_refused() {
         (json!({"name": long}), "where.name: is longer than 1024 bytes, as that of no job is"),
         (json!({"caller_id": long}), "where.caller_id: is longer than 1024 bytes, as that of no job is"),
     ] {
-        let fault = client.fault("list_jobs", json!({"where": filter})).await;
-        assert!(fault.code == -32602 && fault.message.contains(says), "{fault:?}");
+        for method in ["list_jobs", "subscribe_events"] {
+            let fault = client.fault(method, json!({"where": filter})).await;
+            assert!(fault.code == -32602 && fault.message.contains(says), "{method}: {fault:?}");
+        }
     }
 }

@@ -89,3 +89,27 @@ async fn unsubscribing_from_a_log_ends_it() {
     client.ok("stop_job", json!([id])).await;
     assert!(items.waiting().iter().all(|item| item["text"] == "1"), "an end marker came");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_very_long_line_of_an_outsider_is_cut_and_says_so() {
+    let (house, _server, client) = open(0).await;
+    let id = create(&client, json!({"script": "1"})).await;
+    let (key, long) = (format!("hero:log:{}", id.as_str().unwrap()), "é".repeat(1_500_000));
+    for text in ["before", &long, "behind"] {
+        let _: String = house.redis.run(&["XADD", &key, "*", "level", "warn", "text", text]).await;
+    }
+    let page = client.ok("get_logs", json!([id])).await;
+    let mut lines = page["lines"].as_array().unwrap().clone();
+    while lines.len() < 3 {
+        let page = client.ok("get_logs", json!([id, lines.last().unwrap()["cursor"]])).await;
+        lines.extend(page["lines"].as_array().unwrap().clone());
+    }
+    assert_eq!((texts(&lines)[0], texts(&lines)[2]), ("before", "behind"));
+    let (text, mark) = texts(&lines)[1].split_once('…').unwrap();
+    assert!(long.starts_with(text) && text.len() > 262_000 && text.len() <= 262_144, "{}", text.len());
+    assert_eq!((mark, &lines[1]["level"]), (" (3000000 bytes, cut)", &json!("warn")));
+    let mut following = client.subscribe("subscribe_logs", json!([id])).await.unwrap();
+    for line in &lines {
+        assert_eq!(following.next().await["text"], line["text"]);
+    }
+}

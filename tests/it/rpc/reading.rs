@@ -100,6 +100,60 @@ async fn null_is_not_given_for_every_parameter_of_every_method_and_in_every_obje
     assert_eq!(client.ok("get_job", json!([ids[0]])).await["priority"], 1);
 }
 
+/// A list where the document has an object, and where an error says that it is; nothing where it has none.
+fn list_for_object(document: &Value, schema: &Value, place: &str) -> Option<(Value, String)> {
+    if schema["type"] == "array" {
+        let (item, place) = list_for_object(document, &schema["items"], &format!("{place}[0]"))?;
+        return Some((json!([item]), place));
+    }
+    let component = schema["$ref"].as_str().and_then(|path| document.pointer(path.trim_start_matches('#')));
+    (component.unwrap_or(schema)["type"] == "object").then(|| (json!([]), place.to_owned()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_refused_by_its_place_wherever_a_method_takes_an_object() {
+    let (_house, _server, client) = open(0).await;
+    let document: Value = serde_json::from_str(include_str!("../../../openrpc.json")).unwrap();
+    let mut refused = Vec::new();
+    for method in document["methods"].as_array().unwrap() {
+        let (name, example) = (method["name"].as_str().unwrap(), method["examples"][0]["params"].as_array());
+        let needed = |param: &&Value| {
+            method["params"].as_array().unwrap().iter().any(|known| known["name"] == param["name"] && known["required"] == true)
+        };
+        let needed = example.into_iter().flatten().filter(needed);
+        let needed: serde_json::Map<_, _> =
+            needed.map(|param| (param["name"].as_str().unwrap().to_owned(), param["value"].clone())).collect();
+        for param in method["params"].as_array().unwrap() {
+            let param_name = param["name"].as_str().unwrap();
+            let Some((list, place)) = list_for_object(&document, &param["schema"], param_name) else { continue };
+            let mut params = needed.clone();
+            params.insert(param_name.to_owned(), list);
+            let fault = client.fault(name, params.into()).await;
+            assert!(
+                fault.code == -32602 && fault.message.starts_with(&format!("parameter `{place}`: invalid type: sequence, ")),
+                "{name} {fault:?}"
+            );
+            refused.push(format!("{name} {place}"));
+        }
+    }
+    for known in ["list_jobs where", "subscribe_events where", "create_jobs jobs[0]", "create_schedule job", "create_job labels"] {
+        assert!(refused.iter().any(|refused| refused == known), "{refused:?}");
+    }
+    // And in what is inside.
+    for (method, params, place) in [
+        ("list_jobs", json!({"where": {"labels": []}}), "where.labels"),
+        ("create_jobs", json!([[{"script": "1"}, {"script": "1", "env_vars": [["a", "b"]]}]]), "jobs[1].env_vars"),
+        ("create_schedule", json!([{"script": "1", "labels": []}]), "job.labels"),
+        ("create_jobs", json!([[["1", "osis"]]]), "jobs[0]"),
+        ("list_jobs", json!([["created"]]), "where"),
+    ] {
+        let fault = client.fault(method, params).await;
+        assert!(fault.code == -32602 && fault.message.starts_with(&format!("parameter `{place}`: invalid type: sequence, ")), "{fault:?}");
+    }
+    // Whole calls may be by position.
+    create(&client, json!(["1", "osis"])).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_id_in_any_case_is_one_job_and_answered_in_lower_case() {
     let (house, _server, client) = open(1).await;
@@ -189,6 +243,34 @@ async fn integers_that_would_be_rounded_are_refused_by_the_name_of_their_paramet
         let expected: Value = serde_json::from_str(&format!("[{number}]")).unwrap();
         assert_eq!(result["value"], expected, "{number}");
     }
+    // Each as a script says it, written by us and by an outsider.
+    let numbers = "[-0,0,-0.0,0.0,1e2,1E+2,1.5e-3,0.1,9223372036854775807,-9223372036854775808,9223372036854775808.0,1e-400]";
+    let kinds = "args.map(|number| `${type_of(number)} ${number}`)";
+    let expected = json!([
+        "i64 0",
+        "i64 0",
+        "f64 0.0",
+        "f64 0.0",
+        "f64 100.0",
+        "f64 100.0",
+        "f64 0.0015",
+        "f64 0.1",
+        "i64 9223372036854775807",
+        "i64 -9223372036854775808",
+        "f64 9.223372036854776e18",
+        "f64 0.0"
+    ]);
+    assert_eq!(post("run_and_wait", &format!(r#"{{"script":"{kinds}","args":{numbers}}}"#)).await["result"]["value"], expected);
+    assert_eq!(post("run_and_wait", &format!(r#"["{kinds}",null,{numbers}]"#)).await["result"]["value"], expected);
+    let other = "abcdef00-8f5b-4c7e-9d0a-2b3c4d5e6f70";
+    push(&house, other, &["args", numbers, "script", kinds]).await;
+    assert_eq!(client.ok("wait_job", json!([other])).await["value"], expected);
+    let zero = post("run_and_wait", r#"["args", null, -0.0]"#).await["result"]["value"].as_f64().unwrap();
+    assert!(zero == 0.0 && zero.is_sign_negative(), "{zero}");
+    let parsed = post("run_and_wait", r#"["let n = parse_json(`[-0, -0.0]`); [type_of(n[0]), type_of(n[1])]"]"#).await;
+    assert_eq!(parsed["result"]["value"], json!(["i64", "f64"]));
+    let error = post("create_job", r#"{"script":"1","args":[1E400]}"#).await["error"].take();
+    assert!(error["code"] == -32602 && error["message"].as_str().unwrap().starts_with("parameter `args`: number out of range"), "{error}");
     // An outsider is told by the error of his job.
     push(&house, &lower(), &["args", r#"{"n":18446744073709551616}"#]).await;
     let fault = client.fault("wait_job", json!([lower()])).await;

@@ -44,6 +44,23 @@ async fn strange_hosts_are_refused_before_anything_happens() {
 }
 
 #[tokio::test]
+async fn a_request_line_that_names_another_address_than_its_host_is_refused() {
+    let server = Server::with(|settings| settings.allowed_hosts = vec!["hero.example".into()]).await;
+    for (target, host, expected) in [
+        ("http://localhost:8700/healthz", "localhost:8700", 200),
+        ("http://HERO.example/healthz", "hero.EXAMPLE:80", 200),
+        ("http://[::1]:8700/healthz", "[::1]:8700", 200),
+        ("http://evil.example/healthz", "localhost", 403),
+        ("http://evil.example/healthz", "evil.example", 403),
+        ("http://localhost/healthz", "evil.example", 403),
+        ("http://localhost:8701/healthz", "localhost:8700", 403),
+        ("http://hero.example/healthz", "localhost", 403),
+    ] {
+        assert_eq!(server.http(&format!("GET {target} HTTP/1.1\r\nhost: {host}"), b"").await.0, expected, "{target} {host}");
+    }
+}
+
+#[tokio::test]
 async fn an_allowed_page_gets_the_headers_that_browsers_want() {
     let server = Server::start().await;
     let preflight = "OPTIONS / HTTP/1.1\r\nhost: localhost\r\norigin: http://localhost:3000\r\naccess-control-request-method: POST\r\n\

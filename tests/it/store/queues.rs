@@ -306,3 +306,38 @@ async fn a_sorted_job_is_in_a_queue_for_those_who_look_after_it() {
     let counters = store.counters().await.unwrap();
     assert!(!counters[&"osis".parse().unwrap()].contains_key("pushed_again"), "{counters:?}");
 }
+
+#[tokio::test]
+async fn of_sets_that_outsiders_fill_a_list_reads_a_bounded_part_and_says_so() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    put(&store, job_of("ann")).await;
+    store.pause(&of_type("osis")).await.unwrap();
+    assert!(store.overfull().await.unwrap().is_empty() && store.store_info().await.unwrap().warnings.is_empty());
+    let invent = "for at = 1, 60000 do redis.call('SADD', KEYS[1], ARGV[1] .. at) end return redis.call('SCARD', KEYS[1])";
+    for (set, member) in [
+        ("hero:meta:actors", "hero:meta:actor:inst:osis:default:"),
+        ("hero:meta:paused", "hero:q:work:type:osis:group:g"),
+        ("hero:meta:queues", "hero:q:work:type:sal:group:g"),
+    ] {
+        let _: u64 = redis.run(&["EVAL", invent, "1", set, member]).await;
+    }
+    let presence = "{\"incarnation\":\"x\"}";
+    let _: () = redis.run(&["SET", "hero:meta:actor:inst:osis:default:7", presence, "EX", "60"]).await;
+    let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
+    let queues = store.queues().await.unwrap();
+    assert!((20_000..25_000).contains(&queues.len()), "{}", queues.len());
+    assert!(queues.iter().filter(|queue| queue.script_type.as_str() == "osis").all(|queue| queue.paused));
+    store.actors().await.unwrap();
+    // Each of the sets is read in pages, up to 20,000.
+    assert_eq!(redis.calls("smembers").await, 0);
+    let (pages, reads) = (redis.calls("sscan").await, redis.calls("get").await);
+    assert!(pages <= 100 && reads <= 90_000, "{pages} pages, {reads} reads");
+    let says = |said: &[String], sets: usize| assert_eq!(said.iter().filter(|words| words.contains("lists leave some out")).count(), sets);
+    says(&store.overfull().await.unwrap(), 3);
+    says(&store.store_info().await.unwrap().warnings, 3);
+    // What nobody has is forgotten, and then all are shown.
+    store.tidy().await.unwrap();
+    says(&store.overfull().await.unwrap(), 1);
+    assert_eq!(store.actors().await.unwrap().iter().map(|actor| actor.instance).collect::<Vec<_>>(), [7]);
+}

@@ -1,9 +1,10 @@
 //! Whose clock decides: that of Redis.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Status, Timestamp};
-use hero::store::{ConveyorKeys, Created, Ended, Import, Imported, NewJob, Outcome, Slot, Store, Turn};
+use hero::store::{ConveyorKeys, Created, Ended, Import, Imported, JobFilter, NewJob, Outcome, Slot, Store, Turn};
 
 use crate::support::{Redis, until};
 
@@ -210,5 +211,73 @@ async fn a_job_stands_in_the_hour_in_which_it_was_created_whatever_its_server_be
             let listed: Vec<String> = redis.run(&["LRANGE", &format!("hero:index:{hour}"), "0", "-1"]).await;
             assert!(listed.contains(&id.to_string()), "{error}");
         }
+    }
+}
+
+/// Creates jobs, and gives them with the times of the first and the last.
+async fn many(store: &Store, number: usize) -> (BTreeSet<JobId>, Timestamp, Timestamp) {
+    let (mut ids, mut times) = (BTreeSet::new(), Vec::new());
+    for _ in 0..number {
+        let job = new(None);
+        store.create(job.clone()).await.unwrap();
+        times.push(store.job(&job.id).await.unwrap().unwrap().created_at.unwrap());
+        ids.insert(job.id);
+    }
+    (ids, times[0], times[number - 1])
+}
+
+/// All jobs that were created at a time or later and before another.
+async fn between(store: &Store, after: Option<Timestamp>, before: Option<Timestamp>) -> BTreeSet<JobId> {
+    let filter = JobFilter { created_after: after, created_before: before, ..JobFilter::default() };
+    let (mut ids, mut cursor) = (BTreeSet::new(), None);
+    loop {
+        let page = store.list(&filter, cursor.as_deref(), 1000, 1 << 20).await.unwrap().unwrap();
+        ids.extend(page.jobs.into_iter().map(|job| job.job_id));
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return ids;
+        }
+    }
+}
+
+#[tokio::test]
+async fn jobs_are_listed_by_time_though_the_clock_of_redis_was_set_back() {
+    const BACK: i64 = 240_000;
+    for was_there in [true, false] {
+        let redis = Redis::start().await;
+        let (mut store, writer) = (redis.store().await, redis.store().await);
+        // The time that is shown after it was set back; all jobs are in the index of one hour.
+        let (now, next) = (store.clock().now().as_millis(), store.clock().now().plus(Duration::from_secs(600)));
+        let base = if next.hour() == store.clock().now().hour() { now } else { next.as_millis() / HOUR * HOUR };
+        writer.clock().stop_at(Timestamp::from_millis(base + BACK));
+        let (ids, first, last) = many(&writer, 5).await;
+        if was_there {
+            // It believes what Redis showed.
+            store.clock().err_by(base + BACK - now);
+        } else {
+            store = redis.store().await;
+            store.look_back().await.unwrap();
+            // As its loop does.
+            store.set_clock().await.unwrap();
+        }
+        writer.clock().stop_at(Timestamp::from_millis(base));
+        let (later_ids, later_first, later_last) = many(&writer, 2).await;
+        assert!(later_last < first && first.hour() == later_first.hour(), "{first} {later_last}");
+        // Whoever sees it notes it for all.
+        for store in [&store, &redis.store().await] {
+            assert_eq!(between(store, None, Some(later_last.plus(Duration::from_millis(1)))).await, later_ids, "{was_there}");
+            assert_eq!(between(store, Some(first), None).await, ids, "{was_there}");
+        }
+        // More than are looked at at once.
+        many(&writer, 1100).await;
+        assert_eq!(between(&store, Some(first), Some(last.plus(Duration::from_millis(1)))).await, ids, "{was_there}");
+        // What is noted goes with the hour.
+        let noted: Vec<String> = redis.run(&["HKEYS", "hero:meta:strays"]).await;
+        assert_eq!(noted, [format!("hero:index:{}:back", first.hour())]);
+        store.tidy().await.unwrap();
+        assert_eq!(redis.run::<u64>(&["HLEN", "hero:meta:strays"]).await, 1);
+        let _: u64 = redis.run(&["DEL", &format!("hero:index:{}", first.hour())]).await;
+        store.tidy().await.unwrap();
+        assert_eq!(redis.run::<u64>(&["EXISTS", "hero:meta:strays"]).await, 0);
     }
 }

@@ -187,6 +187,9 @@ fn jobs_are_created_in_bulk_explained_and_run_again() {
     server.hero.file("bad.json", r#"[{"script": "1"}, {"script": "1", "script_type": "python"}]"#);
     let refused = server.run(&["job", "create-many", "bad.json"]);
     assert!(refused.code == 1 && refused.err.contains("jobs[1]"), "{}", refused.err);
+    server.hero.file("bad.json", r#"[{"script": "1"}, ["1", "osis"]]"#);
+    let refused = server.run(&["job", "create-many", "bad.json"]);
+    assert!(refused.code == 1 && refused.err.contains("[1]: invalid type: sequence, expected an object"), "{}", refused.err);
 }
 
 #[test]

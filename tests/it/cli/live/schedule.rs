@@ -31,6 +31,7 @@ fn a_schedule_is_created_listed_and_deleted_by_commands() {
     let listed = server.json(&["schedule", "list"]);
     assert_eq!(listed["schedules"][1]["schedule_id"], weekdays["schedule_id"]);
 
+    assert_eq!(server.json(&["schedule", "show", &often.to_uppercase()])["schedule_id"], often, "an id may be in any case");
     assert_eq!(server.ok(&["schedule", "delete", often]), "deleted");
     let again = server.run(&["schedule", "delete", often]);
     assert!(again.code == 1 && again.err.contains("does not exist"), "{}", again.err);

@@ -1,0 +1,47 @@
+use std::collections::BTreeSet;
+
+use redis::Pipeline;
+
+use super::codec::Text;
+use super::{Error, Store};
+
+/// So many members are read at a time.
+const PAGE: usize = 1000;
+/// And of a set in all, for a list: outsiders may put any number into it.
+const MOST: usize = 20_000;
+
+impl Store {
+    /// Members of a set, each once: all of them, unless there are more than 20,000.
+    pub(super) async fn members(&self, set: &str) -> Result<BTreeSet<String>, Error> {
+        let (mut members, mut cursor) = (BTreeSet::new(), 0);
+        loop {
+            let page: Vec<Text>;
+            (cursor, page) = self.page_of(set, cursor).await?;
+            members.extend(page.into_iter().filter_map(|member| member.0));
+            if cursor == 0 || members.len() >= MOST {
+                return Ok(members);
+            }
+        }
+    }
+
+    /// About a thousand members of a set, and where to go on; 0 is the end.
+    pub(super) async fn page_of<T: redis::FromRedisValue>(&self, set: &str, cursor: u64) -> Result<(u64, Vec<T>), Error> {
+        self.0.commands.call(redis::cmd("SSCAN").arg(set).arg(cursor).arg("COUNT").arg(PAGE)).await
+    }
+
+    /// What is wrong with sets of which lists do not show all.
+    pub async fn overfull(&self) -> Result<Vec<String>, Error> {
+        let keys = self.keys();
+        let sets = [keys.actors(), keys.queues(), keys.fair(), keys.paused(), keys.types()];
+        let mut sizes = Pipeline::with_capacity(sets.len());
+        for set in &sets {
+            sizes.cmd("SCARD").arg(set);
+        }
+        // What is no set shows nothing.
+        sizes.ignore_errors();
+        let sizes: Vec<redis::RedisResult<usize>> = self.0.commands.each(&sizes).await?;
+        let overfull = sets.iter().zip(sizes).filter_map(|(set, size)| Some((set, size.ok().filter(|size| *size > MOST)?)));
+        let words = |(set, _)| format!("{set} has more than {MOST} members, so lists leave some out; somebody else writes into it");
+        Ok(overfull.map(words).collect())
+    }
+}

@@ -1,0 +1,83 @@
+use redis::Pipeline;
+
+use super::codec::Text;
+use super::{Error, Store};
+use crate::keys::Keys;
+use crate::model::Timestamp;
+
+/// Jobs whose times are out of order by less are found in any case.
+const LITTLE: i64 = 1000;
+/// What is noted of setbacks stands among the strays, in a field of its own: the name of the index and this.
+const BACK: &str = ":back";
+/// So many of the newest hours are looked at.
+const HOURS: usize = 3;
+
+/// Setbacks of Redis' clock: from then on jobs come into the index of an hour whose times are earlier than of some before them.
+/// A list by time looks so much further there.
+impl Store {
+    /// Sets the clock by Redis. False: Redis took too long to answer, so the clock goes on as it is.
+    pub async fn set_clock(&self) -> Result<bool, Error> {
+        let before = std::time::Instant::now();
+        let (seconds, micros): (i64, i64) = self.0.commands.call(&redis::cmd("TIME")).await?;
+        let set = self.0.clock.set(Timestamp::from_millis(seconds * 1000 + micros / 1000), before.elapsed());
+        if let Some(back) = self.0.clock.setback().filter(|back| *back > LITTLE) {
+            match self.note_setback(back).await {
+                Ok(()) => self.0.clock.has_noted(back),
+                // Redis may be full; the next look tries again.
+                Err(error) => tracing::debug!(%error, "that the clock of Redis was set back could not be noted"),
+            }
+        }
+        Ok(set)
+    }
+
+    /// Has the clock know what Redis has shown before this process began: the times of the newest jobs.
+    pub async fn look_back(&self) -> Result<(), Error> {
+        let now = self.clock().now().hour();
+        let hours = self.index_hours().await?;
+        for hour in hours.iter().rev().take(HOURS).filter(|hour| **hour >= now) {
+            let newest: Text = self.0.commands.call(redis::cmd("LINDEX").arg(self.keys().index_of_hour(hour)).arg(-1)).await?;
+            let Some(id) = newest.parse() else { continue };
+            let (indexed, created): (Text, Text) =
+                self.0.commands.call(redis::cmd("HMGET").arg(self.keys().job(&id)).arg("indexed").arg("created_at")).await?;
+            if let Some(time) = indexed.parse().map(Timestamp::from_millis).or_else(|| created.parse()).filter(|time| time.hour() == *hour)
+            {
+                self.clock().has_shown(time);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes how far the jobs of each hour that may come again are out of order.
+    async fn note_setback(&self, back: i64) -> Result<(), Error> {
+        let now = self.clock().now();
+        let (first, last) = (now.hour(), Timestamp::from_millis(now.as_millis().saturating_add(back)).hour());
+        let mut hours = self.index_hours().await?;
+        hours.retain(|hour| (&first..=&last).contains(&hour));
+        let mut known = Pipeline::with_capacity(hours.len());
+        for hour in &hours {
+            known.cmd("HGET").arg(self.keys().strays()).arg(field(self.keys(), hour));
+        }
+        known.ignore_errors();
+        let known: Vec<redis::RedisResult<Text>> = if hours.is_empty() { Vec::new() } else { self.0.commands.each(&known).await? };
+        for (hour, known) in hours.iter().zip(known) {
+            if known.ok().and_then(|known| known.parse::<i64>()).is_none_or(|known| known < back) {
+                self.0.commands.call::<u64>(redis::cmd("HSET").arg(self.keys().strays()).arg(field(self.keys(), hour)).arg(back)).await?;
+            }
+        }
+        tracing::warn!(
+            seconds = back as f64 / 1000.0,
+            "the clock of Redis was set back; lists by time look further in {} hours",
+            hours.len()
+        );
+        Ok(())
+    }
+}
+
+fn field(keys: &Keys, hour: &str) -> String {
+    keys.index_of_hour(hour) + BACK
+}
+
+/// The index whose setback a field of the strays notes, if it notes one.
+pub(super) fn set_back(field: &str) -> Option<&str> {
+    field.strip_suffix(BACK)
+}
