@@ -74,8 +74,8 @@ async fn args_nested_to_the_limit_run_and_deeper_ones_are_refused_by_name() {
             ("create_job", format!(r#"{{"script":"1","args":{args}}}"#), "args"),
             ("create_job", format!(r#"["1",null,{args}]"#), "args"),
             ("run_and_wait", format!(r#"{{"script":"1","args":{args}}}"#), "args"),
-            ("create_schedule", format!(r#"{{"job":{{"script":"1","args":{args}}},"every":60}}"#), "job"),
-            ("create_jobs", format!(r#"{{"jobs":[{{"script":"1","args":{args}}}]}}"#), "jobs"),
+            ("create_schedule", format!(r#"{{"job":{{"script":"1","args":{args}}},"every":60}}"#), "job.args"),
+            ("create_jobs", format!(r#"{{"jobs":[{{"script":"1","args":{args}}}]}}"#), "jobs[0].args"),
         ] {
             let error = post(method, params).await["error"].take();
             let message = format!("parameter `{named}`: more than 100 arrays and objects lie in each other");
