@@ -113,7 +113,7 @@ fn details(hosted: &Hosted) -> PoolDetails {
 fn server_settings(settings: &Settings) -> ServerSettings {
     let bytes = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     let limits = Limits {
-        calls_per_second: if settings.calls_per_second == 0 { u32::MAX } else { settings.calls_per_second },
+        calls_per_second: settings.calls_per_second,
         calls_per_connection: settings.calls_in_flight,
         batch: settings.max_batch,
         request_bytes: bytes(settings.max_request),

@@ -18,6 +18,10 @@ const LONGEST: usize = 200;
 const DEEPEST: usize = 1000;
 
 impl Beyond {
+    /// Why it is refused, and what to give instead.
+    pub const HINT: &str =
+        "beyond the integers of scripts (-9223372036854775808 to 9223372036854775807); give it as a text, or as a fraction";
+
     /// The first such number in a text that is JSON, where the whole of it is called `root`. Of another text it says nothing useful.
     pub fn find(text: &str, root: &str) -> Option<Self> {
         let (bytes, mut at, mut stack) = (text.as_bytes(), 0, Vec::new());
@@ -60,8 +64,7 @@ impl Beyond {
 
 impl fmt::Display for Beyond {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, number } = self;
-        write!(f, "{place} is {number}, beyond the integers of scripts ({} to {}); give it as a text, or as a fraction", i64::MIN, i64::MAX)
+        write!(f, "{} is {}, {}", self.place, self.number, Self::HINT)
     }
 }
 

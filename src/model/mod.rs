@@ -23,7 +23,7 @@ mod tree;
 pub use actor::{Actor, Presence};
 pub use event::JobEvent;
 pub use explanation::{Explanation, Reason, WaitsFor};
-pub use given::or_default;
+pub use given::{or_default, whole_number};
 pub use id::{ContextId, InvalidId, JobId, Name, ServerId};
 pub use integer::{Beyond, exact, plain_zeros};
 pub use job::{Job, JobResult, Progress, Usage};

@@ -1,13 +1,13 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Name, ScriptType};
+use super::{Name, ScriptType, whole_number};
 
 /// How soon a job is taken: 0 urgent, 1 normal, 2 low.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(into = "u8", try_from = "u8")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize)]
+#[serde(into = "u8")]
 pub enum Priority {
     /// 0: before everything else.
     Urgent,
@@ -38,6 +38,13 @@ impl TryFrom<u8> for Priority {
             2 => Ok(Self::Low),
             _ => Err("a priority is 0 (urgent), 1 (normal) or 2 (low)"),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Priority {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = whole_number(deserializer, "0 (urgent), 1 (normal) or 2 (low)")?;
+        u8::try_from(number).unwrap_or(u8::MAX).try_into().map_err(serde::de::Error::custom)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::model::Seconds;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Calls a second and address. Loopback without login is not limited.
+    /// Calls a second of one address; 0 does not limit them. Loopback without login is not limited.
     pub calls_per_second: u32,
     /// Calls of one connection that are being answered at the same time.
     pub calls_per_connection: u32,
@@ -49,23 +49,24 @@ pub struct Limits {
     pub ping_interval: Seconds,
 }
 
+/// What is not set otherwise. The settings of the command line have their defaults from here.
 impl Default for Limits {
     fn default() -> Self {
         let seconds = |seconds| Seconds::from(Duration::from_secs(seconds));
         Self {
-            calls_per_second: 1000,
+            calls_per_second: 0,
             calls_per_connection: 1024,
             calls_per_address: 8192,
             batch: 100,
             request_bytes: 2 * 1024 * 1024,
-            response_bytes: 10 * 1024 * 1024,
-            subscriptions_per_connection: 256,
+            response_bytes: 16 * 1024 * 1024,
+            subscriptions_per_connection: 100,
             subscriptions_per_address: 1024,
             held_per_connection: 32 * 1024 * 1024,
             held_per_address: 64 * 1024 * 1024,
             held: 256 * 1024 * 1024,
-            connections: 4096,
-            connections_per_address: 2048,
+            connections: 1000,
+            connections_per_address: 500,
             send_buffer: 256,
             send_timeout: seconds(10),
             write_timeout: seconds(30),

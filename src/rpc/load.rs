@@ -83,10 +83,13 @@ impl Default for Rate {
 impl Rate {
     const SECOND: u64 = 1_000_000_000;
 
-    /// Lets one call pass at `now`, or says how long to wait.
+    /// Lets one call pass at `now`, or says how long to wait; 0 lets all pass.
     pub(super) fn pass(&self, per_second: u32, now: Instant) -> Result<(), Duration> {
+        if per_second == 0 {
+            return Ok(());
+        }
         let now = u64::try_from(now.duration_since(self.began).as_nanos()).unwrap_or(u64::MAX / 2);
-        let price = Self::SECOND / u64::from(per_second.max(1));
+        let price = Self::SECOND / u64::from(per_second);
         let paid = self.paid_until.fetch_update(Ordering::AcqRel, Ordering::Acquire, |paid_until| {
             let next = paid_until.max(now) + price;
             (next <= now + Self::SECOND).then_some(next)
@@ -180,6 +183,12 @@ mod tests {
         assert!(wait > Duration::ZERO && wait <= Duration::from_millis(100), "{wait:?}");
         assert_eq!(rate.pass(10, now + wait), Ok(()));
         assert!(rate.pass(10, now + wait).is_err());
+    }
+
+    #[test]
+    fn a_rate_of_nothing_lets_all_pass() {
+        let (rate, now) = (Rate::default(), Instant::now());
+        assert!((0..10_000).all(|_| rate.pass(0, now).is_ok()));
     }
 
     #[test]

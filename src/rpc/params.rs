@@ -1,4 +1,4 @@
-//! Reads parameters, by name or by position, strictly: what is wrong is named.
+//! Reads parameters, by name or by position, strictly: what is wrong is named, in words for whoever sent it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,8 +7,13 @@ use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use self::fault::{Fault, listed};
+use self::located::Located;
 use super::error::Error;
-use crate::model::{Beyond, Key, plain_zeros, strict};
+use crate::model::{Beyond, Key, plain_zeros};
+
+mod fault;
+mod located;
 
 /// The names of a method's parameters, in document order.
 pub(super) type Names = [String];
@@ -18,57 +23,48 @@ pub(super) type Names = [String];
 /// By name every parameter must be known. By position there may not be more than there are names. Either way `null` means not given,
 /// and an integer beyond 64 bits is refused, because it would be rounded. What a parameter is made of has names only, no positions.
 pub(super) fn parse<P: DeserializeOwned>(raw: Option<&str>, names: &Names) -> Result<P, Error> {
-    let (mut current, mut place) = (None, String::new());
     let raw = raw.map(plain_zeros);
     let given = match raw.as_deref().map(|raw| (raw, raw.trim_ascii_start().as_bytes().first())) {
         None => Ok(Vec::new()),
-        Some((raw, Some(b'{'))) => by_name(raw, names, &mut current),
+        Some((raw, Some(b'{'))) => by_name(raw, names),
         Some((raw, Some(b'['))) => by_position(raw, names),
+        Some(_) if names.is_empty() => return Err(Error::Params("params must be an object or an array, and empty".into())),
         Some(_) => return Err(Error::Params(format!("params must be an object or an array: {}", listed(names)))),
     };
     let parsed = given.and_then(|given| {
         let given = given.into_iter().filter(|(_, value)| value.get() != "null");
-        P::deserialize(MapAccessDeserializer::new(Given { given, value: None, current: &mut current, place: &mut place }))
+        P::deserialize(MapAccessDeserializer::new(Given { given, value: None }))
     });
-    parsed.map_err(|error| {
-        Error::Params(match current {
-            Some(name) => format!("parameter `{name}{place}`: {error}"),
-            None => error.to_string(),
-        })
-    })
+    parsed.map_err(|fault| Error::Params(fault.to_string()))
 }
 
 /// Parameters with their names, each once.
 type Named<'n, 'r> = Vec<(&'n str, &'r RawValue)>;
 
-fn by_name<'n, 'r>(raw: &'r str, names: &'n Names, current: &mut Option<&'n str>) -> Result<Named<'n, 'r>, serde_json::Error> {
+fn by_name<'n, 'r>(raw: &'r str, names: &'n Names) -> Result<Named<'n, 'r>, Fault> {
+    let mut fault = None;
     let mut json = serde_json::Deserializer::from_str(raw);
-    let given = json.deserialize_map(Object { names, current })?;
-    json.end()?;
-    Ok(given)
+    let read = json.deserialize_map(Object { names, fault: &mut fault }).and_then(|given| json.end().map(|()| given));
+    read.map_err(|error| fault.unwrap_or_else(|| Fault::parser(error)))
 }
 
-fn by_position<'n, 'r>(raw: &'r str, names: &'n Names) -> Result<Named<'n, 'r>, serde_json::Error> {
-    let values: Vec<&RawValue> = serde_json::from_str(raw)?;
+fn by_position<'n, 'r>(raw: &'r str, names: &'n Names) -> Result<Named<'n, 'r>, Fault> {
+    let values: Vec<&RawValue> = serde_json::from_str(raw).map_err(Fault::parser)?;
     if values.len() > names.len() {
-        return Err(serde_json::Error::custom(format!(
-            "{} parameters, but at most {} are known: {}",
-            values.len(),
-            names.len(),
-            listed(names)
-        )));
+        let (given, known) = (values.len(), names.len());
+        return Err(Fault::custom(match known {
+            0 => format!("the method has no parameters, but got {given}"),
+            1 => format!("the method has one parameter ({}), but got {given}", listed(names)),
+            _ => format!("the method has at most {known} parameters ({}), but got {given}", listed(names)),
+        }));
     }
     Ok(names.iter().map(String::as_str).zip(values).collect())
 }
 
-fn listed(names: &Names) -> String {
-    if names.is_empty() { "the method has none".into() } else { names.join(", ") }
-}
-
-/// Reads a JSON object whose keys are among `names`.
-struct Object<'n, 'c> {
+/// Reads a JSON object whose keys are among `names`, and leaves in `fault` what is wrong with them.
+struct Object<'n, 'f> {
     names: &'n Names,
-    current: &'c mut Option<&'n str>,
+    fault: &'f mut Option<Fault>,
 }
 
 impl<'de, 'n> Visitor<'de> for Object<'n, '_> {
@@ -81,52 +77,53 @@ impl<'de, 'n> Visitor<'de> for Object<'n, '_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut given: Named<'n, 'de> = Vec::new();
         while let Some(Key(key)) = map.next_key()? {
-            let Some(name) = self.names.iter().find(|name| **name == key) else {
-                let key: String = key.chars().take(48).collect();
-                return Err(A::Error::custom(format!("unknown parameter `{key}`; known: {}", listed(self.names))));
+            let wrong = match self.names.iter().find(|name| **name == key) {
+                None => Fault::unknown(&key, self.names),
+                Some(name) if given.iter().any(|(other, _)| other == name) => Fault::twice(name),
+                Some(name) => {
+                    given.push((name, map.next_value()?));
+                    continue;
+                }
             };
-            if given.iter().any(|(other, _)| other == name) {
-                *self.current = Some(name);
-                return Err(A::Error::custom(format!("duplicate field `{name}`")));
-            }
-            given.push((name, map.next_value()?));
+            *self.fault = Some(wrong);
+            return Err(A::Error::custom(""));
         }
         Ok(given)
     }
 }
 
-/// Reads parameters as a map, and leaves the name of one whose value is wrong in `current`, and where it is wrong in `place`.
-struct Given<'n, 'c, 'de, I> {
+/// Reads parameters as a map.
+struct Given<'n, 'de, I> {
     given: I,
-    value: Option<&'de RawValue>,
-    current: &'c mut Option<&'n str>,
-    place: &'c mut String,
+    value: Option<(&'n str, &'de RawValue)>,
 }
 
-impl<'n, 'de, I: Iterator<Item = (&'n str, &'de RawValue)>> MapAccess<'de> for Given<'n, '_, 'de, I> {
-    type Error = serde_json::Error;
+impl<'n, 'de, I: Iterator<Item = (&'n str, &'de RawValue)>> MapAccess<'de> for Given<'n, 'de, I> {
+    type Error = Fault;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
-        let Some((name, value)) = self.given.next() else { return Ok(None) };
-        self.value = Some(value);
-        *self.current = Some(name);
-        let deserializer: CowStrDeserializer<'_, Self::Error> = Cow::Borrowed(name).into_deserializer();
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
+        self.value = self.given.next();
+        let Some((name, _)) = self.value else { return Ok(None) };
+        let deserializer: CowStrDeserializer<'_, Fault> = Cow::Borrowed(name).into_deserializer();
         seed.deserialize(deserializer).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Self::Error> {
-        let raw = self.value.take().map_or("null", RawValue::get);
-        if let Some(beyond) = Beyond::find(raw, self.current.unwrap_or("it")) {
-            return Err(serde_json::Error::custom(beyond));
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
+        let (name, raw) = self.value.take().map_or(("", "null"), |(name, value)| (name, value.get()));
+        let read = seed.deserialize(Located(&mut serde_json::Deserializer::from_str(raw))).map_err(|fault| fault.inside(name));
+        match (read, Beyond::find(raw, name)) {
+            // Only what takes any JSON takes it.
+            (Ok(_), Some(beyond)) => Err(Fault::beyond(&beyond)),
+            (Err(fault), Some(beyond)) => Err(fault.with_number(beyond)),
+            (read, None) => read,
         }
-        let value = strict(seed, &mut serde_json::Deserializer::from_str(raw), self.place)?;
-        *self.current = None;
-        Ok(value)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde::Deserialize;
     use serde_json::Value;
 
@@ -138,55 +135,98 @@ mod tests {
         #[serde(default)]
         number: u32,
         any: Option<Value>,
-        list: Option<Vec<Part>>,
+        #[serde(default)]
+        inner: Vec<Inner>,
     }
 
     #[derive(Debug, PartialEq, Deserialize)]
-    struct Part {
-        of: u8,
+    #[serde(deny_unknown_fields)]
+    struct Inner {
+        word: Word,
+        #[serde(default)]
+        map: BTreeMap<String, String>,
+        #[serde(default)]
+        inner: Vec<Inner>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Word {
+        One,
+        Two,
     }
 
     fn read(raw: Option<&str>) -> Result<Sample, String> {
-        parse(raw, &["text", "number", "any", "list"].map(Into::into)).map_err(|error| error.to_string())
+        parse(raw, &["text".into(), "number".into(), "any".into(), "inner".into()]).map_err(|error| error.to_string())
     }
 
     #[test]
     fn names_and_positions_say_the_same() {
-        let expected = Sample { text: "a".into(), number: 7, any: Some(serde_json::json!([1])), list: None };
+        let expected = Sample { text: "a".into(), number: 7, any: Some(serde_json::json!([1])), inner: Vec::new() };
         assert_eq!(read(Some(r#"{"any":[1],"text":"a","number":7}"#)).unwrap(), expected);
         assert_eq!(read(Some(r#" ["a",7,[1]]"#)).unwrap(), expected);
-        assert_eq!(read(Some(r#"["a"]"#)).unwrap(), Sample { text: "a".into(), number: 0, any: None, list: None });
-        assert_eq!(read(Some(r#"["a",null,null]"#)).unwrap(), Sample { text: "a".into(), number: 0, any: None, list: None });
+        assert_eq!(read(Some(r#"["a"]"#)).unwrap(), Sample { text: "a".into(), number: 0, any: None, inner: Vec::new() });
+        assert_eq!(read(Some(r#"["a",null,null]"#)).unwrap(), Sample { text: "a".into(), number: 0, any: None, inner: Vec::new() });
         assert_eq!(read(Some(r#"{"te\u0078t":"a"}"#)).unwrap().text, "a");
         assert_eq!(
             read(Some(r#"{"number": null ,"text":"a","any":null}"#)).unwrap(),
-            Sample { text: "a".into(), number: 0, any: None, list: None }
+            Sample { text: "a".into(), number: 0, any: None, inner: Vec::new() }
         );
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         for (raw, expected) in [
-            (r#"{"text":"a","nunber":7}"#, "unknown parameter `nunber`; known: text, number, any, list"),
-            (r#"{"text":"a","number":-1}"#, "parameter `number`: invalid value: integer `-1`, expected u32"),
-            (r#"["a","b"]"#, "parameter `number`: invalid type: string \"b\", expected u32"),
-            (r#"["a",1,2,[],3]"#, "5 parameters, but at most 4 are known: text, number, any, list"),
-            (r#"{"number":1}"#, "missing field `text`"),
-            (r#"{"text":"a","text":"b"}"#, "duplicate field `text`"),
-            (r#"{"text":"a","nunber":null}"#, "unknown parameter `nunber`; known: text, number, any, list"),
-            (r#"{"text":null}"#, "missing field `text`"),
-            (r#"{"text":"a","number":1.0}"#, "parameter `number`: invalid type: floating point `1.0`, expected u32"),
-            (r#"{"text":"a","any":[{"n":9223372036854775808}]}"#, "parameter `any`: any[0].n is 9223372036854775808, beyond the integers"),
-            (r#"["a",1,-9223372036854775809]"#, "parameter `any`: any is -9223372036854775809, beyond the integers"),
-            (r#"{"text":"a","list":[[1]]}"#, "parameter `list[0]`: invalid type: sequence, expected an object"),
-            (r#"{"text":"a","list":[{"of":1},{"of":"1"}]}"#, "parameter `list[1].of`: invalid type: string \"1\", expected u8"),
+            (r#"{"text":"a","nunber":7}"#, "unknown parameter `nunber`; known: text, number, any, inner"),
+            (r#"{"text":"a","number":-1}"#, "parameter `number`: expected a whole number from 0 to 4294967295, but got -1"),
+            (r#"["a","b"]"#, "parameter `number`: expected a whole number from 0 to 4294967295, but got \"b\""),
+            (r#"["a",1,2,[],3]"#, "the method has at most 4 parameters (text, number, any, inner), but got 5"),
+            (r#"{"number":1}"#, "parameter `text` is missing"),
+            (r#"{"text":"a","text":"b"}"#, "parameter `text` is given twice"),
+            (r#"{"text":"a","nunber":null}"#, "unknown parameter `nunber`; known: text, number, any, inner"),
+            (r#"{"text":null}"#, "parameter `text` is missing"),
+            (r#"{"text":"a","number":1.0}"#, "parameter `number`: expected a whole number from 0 to 4294967295, but got 1.0"),
+            (
+                r#"{"text":"a","any":[{"n":9223372036854775808}]}"#,
+                "parameter `any[0].n`: 9223372036854775808 is beyond the integers of scripts",
+            ),
+            (r#"["a",1,-9223372036854775809]"#, "parameter `any`: -9223372036854775809 is beyond the integers of scripts"),
+            (
+                r#"{"text":"a","number":99999999999999999999}"#,
+                "parameter `number`: expected a whole number from 0 to 4294967295, but got 99999999999999999999",
+            ),
+            (r#"{"text":"a","inner":[{"word":"one"},{"word":"x"}]}"#, "parameter `inner[1].word`: expected one of one, two, but got \"x\""),
+            (r#"{"text":"a","inner":[{"word":7}]}"#, "parameter `inner[0].word`: expected one of one, two, but got 7"),
+            (r#"{"text":"a","inner":[{}]}"#, "parameter `inner[0].word` is missing"),
+            (r#"{"text":"a","inner":[{"word":"one","wrd":1}]}"#, "unknown parameter `inner[0].wrd`; known: word, map, inner"),
+            (r#"{"text":"a","inner":[{"word":"one","word":"one"}]}"#, "parameter `inner[0].word` is given twice"),
+            (
+                r#"{"text":"a","inner":[{"word":"one","map":{"a b":{}}}]}"#,
+                "parameter `inner[0].map[\"a b\"]`: expected a text, but got an object",
+            ),
+            (
+                r#"{"text":"a","inner":[{"word":"one","inner":[[]]}]}"#,
+                "parameter `inner[0].inner[0]`: expected an object, but got an array of 0",
+            ),
+            (r#"{"text":"a","inner":[{"word":"one","inner":{}}]}"#, "parameter `inner[0].inner`: expected an array, but got an object"),
+            (r#"{"text":true}"#, "parameter `text`: expected a text, but got true"),
             (r#""a""#, "params must be an object or an array"),
             ("5", "params must be an object or an array"),
         ] {
             let error = read(Some(raw)).unwrap_err();
-            assert!(error.contains(expected), "{raw}: {error}");
+            assert!(error.starts_with(expected) && !error.contains(" column "), "{raw}: {error}");
         }
-        assert!(read(None).unwrap_err().contains("missing field `text`"));
+        assert!(read(None).unwrap_err().contains("parameter `text` is missing"));
+    }
+
+    #[test]
+    fn a_method_without_parameters_says_so() {
+        #[derive(Debug, Deserialize)]
+        struct Nothing {}
+        let read = |raw| parse::<Nothing>(Some(raw), &[]).map_err(|error| error.to_string());
+        assert_eq!(read("[1]").unwrap_err(), "the method has no parameters, but got 1");
+        assert_eq!(read(r#"{"a":1}"#).unwrap_err(), "unknown parameter `a`; known: none");
+        assert!(read("[]").is_ok() && read("{}").is_ok());
     }
 
     #[test]

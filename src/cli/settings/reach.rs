@@ -2,7 +2,7 @@
 
 use http::uri::Authority;
 
-use super::Settings;
+use super::{Settings, nearest};
 
 /// The first origin or host that can never match, and what to write instead.
 pub(super) fn fault(settings: &Settings, said: &dyn Fn(&str) -> String) -> Option<String> {
@@ -47,7 +47,42 @@ fn origin(text: &str) -> Result<(), String> {
         ("http", Some(80)) | ("https", Some(443)) => {
             Err(format!("names the port that browsers leave out; write {scheme}://{}", authority.host()))
         }
-        _ => Ok(()),
+        _ => page(&scheme).map_err(|why| format!("{why}; write https://{bare}")),
+    }
+}
+
+/// Whether pages can have this scheme. Extensions and programs with a browser in them (`tauri`, `capacitor`, `vscode-webview`) have
+/// schemes of their own, which nobody can list; so what is refused is what is known, or a slip.
+fn page(scheme: &str) -> Result<(), String> {
+    const PAGES: [&str; 2] = ["https", "http"];
+    const OTHERS: [&str; 18] = [
+        "about",
+        "blob",
+        "data",
+        "file",
+        "filesystem",
+        "ftp",
+        "ftps",
+        "git",
+        "javascript",
+        "mailto",
+        "redis",
+        "rediss",
+        "sftp",
+        "ssh",
+        "tcp",
+        "unix",
+        "view-source",
+        "valkey",
+    ];
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_lowercase())
+        && scheme.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"+-.".contains(&byte));
+    if OTHERS.contains(&scheme) || !is_scheme {
+        return Err(format!("is no address of a web page: no browser sends an Origin with {scheme}"));
+    }
+    match nearest(scheme, PAGES.into_iter()).filter(|page| *page != scheme) {
+        Some(near) => Err(format!("has the scheme {scheme}, but pages have {near}")),
+        None => Ok(()),
     }
 }
 
@@ -99,9 +134,17 @@ mod tests {
 
     #[test]
     fn what_a_browser_can_send_is_taken() {
-        for good in
-            ["*", "https://app.example", "http://app.example:3000/", "HTTPS://App.Example", "http://[2001:db8::1]:81", "tauri://localhost"]
-        {
+        for good in [
+            "*",
+            "https://app.example",
+            "http://app.example:3000/",
+            "HTTPS://App.Example",
+            "http://[2001:db8::1]:81",
+            "tauri://localhost",
+            "chrome-extension://abcdef",
+            "moz-extension://0f3c",
+            "safari-web-extension://0F3C",
+        ] {
             assert_eq!(origin(good), Ok(()), "{good}");
         }
         for good in ["*", "hero.example", "Hero.Example:8700", "hero.example/", "[2001:db8::1]", "192.0.2.7", "hero"] {
@@ -120,6 +163,11 @@ mod tests {
             ("https://app.example:443", "write https://app.example"),
             ("http://app.example:80/", "write http://app.example"),
             ("wss://app.example:8700", "write https://app.example:8700"),
+            ("ftp://app.example", "no browser sends an Origin with ftp; write https://app.example"),
+            ("redis://app.example", "no browser sends"),
+            ("file://app.example", "no browser sends"),
+            ("htps://app.example", "pages have https; write https://app.example"),
+            ("-x://app.example", "no browser sends"),
             ("https://me@app.example", "names a user"),
             ("https://münchen.example", "xn--"),
             ("https://", "is no name"),

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::default::Default as _;
 use std::path::PathBuf;
 
 use figment::value::{Dict, Value};
@@ -8,6 +9,7 @@ use super::source::{self, DEFAULT, ENVIRONMENT, FLAG, Flags, Layer};
 use super::table::{Default, SETTINGS, Scope, Setting};
 use super::{Secret, Settings, context, defaults, fit, reach};
 use crate::model::ContextId;
+use crate::rpc::Limits;
 
 /// Why the settings cannot be used, in words for whoever gave them.
 #[derive(Debug, thiserror::Error)]
@@ -89,8 +91,7 @@ fn with_defaults(given: Figment, env: &BTreeMap<String, String>) -> Result<Figme
     for setting in SETTINGS.iter().filter(|setting| !given.contains(setting.name)) {
         let value =
             match (setting.default, setting.name) {
-                (Default::Is(value), _) => value.to_owned(),
-                (Default::None, _) => String::new(),
+                (Default::Is(_) | Default::Limit(_) | Default::None, _) => setting.default_text().unwrap_or_default(),
                 (Default::Computed(_), "pools") => defaults::pools(),
                 (Default::Computed(_), "redis_max_memory") => defaults::redis_max_memory(),
                 (Default::Computed(_), "calls_per_second") => {
@@ -98,7 +99,9 @@ fn with_defaults(given: Figment, env: &BTreeMap<String, String>) -> Result<Figme
                 }
                 (Default::Computed(_), "max_per_address") => {
                     let all = given.find_value("max_connections").ok();
-                    let all = all.and_then(|all| all.to_u128().or_else(|| all.into_string()?.parse().ok())).unwrap_or(1000);
+                    let all = all
+                        .and_then(|all| all.to_u128().or_else(|| all.into_string()?.parse().ok()))
+                        .unwrap_or_else(|| Limits::default().connections.into());
                     (all / 2).max(1).to_string()
                 }
                 (Default::Computed(_), "data") => path_text(&defaults::data(env).ok_or_else(|| {

@@ -78,9 +78,8 @@ impl<const SERVER: bool> clap::FromArgMatches for Flags<SERVER> {
 
 fn arg(setting: &Setting) -> Option<Arg> {
     let default = match setting.default {
-        Default::Is(value) => format!(" [default: {value}]"),
         Default::Computed(words) => format!(" [default: {words}]"),
-        Default::None => String::new(),
+        _ => setting.default_text().map_or_else(String::new, |value| format!(" [default: {value}]")),
     };
     let arg = Arg::new(setting.name).long(setting.flag()?).help(format!("{}{default} [env: {}]", setting.doc, setting.env()));
     Some(match setting.kind {

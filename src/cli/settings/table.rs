@@ -1,3 +1,8 @@
+use std::default::Default as _;
+
+use super::value::size_text;
+use crate::rpc::Limits;
+
 /// One setting: its name in the TOML file, what it takes, its default and what it is for.
 ///
 /// `--help`, `--print-config`, the check for unknown names and `docs/settings.md` are made from this.
@@ -33,10 +38,12 @@ pub enum Kind {
 }
 
 /// What a setting is when nobody gives it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Default {
     /// This, exactly as one would write it.
     Is(&'static str),
+    /// What the wire does without settings.
+    Limit(fn(&Limits) -> u64),
     /// Found out at start; this says how.
     Computed(&'static str),
     /// Nothing.
@@ -52,7 +59,7 @@ pub enum Scope {
     Both,
 }
 
-use self::Default::{Computed, Is};
+use self::Default::{Computed, Is, Limit};
 use Kind::{Endpoints, List, One, Pools, Secret, Switch};
 use Scope::{Both, Server};
 
@@ -214,7 +221,7 @@ pub static SETTINGS: &[Setting] = &[
         Both,
         "What stands before the keys of conveyor clients (`NAME:queue:…`); nothing by default, as in their specification",
     ),
-    setting("max_connections", One("N"), Is("1000"), Server, "Connections at once"),
+    setting("max_connections", One("N"), Limit(|limits| limits.connections.into()), Server, "Connections at once"),
     setting(
         "max_per_address",
         One("N"),
@@ -222,10 +229,16 @@ pub static SETTINGS: &[Setting] = &[
         Server,
         "Connections at once of one address; a proxy in front of others needs more",
     ),
-    setting("max_subscriptions", One("N"), Is("100"), Server, "Subscriptions of one connection"),
-    setting("max_batch", One("N"), Is("100"), Server, "Calls in one batch"),
-    setting("max_request", One("SIZE"), Is("2MB"), Server, "The largest request"),
-    setting("max_response", One("SIZE"), Is("16MB"), Server, "The largest response"),
+    setting(
+        "max_subscriptions",
+        One("N"),
+        Limit(|limits| limits.subscriptions_per_connection.into()),
+        Server,
+        "Subscriptions of one connection",
+    ),
+    setting("max_batch", One("N"), Limit(|limits| limits.batch.into()), Server, "Calls in one batch"),
+    setting("max_request", One("SIZE"), Limit(|limits| limits.request_bytes.into()), Server, "The largest request"),
+    setting("max_response", One("SIZE"), Limit(|limits| limits.response_bytes.into()), Server, "The largest response"),
     setting(
         "calls_per_second",
         One("N"),
@@ -233,22 +246,32 @@ pub static SETTINGS: &[Setting] = &[
         Server,
         "Calls per second of one address; 0 does not limit them",
     ),
-    setting("calls_in_flight", One("N"), Is("1024"), Server, "Calls at once of one connection"),
+    setting("calls_in_flight", One("N"), Limit(|limits| limits.calls_per_connection.into()), Server, "Calls at once of one connection"),
     setting(
         "held_per_connection",
         One("SIZE"),
-        Is("32MB"),
+        Limit(|limits| limits.held_per_connection),
         Server,
         "Held for one connection: requests until they are answered, answers until they are read; above that nothing is read from it",
     ),
-    setting("held_per_address", One("SIZE"), Is("64MB"), Server, "Held for all connections of one address"),
-    setting("held", One("SIZE"), Is("256MB"), Server, "Held for all connections"),
+    setting("held_per_address", One("SIZE"), Limit(|limits| limits.held_per_address), Server, "Held for all connections of one address"),
+    setting("held", One("SIZE"), Limit(|limits| limits.held), Server, "Held for all connections"),
 ];
 
 impl Setting {
     /// The setting called `name` in the TOML file.
     pub fn named(name: &str) -> Option<&'static Self> {
         SETTINGS.iter().find(|setting| setting.name == name)
+    }
+
+    /// The default as one would write it, unless it is found out at start.
+    pub fn default_text(&self) -> Option<String> {
+        match (self.default, self.kind) {
+            (Is(value), _) => Some(value.to_owned()),
+            (Limit(limit), Kind::One("SIZE")) => Some(size_text(limit(&Limits::default()))),
+            (Limit(limit), _) => Some(limit(&Limits::default()).to_string()),
+            (Computed(_) | Default::None, _) => None,
+        }
     }
 
     /// The command line flag, without its dashes.
@@ -290,9 +313,8 @@ pub fn markdown() -> String {
             (None, _) => "–".to_owned(),
         };
         let default = match setting.default {
-            Is(value) => format!("`{value}`"),
             Computed(words) => words.replace('<', "&lt;"),
-            Default::None => "–".to_owned(),
+            _ => setting.default_text().map_or_else(|| "–".to_owned(), |value| format!("`{value}`")),
         };
         let also = if setting.scope == Both { "" } else { " *(server only)*" };
         writeln!(text, "| `{}` | {flag} | `{}` | {default} | {}{also} |", setting.name, setting.env(), setting.doc)

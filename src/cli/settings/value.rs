@@ -122,6 +122,13 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     (bytes < 2_f64.powi(53)).then_some(bytes as u64).ok_or_else(bad)
 }
 
+/// A number of bytes in its largest unit that leaves no fraction.
+pub(super) fn size_text(bytes: u64) -> String {
+    let units = [(30, "GB"), (20, "MB"), (10, "KB")];
+    let unit = units.into_iter().find(|(power, _)| bytes > 0 && bytes % (1 << power) == 0);
+    unit.map_or_else(|| bytes.to_string(), |(power, name)| format!("{}{name}", bytes >> power))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +147,7 @@ mod tests {
     fn sizes_count_in_1024() {
         for (text, bytes) in [("0", 0), ("65_536", 65_536), ("64KB", 65_536), ("2MiB", 2 << 20), ("1.5g", 3 << 29)] {
             assert_eq!(parse_size(text).unwrap(), bytes, "{text}");
+            assert_eq!(parse_size(&size_text(bytes)), Ok(bytes), "{text}");
         }
         for bad in ["", "MB", "-1", "1XB", "99999999TB"] {
             assert!(parse_size(bad).is_err(), "{bad}");

@@ -4,6 +4,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::model::whole_number;
+
 /// How many items a page has at most: 100 by default, 1000 at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
@@ -26,7 +28,7 @@ impl Default for PageSize {
 
 impl<'de> Deserialize<'de> for PageSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let size = u64::deserialize(deserializer)?;
+        let size = whole_number(deserializer, "a whole number from 1 to 1000")?;
         match u16::try_from(size) {
             Ok(size @ 1..=Self::LARGEST) => Ok(Self(size)),
             _ => Err(D::Error::custom(format!("a page has 1 to {} items, not {size}; go on with next_cursor", Self::LARGEST))),

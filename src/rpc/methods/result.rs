@@ -296,10 +296,10 @@ mod tests {
     fn errors_name_parameters_of_the_job_and_of_the_wait() {
         for (raw, expected) in [
             (r#"{"script":"1","wait":1}"#, "unknown parameter `wait`; known: script, script_type"),
-            (r#"{"script":"1","wait_timeout":"x"}"#, "parameter `wait_timeout`: invalid type: string \"x\", expected f64"),
+            (r#"{"script":"1","wait_timeout":"x"}"#, "parameter `wait_timeout`: expected a number, but got \"x\""),
             (r#"{"script":"1","priority":3}"#, "parameter `priority`: a priority is 0 (urgent), 1 (normal) or 2 (low)"),
             (r#"{"script":"1","job_id":"x"}"#, "parameter `job_id`: \"x\" is not a UUID"),
-            ("{}", "missing field `script`"),
+            ("{}", "parameter `script` is missing"),
         ] {
             let error = read(raw).unwrap_err();
             assert!(error.starts_with(expected), "{raw}: {error}");

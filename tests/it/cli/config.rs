@@ -152,13 +152,17 @@ fn an_origin_or_a_host_that_can_never_match_is_refused_at_the_start() {
         (["--allowed-origins", "https://a.example,https://b.example/page"], "\"https://b.example/page\" has a path"),
         (["--allowed-origins", "https://*.example"], "is a pattern, and there are none"),
         (["--allowed-origins", "https://a.example:443"], "write https://a.example"),
+        (["--allowed-origins", "ftp://x"], "allowed_origins (flag --allowed-origins): \"ftp://x\" is no address of a web page"),
         (["--allowed-hosts", "https://hero.example"], "allowed_hosts (flag --allowed-hosts): \"https://hero.example\" has a scheme"),
         (["--allowed-hosts", "*.example"], "is a pattern, and there are none"),
     ] {
         let ended = hero.run(&[&["serve", "--print-config"], &arguments[..]].concat());
         assert!(ended.code == 2 && ended.err.contains(said), "{arguments:?} said {} {}", ended.code, ended.err);
     }
-    for arguments in [["--allowed-origins", "https://a.example/,http://b.example:81"], ["--allowed-hosts", "a.example,b.example:8700,*"]] {
+    for arguments in [
+        ["--allowed-origins", "https://a.example/,http://b.example:81,moz-extension://0f3c"],
+        ["--allowed-hosts", "a.example,b.example:8700,*"],
+    ] {
         assert_eq!(hero.run(&[&["serve", "--print-config"], &arguments[..]].concat()).code, 0, "{arguments:?}");
     }
 }

@@ -13,20 +13,39 @@ async fn wrong_parameters_are_named() {
     let (_house, _server, client) = open(0).await;
     let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
     for (method, params, expected) in [
-        ("create_job", json!({}), "missing field `script`"),
-        ("create_job", json!({"script": 1}), "parameter `script`: invalid type: integer `1`, expected a string"),
+        ("create_job", json!({}), "parameter `script` is missing"),
+        ("create_job", json!({"script": 1}), "parameter `script`: expected a text, but got 1"),
         ("create_job", json!({"script": "1", "scrpt_type": "osis"}), "unknown parameter `scrpt_type`; known: script, script_type"),
         ("create_job", json!(["1", "o s i s"]), "parameter `script_type`: "),
-        ("create_job", json!(["1", "osis", null, "x"]), "parameter `context_id`: invalid type"),
+        (
+            "create_job",
+            json!(["1", "osis", null, "x"]),
+            "parameter `context_id`: expected a whole number from 0 to 4294967295, but got \"x\"",
+        ),
         ("create_job", json!({"script": "1", "priority": 3}), "parameter `priority`: a priority is 0 (urgent), 1 (normal) or 2 (low)"),
         ("create_job", json!({"script": "1", "timeout": -1}), "parameter `timeout`: -1 is not a number of seconds"),
         ("create_job", json!({"script": "1", "timeout": 0}), "timeout: is 0"),
-        ("create_job", json!({"script": "1", "timeout": "1"}), "parameter `timeout`: invalid type: string"),
-        ("create_job", json!({"script": "1", "retries": -1}), "parameter `retries`: invalid value: integer `-1`"),
-        ("create_job", json!({"script": "1", "concurrent": "yes"}), "parameter `concurrent`: invalid type"),
-        ("create_job", json!({"script": "1", "env_vars": {"A": 1}}), "parameter `env_vars.A`: invalid type"),
+        ("create_job", json!({"script": "1", "timeout": "1"}), "parameter `timeout`: expected a number, but got \"1\""),
+        (
+            "create_job",
+            json!({"script": "1", "retries": -1}),
+            "parameter `retries`: expected a whole number from 0 to 4294967295, but got -1",
+        ),
+        (
+            "create_job",
+            json!({"script": "1", "retries": u64::MAX}),
+            "parameter `retries`: expected a whole number from 0 to 4294967295, but got 18446744073709551615",
+        ),
+        (
+            "create_jobs",
+            json!([[{"script": "1"}, {"script": "1", "retries": "x"}]]),
+            "parameter `jobs[1].retries`: expected a whole number from 0 to 4294967295, but got \"x\"",
+        ),
+        ("create_jobs", json!([[{}]]), "parameter `jobs[0].script` is missing"),
+        ("create_job", json!({"script": "1", "concurrent": "yes"}), "parameter `concurrent`: expected true or false, but got \"yes\""),
+        ("create_job", json!({"script": "1", "env_vars": {"A": 1}}), "parameter `env_vars.A`: expected a text, but got 1"),
         ("create_job", json!({"script": "1", "env_vars": {"A=B": "1"}}), "env_vars: the name \"A=B\""),
-        ("create_job", json!({"script": "1", "labels": []}), "parameter `labels`: invalid type"),
+        ("create_job", json!({"script": "1", "labels": []}), "parameter `labels`: expected an object, but got an array"),
         ("create_job", json!({"script": "1", "run_at": "tomorrow"}), "parameter `run_at`: "),
         ("create_job", json!({"script": "1", "group": "a:b"}), "parameter `group`: \"a:b\" is not a name"),
         ("create_job", json!({"script": "1", "job_id": "x"}), "parameter `job_id`: \"x\" is not a UUID"),
@@ -45,22 +64,29 @@ async fn wrong_parameters_are_named() {
         ),
         ("wait_job", json!([NOBODY, 3600.5]), "parameter `wait_timeout`: 3600.5 s is longer"),
         ("wait_job", json!([NOBODY, -1]), "parameter `wait_timeout`: "),
-        ("start_job", json!([]), "missing field `job_id`"),
+        ("start_job", json!([]), "parameter `job_id` is missing"),
         ("start_job", json!(["6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f7"]), "parameter `job_id`: "),
         ("start_job", json!([42]), "parameter `job_id`: "),
-        ("start_job", json!([NOBODY, 0, 1]), "3 parameters, but at most 2 are known: job_id, context_id"),
+        ("start_job", json!([NOBODY, 0, 1]), "the method has at most 2 parameters (job_id, context_id), but got 3"),
+        (
+            "create_job",
+            json!({"script": "1", "priority": "low"}),
+            "parameter `priority`: expected 0 (urgent), 1 (normal) or 2 (low), but got",
+        ),
+        ("list_jobs", json!({"limit": "x"}), "parameter `limit`: expected a whole number from 1 to 1000, but got \"x\""),
         ("list_jobs", json!({"limit": 0}), "parameter `limit`: a page has 1 to 1000 items, not 0"),
         ("list_jobs", json!({"limit": 1001}), "parameter `limit`: a page has 1 to 1000 items, not 1001"),
-        ("list_jobs", json!({"where": {"state": "created"}}), "parameter `where`: unknown field `state`"),
-        ("list_jobs", json!({"where": {"status": "done"}}), "parameter `where.status`: unknown variant `done`"),
+        ("list_jobs", json!({"where": {"state": "created"}}), "unknown parameter `where.state`; known: status, script_type, "),
+        ("list_jobs", json!({"where": {"status": "done"}}), "parameter `where.status`: expected one of created, "),
         ("list_jobs", json!({"cursor": "x"}), "cursor: is not a cursor"),
-        ("ping", json!([1]), "1 parameters, but at most 0 are known: the method has none"),
+        ("ping", json!([1]), "the method has no parameters, but got 1"),
+        ("ping", json!({"a": 1}), "unknown parameter `a`; known: none"),
         ("server_info", json!({"verbose": true}), "unknown parameter `verbose`"),
         ("ping", json!("x"), "params must be an object or an array"),
     ] {
         let fault = client.fault(method, params.clone()).await;
         assert_eq!(fault.code, -32602, "{method} {params}: {fault:?}");
-        assert!(fault.message.starts_with(expected), "{method} {params}: {}", fault.message);
+        assert!(fault.message.starts_with(expected) && !fault.message.contains(" column "), "{method} {params}: {}", fault.message);
     }
     // What is deep but bounded is passed on.
     let args: Value = serde_json::from_str(&deep).unwrap();

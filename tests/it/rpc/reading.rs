@@ -224,10 +224,10 @@ async fn integers_that_would_be_rounded_are_refused_by_the_name_of_their_paramet
         serde_json::from_str(&answer).unwrap()
     };
     for (method, params, name) in [
-        ("create_job", r#"{"script":"1","args":{"n":9223372036854775808}}"#, "args"),
-        ("run_and_wait", r#"["1",null,[-9223372036854775809]]"#, "args"),
-        ("create_jobs", r#"{"jobs":[{"script":"1","args":18446744073709551616}]}"#, "jobs"),
-        ("create_schedule", r#"{"every":60,"job":{"script":"1","args":123456789012345678901234567890}}"#, "job"),
+        ("create_job", r#"{"script":"1","args":{"n":9223372036854775808}}"#, "args.n"),
+        ("run_and_wait", r#"["1",null,[-9223372036854775809]]"#, "args[0]"),
+        ("create_jobs", r#"{"jobs":[{"script":"1","args":18446744073709551616}]}"#, "jobs[0].args"),
+        ("create_schedule", r#"{"every":60,"job":{"script":"1","args":123456789012345678901234567890}}"#, "job.args"),
         ("create_job", r#"{"script":"1","timeout":100000000000000000000}"#, "timeout"),
         ("create_job", r#"{"script":"1","priority":1.0}"#, "priority"),
         ("create_job", r#"{"script":"1","retries":1.5}"#, "retries"),

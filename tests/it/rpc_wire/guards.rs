@@ -82,6 +82,25 @@ async fn plain_routes_answer() {
 }
 
 #[tokio::test]
+async fn a_body_is_taken_as_json_or_json_rpc_alone() {
+    let server = Server::start().await;
+    let body = call(1, "subtract", json!([3, 2]));
+    for (content_type, expected) in [
+        ("application/json", 200),
+        ("application/json; charset=utf-8", 200),
+        ("application/json-rpc", 200),
+        ("application/json-rpc;charset=utf-8", 200),
+        ("application/jsonrequest", 415),
+        ("application/json; charset=latin1", 415),
+        ("text/plain", 415),
+    ] {
+        let head = format!("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: {content_type}");
+        assert_eq!(server.http(&head, body.as_bytes()).await.0, expected, "{content_type}");
+    }
+    assert_eq!(server.http("POST / HTTP/1.1\r\nhost: localhost", body.as_bytes()).await.0, 415, "none at all");
+}
+
+#[tokio::test]
 async fn a_failed_handshake_is_no_success() {
     let server = Server::start().await;
     let request = "GET / HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\nconnection: upgrade, close\r\n\r\n";

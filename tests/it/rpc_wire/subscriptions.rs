@@ -34,10 +34,10 @@ async fn a_subscription_is_ended_by_name_too_and_wrong_parameters_are_said() {
     let server = Server::start().await;
     let mut socket = server.websocket().await;
     for (params, message) in [
-        (json!({"subscription": 5}), "parameter `subscription`: invalid type: integer `5`, expected a string"),
-        (json!([]), "missing field `subscription`"),
+        (json!({"subscription": 5}), "parameter `subscription`: expected a text, but got 5"),
+        (json!([]), "parameter `subscription` is missing"),
         (json!({"id": "x"}), "unknown parameter `id`; known: subscription"),
-        (json!(["x", "y"]), "2 parameters, but at most 1 are known: subscription"),
+        (json!(["x", "y"]), "the method has one parameter (subscription), but got 2"),
         (json!("x"), "params must be an object or an array: subscription"),
     ] {
         let error = ask(&mut socket, call(1, "unsubscribe_count", params)).await["error"].clone();

@@ -29,6 +29,22 @@ async fn a_server_prints_one_line_when_it_is_ready_and_answers_http() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_settings_has_the_limits_of_the_document() {
+    let document: Value = serde_json::from_str(include_str!("../../../openrpc.json")).unwrap();
+    let properties = document["components"]["schemas"]["Limits"]["properties"].as_object().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(&home.path().join("data"), &["--pool", "none"]).await;
+    let limits = server.client().await.server_info().await.unwrap()["limits"].clone();
+    for (name, schema) in properties {
+        assert_eq!(limits[name], schema["default"], "{name}");
+    }
+    let method = document["methods"].as_array().unwrap().iter().find(|method| method["name"] == "server_info").unwrap();
+    assert_eq!(limits, method["examples"][0]["result"]["value"]["limits"]);
+    assert_eq!(limits["calls_per_second"], 0, "programs on this machine are not limited");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_may_be_held_is_as_the_settings_say() {
     let home = tempfile::tempdir().unwrap();
     let settings = ["--pool", "none", "--held-per-connection", "3MB", "--held-per-address", "5MB", "--held", "7MB"];

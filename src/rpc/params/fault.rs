@@ -1,0 +1,193 @@
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Error, Expected, Unexpected};
+
+use crate::model::Beyond;
+
+/// What is wrong with the parameters of a call, and where, in words for whoever made it.
+#[derive(Debug)]
+pub(super) struct Fault {
+    /// Such as `jobs[3].labels.colour`; empty where all of them are meant.
+    place: String,
+    wrong: Wrong,
+}
+
+#[derive(Debug)]
+enum Wrong {
+    Missing,
+    Twice,
+    /// There is no such parameter, but these.
+    Unknown(String),
+    Value {
+        expected: String,
+        given: String,
+    },
+    /// In the words of whoever read it.
+    Said(String),
+}
+
+/// So many characters of what was given are repeated.
+const LONGEST: usize = 48;
+
+impl Fault {
+    /// There is no parameter `name`; `known` are those that there are.
+    pub(super) fn unknown<T: AsRef<str>>(name: &str, known: &[T]) -> Self {
+        Self { place: String::new(), wrong: Wrong::Unknown(listed(known)) }.inside(name)
+    }
+
+    /// The parameter is there twice.
+    pub(super) fn twice(name: &str) -> Self {
+        Self { place: String::new(), wrong: Wrong::Twice }.inside(name)
+    }
+
+    /// An error of the JSON parser. Its lines and columns are those of a text that the caller never saw.
+    pub(super) fn parser(error: impl fmt::Display) -> Self {
+        let mut text = error.to_string();
+        let is_position = |text: &str| text.split(" column ").all(|number| number.parse::<u64>().is_ok());
+        if let Some((said, _)) = text.rsplit_once(" at line ").filter(|(_, position)| is_position(position)) {
+            text.truncate(said.len());
+        }
+        Self::custom(text)
+    }
+
+    /// A number in free JSON that scripts cannot have.
+    pub(super) fn beyond(beyond: &Beyond) -> Self {
+        Self { place: beyond.place.clone(), wrong: Wrong::Said(format!("{} is {}", beyond.number, Beyond::HINT)) }
+    }
+
+    /// The same with the number as the caller wrote it: the parser rounds such.
+    pub(super) fn with_number(mut self, beyond: Beyond) -> Self {
+        if let Wrong::Value { given, .. } = &mut self.wrong
+            && self.place == beyond.place
+        {
+            *given = beyond.number;
+        }
+        self
+    }
+
+    /// The same where one of `words` is expected.
+    pub(super) fn of_words(mut self, words: &[&str]) -> Self {
+        if let Wrong::Value { expected, .. } = &mut self.wrong {
+            *expected = one_of(words);
+        }
+        self
+    }
+
+    /// The same, seen from the object whose member `name` it is.
+    pub(super) fn inside(mut self, name: &str) -> Self {
+        let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let mut place = if is_plain { cut(name).into_owned() } else { format!("[{:?}]", cut(name)) };
+        if !self.place.is_empty() && !self.place.starts_with('[') {
+            place.push('.');
+        }
+        self.place.insert_str(0, &place);
+        self
+    }
+
+    /// The same, seen from the array that it is in.
+    pub(super) fn inside_item(mut self, index: usize) -> Self {
+        let dot = if self.place.is_empty() || self.place.starts_with('[') { "" } else { "." };
+        self.place.insert_str(0, &format!("[{index}]{dot}"));
+        self
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = &self.place;
+        match &self.wrong {
+            Wrong::Missing => write!(f, "parameter `{place}` is missing"),
+            Wrong::Twice => write!(f, "parameter `{place}` is given twice"),
+            Wrong::Unknown(known) => write!(f, "unknown parameter `{place}`; known: {known}"),
+            Wrong::Value { expected, given } if place.is_empty() => write!(f, "expected {expected}, but got {given}"),
+            Wrong::Value { expected, given } => write!(f, "parameter `{place}`: expected {expected}, but got {given}"),
+            Wrong::Said(text) if place.is_empty() => f.write_str(text),
+            Wrong::Said(text) => write!(f, "parameter `{place}`: {text}"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl Error for Fault {
+    fn custom<T: fmt::Display>(text: T) -> Self {
+        Self { place: String::new(), wrong: Wrong::Said(text.to_string()) }
+    }
+
+    fn invalid_type(given: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self { place: String::new(), wrong: Wrong::Value { expected: in_words(expected), given: shown(given) } }
+    }
+
+    fn invalid_value(given: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::invalid_type(given, expected)
+    }
+
+    fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
+        Self { place: String::new(), wrong: Wrong::Value { expected: in_words(expected), given: format!("an array of {length}") } }
+    }
+
+    fn unknown_variant(word: &str, words: &'static [&'static str]) -> Self {
+        Self { place: String::new(), wrong: Wrong::Value { expected: one_of(words), given: shown(Unexpected::Str(word)) } }
+    }
+
+    fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
+        Self::unknown(name, known)
+    }
+
+    fn missing_field(name: &'static str) -> Self {
+        Self { place: String::new(), wrong: Wrong::Missing }.inside(name)
+    }
+
+    fn duplicate_field(name: &'static str) -> Self {
+        Self::twice(name)
+    }
+}
+
+/// Names in a row.
+pub(super) fn listed<T: AsRef<str>>(names: &[T]) -> String {
+    if names.is_empty() { "none".into() } else { names.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ") }
+}
+
+fn one_of(words: &[&str]) -> String {
+    format!("one of {}", listed(words))
+}
+
+/// What serde's own types call what they take, in words of JSON.
+fn in_words(expected: &dyn Expected) -> String {
+    let words = expected.to_string();
+    let whole = |from: i64, to: i64| format!("a whole number from {from} to {to}");
+    match words.as_str() {
+        "u8" => whole(0, u8::MAX.into()),
+        "u16" => whole(0, u16::MAX.into()),
+        "u32" => whole(0, u32::MAX.into()),
+        // What an `i64` cannot hold is refused everywhere.
+        "u64" | "usize" => whole(0, i64::MAX),
+        "i64" => whole(i64::MIN, i64::MAX),
+        "f64" => "a number".into(),
+        "a string" | "str" | "a borrowed string" => "a text".into(),
+        "a boolean" => "true or false".into(),
+        "a sequence" => "an array".into(),
+        "a map" => "an object".into(),
+        _ if words.starts_with("struct ") => "an object".into(),
+        _ => words,
+    }
+}
+
+fn shown(given: Unexpected<'_>) -> String {
+    match given {
+        Unexpected::Bool(value) => value.to_string(),
+        Unexpected::Unsigned(value) => value.to_string(),
+        Unexpected::Signed(value) => value.to_string(),
+        Unexpected::Float(value) => format!("{value:?}"),
+        Unexpected::Str(text) => format!("{:?}", cut(text)),
+        Unexpected::Unit | Unexpected::Option => "null".into(),
+        Unexpected::Seq => "an array".into(),
+        Unexpected::Map => "an object".into(),
+        other => other.to_string(),
+    }
+}
+
+fn cut(text: &str) -> Cow<'_, str> {
+    text.char_indices().nth(LONGEST).map_or(Cow::Borrowed(text), |(at, _)| format!("{}…", &text[..at]).into())
+}
