@@ -153,6 +153,7 @@ impl Service for Pruner {
         }
         if self.tidied.is_none_or(|at| at.elapsed() >= TIDY) {
             self.store.tidy().await?;
+            self.store.tidy_libraries().await?;
             self.tidied = Some(Instant::now());
         }
         Ok(Duration::from_secs(1))

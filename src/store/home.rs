@@ -22,6 +22,8 @@ pub(super) struct Home {
     /// Counts up with each change of `now`.
     generation: AtomicU64,
     cluster: Option<Cluster>,
+    /// Held by who loads the library of functions.
+    pub(super) loading: tokio::sync::Mutex<()>,
 }
 
 /// How the owner of a slot is found.
@@ -47,7 +49,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 impl Home {
     /// One process that stays what it is.
     pub(super) fn of(client: Client) -> Self {
-        Self { now: RwLock::new(client), generation: AtomicU64::new(0), cluster: None }
+        Self { now: RwLock::new(client), generation: AtomicU64::new(0), cluster: None, loading: tokio::sync::Mutex::default() }
     }
 
     /// Finds out whether there is a cluster behind an endpoint and where the keys of a context are.

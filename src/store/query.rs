@@ -270,10 +270,10 @@ pub(super) async fn check(link: &Link) -> Result<Vec<String>, Error> {
             "this Redis says it is version {version:?}; hero needs Redis 7.0 or newer, or Valkey (apt-get install redis-server)"
         )));
     }
-    let known: Vec<redis::Value> = link.call(redis::cmd("COMMAND").arg("INFO").arg("evalsha").arg("blmove")).await?;
+    let known: Vec<redis::Value> = link.call(redis::cmd("COMMAND").arg("INFO").arg("fcall").arg("blmove")).await?;
     if known.len() < 2 || known.iter().any(|command| matches!(command, redis::Value::Nil)) {
         return Err(Error::Unsuitable(
-            "this server has no EVALSHA or no BLMOVE, so it is not a real Redis; install redis-server or valkey-server".into(),
+            "this server has no FCALL or no BLMOVE, so it is not a real Redis; install redis-server or valkey-server".into(),
         ));
     }
     // All this is answered also by a server that still reads its data; this is not.

@@ -12,7 +12,7 @@ use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until
 /// Clients of Redis whose script waits because of CLIENT PAUSE.
 async fn held_up(house: &House) -> Vec<String> {
     let clients: String = house.redis.run(&["CLIENT", "LIST"]).await;
-    let held_up = clients.lines().filter(|line| line.contains(" cmd=evalsha ") && line.contains(" flags=b"));
+    let held_up = clients.lines().filter(|line| line.contains(" cmd=fcall ") && line.contains(" flags=b"));
     held_up.filter_map(|line| line.strip_prefix("id=")?.split(' ').next().map(ToOwned::to_owned)).collect()
 }
 

@@ -58,9 +58,9 @@ async fn creates_that_are_heavy_together_go_into_several_calls() {
     let by_relations: Vec<JobSpec> = (0..16).map(|_| JobSpec { dependents: dependents.clone(), ..spec("1") }).collect();
     let by_bytes: Vec<JobSpec> = (0..16).map(|_| JobSpec { args: Some(text.clone()), ..spec("1") }).collect();
     for heavy in [by_relations, by_bytes] {
-        let before = calls(&redis, "evalsha").await;
+        let before = calls(&redis, "fcall").await;
         assert_eq!(together(&store, heavy).await, vec![Created::Created(Status::Created); 16]);
-        let after = calls(&redis, "evalsha").await;
+        let after = calls(&redis, "fcall").await;
         assert!(after - before >= 16, "16 jobs of more than half of what fits went into {} calls", after - before);
     }
 }

@@ -17,7 +17,10 @@ async fn jobs(redis: &Redis) -> BTreeSet<String> {
 /// Everything but what is counted, and the time.
 async fn contents(redis: &Redis) -> BTreeMap<String, String> {
     let mut contents = BTreeMap::new();
-    for key in redis.run::<Vec<String>>(&["KEYS", "*"]).await {
+    let mut keys: Vec<String> = redis.run(&["KEYS", "*"]).await;
+    // When the reaper looked last is no matter of jobs.
+    keys.retain(|key| key != "hero:meta:reaped");
+    for key in keys {
         let kind: String = redis.run(&["TYPE", &key]).await;
         let value: redis::Value = match kind.as_str() {
             "hash" => redis.run(&["HGETALL", &key]).await,
@@ -143,7 +146,7 @@ async fn a_thousand_jobs_are_one_round_trip() {
         let line = info.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
         line.map_or(0, |rest| rest.split(',').next().unwrap().parse::<u64>().unwrap())
     };
-    assert_eq!((calls("evalsha"), calls("eval"), calls("script|load"), calls("multi")), (1, 0, 0, 0), "{info}");
+    assert_eq!((calls("fcall"), calls("eval"), calls("script|load"), calls("multi")), (1, 0, 0, 0), "{info}");
     assert_eq!(jobs(&redis).await.len(), 1_001);
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), 1_000);
 }

@@ -126,7 +126,7 @@ async fn a_sweep_asks_little_of_jobs_that_go_on_and_sees_those_that_ended() {
     let _: i64 = redis.run(&["DEL", &format!("hero:job:{}", old[1])]).await;
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
     Sweeper::new(store).tick().await.unwrap();
-    let scripts = redis.calls("evalsha").await;
+    let scripts = redis.calls("fcall").await;
     assert!(scripts <= 4, "{scripts} scripts");
     let result = waits.join_next().await.unwrap().unwrap();
     let gone = waits.join_next().await.unwrap().unwrap();

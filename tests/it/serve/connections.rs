@@ -102,12 +102,12 @@ async fn by_tcp_as_an_acl_user() {
     };
     user("alice", &["+@all", "-@admin", "-@dangerous", "+info", "+keys"]).await;
     user("bob", &["+ping"]).await;
-    user("carol", &["+@all", "-evalsha"]).await;
+    user("carol", &["+@all", "-fcall"]).await;
     let url = format!("redis://127.0.0.1:{port}");
     let as_user = |name: &'static str| on(data.path(), &url, &["--redis-user".as_ref(), name.as_ref()], Some("hunter22"));
     works(as_user("alice")).await;
     refused(as_user("bob"), &[&url, "no permissions", "ACL SETUSER"]).await;
-    refused(as_user("carol"), &["no permissions", "evalsha"]).await;
+    refused(as_user("carol"), &["no permissions", "fcall"]).await;
     refused(as_user("dave"), &[&url, "WRONGPASS"]).await;
 }
 
