@@ -6,8 +6,8 @@ local outsiders = {}
 local FOLLOWED, FOLLOWED_IN_ALL = 500, 1000
 -- A time that an outsider's job says is not further off than this, ms, or counts as so far.
 local NEAR, FAR = 1000, 1e14
--- The longest wait before a retry, s.
-local LONGEST_BACKOFF, MOST_DOUBLINGS = 300, 20
+-- The wait before the first retry of a job that says none, and the longest, s; and how often it is doubled.
+local DEFAULT_BACKOFF, LONGEST_BACKOFF, MOST_DOUBLINGS = 1, 300, 20
 
 local read_marks = jobs.reader('indexed', 'lease', 'open', 'unseen')
 
@@ -111,11 +111,16 @@ function outsiders.admit(id, queue, walk)
   return hold_back(id, open, attempt)
 end
 
--- How long a job waits before it is tried again, ms: after the first failure its `retry_backoff`, then twice as long each time.
-function outsiders.backoff(retry_backoff, failures)
-  local seconds = values.number(retry_backoff, 1) * 2 ^ math.min(failures - 1, MOST_DOUBLINGS)
-  return math.floor(math.min(seconds, LONGEST_BACKOFF) * 1000)
+-- How long a job waits before it is tried again, ms: after the first failure its `retry_backoff`, then twice as long each time, give or take a
+-- quarter; `chance` is from 0 to 1. Twin of model/retry.rs; a test compares the two.
+function outsiders.backoff(retry_backoff, failures, chance)
+  local first = values.number(retry_backoff, DEFAULT_BACKOFF)
+  local seconds = math.min(first * 2 ^ math.min(failures - 1, MOST_DOUBLINGS), math.max(first, LONGEST_BACKOFF))
+  return math.floor(seconds * (0.75 + 0.5 * chance) * 1000)
 end
+
+-- A number from 0 to 1 that is another one for each failure of each job. Redis gives functions no chance of their own.
+local function chance_of(id, failures) return tonumber(string.sub(redis.sha1hex(id .. failures), 1, 4), 16) / 65535 end
 
 local read_ended = jobs.end_reader('attempt', 'failures', 'retries', 'retry_backoff', 'error', 'output', 'stop_requested_at', 'seen_at',
   'finished_at', 'started_at', 'group', 'instance', 'priority')
@@ -149,7 +154,7 @@ function outsiders.settle(id, status)
   if kind ~= 'stopped' and not job.stop_requested_at and failures <= values.number(job.retries, 0) then
     redis.call('HSET', key, 'status', 'scheduled', 'attempt', attempt, 'lease', '', 'failures', failures, 'error_kind', kind,
       'updated_at', request.now_text)
-    redis.call('ZADD', keys.scheduled, request.now + outsiders.backoff(job.retry_backoff, failures), id)
+    redis.call('ZADD', keys.scheduled, request.now + outsiders.backoff(job.retry_backoff, failures, chance_of(id, failures)), id)
     if job.dialect then dialects.mirror(id, job.dialect, 'scheduled') end
     news.event(id, 'scheduled', attempt, kind)
     news.count(job.script_type or jobs.DEFAULT_TYPE, 'retried')

@@ -4,6 +4,7 @@ mod counters;
 mod halfway;
 mod index;
 mod keys;
+mod library;
 mod lists;
 mod queues;
 mod relations;
