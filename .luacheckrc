@@ -5,7 +5,8 @@ self = false
 read_globals = {
   'redis', 'cjson',
   'commands', 'values', 'keys', 'time', 'jobs', 'news', 'dialects', 'ends', 'queues', 'placing', 'relations', 'cycles', 'index', 'filter',
-  'outsiders', 'schedules', 'conveyor', 'fair', 'limit', 'functions', 'made_library',
+  'outsiders', 'schedules', 'conveyor', 'fair', 'limit', 'calling', 'functions', 'made_library',
 }
 globals = { 'request' }
 files['src/store/lua/registration.lua'] = { unused = false }
+files['src/store/lua/public.lua'] = { unused = false }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::connection::{Link, first_sent};
 use super::error::Error;
-use super::library::{LIBRARY, Library};
+use super::library::{LIBRARY, Library, PUBLIC_LIBRARY, PUBLIC_NAME};
 use super::{Inner, Store};
 
 /// After a library could not be loaded, scripts do its work for so long.
@@ -88,6 +88,26 @@ impl Link {
         }
     }
 
+    /// Sees to it that actors in other languages find the functions that they call. A newer version of them stays, and where Redis refuses, there are
+    /// none.
+    pub(super) async fn load_public(&self) -> Result<(), Error> {
+        let known: Result<String, Error> = self.call(redis::cmd("FCALL_RO").arg(format!("{PUBLIC_NAME}_version")).arg(0)).await;
+        match known {
+            Ok(version) if !PUBLIC_LIBRARY.replaces(&version) => return Ok(()),
+            Err(Error::Redis(error)) if error.is_io_error() => return Err(error.into()),
+            Err(Error::Deadline(deadline)) => return Err(Error::Deadline(deadline)),
+            _ => {}
+        }
+        let loaded: Result<String, Error> = self.call(redis::cmd("FUNCTION").arg("LOAD").arg("REPLACE").arg(&PUBLIC_LIBRARY.code)).await;
+        match loaded {
+            Err(Error::Redis(error)) if !error.is_io_error() => {
+                tracing::debug!(%error, "Redis does not load the functions for actors in other languages");
+                Ok(())
+            }
+            loaded => loaded.map(drop),
+        }
+    }
+
     /// Does what a function does by a script.
     async fn as_script<T: FromRedisValue>(&self, call: &Cmd, sent: impl Fn()) -> Result<T, Error> {
         let mut words = call.args_iter().filter_map(|arg| if let Arg::Simple(word) = arg { Some(word) } else { None }).skip(1);
@@ -132,6 +152,8 @@ impl Store {
                 gone += 1;
             }
         }
+        // Those for other languages may be lost as ours.
+        self.0.commands.load_public().await?;
         Ok(gone)
     }
 }

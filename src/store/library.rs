@@ -20,7 +20,7 @@ macro_rules! files {
 /// What functions share, in the order in which it builds on each other.
 const MODULES: Files = files!("lua/",
     "commands" "values" "keys" "time" "request" "jobs" "news" "dialects" "ends" "queues" "placing" "relations" "cycles" "index" "filter"
-    "outsiders" "schedules" "conveyor" "fair" "limit"
+    "outsiders" "schedules" "conveyor" "fair" "limit" "calling"
 );
 
 /// What can be called.
@@ -29,6 +29,15 @@ const FUNCTIONS: Files = files!("lua/functions/",
     "leave" "lines" "live" "look_conveyor" "note" "notice" "pass" "pause" "place" "present" "promote" "promote_conveyor" "prune" "reap"
     "recover" "release" "renew" "retry" "schedule" "sift" "start" "stop" "summary" "sweep_conveyor" "turn" "turn_when_full" "unschedule" "wait"
 );
+
+/// What actors in any language call.
+const PUBLIC: Files = files!("lua/public/", "claim" "renew" "finish" "fail" "release" "log");
+
+/// The name of the library with the latter, and what stands before their names.
+pub(super) const PUBLIC_NAME: &str = "hero";
+
+/// What carries out the calls of actors in any language.
+const PUBLIC_CALLS: &str = include_str!("lua/public.lua");
 
 /// Stands for the name of the library in its text.
 const NAME: &str = "LIBRARY_NAME";
@@ -114,6 +123,49 @@ impl Library {
     }
 }
 
+/// The public half as this version has it: the same functions, by names that stay.
+pub(super) static PUBLIC_LIBRARY: LazyLock<Public> = LazyLock::new(Public::new);
+
+/// The functions that actors in any language call.
+pub(super) struct Public {
+    /// This version of them: that of the program, and what tells one build from another.
+    pub(super) version: String,
+    /// The text, as FUNCTION LOAD takes it.
+    pub(super) code: String,
+}
+
+impl Public {
+    fn new() -> Self {
+        // Inner names, so that a public `renew` can use the one of ours.
+        let used: Vec<(String, &str)> = FUNCTIONS
+            .iter()
+            .filter(|(name, _)| matches!(*name, "turn" | "renew"))
+            .map(|(name, code)| ((*name).to_owned(), *code))
+            .chain(PUBLIC.iter().map(|(name, code)| (format!("public_{name}"), *code)))
+            .collect();
+        let made = made(used.iter().map(|(name, code)| (name.as_str(), *code)));
+        let registered: String = PUBLIC
+            .iter()
+            .map(|(name, code)| {
+                let callback = format!("function(given, argv) return carry_out('public_{name}', given, argv) end");
+                registration(&format!("{PUBLIC_NAME}_{name}"), Flags::of(code), &callback)
+            })
+            .collect();
+        let body = [&*made, PUBLIC_CALLS, &*registered].concat();
+        let version = format!("{} {}", env!("CARGO_PKG_VERSION"), &hex(&Sha256::digest(&body))[..12]);
+        let says = registration(&format!("{PUBLIC_NAME}_version"), Flags::NoWrites, &format!("function() return '{version}' end"));
+        Self { code: format!("#!lua name={PUBLIC_NAME}\n{body}{says}"), version }
+    }
+
+    /// Whether the version that a Redis has is to give way to this one: it is older, or another build of the same.
+    pub(super) fn replaces(&self, version: &str) -> bool {
+        let parts = |version: &str| -> Vec<u64> {
+            version.split(' ').next().unwrap_or_default().split('.').map(|part| part.parse().unwrap_or(0)).collect()
+        };
+        *version != self.version && parts(version) <= parts(&self.version)
+    }
+}
+
 impl Script {
     fn new(body: &str, flags: Flags) -> Self {
         let flags = flags.word().map_or_else(String::new, |word| format!(" flags={word}"));
@@ -140,19 +192,27 @@ fn modules() -> String {
 
 /// The whole: what is shared, the functions, and what registers them.
 fn body(functions: Files) -> String {
-    let mut body = format!("local function made_library()\n{}local functions = {{}}\n", modules());
-    let mut registered = String::new();
-    for (name, code) in functions {
-        body += &format!("functions.{name} = (function()\n{code}end)()\n");
-        let flags = Flags::of(code).word().map_or_else(String::new, |word| format!("'{word}'"));
-        registered += &registration(name, &flags, &format!("function(given, argv) return carry_out('{name}', given, argv) end"));
-    }
-    body += "return { request = request, functions = functions }\nend\n";
-    [&*body, REGISTRATION, &*registered, &registration("idle", "'no-writes'", "idle")].concat()
+    let registered = functions.iter().map(|(name, code)| {
+        let callback = format!("function(given, argv) return carry_out('{name}', given, argv) end");
+        registration(&format!("{NAME}_{name}"), Flags::of(code), &callback)
+    });
+    let registered: String = registered.chain([registration(&format!("{NAME}_idle"), Flags::NoWrites, "idle")]).collect();
+    [&*made(functions.iter().copied()), REGISTRATION, &*registered].concat()
 }
 
-fn registration(name: &str, flags: &str, callback: &str) -> String {
-    format!("redis.register_function({{ function_name = '{NAME}_{name}', flags = {{ {flags} }}, callback = {callback} }})\n")
+/// What makes everything that functions need, and the functions themselves.
+fn made<'a>(functions: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let functions: String = functions.map(|(name, code)| format!("functions.{name} = (function()\n{code}end)()\n")).collect();
+    let shared = modules();
+    format!(
+        "local function made_library()\nlocal functions = {{}}\n{shared}{functions}\
+         return {{ request = request, calling = calling, functions = functions }}\nend\n"
+    )
+}
+
+fn registration(name: &str, flags: Flags, callback: &str) -> String {
+    let flags = flags.word().map_or_else(String::new, |word| format!("'{word}'"));
+    format!("redis.register_function({{ function_name = '{name}', flags = {{ {flags} }}, callback = {callback} }})\n")
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -172,8 +232,16 @@ mod tests {
     }
 
     #[test]
+    fn public_functions_of_an_older_version_give_way_and_those_of_a_newer_one_stay() {
+        let own = &PUBLIC_LIBRARY.version;
+        let (number, _) = own.split_once(' ').unwrap();
+        assert!(PUBLIC_LIBRARY.replaces("0.0.9 abc") && PUBLIC_LIBRARY.replaces(&format!("{number} abc")));
+        assert!(!PUBLIC_LIBRARY.replaces(own) && !PUBLIC_LIBRARY.replaces("99.0.0 abc"));
+    }
+
+    #[test]
     fn every_function_says_what_it_may_do_and_what_it_is_given() {
-        for (name, code) in FUNCTIONS {
+        for (name, code) in FUNCTIONS.iter().chain(PUBLIC) {
             let head: Vec<&str> = code.lines().take_while(|line| line.starts_with("--")).collect();
             let says = |word: &str| head.iter().any(|line| line.starts_with(word));
             Flags::of(code);
@@ -183,7 +251,7 @@ mod tests {
 
     #[test]
     fn no_line_is_longer_than_140_characters() {
-        for (name, code) in MODULES.iter().chain(FUNCTIONS) {
+        for (name, code) in MODULES.iter().chain(FUNCTIONS).chain(PUBLIC) {
             let long = code.lines().find(|line| line.chars().count() > 140);
             assert_eq!(long, None, "{name}.lua");
         }

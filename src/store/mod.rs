@@ -182,6 +182,7 @@ impl Store {
             warnings.extend(home::warning(&commands).await);
         }
         commands.load_library().await?;
+        commands.load_public().await?;
         let turns = Link::to(&home)?;
         let inner = Arc::new_cyclic(|inner| Inner {
             changes: Changes::new(commands.clone(), &keys),

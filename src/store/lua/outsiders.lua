@@ -111,8 +111,8 @@ function outsiders.admit(id, queue, walk)
   return hold_back(id, open, attempt)
 end
 
--- How long a job waits before it is tried again, ms: after the first failure its `retry_backoff`, then twice as long each time, give or take a
--- quarter; `chance` is from 0 to 1. Twin of model/retry.rs; a test compares the two.
+-- How long a job waits before it is tried again, ms: after the first failure its `retry_backoff`, then twice as long each time, give or
+-- take a quarter; `chance` is from 0 to 1. Twin of model/retry.rs; a test compares the two.
 function outsiders.backoff(retry_backoff, failures, chance)
   local first = values.number(retry_backoff, DEFAULT_BACKOFF)
   local seconds = math.min(first * 2 ^ math.min(failures - 1, MOST_DOUBLINGS), math.max(first, LONGEST_BACKOFF))
@@ -121,6 +121,15 @@ end
 
 -- A number from 0 to 1 that is another one for each failure of each job. Redis gives functions no chance of their own.
 local function chance_of(id, failures) return tonumber(string.sub(redis.sha1hex(id .. failures), 1, 4), 16) / 65535 end
+
+local read_backoff = jobs.reader('retry_backoff', 'failures')
+
+-- How long a job waits for its next attempt if it fails now, ms.
+function outsiders.next_backoff(id)
+  local job = read_backoff(id) or {}
+  local failures = values.number(job.failures, 0) + 1
+  return outsiders.backoff(job.retry_backoff, failures, chance_of(id, failures))
+end
 
 local read_ended = jobs.end_reader('attempt', 'failures', 'retries', 'retry_backoff', 'error', 'output', 'stop_requested_at', 'seen_at',
   'finished_at', 'started_at', 'group', 'instance', 'priority')
