@@ -11,6 +11,19 @@ use super::auth::{Permission, Session};
 use super::error::{Code, Error};
 use super::room::{Parts, Size};
 
+/// How a method is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// With one result.
+    Call,
+    /// With one result, after a wait that the caller chooses.
+    Wait,
+    /// With an id, and items after it.
+    Subscription,
+    /// With whether there was such a subscription.
+    Unsubscription,
+}
+
 /// A call as it could be made, and what it could give. Typed, so that it always fits the schema.
 pub struct Example<P, R> {
     /// What it shows.

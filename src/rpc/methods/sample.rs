@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    ContextId, Job, JobEvent, JobId, JobResult, JobSpec, LogLevel, LogLine, Priority, Schedule, ScheduleId, ScheduleSpec, ScriptType,
-    Status, Timestamp, Usage,
+    ContextId, Job, JobEvent, JobId, JobResult, JobSpec, LogLevel, LogLine, Priority, Queue, Schedule, ScheduleId, ScheduleSpec,
+    ScriptType, Status, Target, Timestamp, Usage,
 };
 
 pub(super) fn job_id() -> JobId {
@@ -13,6 +13,10 @@ pub(super) fn job_id() -> JobId {
 
 pub(super) fn other_job_id() -> JobId {
     "b2b1c0de-3c55-4f0a-8f52-1d2c3b4a5968".parse().expect("a UUID")
+}
+
+pub(super) fn queue_name(script_type: ScriptType) -> String {
+    crate::store::queue_name(&Queue { script_type, target: Target::Type, priority: Priority::Normal })
 }
 
 /// `millis` after the moment of all examples.
