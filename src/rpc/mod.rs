@@ -35,6 +35,7 @@ pub use auth::{Access, Identity, Permission, Session};
 pub use error::{Code, Error};
 pub use limits::Limits;
 pub use method::{Example, Items, Kind, Method, Subscription};
+pub use params::FromParameters;
 pub use room::{Parts, Size};
 pub use server::{ServeError, ServerSettings, Serving, serve, serve_table};
 pub use table::Table;

@@ -25,16 +25,8 @@ pub(super) fn time(millis: i64) -> Timestamp {
 }
 
 pub(super) fn result() -> JobResult {
-    JobResult {
-        job_id: job_id(),
-        status: Status::Finished,
-        output: "42".into(),
-        value: Some(42.into()),
-        attempt: 1,
-        started_at: Some(time(1)),
-        finished_at: Some(time(2)),
-        usage: Some(Usage { operations: 3, peak_memory: 2048, run_ms: 1 }),
-    }
+    let usage = Usage { operations: 3, peak_memory: 2048, run_ms: 1 };
+    JobResult::of(job_id(), "42".into(), Some("json"), 1, [Some(time(1)), Some(time(2))], Some(usage))
 }
 
 pub(super) fn job() -> Job {
