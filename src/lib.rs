@@ -81,7 +81,7 @@
 //! # }
 //! ```
 
-// The floors, bottom up; a module uses only its own floor's module and floors below it (`tests/it/floors.rs`). What is hidden is for the program and its tests,
+// The floors, bottom up; a module uses only its own floor's module and floors below it (`tests/it/floors/mod.rs`). What is hidden is for the program and its tests,
 // and may change with any version.
 #![deny(unsafe_code)]
 

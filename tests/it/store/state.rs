@@ -257,7 +257,7 @@ async fn priority_comes_before_place_and_place_before_age() {
 #[tokio::test]
 async fn a_full_queue_takes_no_more() {
     let redis = Redis::start().await;
-    let store = redis.store_with_room(1).await;
+    let store = redis.plan().with_room(1).store().await;
     at(&store, Status::Dispatched).await;
     assert_eq!(store.create(NewJob { start: true, ..job() }).await.unwrap(), Created::Full(1));
     let waiting = at(&store, Status::Created).await;
