@@ -35,6 +35,7 @@ mod spec;
 mod stores;
 mod table;
 mod watch;
+mod window;
 mod wording;
 mod words;
 mod zone;

@@ -109,8 +109,7 @@ impl Run {
     }
 
     async fn begin(&self, client: &Client) -> anyhow::Result<Begun> {
-        let spec = self.single.on(self.spec.spec(self.source.read()?)?);
-        script_error::check(&spec, self.source.name(), Exit::JobFailed)?;
+        let spec = self.single.on(script_error::compiled(&self.source, &self.spec, Exit::JobFailed)?);
         let job_id = client.create_job(&spec).await?;
         let started = async {
             let logs = client.follow_logs(spec.context_id, &job_id, None).await?; // Before the start, so that no line is missed.

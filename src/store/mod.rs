@@ -30,6 +30,7 @@ mod plain;
 mod presence;
 mod query;
 mod queues;
+mod registry;
 mod rhailib;
 mod schedules;
 mod scripts;
