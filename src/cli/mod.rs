@@ -12,6 +12,7 @@ mod demo;
 mod exit;
 mod gauges;
 mod host;
+mod hosted;
 mod job;
 mod logging;
 mod openrpc;
@@ -20,6 +21,7 @@ mod progress;
 mod queue;
 mod readiness;
 mod ready;
+mod report;
 mod run;
 mod schedule;
 mod script;
@@ -33,6 +35,7 @@ mod spec;
 mod stores;
 mod table;
 mod watch;
+mod window;
 mod wording;
 mod words;
 mod zone;
@@ -101,7 +104,7 @@ pub fn main() -> ExitCode {
         }
     };
     let json = cli.global.json;
-    let exit = dispatch(cli).unwrap_or_else(|error| exit::report(&error, json));
+    let exit = dispatch(cli).unwrap_or_else(|error| report::report(&error, json));
     ExitCode::from(exit as u8)
 }
 

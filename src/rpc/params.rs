@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor};
@@ -17,7 +18,7 @@ pub(super) type Names = [String];
 ///
 /// By name every parameter must be known. By position there may not be more than there are names. Either way `null` means not given,
 /// and an integer beyond 64 bits is refused, because it would be rounded.
-pub(super) fn parse<P: DeserializeOwned>(raw: Option<&str>, names: &Names) -> Result<P, Error> {
+pub(super) fn parse<P: FromParameters>(raw: Option<&str>, names: &Names) -> Result<P, Error> {
     let mut current = None;
     let given = match raw.map(|raw| (raw, raw.trim_ascii_start().as_bytes().first())) {
         None => Ok(Vec::new()),
@@ -25,9 +26,9 @@ pub(super) fn parse<P: DeserializeOwned>(raw: Option<&str>, names: &Names) -> Re
         Some((raw, Some(b'['))) => by_position(raw, names),
         Some(_) => return Err(Error::Params(format!("params must be an object or an array: {}", listed(names)))),
     };
-    let parsed = given.and_then(|given| {
-        let given = given.into_iter().filter(|(_, value)| value.get() != "null");
-        P::deserialize(MapAccessDeserializer::new(Given { given, value: None, current: &mut current }))
+    let parsed = given.and_then(|mut named| {
+        named.retain(|(_, value)| value.get() != "null");
+        P::read(Given { named, current: &mut current })
     });
     parsed.map_err(|error| {
         Error::Params(match current {
@@ -35,6 +36,55 @@ pub(super) fn parse<P: DeserializeOwned>(raw: Option<&str>, names: &Names) -> Re
             None => error.to_string(),
         })
     })
+}
+
+/// What reads itself from the parameters of a call: whatever can be deserialized, field by field.
+pub trait FromParameters: Sized {
+    /// Reads itself. `null` is not among what is given, and every name is known.
+    fn read(given: Given<'_, '_>) -> Result<Self, serde_json::Error>;
+}
+
+impl<P: DeserializeOwned> FromParameters for P {
+    fn read(given: Given<'_, '_>) -> Result<Self, serde_json::Error> {
+        given.rest()
+    }
+}
+
+/// The parameters that a call gives.
+pub struct Given<'g, 'c> {
+    named: Named<'g, 'g>,
+    /// The one that is read, so that an error can name it.
+    current: &'c mut Option<&'g str>,
+}
+
+impl<'g> Given<'g, '_> {
+    /// Takes one of them out, if it is given.
+    pub(super) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, serde_json::Error> {
+        let Some(at) = self.named.iter().position(|(other, _)| *other == name) else { return Ok(None) };
+        let (name, value) = self.named.remove(at);
+        read_value(name, value, PhantomData, self.current).map(Some)
+    }
+
+    /// Reads all that are left, as the fields of one type.
+    pub(super) fn rest<T: DeserializeOwned>(self) -> Result<T, serde_json::Error> {
+        T::deserialize(MapAccessDeserializer::new(Fields { given: self.named.into_iter(), next: None, current: self.current }))
+    }
+}
+
+/// Reads the value of one parameter. Its name stays in `current` if the value is wrong.
+fn read_value<'g, V: DeserializeSeed<'g>>(
+    name: &'g str,
+    value: &'g RawValue,
+    seed: V,
+    current: &mut Option<&'g str>,
+) -> Result<V::Value, serde_json::Error> {
+    *current = Some(name);
+    if let Some(beyond) = Beyond::find(value.get(), name) {
+        return Err(serde_json::Error::custom(beyond));
+    }
+    let value = seed.deserialize(&mut serde_json::Deserializer::from_str(value.get()))?;
+    *current = None;
+    Ok(value)
 }
 
 /// Parameters with their names, each once.
@@ -119,32 +169,27 @@ impl<'de> serde::Deserialize<'de> for Key<'de> {
     }
 }
 
-/// Reads parameters as a map, and leaves the name of one whose value is wrong in `current`.
-struct Given<'n, 'c, 'de, I> {
+/// Reads parameters as a map.
+struct Fields<'c, 'g, I> {
     given: I,
-    value: Option<&'de RawValue>,
-    current: &'c mut Option<&'n str>,
+    next: Option<(&'g str, &'g RawValue)>,
+    current: &'c mut Option<&'g str>,
 }
 
-impl<'n, 'de, I: Iterator<Item = (&'n str, &'de RawValue)>> MapAccess<'de> for Given<'n, '_, 'de, I> {
+impl<'g, I: Iterator<Item = (&'g str, &'g RawValue)>> MapAccess<'g> for Fields<'_, 'g, I> {
     type Error = serde_json::Error;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
-        let Some((name, value)) = self.given.next() else { return Ok(None) };
-        self.value = Some(value);
+    fn next_key_seed<K: DeserializeSeed<'g>>(&mut self, seed: K) -> Result<Option<K::Value>, Self::Error> {
+        self.next = self.given.next();
+        let Some((name, _)) = self.next else { return Ok(None) };
         *self.current = Some(name);
         let deserializer: CowStrDeserializer<'_, Self::Error> = Cow::Borrowed(name).into_deserializer();
         seed.deserialize(deserializer).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Self::Error> {
-        let raw = self.value.take().map_or("null", RawValue::get);
-        if let Some(beyond) = Beyond::find(raw, self.current.unwrap_or("it")) {
-            return Err(serde_json::Error::custom(beyond));
-        }
-        let value = seed.deserialize(&mut serde_json::Deserializer::from_str(raw))?;
-        *self.current = None;
-        Ok(value)
+    fn next_value_seed<V: DeserializeSeed<'g>>(&mut self, seed: V) -> Result<V::Value, Self::Error> {
+        let (name, value) = self.next.take().ok_or_else(|| serde_json::Error::custom("a value without a name"))?;
+        read_value(name, value, seed, self.current)
     }
 }
 

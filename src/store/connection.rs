@@ -10,12 +10,10 @@ use redis::{Client, Cmd, ErrorKind, FromRedisValue, Pipeline, RedisResult, Serve
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::deadline::{DEADLINE, blocking};
 use super::error::Error;
-use super::function::Refusal;
 use super::home::{Home, is_elsewhere};
-
-/// How long any call may take, reconnecting included.
-pub(super) const DEADLINE: Duration = Duration::from_secs(5);
+use super::refusal::Refusal;
 
 /// When a new connection works, one that is old and good answers within this.
 const PROOF: Duration = Duration::from_secs(1);
@@ -211,20 +209,6 @@ pub(super) async fn first_sent<T>(call: impl Future<Output = T>, sent: impl Fn()
         Poll::Ready(answer) => answer,
         Poll::Pending => call.await,
     }
-}
-
-/// Connects once. A [`Link`] tries for ever, and would hide behind its deadline why it cannot.
-pub(super) async fn try_once(client: &Client) -> Result<(), Error> {
-    match tokio::time::timeout(DEADLINE, blocking(client)).await {
-        Ok(connected) => connected.map(drop),
-        Err(_) => Err(Error::Deadline(DEADLINE)),
-    }
-}
-
-/// A connection of its own, whose commands may block.
-pub(super) async fn blocking(client: &Client) -> Result<MultiplexedConnection, Error> {
-    let config = redis::AsyncConnectionConfig::new().set_connection_timeout(Some(DEADLINE)).set_response_timeout(None);
-    Ok(client.get_multiplexed_async_connection_with_config(&config).await?)
 }
 
 fn manager(client: &Client, in_a_cluster: bool) -> RedisResult<ConnectionManager> {

@@ -7,7 +7,8 @@ use redis::streams::{StreamId, StreamRangeReply, StreamReadReply};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Mutex, broadcast, oneshot};
 
-use super::connection::{DEADLINE, Link};
+use super::connection::Link;
+use super::deadline::in_time;
 use super::{Error, Store};
 use crate::keys::Keys;
 use crate::model::{ContextId, ErrorKind, JobEvent, Status, Timestamp};
@@ -53,10 +54,7 @@ impl Changes {
         let (started, begun) = oneshot::channel();
         let (sender, receiver) = broadcast::channel(IN_MEMORY);
         tokio::spawn(read(self.link.clone(), self.key.clone(), self.context, sender.clone(), started));
-        match tokio::time::timeout(DEADLINE, begun).await {
-            Ok(begun) => begun.unwrap_or(Err(Error::Closed))?,
-            Err(_) => return Err(Error::Deadline(DEADLINE)),
-        }
+        in_time(async { begun.await.unwrap_or(Err(Error::Closed)) }).await?;
         *live = Some(sender);
         Ok(receiver)
     }
@@ -101,8 +99,7 @@ async fn serve(
         None => {
             let mut newest = redis::cmd("XREVRANGE");
             newest.arg(key).arg("+").arg("-").arg("COUNT").arg(1);
-            let newest = tokio::time::timeout(DEADLINE, newest.query_async::<StreamRangeReply>(&mut connection)).await;
-            let newest = newest.map_err(|_| Error::Deadline(DEADLINE))??;
+            let newest: StreamRangeReply = in_time(async { Ok(newest.query_async(&mut connection).await?) }).await?;
             newest.ids.first().map_or_else(|| "0-0".to_owned(), |entry| entry.id.clone())
         }
     };

@@ -1,18 +1,13 @@
 //! How functions of the library are called, loaded, and taken away again.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use redis::{Arg, Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind};
-use tokio::time::Instant;
 
 use super::connection::{Link, first_sent};
 use super::error::Error;
 use super::library::{LIBRARY, Library, PUBLIC_LIBRARY, PUBLIC_NAME};
 use super::{Inner, Store};
-
-/// After a library could not be loaded, scripts do its work for so long.
-const REFUSED: Duration = Duration::from_secs(10);
 
 /// A library that nobody called for so long belongs to no server that lives: those call something every second.
 const ABANDONED: Duration = Duration::from_secs(600);
@@ -26,20 +21,6 @@ impl Function {
         let mut cmd = redis::cmd("FCALL");
         cmd.arg(LIBRARY.function(self.0)).arg(usize::from(key.is_some())).arg(key);
         cmd
-    }
-}
-
-/// Since when a Redis refuses to load the library, if it does.
-#[derive(Default)]
-pub(super) struct Refusal(Mutex<Option<Instant>>);
-
-impl Refusal {
-    fn lasts(&self) -> bool {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_some_and(|since| since.elapsed() < REFUSED)
-    }
-
-    fn note(&self) {
-        *self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(Instant::now());
     }
 }
 

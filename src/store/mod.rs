@@ -9,11 +9,13 @@ mod codec;
 mod compat;
 mod connection;
 mod conveyor;
+mod deadline;
 mod endpoint;
 mod error;
 mod events;
 mod facts;
 mod function;
+mod gauge;
 mod home;
 mod identity;
 mod inbox;
@@ -29,6 +31,9 @@ mod plain;
 mod presence;
 mod query;
 mod queues;
+mod refusal;
+mod registry;
+mod rhailib;
 mod schedules;
 mod scripts;
 mod slots;
@@ -45,20 +50,21 @@ pub use bell::Bells;
 pub use clock::Clock;
 pub use codec::{Look, Settled};
 pub use compat::{Compat, CompatQueues, Push};
-pub use conveyor::Relative;
+pub use conveyor::{AddTo, ConveyorProducer, Relative};
 pub use endpoint::Endpoint;
 pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
+pub use gauge::Gauge;
 pub use inbox::{Audience, Inbox, Waiter};
 #[doc(hidden)]
 pub use library::script_behind_the_modules;
 pub use managed::{Durability, Managed, PrivateRedis};
 pub use openings::{Opening, Openings};
 pub use peek::Peek;
-pub use plain::Plain;
 pub use presence::{Held, PRESENCE, Post};
 pub use query::{Counters, JobFilter, JobPage, StoreInfo};
-pub use queues::{Pausing, Place};
+pub use queues::{Pausing, Place, queue_name};
+pub use rhailib::{ReplyQueue, RhailibTasks};
 pub use schedules::StoredSchedule;
 pub use scripts::{
     Claimed, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered, Retried,
@@ -179,7 +185,7 @@ impl Store {
             checked => checked?,
         };
         if home.is_in_a_cluster() {
-            warnings.extend(home::warning(&commands).await);
+            warnings.extend(query::cluster_warning(&commands).await);
         }
         commands.load_library().await?;
         commands.load_public().await?;

@@ -280,3 +280,14 @@ pub(super) async fn check(link: &Link) -> Result<Vec<String>, Error> {
     let _: String = link.call(&redis::cmd("PING")).await?;
     Ok(store_info(link).await?.warnings)
 }
+
+/// What is unwise in how a cluster is set up.
+pub(super) async fn cluster_warning(link: &Link) -> Option<String> {
+    // Whoever may not read the configuration is not warned.
+    let found: HashMap<String, String> = link.call(redis::cmd("CONFIG").arg("GET").arg("cluster-require-full-coverage")).await.ok()?;
+    (found.values().next()? == "yes").then(|| {
+        "when one node of the cluster fails, no context is served until its replica has taken over; \
+         set cluster-require-full-coverage no"
+            .to_owned()
+    })
+}

@@ -6,7 +6,8 @@ use redis::{Pipeline, RedisResult};
 use super::codec::Text;
 use super::function::Function;
 use super::{Error, Store};
-use crate::model::{JobId, Priority, Queue, QueueInfo, Status, Target, Timestamp};
+use crate::keys::Keys;
+use crate::model::{ContextId, JobId, Priority, Queue, QueueInfo, Status, Target, Timestamp};
 
 const PAUSE: Function = Function("pause");
 
@@ -39,6 +40,11 @@ pub struct Place {
     pub paused: bool,
     /// How many jobs run in the context.
     pub running: u64,
+}
+
+/// The key of a queue in context 0 of a Redis of its own, for examples.
+pub fn queue_name(queue: &Queue) -> String {
+    Keys::standalone(ContextId(0)).work(queue)
 }
 
 impl Store {

@@ -122,6 +122,24 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     (bytes < 2_f64.powi(53)).then_some(bytes as u64).ok_or_else(bad)
 }
 
+/// Reads a table, or the text that stands for one; `key` says in errors what its keys are.
+pub(super) fn read_table<T>(value: &figment::value::Value, key: &str) -> Result<T, String>
+where
+    T: FromStr<Err = String> + serde::de::DeserializeOwned,
+{
+    use figment::error::Kind;
+
+    if let Some(text) = value.as_str() {
+        return text.parse();
+    }
+    value.deserialize().map_err(|error| match &error.kind {
+        Kind::UnknownField(field, known) => super::unknown(key, field, known.iter().copied()),
+        Kind::Message(message) if !error.path.is_empty() => format!("{}: {message}", error.path.join(".")),
+        kind if !error.path.is_empty() => format!("{}: {kind}", error.path.join(".")),
+        kind => kind.to_string(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

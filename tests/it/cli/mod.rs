@@ -6,6 +6,7 @@ mod fake;
 mod help;
 mod live;
 mod readme;
+pub mod serve;
 mod terminal;
 
 use std::path::Path;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use hero::model::{ContextId, JobId, JobSpec, Output, OutputFormat, Priority, Queue, ScriptType, ServerId, Status, Target, Timestamp};
-use hero::store::{Created, Ended, NewJob, Outcome, Periods, Retried, Settings, Slot, Store, Turn, Turned};
+use hero::model::{JobId, JobSpec, Output, OutputFormat, Priority, Queue, ScriptType, Status, Target, Timestamp};
+use hero::store::{Created, Ended, NewJob, Outcome, Retried, Slot, Store, Turn, Turned};
 
 use crate::support::Redis;
 
@@ -232,9 +232,7 @@ async fn many_callers_get_the_same_and_priority_comes_first() {
 #[tokio::test]
 async fn sorted_jobs_count_where_the_length_of_a_queue_counts() {
     let redis = Redis::start().await;
-    let (context, server, periods) = (ContextId(0), ServerId::new(), Periods::default());
-    let settings = Settings { endpoint: redis.endpoint(), context, server, periods, queue_limit: 5, push: hero::store::Push::Canonical };
-    let store = Store::connect(settings).await.unwrap().0;
+    let store = redis.plan().with_room(5).store().await;
     let waiting = NewJob { start: false, ..job_of("ann") };
     let waiting_id = waiting.id.clone();
     store.create(waiting).await.unwrap();

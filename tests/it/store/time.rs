@@ -74,7 +74,7 @@ async fn a_server_whose_clock_jumps_an_hour_takes_no_job_from_others_and_loses_n
 async fn a_reaper_whose_call_was_on_its_way_for_long_leaves_leases_to_those_who_could_not_renew_them() {
     let redis = Redis::start().await;
     let periods = hero::store::Periods { lease: Duration::from_millis(1), ..Default::default() };
-    let store = redis.store_with(periods).await;
+    let store = redis.plan().lasting(periods).store().await;
     store.create(new(None)).await.unwrap();
     let taken = turn(&store, &[], 1).await.taken.remove(0);
     let passed = store.clock().now().plus(Duration::from_millis(5));
@@ -100,7 +100,7 @@ async fn is_reaped(store: &Store, id: &JobId) {
 async fn where_nobody_looked_at_leases_for_a_while_none_is_over_before_it_could_be_renewed() {
     let redis = Redis::start().await;
     let periods = hero::store::Periods { lease: Duration::from_millis(300), ..Default::default() };
-    let (holder, fresh) = (redis.store_with(periods.clone()).await, redis.store_with(periods).await);
+    let (holder, fresh) = (redis.plan().lasting(periods.clone()).store().await, redis.plan().lasting(periods).store().await);
     holder.create(new(None)).await.unwrap();
     let taken = turn(&holder, &[], 1).await.taken.remove(0);
     let over = holder.clock().now().plus(Duration::from_millis(400));
@@ -175,7 +175,7 @@ async fn the_times_of_a_job_are_in_order_whatever_its_servers_believe() {
 async fn what_keeps_a_call_for_a_part_of_a_short_lease_ends_no_lease() {
     let redis = Redis::start().await;
     let periods = hero::store::Periods { lease: Duration::from_millis(300), ..Default::default() };
-    let store = redis.store_with(periods).await;
+    let store = redis.plan().lasting(periods).store().await;
     store.create(new(None)).await.unwrap();
     let taken = turn(&store, &[], 1).await.taken.remove(0);
     // Somebody looks at leases all the time.

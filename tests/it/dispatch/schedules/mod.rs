@@ -8,13 +8,12 @@ mod wire;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hero::dispatch::{Dispatcher, JobFilter, Scheduler, Settings};
-use hero::log_file::LogDirectory;
-use hero::model::{Job, JobSpec, Missed, Schedule, ScheduleId, ScheduleSpec, Seconds, ServerId, Status, Timestamp};
+use hero::dispatch::{Dispatcher, JobFilter, Scheduler};
+use hero::model::{Job, JobSpec, Missed, Schedule, ScheduleId, ScheduleSpec, Seconds, Status, Timestamp};
 use hero::service::Service as _;
-use hero::store::{self, Periods, Store};
+use hero::store::Store;
 
-use crate::support::{CONTEXT, Redis, spec};
+use crate::support::{CONTEXT, Redis, dispatcher, spec};
 
 /// A server whose loops run only when told to, and whose clock moves only when told to move far.
 struct Town {
@@ -29,16 +28,8 @@ impl Town {
     }
 
     async fn with_queues_of(redis: &Redis, queue_limit: usize) -> Self {
-        let settings = store::Settings {
-            endpoint: redis.endpoint(),
-            context: CONTEXT,
-            server: ServerId::new(),
-            periods: Periods::default(),
-            queue_limit,
-            push: store::Push::default(),
-        };
-        let store = Store::connect(settings).await.unwrap().0;
-        let dispatcher = Dispatcher::new([store.clone()], Settings::new(LogDirectory::new(redis.directory().join("logs"))));
+        let store = redis.plan().with_room(queue_limit).store().await;
+        let dispatcher = dispatcher([store.clone()], redis.directory());
         Self { scheduler: Scheduler::new(store.clone()), store, dispatcher }
     }
 

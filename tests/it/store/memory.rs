@@ -82,7 +82,7 @@ async fn used(redis: &Redis) -> u64 {
 async fn after_200_000_jobs_and_their_retention_redis_is_as_large_as_before() {
     let redis = Redis::start().await;
     let second = Duration::from_secs(1);
-    let store = redis.store_with(Periods { keep_finished: second, keep_waited: second, ..Periods::default() }).await;
+    let store = redis.plan().lasting(Periods { keep_finished: second, keep_waited: second, ..Periods::default() }).store().await;
     run(&redis, &store, WARM_UP).await;
     let before = forget(&redis, &store).await;
     assert!(redis.run::<u64>(&["XLEN", "hero:events"]).await >= 200_000, "the warm-up fills the stream");

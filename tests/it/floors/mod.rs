@@ -1,5 +1,7 @@
 //! What `src` looks like: floors, sizes, and words that do not belong there.
 
+mod circles;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +17,8 @@ const FLOORS: [&[&str]; 9] = [
     &["client"],
     &["cli"],
 ];
+/// What only `store` says to Redis, and how keys begin that only `keys` makes.
+const OF_REDIS: [&str; 4] = ["redis::", "rhai_tasks", "rhai_task_details", "{ctx:"];
 /// At this length a file is split.
 const LONGEST: usize = 400;
 
@@ -98,6 +102,42 @@ fn a_file_uses_its_own_module_and_floors_below_it() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Whether a line has a word with nothing before it that would make it another one.
+fn has_word(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+}
+
+/// Whether a line has a key of hero, as `hero:job:` or `hero:{`.
+fn has_key(line: &str) -> bool {
+    let mut behind = line.match_indices("hero:").filter_map(|(at, found)| line[at + found.len()..].chars().next());
+    behind.any(|next| next.is_ascii_alphanumeric() || next == '{')
+}
+
+#[test]
+fn nobody_but_the_store_speaks_to_redis_and_nobody_but_the_keys_makes_a_key() {
+    let mut wrong = Vec::new();
+    for (file, text) in files().iter().filter(|(file, _)| file.ends_with(".rs") && !matches!(module(file), "store" | "keys")) {
+        for (at, line) in code(text) {
+            for word in OF_REDIS.into_iter().filter(|word| has_word(line, word)) {
+                wrong.push(format!("src/{file}:{at} has {word}"));
+            }
+            if has_key(line) {
+                wrong.push(format!("src/{file}:{at} makes a key"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What a file's own parents define it may use; nothing else may lead back to where it came from.
+#[test]
+fn no_files_use_each_other_in_a_circle() {
+    let files = files();
+    let rust = files.iter().filter(|(file, _)| file.ends_with(".rs") && file.as_str() != "main.rs");
+    let graph = circles::Graph::of(rust.map(|(file, text)| (file.as_str(), code(text).map(|(_, line)| line).collect())));
+    assert_eq!(graph.circle(), None, "files use each other in a circle");
 }
 
 #[test]

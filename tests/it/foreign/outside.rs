@@ -6,28 +6,9 @@ use hero::model::{JobId, Status};
 
 use crate::support::{House, Redis, pool_settings, until};
 
-/// HSET of a job as *dispatcher-protocol* describes it.
+/// HSET of a job of a client whose clock is slow.
 async fn hset(redis: &Redis, id: &str, script: &str, more: &[(&str, &str)]) {
-    let now = "2026-01-01T00:00:00Z";
-    let mut words = vec!["HSET".to_owned(), format!("hero:job:{id}")];
-    let fields = [
-        ("id", id),
-        ("caller_id", "outsider"),
-        ("worker_id", "w1"),
-        ("context_id", "0"),
-        ("script", script),
-        ("timeout", "10"),
-        ("retries", "0"),
-        ("concurrent", "false"),
-        ("created_at", now),
-        ("updated_at", now),
-        ("status", "dispatched"),
-    ];
-    for (field, value) in fields.iter().chain(more) {
-        words.extend([(*field).to_owned(), (*value).to_owned()]);
-    }
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let _: i64 = redis.run(&words).await;
+    super::hset_at(redis, id, "2026-01-01T00:00:00Z", script, more).await;
 }
 
 async fn lpush(redis: &Redis, queue: &str, id: &str) {

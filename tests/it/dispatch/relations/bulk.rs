@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hero::dispatch::{Dispatcher, Error, Settings};
-use hero::log_file::LogDirectory;
+use hero::dispatch::{Dispatcher, Error};
 use hero::model::{JobId, JobSpec, Status};
 use hero::store::{Created, NewJob};
 
 use super::{after, begin, by_hand, child_of, create, heir_of, history, leaves_nothing, named, status, when};
-use crate::support::{CONTEXT, House, PATIENCE, Redis, spec};
+use crate::support::{CONTEXT, House, PATIENCE, Redis, dispatcher, spec};
 
 async fn jobs(redis: &Redis) -> BTreeSet<String> {
     redis.run::<Vec<String>>(&["KEYS", "hero:job:*"]).await.into_iter().collect()
@@ -37,7 +36,7 @@ async fn contents(redis: &Redis) -> BTreeMap<String, String> {
 
 /// A dispatcher without the loops that talk to Redis all the time.
 async fn alone(redis: &Redis) -> Dispatcher {
-    Dispatcher::new([redis.store().await], Settings::new(LogDirectory::new(redis.directory().join("logs"))))
+    dispatcher([redis.store().await], redis.directory())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -234,15 +233,7 @@ async fn jobs_of_several_contexts_are_not_created_together() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_group_that_does_not_fit_into_its_queue_is_refused_as_a_whole() {
     let redis = Redis::start().await;
-    let settings = hero::store::Settings {
-        endpoint: redis.endpoint(),
-        context: CONTEXT,
-        server: hero::model::ServerId::new(),
-        periods: hero::store::Periods::default(),
-        queue_limit: 3,
-        push: hero::store::Push::Canonical,
-    };
-    let store = hero::store::Store::connect(settings).await.unwrap().0;
+    let store = redis.plan().with_room(3).store().await;
     let group = |size: usize| -> Vec<NewJob> {
         (0..size).map(|_| NewJob { id: JobId::random(), spec: spec("1"), start: true, waited: false, slot: None }).collect()
     };

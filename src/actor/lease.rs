@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use crate::model::{JobId, ScriptType};
+use crate::model::JobId;
 use crate::service::Service;
-use crate::store::{CompatQueues, Error, Post, Store};
+use crate::store::{Error, Store};
 
 /// What a pool holds: jobs, each with its claim. While a script still runs whose lease was lost, its job may be there twice.
 #[derive(Debug, Clone, Default)]
@@ -60,35 +60,5 @@ impl Service for Renewer {
             }
         }
         Ok(self.store.periods().lease / 3)
-    }
-}
-
-/// Looks for stop requests that outsiders pushed.
-pub(super) struct Controller {
-    store: Store,
-    holdings: Holdings,
-    queues: Vec<String>,
-}
-
-impl Controller {
-    pub(super) fn new(store: Store, holdings: Holdings, script_type: &ScriptType, posts: &[Post], compat: &CompatQueues) -> Self {
-        let keys = store.keys();
-        let of_instances = posts.iter().map(|post| keys.control_instance(&post.script_type, &post.group, post.instance));
-        let queues = std::iter::once(keys.control(script_type)).chain(of_instances).chain(compat.stops().iter().cloned()).collect();
-        Self { store, holdings, queues }
-    }
-}
-
-impl Service for Controller {
-    type Error = Error;
-
-    const NAME: &'static str = "controller";
-
-    async fn tick(&mut self) -> Result<Duration, Error> {
-        for job in self.store.control(&self.queues).await? {
-            self.store.inbox().stop(job);
-        }
-        // A running script is to end soon after any client asks; a queued one can wait until somebody looks.
-        Ok(Duration::from_millis(if self.holdings.len() > 0 { 25 } else { 1000 }))
     }
 }

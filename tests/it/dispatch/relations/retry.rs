@@ -77,10 +77,7 @@ async fn the_end_of_an_attempt_before_the_retry_is_not_taken_for_the_new_one() {
     store.clock().advance(std::time::Duration::from_secs(31));
     store.reap(128).await.unwrap();
     hand.fail(&id).await;
-    let dispatcher = hero::dispatch::Dispatcher::new(
-        [store.clone()],
-        hero::dispatch::Settings::new(hero::log_file::LogDirectory::new(redis.directory().join("logs"))),
-    );
+    let dispatcher = crate::support::dispatcher([store.clone()], redis.directory());
     dispatcher.retry(CONTEXT, &id).await.unwrap();
     let second = hand.take(&id).await;
     assert_ne!(first, second);

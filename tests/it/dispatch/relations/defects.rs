@@ -257,10 +257,7 @@ async fn two_promoters_never_run_one_delayed_job_twice() {
 async fn two_servers_that_release_at_once_let_everyone_go_once() {
     let (house, hand) = by_hand().await;
     // A second server has the same loops.
-    let other = hero::dispatch::Dispatcher::new(
-        [house.redis.store().await],
-        hero::dispatch::Settings::new(hero::log_file::LogDirectory::new(house.redis.directory().join("logs"))),
-    );
+    let other = crate::support::dispatcher([house.redis.store().await], house.redis.directory());
     drop(other.start_services(&house.shutdown));
     let [left, right] = [house.start(spec("1")).await, house.start(spec("1")).await];
     let mut both = Vec::new();
