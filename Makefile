@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench bench-peers setup setup-tests clean
+.PHONY: help demo test check bench bench-peers setup setup-check setup-tests clean
 
 CARGO ?= cargo
 
@@ -19,10 +19,11 @@ test: setup-tests ## Run every test
 	@$(CARGO) test --locked --lib --tests
 	@echo "make test: every test passed"
 
-check: ## Run what a commit has to pass: format, lints, documentation, licences
+check: setup-check ## Run what a commit has to pass: format, lints, documentation, licences
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
+	luacheck --quiet src/store/lua
 	@if command -v cargo-deny > /dev/null; then \
 	  $(CARGO) deny check licenses bans sources; \
 	  $(CARGO) deny check advisories || { test "$${OFFLINE:-}" && echo "advisories were not checked: no network"; }; \
@@ -55,6 +56,10 @@ endef
 setup: ## Install redis-server where it is missing
 	@if command -v redis-server > /dev/null || command -v valkey-server > /dev/null; then exit 0; fi; \
 	$(call install,redis-server,install redis (or valkey) 7.0 or newer with your system's packages)
+
+setup-check: ## Install what looks through the functions in Lua
+	@if command -v luacheck > /dev/null; then exit 0; fi; \
+	$(call install,lua-check,install luacheck with your system's packages or luarocks)
 
 setup-tests: setup ## Install what only the tests need: faketime, and the foreign clients of tests/clients
 	@if ! ls /usr/lib/*/faketime/libfaketimeMT.so.1 > /dev/null 2>&1; then \

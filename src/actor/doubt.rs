@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::guard::Holdings;
+use super::lease::Holdings;
 use crate::model::JobId;
 
 /// Claims that Redis says this pool has, and that nobody here knows of.

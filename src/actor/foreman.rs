@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::doubt::Doubt;
 use super::pace::STALE;
-use super::pool::PoolSettings;
+use super::settings::PoolSettings;
 use super::staff::Staff;
 use super::worker::Report;
 use crate::model::JobId;

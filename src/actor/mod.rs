@@ -4,22 +4,27 @@
 //! actor talks to its engine process. Nothing here knows of a server.
 
 mod checker;
+mod controller;
 mod desk;
 mod doubt;
 mod error;
 mod foreman;
-mod guard;
 mod host;
+mod lease;
 mod mask;
 mod pace;
 mod pool;
 mod predecessors;
 mod presence;
 mod scout;
+mod settings;
 mod staff;
+mod status;
 mod worker;
 
 pub use checker::Checker;
 pub use error::Error;
 pub use mask::Mask;
-pub use pool::{Instances, Pool, PoolSettings, PoolStatus};
+pub use pool::Pool;
+pub use settings::{Instances, PoolSettings};
+pub use status::PoolStatus;

@@ -2,9 +2,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::pool::{Instances, PoolSettings, PoolStatus};
+use super::Error;
+use super::lease::Holdings;
 use super::predecessors::Predecessors;
-use super::{Error, guard::Holdings};
+use super::settings::{Instances, PoolSettings};
+use super::status::PoolStatus;
 use crate::model::Presence;
 use crate::process;
 use crate::service::Service;

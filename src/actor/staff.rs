@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::desk::Desk;
-use super::guard::Holdings;
+use super::lease::Holdings;
 use super::pace::Pace;
-use super::pool::PoolStatus;
+use super::status::PoolStatus;
 use super::worker::{Report, Work};
 use crate::model::{ErrorKind, JobError, JobId, Timestamp};
 use crate::store::{Claimed, Ended, Outcome, Post, Slot};

@@ -10,7 +10,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::host::JobHost;
-use super::pool::{PoolSettings, PoolStatus};
+use super::settings::PoolSettings;
+use super::status::PoolStatus;
 use crate::engine::{Child, EngineJob};
 use crate::model::{Backoff, ErrorKind, JobError, exact};
 use crate::process::Spawner;

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::host::Hosted;
+use super::hosted::Hosted;
 use crate::actor::Checker;
 use crate::dispatch::Compiler;
 use crate::model::ScriptType;

@@ -10,16 +10,17 @@ use tokio_util::task::TaskTracker;
 
 use super::compilers::compiler;
 use super::exit::Usage;
+use super::hosted::{Hosted, left_out};
 use super::readiness::Watch;
 use super::settings::{self, Confinement, Dialect, Settings};
 use super::stores::{connect, for_context, private};
-use crate::actor::{Instances, Mask, Pool, PoolSettings, PoolStatus};
+use crate::actor::{Instances, Mask, Pool, PoolSettings};
 use crate::conveyor::{Intake, IntakeSettings, Keeper};
 use crate::dispatch::{self, Dispatcher};
 use crate::engine::{self, Child, EngineSettings, Limits};
 use crate::log_file::LogDirectory;
 use crate::model::{ContextId, ScriptType, ServerId};
-use crate::process::{Spawner, confine};
+use crate::process::Spawner;
 use crate::service;
 use crate::store::{Compat, Managed, Subscriber};
 
@@ -39,12 +40,6 @@ pub(super) struct Host {
     grace: Duration,
     /// Children die with the thread that started them, so it is kept to the end.
     _spawner: Spawner,
-}
-
-/// A pool of this process. Each context has pools, actors and engines of its own.
-pub(super) struct Hosted {
-    pub(super) context: ContextId,
-    pub(super) pool: Pool,
 }
 
 /// A signal came before there was anything to end but a private Redis that has not answered yet. It is no failure.
@@ -214,15 +209,6 @@ async fn ensure_confinement(spawner: &Spawner, settings: &Settings, hero: &std::
         )))),
         started => started.map(drop).context("cannot start an engine"),
     }
-}
-
-/// What the engines of these pools do without although this version would take the step.
-pub(super) fn left_out<'a>(pools: impl IntoIterator<Item = &'a PoolStatus>) -> Vec<String> {
-    let said: BTreeSet<String> = pools.into_iter().flat_map(PoolStatus::confinements).collect();
-    let lacks: BTreeSet<String> = said.iter().flat_map(|steps| confine::left_out(steps)).map(ToOwned::to_owned).collect();
-    // The one of these names that does not say what to do.
-    let told = |name: String| if name == "setuid" { format!("{name} (hero runs as root)") } else { name };
-    lacks.into_iter().map(told).collect()
 }
 
 /// Refuses what this version would otherwise pass over in silence.

@@ -15,6 +15,7 @@ mod exit;
 pub mod families;
 mod gauges;
 mod host;
+mod hosted;
 mod job;
 mod logging;
 mod openrpc;
@@ -23,6 +24,7 @@ mod progress;
 mod queue;
 mod readiness;
 mod ready;
+mod report;
 mod run;
 mod schedule;
 mod script;
@@ -36,6 +38,7 @@ mod spec;
 mod stores;
 mod table;
 mod watch;
+mod window;
 mod wording;
 mod words;
 mod zone;
@@ -103,7 +106,7 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() && asks_for_json(&arguments) => {
-            exit::refused(&error);
+            report::refused(&error);
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8));
         }
         Err(error) => {
@@ -112,7 +115,7 @@ pub fn main() -> ExitCode {
         }
     };
     let json = cli.global.json;
-    let exit = dispatch(cli).unwrap_or_else(|error| exit::report(&error, json));
+    let exit = dispatch(cli).unwrap_or_else(|error| report::report(&error, json));
     ExitCode::from(exit as u8)
 }
 

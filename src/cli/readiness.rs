@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::host::{Hosted, left_out};
+use super::hosted::{Hosted, left_out};
 use crate::actor::PoolStatus;
 use crate::dispatch::Dispatcher;
 use crate::model::ContextId;

@@ -5,8 +5,9 @@ use clap::Args;
 use tokio::time::sleep;
 
 use super::advice::Lost;
-use super::exit::{self, Exit, Usage};
+use super::exit::{Exit, Usage};
 use super::output::{self, Style};
+use super::report::report;
 use super::script::Source;
 use super::script_error;
 use super::session::Global;
@@ -67,7 +68,7 @@ impl Run {
                 Ok(Exit::JobStopped) => return Ok(Exit::JobStopped),
                 Ok(_) => {}
                 Err(error) if error.downcast_ref::<Error>().is_some_and(|error| error.rpc().is_none()) => return Err(error),
-                Err(error) => drop(exit::report(&error, global.json)),
+                Err(error) => drop(report(&error, global.json)),
             }
             output::note(Style::stderr().dim(format!("-- waiting for {} to change, Ctrl-C ends --", file.display())));
             tokio::select! {
@@ -109,8 +110,7 @@ impl Run {
     }
 
     async fn begin(&self, client: &Client) -> anyhow::Result<Begun> {
-        let spec = self.single.on(self.spec.spec(self.source.read()?)?);
-        script_error::check(&spec, self.source.name(), Exit::JobFailed)?;
+        let spec = self.single.on(script_error::compiled(&self.source, &self.spec, Exit::JobFailed)?);
         let job_id = client.create_job(&spec).await?;
         let started = async {
             let logs = client.follow_logs(spec.context_id, &job_id, None).await?; // Before the start, so that no line is missed.

@@ -2,6 +2,8 @@ use serde_json::{Value, json};
 
 use super::exit::Exit;
 use super::output::{Line, Style};
+use super::script::Source;
+use super::spec::SpecArgs;
 use crate::model::{ErrorKind, JobError, JobSpec};
 
 /// A script that does not compile.
@@ -33,12 +35,14 @@ impl Wrong {
     }
 }
 
-/// Compiles the script of a job, which is called `file`, before anything is sent. The command ends with `exit` if its syntax is wrong.
+/// The job that arguments and a script make. The script is compiled before anything is sent; the command ends with `exit` if its syntax is wrong.
 ///
 /// That happens in this process, not in a confined one: the script is one that its user is about to have run, and a process more for each call would
 /// make all of them slower. Limits are for the server to say, which may have others; so are scripts of types that are not Rhai here.
-pub(super) fn check(spec: &JobSpec, file: String, exit: Exit) -> anyhow::Result<()> {
-    Ok(compiles(spec).map_err(|error| Wrong { file, script: spec.script.clone(), error, index: None, exit })?)
+pub(super) fn compiled(source: &Source, args: &SpecArgs, exit: Exit) -> anyhow::Result<JobSpec> {
+    let spec = args.spec(source.read()?)?;
+    compiles(&spec).map_err(|error| Wrong { file: source.name(), script: spec.script.clone(), error, index: None, exit })?;
+    Ok(spec)
 }
 
 /// The same for the scripts of a list of jobs, which is called `file`.

@@ -1,16 +1,20 @@
 use jsonrpsee::core::client::{Subscription, SubscriptionCloseReason};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use super::connection::Client;
 use super::error::Error;
-use crate::dispatch::JobFilter;
+use crate::dispatch::{Followed, JobFilter};
 use crate::model::{ContextId, JobEvent, JobId, LogLine};
+use crate::rpc::methods::{EventNotice, LogNotice};
 
 /// An item that says where to go on after it.
-pub trait Followable: DeserializeOwned {
+pub trait Followable: Sized {
     /// The topic it comes from: `subscribe_{TOPIC}`.
     const TOPIC: &'static str;
+
+    /// What the server sends.
+    type Notice: DeserializeOwned + Into<Option<Followed<Self>>>;
 
     /// Where to go on after this item.
     fn cursor(&self) -> &str;
@@ -18,6 +22,8 @@ pub trait Followable: DeserializeOwned {
 
 impl Followable for LogLine {
     const TOPIC: &'static str = "logs";
+
+    type Notice = LogNotice;
 
     fn cursor(&self) -> &str {
         &self.cursor
@@ -28,21 +34,11 @@ impl Followable for LogLine {
 impl Followable for JobEvent {
     const TOPIC: &'static str = "job";
 
+    type Notice = EventNotice;
+
     fn cursor(&self) -> &str {
         &self.cursor
     }
-}
-
-/// What a subscription sends.
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Notice<T> {
-    #[serde(rename = "event", alias = "line")]
-    Item(T),
-    /// Items were lost, and `cursor` is where the server can go on.
-    Lagged { cursor: String },
-    /// Nothing will follow.
-    Ended,
 }
 
 #[derive(Clone, Serialize)]
@@ -57,11 +53,11 @@ struct Params {
 }
 
 /// A subscription that goes on by itself after a gap, so that its reader misses nothing.
-pub struct Follow<T> {
+pub struct Follow<T: Followable> {
     client: Client,
     topic: &'static str,
     params: Params,
-    items: Subscription<Notice<T>>,
+    items: Subscription<T::Notice>,
     /// Items were missed: open the subscription again before reading on.
     gap: bool,
     /// It was opened again, and no item has come since.
@@ -84,14 +80,14 @@ impl<T: Followable> Follow<T> {
                 self.items = self.client.subscribe(self.topic, &self.params).await?;
                 (self.gap, self.resumed) = (false, true);
             }
-            match self.items.next().await {
-                Some(Ok(Notice::Item(item))) => {
+            match self.items.next().await.map(|notice| notice.map(Into::<Option<Followed<T>>>::into)) {
+                Some(Ok(Some(Followed::Item(item)))) => {
                     self.resumed = false;
                     self.params.cursor = Some(item.cursor().to_owned());
                     return Ok(Some(item));
                 }
-                Some(Ok(Notice::Lagged { cursor })) => self.lagged(cursor),
-                Some(Ok(Notice::Ended)) => return Ok(None),
+                Some(Ok(Some(Followed::Lagged { cursor }))) => self.lagged(cursor),
+                Some(Ok(None)) => return Ok(None),
                 Some(Err(source)) => return Err(Error::Shape { method: format!("subscribe_{}", self.topic), source }),
                 None if matches!(self.items.close_reason(), Some(SubscriptionCloseReason::Lagged)) => self.gap = true,
                 None if self.client.is_connected() => return Ok(None),

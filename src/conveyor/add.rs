@@ -3,7 +3,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{AddError, Job, Step};
 use crate::model::{JobId, Name, Timestamp};
-use crate::store::{ConveyorKeys, Endpoint, Error, Plain};
+use crate::store::{AddTo, ConveyorKeys, ConveyorProducer, Endpoint, Error};
 
 /// The longest message that is sent unless told otherwise, in bytes.
 const LONGEST: usize = 4 << 20;
@@ -11,7 +11,7 @@ const LONGEST: usize = 4 << 20;
 /// A client of one Redis that adds jobs under one namespace. Cheap to clone, and shared by any number of tasks.
 #[derive(Clone)]
 pub struct Conveyor {
-    redis: Plain,
+    redis: ConveyorProducer,
     keys: ConveyorKeys,
     longest: usize,
 }
@@ -19,7 +19,7 @@ pub struct Conveyor {
 impl Conveyor {
     /// Connects. Without a namespace the keys are those of the source, letter for letter.
     pub async fn connect(endpoint: &Endpoint, namespace: Option<&Name>) -> Result<Self, Error> {
-        Ok(Self { redis: Plain::connect(endpoint).await?, keys: ConveyorKeys::new(namespace), longest: LONGEST })
+        Ok(Self { redis: ConveyorProducer::connect(endpoint).await?, keys: ConveyorKeys::new(namespace), longest: LONGEST })
     }
 
     /// The same, but for jobs of at most `bytes`; 4 MiB by default.
@@ -85,30 +85,26 @@ pub async fn add(context: &Context, job: Option<&mut Job>, dead_parent: bool) ->
         return Err(AddError::NoType { uuid: job.uuid.clone() });
     }
     let bytes = job.marshal(context.conveyor.longest).map_err(|source| AddError::Marshal { uuid: job.uuid.clone(), source })?;
-    let call = |step, command: &str, key: String, score: Option<f64>, member: &[u8]| {
-        let mut cmd = redis::cmd(command);
-        cmd.arg(&key).arg(score).arg(member);
-        context.step(step, &job.uuid, key, cmd)
-    };
+    let put = |step, to, key, element| context.step(step, &job.uuid, to, key, element);
     if !job.parent_uuid.is_empty() && !dead_parent {
-        return call(Step::Children, "LPUSH", keys.children(&job.parent_uuid), None, &bytes).await;
+        return put(Step::Children, AddTo::List, keys.children(&job.parent_uuid), &bytes).await;
     }
     if !job.predecessor_uuid.is_empty() && !dead_parent {
-        return call(Step::OnComplete, "LPUSH", keys.on_complete(&job.predecessor_uuid), None, &bytes).await;
+        return put(Step::OnComplete, AddTo::List, keys.on_complete(&job.predecessor_uuid), &bytes).await;
     }
     let now = super::Time::from(Timestamp::local()).epoch_seconds();
     if let Some(due) = job.run_at.map(|time| time.epoch_seconds()).filter(|due| *due > now) {
-        return call(Step::Scheduled, "ZADD", keys.scheduled(), Some(due), &bytes).await;
+        return put(Step::Scheduled, AddTo::Sorted(due), keys.scheduled(), &bytes).await;
     }
     if !job.parent_uuid.is_empty() {
-        call(Step::Active, "SADD", keys.active(&job.parent_uuid), None, job.uuid.as_bytes()).await?;
+        put(Step::Active, AddTo::Set, keys.active(&job.parent_uuid), job.uuid.as_bytes()).await?;
     }
-    call(Step::Queue, "LPUSH", keys.queue(&job.queue), None, &bytes).await
+    put(Step::Queue, AddTo::List, keys.queue(&job.queue), &bytes).await
 }
 
 impl Context {
-    /// One command, unless the caller cancels or its deadline comes first.
-    async fn step(&self, step: Step, uuid: &str, key: String, cmd: redis::Cmd) -> Result<(), AddError> {
+    /// One addition, unless the caller cancels or its deadline comes first.
+    async fn step(&self, step: Step, uuid: &str, to: AddTo, key: String, element: &[u8]) -> Result<(), AddError> {
         let out_of_time = async {
             match self.deadline {
                 // A sleep takes a millisecond at least.
@@ -125,10 +121,7 @@ impl Context {
                 let late = self.deadline.map(|deadline| deadline.elapsed()).unwrap_or_default();
                 Err(AddError::Deadline { uuid, step, key, late })
             }
-            done = self.conveyor.redis.call::<i64>(&cmd) => match done {
-                Ok(_) => Ok(()),
-                Err(source) => Err(step.failed(uuid, key, source)),
-            }
+            done = self.conveyor.redis.add(to, &key, element) => done.map_err(|source| step.failed(uuid, key, source)),
         }
     }
 }

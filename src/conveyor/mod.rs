@@ -1,6 +1,6 @@
 //! The conveyor dialect: jobs as protobuf messages (`proto/conveyor.proto`) in lists, with parents, children and heirs.
 //!
-//! [`add`] is the producer. [`Intake`] takes jobs out of such queues for our pools, [`Keeper`] closes them once they have ended.
+//! [`add`] is the producer. Pools of this program consume such queues (`--pools`, key `conveyor_queues`).
 
 mod add;
 mod error;
@@ -10,6 +10,10 @@ mod wire;
 
 pub use add::{Context, Conveyor, add};
 pub use error::{AddError, MarshalError, Step};
-pub use intake::{Intake, IntakeSettings};
-pub use keeper::Keeper;
 pub use wire::{Job, Status, Time};
+
+pub use crate::store::ConveyorKeys;
+#[doc(hidden)]
+pub use intake::{Intake, IntakeSettings};
+#[doc(hidden)]
+pub use keeper::Keeper;

@@ -31,8 +31,7 @@ impl Dispatcher {
     /// A dispatcher for context 0 of the Redis at `url` (`redis://`, `rediss://` or `unix://`), with the defaults of the protocol.
     ///
     /// Log files that foreign workers write are read below `logs` in the current directory. Beside the dispatcher come the loops that
-    /// tell its waiters and keep jobs moving; any number of processes may run them on one Redis. For other settings make a [`Store`]
-    /// and use [`Dispatcher::new`].
+    /// tell its waiters and keep jobs moving; any number of processes may run them on one Redis.
     pub async fn connect(url: &str) -> Result<(Self, Loops), Error> {
         let settings = store::Settings {
             endpoint: Endpoint { url: url.to_owned(), ..Endpoint::default() },

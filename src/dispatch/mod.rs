@@ -44,19 +44,15 @@ pub use crate::store::{JobFilter, JobPage, StoreInfo};
 pub use connect::Loops;
 pub use error::Error;
 pub use follow::Followed;
-pub use indexer::Indexer;
-pub use log_sweeper::LogSweeper;
 pub use logs::LogPage;
-pub use promoter::Promoter;
-pub use pruner::Pruner;
-pub use reaper::Reaper;
-pub use releaser::Releaser;
 pub use schedule::SchedulePage;
-pub use scheduler::Scheduler;
-pub use surveyor::Surveyor;
-pub use sweeper::Sweeper;
-pub use timekeeper::Timekeeper;
 pub use wait::Awaited;
+
+#[doc(hidden)]
+pub use self::{
+    indexer::Indexer, log_sweeper::LogSweeper, promoter::Promoter, pruner::Pruner, reaper::Reaper, releaser::Releaser,
+    scheduler::Scheduler, surveyor::Surveyor, sweeper::Sweeper, timekeeper::Timekeeper,
+};
 
 use crate::log_file::LogDirectory;
 use crate::model::{Actor, ContextId, Job, JobError, JobId, JobResult, QueueInfo, ScriptType, Seconds, Status};
@@ -66,6 +62,7 @@ use readiness::Memory;
 use tail::Tails;
 
 /// What a dispatcher needs to know beside its stores.
+#[doc(hidden)]
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Script types that the operator configured, beside the built-in ones.
@@ -97,6 +94,7 @@ impl Settings {
 }
 
 /// Says what is wrong with a script of a type, as far as that is known. It is for whoever has an engine: no script is read here.
+#[doc(hidden)]
 pub type Compiler = Arc<dyn Fn(&ScriptType, &str) -> Pin<Box<dyn Future<Output = Option<JobError>> + Send>> + Send + Sync>;
 
 /// How long `stop` waits for a running script to obey.
@@ -128,6 +126,7 @@ struct Inner {
 
 impl Dispatcher {
     /// A dispatcher for the contexts of these stores.
+    #[doc(hidden)]
     pub fn new(stores: impl IntoIterator<Item = Store>, settings: Settings) -> Self {
         let stores: BTreeMap<_, _> = stores.into_iter().map(|store| (store.context(), store)).collect();
         let pressure = stores.keys().map(|context| (*context, Arc::default())).collect();
@@ -146,6 +145,7 @@ impl Dispatcher {
     }
 
     /// Has the scripts of schedules compiled before they are stored. The first compiler counts.
+    #[doc(hidden)]
     pub fn compile_with(&self, compiler: Compiler) {
         // A second one would be of the same pools.
         let _ = self.0.compiler.set(compiler);
@@ -157,11 +157,13 @@ impl Dispatcher {
     }
 
     /// The store of a context.
+    #[doc(hidden)]
     pub fn store(&self, context: ContextId) -> Result<&Store, Error> {
         self.0.stores.get(&context).ok_or(Error::NoContext(context))
     }
 
     /// Every store.
+    #[doc(hidden)]
     pub fn stores(&self) -> impl Iterator<Item = &Store> {
         self.0.stores.values()
     }
@@ -326,6 +328,7 @@ impl Dispatcher {
     }
 
     /// The loops that keep jobs of all contexts moving.
+    #[doc(hidden)]
     pub fn start_services(&self, shutdown: &CancellationToken) -> TaskTracker {
         let tasks = TaskTracker::new();
         for (store, pressure) in self.stores().zip(self.0.pressure.values()) {

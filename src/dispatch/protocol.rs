@@ -26,40 +26,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(366 * 24 * 3600);
 /// use hero::Dispatcher;
 /// use hero::model::{JobSpec, Status};
 ///
-/// # use std::process::{Child, Command, Stdio};
-/// # struct Redis(Child);
-/// # impl Drop for Redis {
-/// #     fn drop(&mut self) {
-/// #         let _ = self.0.kill();
-/// #         let _ = self.0.wait();
-/// #     }
-/// # }
-/// # /// A worker of the protocol: takes a job, and says that it finished with the answer.
-/// # async fn work(url: String) -> redis::RedisResult<()> {
-/// #     let mut redis = redis::Client::open(url)?.get_multiplexed_async_connection().await?;
-/// #     loop {
-/// #         let id: Option<String> = redis::cmd("RPOP").arg("hero:q:work:type:osis").query_async(&mut redis).await?;
-/// #         let Some(id) = id else {
-/// #             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-/// #             continue;
-/// #         };
-/// #         let key = format!("hero:job:{id}");
-/// #         redis::cmd("HSET").arg(&key).arg("status").arg("started").exec_async(&mut redis).await?;
-/// #         redis::cmd("HSET").arg(&key).arg(&["output", "42", "status", "finished"]).exec_async(&mut redis).await?;
-/// #     }
-/// # }
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/ground.rs"));
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let directory = tempfile::tempdir()?;
-/// # let mut server = Command::new("redis-server");
-/// # server.args(["--port", "0", "--unixsocket", "redis.sock", "--save", ""]).current_dir(directory.path()).stdout(Stdio::null());
-/// # let _server = Redis(server.spawn()?);
-/// # let url = &*format!("unix://{}/redis.sock", directory.path().display());
-/// # for _ in 0..1000 {
-/// #     if redis::Client::open(url)?.get_connection().is_ok() { break; }
-/// #     std::thread::sleep(std::time::Duration::from_millis(10));
-/// # }
-/// # tokio::spawn(work(url.to_owned()));
+/// # let ground = Ground::new().await?;
+/// # let url = &*ground.url;
 /// let (dispatcher, loops) = Dispatcher::connect(url).await?; // "redis://localhost"
 /// let script = |text: &str| JobSpec { script: text.to_owned(), ..JobSpec::default() };
 ///

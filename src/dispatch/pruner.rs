@@ -158,6 +158,7 @@ impl Service for Pruner {
             let overfull = self.store.overfull().await?;
             overfull.iter().filter(|words| !self.overfull.contains(words)).for_each(|words| tracing::warn!("{words}"));
             self.overfull = overfull;
+            self.store.tidy_libraries().await?;
             self.tidied = Some(Instant::now());
         }
         Ok(Duration::from_secs(1))

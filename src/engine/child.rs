@@ -16,7 +16,6 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::frame::{self, FromEngine, Inbox, ToEngine};
-use super::limits::too_long;
 use super::{Died, EngineJob, EngineSettings, Error, Host, LogRecord, Outcome};
 use crate::model::{ErrorKind, JobError, Limit, Output, Usage};
 use crate::process::Spawner;
@@ -225,18 +224,13 @@ impl Child {
 
     /// Writes the job into the send buffer, or says at once why it can't be run.
     fn refuse(&mut self, job: &EngineJob) -> Option<Outcome> {
-        let limit = |limit, message: String| {
-            let result = Err(JobError { limit: Some(limit), ..JobError::new(ErrorKind::Limit, message) });
-            Some(Outcome { result, usage: Usage::default() })
-        };
-        let most = self.settings.limits.source;
-        if job.script.len() > most {
-            return limit(Limit::Source, too_long(job.script.len(), most));
-        }
-        match frame::encode(&ToEngine::Run(Cow::Borrowed(job)), &mut self.outbox) {
-            Ok(()) => None,
-            Err(error) => limit(Limit::Memory, format!("the job does not fit into an engine: {error}")),
-        }
+        let encoded = self.settings.limits.admit(&job.script).and_then(|()| {
+            frame::encode(&ToEngine::Run(Cow::Borrowed(job)), &mut self.outbox).map_err(|error| {
+                let message = format!("the job does not fit into an engine: {error}");
+                JobError { limit: Some(Limit::Memory), ..JobError::new(ErrorKind::Limit, message) }
+            })
+        });
+        encoded.err().map(|error| Outcome { result: Err(error), usage: Usage::default() })
     }
 
     /// Sends what is in the send buffer: one system call, unless the engine is slow to read.

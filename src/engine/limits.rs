@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::model::{ErrorKind, JobError, Limit};
+
 /// What one script may use. All of it holds inside native callbacks too, where Rhai's own counters are blind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -33,6 +35,15 @@ pub struct Limits {
 impl Limits {
     /// How deep a result may nest.
     pub const RESULT_DEPTH: usize = 64;
+
+    /// Refuses a script that is too long. Asked before it goes to an engine, which does not ask again.
+    pub(super) fn admit(&self, script: &str) -> Result<(), JobError> {
+        if script.len() <= self.source {
+            return Ok(());
+        }
+        let message = format!("the script has {} bytes, more than {} (script_source)", script.len(), size(self.source));
+        Err(JobError { limit: Some(Limit::Source), ..JobError::new(ErrorKind::Limit, message) })
+    }
 }
 
 /// Behind a limit that no setting changes.
@@ -46,11 +57,6 @@ pub(super) fn size(bytes: impl TryInto<u64>) -> String {
         Some((unit, name)) => format!("{} {name}", bytes / unit),
         None => format!("{bytes} bytes"),
     }
-}
-
-/// What is said of a script that is too long.
-pub(super) fn too_long(length: usize, most: usize) -> String {
-    format!("the script has {length} bytes, more than {} (script_source)", size(most))
 }
 
 impl Default for Limits {

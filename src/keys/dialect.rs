@@ -33,6 +33,16 @@ impl Keys {
         format!("{}rhai_tasks:{circle}", self.prefix())
     }
 
+    /// The details of a rhailib task.
+    pub fn rhai_task(&self, id: &str) -> String {
+        format!("{}rhai_task_details:{id}", self.prefix())
+    }
+
+    /// Where a rhailib worker pushes the reply to one task.
+    pub fn rhai_reply(&self, id: &JobId) -> String {
+        format!("{}rhai_reply:{id}", self.prefix())
+    }
+
     /// The jobs of a runner of the coordinator.
     pub fn runner_queue(&self, script_type: &ScriptType) -> String {
         format!("{}queue:{script_type}", self.prefix())
@@ -52,6 +62,7 @@ mod tests {
         assert_eq!(keys.actor_list(&name), "hero:job:osis");
         assert_eq!(keys.stop_queue(&name), "hero:stop_queue:osis");
         assert_eq!(keys.rhai_tasks(&name), "rhai_tasks:osis");
+        assert_eq!(keys.rhai_task("t"), "rhai_task_details:t");
         assert_eq!(keys.runner_queue(&ScriptType::osis()), "queue:osis");
         assert_eq!(Keys::clustered(ContextId(7)).rhai_tasks(&name), "{ctx:7}:rhai_tasks:osis");
     }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::{ContextId, JobError, JobId, Json, Name, Priority, ScriptType, Seconds, Status, Timestamp};
+use super::{ContextId, JobError, JobId, Json, Name, Output, Priority, ScriptType, Seconds, Status, Timestamp};
 
 /// What an attempt used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -54,6 +54,22 @@ pub struct JobResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Usage")]
     pub usage: Option<Usage>,
+}
+
+impl JobResult {
+    /// That of a job that has finished with this output; `format` is the stored word that says how it is to be read.
+    pub fn of(
+        job_id: JobId,
+        output: String,
+        format: Option<&str>,
+        attempt: u32,
+        times: [Option<Timestamp>; 2],
+        usage: Option<Usage>,
+    ) -> Self {
+        let [started_at, finished_at] = times;
+        let value = Output::value(&output, format);
+        Self { job_id, status: Status::Finished, output, value, attempt, started_at, finished_at, usage }
+    }
 }
 
 /// The one status that a result has.

@@ -1,22 +1,18 @@
-use std::collections::HashMap;
 use std::time::Duration;
 
-use redis::{Cmd, cmd};
 use serde::Deserialize;
 
 use super::{Details, Error, Status, Task};
 use crate::model::{JobId, Json, Timestamp};
-use crate::store::{Endpoint, Plain};
+use crate::store::{Endpoint, RhailibTasks};
 
 /// How long the details of a task are kept once its result has been received.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
-/// Redis counts a wait of zero as one without end.
-const SHORTEST: Duration = Duration::from_millis(1);
 
 /// A client of rhailib's workers. Cheap to clone.
 #[derive(Clone)]
 pub struct Client {
-    redis: Plain,
+    tasks: RhailibTasks,
 }
 
 /// What a worker pushes on the reply queue.
@@ -32,7 +28,7 @@ struct Reply {
 impl Client {
     /// Connects to the Redis, and the database of it, where the workers look.
     pub async fn connect(endpoint: &Endpoint) -> Result<Self, Error> {
-        Ok(Self { redis: Plain::connect(endpoint).await? })
+        Ok(Self { tasks: RhailibTasks::connect(endpoint).await? })
     }
 
     /// Hands a task to a circle and gives its id. [`Client::task`] tells what becomes of it.
@@ -46,18 +42,11 @@ impl Client {
     ///
     /// When it has not ended in time it goes on, but pushes no reply any more.
     pub async fn submit_and_wait(&self, task: &Task, timeout: Duration) -> Result<String, Error> {
-        let reply_queue = format!("rhai_reply:{}", JobId::random());
-        let task_id = self.submit_for(task, Some(&reply_queue)).await?;
-        let timeout = timeout.max(SHORTEST);
-        let answer: Result<Option<(String, String)>, _> =
-            self.redis.blocking(cmd("BLPOP").arg(&reply_queue).arg(timeout.as_secs_f64()), timeout).await;
-        if !matches!(answer, Ok(Some(_))) {
-            // Nobody shall fill a queue that nobody reads.
-            self.tell(cmd("HDEL").arg(details_key(&task_id)).arg("reply_to_queue")).await;
-        }
-        self.tell(cmd("DEL").arg(&reply_queue)).await;
-        let (_, reply) = answer?.ok_or_else(|| Error::TimedOut { task_id: task_id.clone(), waited: timeout })?;
-        self.tell(cmd("EXPIRE").arg(details_key(&task_id)).arg(KEPT.as_secs())).await;
+        let queue = self.tasks.reply_queue();
+        let task_id = self.submit_for(task, Some(queue.as_str())).await?;
+        let reply = self.tasks.reply(&task_id, &queue, timeout).await?;
+        let reply = reply.ok_or_else(|| Error::TimedOut { task_id: task_id.clone(), waited: timeout })?;
+        self.tasks.expire(&task_id, KEPT).await;
         read(task_id, reply)
     }
 
@@ -68,7 +57,7 @@ impl Client {
 
     /// What is known of a task.
     pub async fn task(&self, task_id: &str) -> Result<Details, Error> {
-        let fields: HashMap<String, String> = self.redis.call(cmd("HGETALL").arg(details_key(task_id))).await?;
+        let fields = self.tasks.details(task_id).await?;
         if fields.is_empty() {
             return Err(Error::NotFound(task_id.to_owned()));
         }
@@ -77,30 +66,12 @@ impl Client {
 
     async fn submit_for(&self, task: &Task, reply_queue: Option<&str>) -> Result<String, Error> {
         let (task_id, now) = (JobId::random().to_string(), Timestamp::local().to_string());
-        let mut details = cmd("HSET");
-        details.arg(details_key(&task_id)).arg("script").arg(&task.script).arg("status").arg(Status::Pending.as_str());
-        details.arg("created_at").arg(&now).arg("updated_at").arg(&now);
-        for (field, value) in [("client_rpc_id", task.client_rpc_id.as_deref()), ("reply_to_queue", reply_queue)] {
-            if let Some(value) = value {
-                details.arg(field).arg(value);
-            }
-        }
-        // The details first: a worker may take the id as soon as it is there.
-        self.redis.call::<u32>(&details).await?;
-        self.redis.call::<u64>(cmd("LPUSH").arg(format!("rhai_tasks:{}", task.circle)).arg(&task_id)).await?;
+        let mut details = vec![("script", &*task.script), ("status", Status::Pending.as_str()), ("created_at", &now), ("updated_at", &now)];
+        details.extend(task.client_rpc_id.as_deref().map(|id| ("client_rpc_id", id)));
+        details.extend(reply_queue.map(|queue| ("reply_to_queue", queue)));
+        self.tasks.submit(&task.circle, &task_id, &details).await?;
         Ok(task_id)
     }
-
-    /// Tidies up. What fails is left to its time to live, or to the next who tidies.
-    async fn tell(&self, command: &Cmd) {
-        if let Err(error) = self.redis.call::<u64>(command).await {
-            tracing::debug!(%error, "tidying up after a rhailib task failed");
-        }
-    }
-}
-
-fn details_key(task_id: &str) -> String {
-    format!("rhai_task_details:{task_id}")
 }
 
 fn read(task_id: String, reply: String) -> Result<String, Error> {

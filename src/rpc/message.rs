@@ -13,8 +13,10 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::layers::{Entry, LONGEST_ID, NumberId, OverHttp, Reply, Way, invalid};
+use super::entry::{Entry, OverHttp, Reply, invalid};
+use super::layers::Way;
 use super::oversize::batch_too_large;
+use super::request_id::{Given, NumberId};
 use crate::model::Key;
 
 /// Answers a message: a call, a notification or a batch of them. Nothing is answered to notifications alone.
@@ -78,37 +80,6 @@ fn read(text: &str, extensions: &Extensions) -> Result<Entry, serde_json::Error>
         Given::NoId if extensions.get::<OverHttp>().is_some() => Entry::INVALID,
         Given::NoId => with_id(Id::Null).map_or(Entry::INVALID, Entry::Notification),
     })
-}
-
-/// What stands where the id belongs.
-pub(super) enum Given<'t> {
-    /// No id at all: a notification.
-    Nothing,
-    /// An id that jsonrpsee can hold.
-    Id(Id<'static>),
-    /// A number that it cannot hold: negative, with a fraction, or long.
-    Number(&'t str),
-    /// An id that no answer repeats.
-    TooLong,
-    /// What is no id.
-    NoId,
-}
-
-impl<'t> Given<'t> {
-    /// Reads the id from its JSON.
-    pub(super) fn of(raw: &'t str) -> Self {
-        match raw.as_bytes().first() {
-            Some(b'n') => Self::Id(Id::Null),
-            Some(b'"') => match serde_json::from_str::<String>(raw) {
-                Ok(text) if text.len() > LONGEST_ID => Self::TooLong,
-                Ok(text) => Self::Id(Id::Str(text.into())),
-                Err(_) => Self::NoId,
-            },
-            Some(b'-' | b'0'..=b'9') if raw.len() > LONGEST_ID => Self::TooLong,
-            Some(b'-' | b'0'..=b'9') => raw.parse().map_or(Self::Number(raw), |number| Self::Id(Id::Number(number))),
-            _ => Self::NoId,
-        }
-    }
 }
 
 /// The members of a request that say what it is.

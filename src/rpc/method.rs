@@ -4,12 +4,25 @@ use futures_util::TryFutureExt;
 use futures_util::stream::BoxStream;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::app::App;
 use super::auth::{Permission, Session};
 use super::error::{Code, Error};
+use super::params::FromParameters;
 use super::room::{Parts, Size};
+
+/// How a method is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// With one result.
+    Call,
+    /// With one result, after a wait that the caller chooses.
+    Wait,
+    /// With an id, and items after it.
+    Subscription,
+    /// With whether there was such a subscription.
+    Unsubscription,
+}
 
 /// A call as it could be made, and what it could give. Typed, so that it always fits the schema.
 pub struct Example<P, R> {
@@ -24,7 +37,7 @@ pub struct Example<P, R> {
 /// A method: its fields are the parameters, its documentation is the description, its first sentence the summary.
 ///
 /// Fields stand in the order of positional parameters, those that are needed first.
-pub trait Method<C = App>: DeserializeOwned + Serialize + JsonSchema + Send + 'static {
+pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'static {
     /// The name on the wire, `verb_noun`.
     const NAME: &'static str;
     /// The group it is listed in.
@@ -60,7 +73,7 @@ pub trait Method<C = App>: DeserializeOwned + Serialize + JsonSchema + Send + 's
 }
 
 /// A subscription: like a [`Method`], but items follow as notifications until it ends or the client unsubscribes.
-pub trait Subscription<C = App>: DeserializeOwned + Serialize + JsonSchema + Send + 'static {
+pub trait Subscription<C = App>: FromParameters + Serialize + JsonSchema + Send + 'static {
     /// The name of the method that subscribes.
     const NAME: &'static str;
     /// The method of the notifications.

@@ -7,6 +7,7 @@
 
 mod app;
 mod auth;
+mod entry;
 mod error;
 mod http;
 mod layers;
@@ -19,6 +20,7 @@ pub mod methods;
 mod openrpc;
 mod oversize;
 mod params;
+mod request_id;
 mod room;
 mod server;
 mod socket;
@@ -32,10 +34,11 @@ pub use app::{App, PoolDetails, Probes, Readiness, ServerDetails, ServerInfo};
 pub use auth::{Access, Identity, Permission, Session};
 pub use error::{Code, Error};
 pub use limits::Limits;
-pub use method::{Example, Items, Method, Subscription};
+pub use method::{Example, Items, Kind, Method, Subscription};
+pub use params::FromParameters;
 pub use room::{Parts, Size};
 pub use server::{ServeError, ServerSettings, Serving, serve, serve_table};
-pub use table::{Kind, Table};
+pub use table::Table;
 
 use methods::{actor, event, explanation, job, log, queue, result, schedule, server as this};
 

@@ -7,8 +7,8 @@ use jsonrpsee::types::error::{OVERSIZED_REQUEST_CODE, TOO_BIG_BATCH_REQUEST_CODE
 use jsonrpsee::types::{ErrorObject, ErrorObjectOwned, Id};
 use serde_json::json;
 
-use super::layers::{LONGEST_ID, NumberId, Reply};
-use super::message::Given;
+use super::entry::Reply;
+use super::request_id::{Given, LONGEST_ID, NumberId};
 
 /// The error of a request above the limit.
 pub(super) fn request_too_large(limit: u32) -> ErrorObjectOwned {

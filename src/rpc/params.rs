@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use self::fault::{Fault, listed};
+pub(super) use self::fault::Fault;
+use self::fault::listed;
 use self::located::Located;
 use super::error::Error;
 use crate::model::{Beyond, Key, plain_zeros};
@@ -22,7 +24,7 @@ pub(super) type Names = [String];
 ///
 /// By name every parameter must be known. By position there may not be more than there are names. Either way `null` means not given,
 /// and an integer beyond 64 bits is refused, because it would be rounded. What a parameter is made of has names only, no positions.
-pub(super) fn parse<P: DeserializeOwned>(raw: Option<&str>, names: &Names) -> Result<P, Error> {
+pub(super) fn parse<P: FromParameters>(raw: Option<&str>, names: &Names) -> Result<P, Error> {
     let raw = raw.map(plain_zeros);
     let given = match raw.as_deref().map(|raw| (raw, raw.trim_ascii_start().as_bytes().first())) {
         None => Ok(Vec::new()),
@@ -31,11 +33,54 @@ pub(super) fn parse<P: DeserializeOwned>(raw: Option<&str>, names: &Names) -> Re
         Some(_) if names.is_empty() => return Err(Error::Params("params must be an object or an array, and empty".into())),
         Some(_) => return Err(Error::Params(format!("params must be an object or an array: {}", listed(names)))),
     };
-    let parsed = given.and_then(|given| {
-        let given = given.into_iter().filter(|(_, value)| value.get() != "null");
-        P::deserialize(MapAccessDeserializer::new(Given { given, value: None }))
+    let parsed = given.and_then(|mut named| {
+        named.retain(|(_, value)| value.get() != "null");
+        P::read(Given { named })
     });
     parsed.map_err(|fault| Error::Params(fault.to_string()))
+}
+
+/// What reads itself from the parameters of a call: whatever can be deserialized, field by field.
+pub trait FromParameters: Sized {
+    /// Reads itself. `null` is not among what is given, and every name is known.
+    fn read(given: Given<'_>) -> Result<Self, Fault>;
+}
+
+impl<P: DeserializeOwned> FromParameters for P {
+    fn read(given: Given<'_>) -> Result<Self, Fault> {
+        given.rest()
+    }
+}
+
+/// The parameters that a call gives.
+pub struct Given<'g> {
+    named: Named<'g, 'g>,
+}
+
+impl Given<'_> {
+    /// Takes one of them out, if it is given.
+    pub(super) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Fault> {
+        let Some(at) = self.named.iter().position(|(other, _)| *other == name) else { return Ok(None) };
+        let (name, value) = self.named.remove(at);
+        read_value(name, value, PhantomData).map(Some)
+    }
+
+    /// Reads all that are left, as the fields of one type.
+    pub(super) fn rest<T: DeserializeOwned>(self) -> Result<T, Fault> {
+        T::deserialize(MapAccessDeserializer::new(Fields { given: self.named.into_iter(), next: None }))
+    }
+}
+
+/// Reads the value of one parameter.
+fn read_value<'g, V: DeserializeSeed<'g>>(name: &str, value: &'g RawValue, seed: V) -> Result<V::Value, Fault> {
+    let raw = value.get();
+    let read = seed.deserialize(Located(&mut serde_json::Deserializer::from_str(raw))).map_err(|fault| fault.inside(name));
+    match (read, Beyond::find(raw, name)) {
+        // Only what takes any JSON takes it.
+        (Ok(_), Some(beyond)) => Err(Fault::beyond(&beyond)),
+        (Err(fault), Some(beyond)) => Err(fault.with_number(beyond)),
+        (read, None) => read,
+    }
 }
 
 /// Parameters with their names, each once.
@@ -93,30 +138,24 @@ impl<'de, 'n> Visitor<'de> for Object<'n, '_> {
 }
 
 /// Reads parameters as a map.
-struct Given<'n, 'de, I> {
+struct Fields<'g, I> {
     given: I,
-    value: Option<(&'n str, &'de RawValue)>,
+    next: Option<(&'g str, &'g RawValue)>,
 }
 
-impl<'n, 'de, I: Iterator<Item = (&'n str, &'de RawValue)>> MapAccess<'de> for Given<'n, 'de, I> {
+impl<'g, I: Iterator<Item = (&'g str, &'g RawValue)>> MapAccess<'g> for Fields<'g, I> {
     type Error = Fault;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
-        self.value = self.given.next();
-        let Some((name, _)) = self.value else { return Ok(None) };
+    fn next_key_seed<K: DeserializeSeed<'g>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
+        self.next = self.given.next();
+        let Some((name, _)) = self.next else { return Ok(None) };
         let deserializer: CowStrDeserializer<'_, Fault> = Cow::Borrowed(name).into_deserializer();
         seed.deserialize(deserializer).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
-        let (name, raw) = self.value.take().map_or(("", "null"), |(name, value)| (name, value.get()));
-        let read = seed.deserialize(Located(&mut serde_json::Deserializer::from_str(raw))).map_err(|fault| fault.inside(name));
-        match (read, Beyond::find(raw, name)) {
-            // Only what takes any JSON takes it.
-            (Ok(_), Some(beyond)) => Err(Fault::beyond(&beyond)),
-            (Err(fault), Some(beyond)) => Err(fault.with_number(beyond)),
-            (read, None) => read,
-        }
+    fn next_value_seed<V: DeserializeSeed<'g>>(&mut self, seed: V) -> Result<V::Value, Fault> {
+        let (name, value) = self.next.take().ok_or_else(|| Fault::custom("a value without a name"))?;
+        read_value(name, value, seed)
     }
 }
 

@@ -8,26 +8,13 @@ use serde_json::value::RawValue;
 
 use super::app::App;
 use super::auth::{Permission, Session};
+use super::entry::Notified;
 use super::error::Error;
-use super::layers::Notified;
 use super::limits::Limits;
-use super::method::{Method, Subscription};
+use super::method::{Kind, Method, Subscription};
 use super::openrpc::{self, Describer, Served};
 use super::room::{Parts, Size};
 use super::{params, subscription};
-
-/// How a method is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// With one result.
-    Call,
-    /// With one result, after a wait that the caller chooses.
-    Wait,
-    /// With an id, and items after it.
-    Subscription,
-    /// With whether there was such a subscription.
-    Unsubscription,
-}
 
 /// Puts a method or a subscription into the module that calls it.
 type Register<C> = fn(&mut RpcModule<C>, &Arc<C>, &Limits) -> Result<(), RegisterMethodError>;

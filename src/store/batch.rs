@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
-use super::connection::DEADLINE;
+use super::deadline::in_time;
 use super::error::Error;
 
 /// At most so many requests go into one script call, so that none holds Redis for long.
@@ -127,7 +127,7 @@ impl<R: Request, Answer: Send + 'static> Batch<R, Answer> {
             answer.await.map_err(|_| Error::Closed)?
         };
         // While Redis is away batches fail one after another, and nobody shall wait for those before him as well.
-        tokio::time::timeout(DEADLINE, asking).await.unwrap_or(Err(Error::Deadline(DEADLINE)))
+        in_time(asking).await
     }
 }
 

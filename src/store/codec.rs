@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use redis::{FromRedisValue, ParsingError, Value};
 
-use crate::model::{ContextId, ErrorKind, Job, JobError, JobId, JobResult, JobSpec, Limit, Output, Priority, Status, Usage};
+use crate::model::{ContextId, ErrorKind, Job, JobError, JobId, JobResult, JobSpec, Limit, Priority, Status, Usage};
 
 /// A text that outsiders may have written: any bytes, or nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -74,17 +74,9 @@ pub(super) fn look(id: &JobId, values: Vec<Text>) -> Look {
     let attempt = attempt.parse().unwrap_or(0);
     match status {
         Status::Finished => {
-            let output = output.0.unwrap_or_default();
-            Look::Settled(Settled::Finished(JobResult {
-                job_id: id.clone(),
-                status,
-                value: Output::value(&output, format.0.as_deref()),
-                output,
-                attempt,
-                started_at: started_at.parse(),
-                finished_at: finished_at.parse(),
-                usage: parse_usage(&usage),
-            }))
+            let (output, times) = (output.0.unwrap_or_default(), [started_at.parse(), finished_at.parse()]);
+            let result = JobResult::of(id.clone(), output, format.0.as_deref(), attempt, times, parse_usage(&usage));
+            Look::Settled(Settled::Finished(result))
         }
         Status::Error => Look::Settled(Settled::Failed { error: error(next(), next(), next(), next(), next(), next()), attempt }),
         open => Look::Open(open),

@@ -10,12 +10,10 @@ use redis::{Client, Cmd, ErrorKind, FromRedisValue, Pipeline, RedisResult, Serve
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::assembly::assembled;
+use super::deadline::{DEADLINE, blocking};
 use super::error::Error;
 use super::home::{Home, is_elsewhere};
-
-/// How long any call may take, reconnecting included.
-pub(super) const DEADLINE: Duration = Duration::from_secs(5);
+use super::refusal::Refusal;
 
 /// When a new connection works, one that is old and good answers within this.
 const PROOF: Duration = Duration::from_secs(1);
@@ -32,6 +30,8 @@ pub(super) struct Link {
     /// With the generation of the home it leads to.
     manager: RwLock<(u64, ConnectionManager)>,
     health: Arc<Health>,
+    /// Whether the library of functions is not taken.
+    pub(super) refusal: Refusal,
 }
 
 /// Whether a connection still leads anywhere. The network may swallow all that is sent and never say that it broke.
@@ -41,28 +41,6 @@ struct Health {
     answered: AtomicU64,
     /// Whether it is being tried.
     in_doubt: AtomicBool,
-}
-
-/// A Lua script with its SHA-1.
-pub(super) struct Script {
-    code: String,
-    sha: String,
-}
-
-impl Script {
-    /// A script that stands after the keys and what all transitions share.
-    pub(super) fn new(code: &str) -> Self {
-        let code = assembled(code);
-        let sha = redis::Script::new(&code).get_hash().to_owned();
-        Self { code, sha }
-    }
-
-    /// The beginning of a call; arguments follow. A cluster needs a key to see whether it has come to the right node.
-    pub(super) fn call(&self, key: Option<&str>) -> Cmd {
-        let mut cmd = redis::cmd("EVALSHA");
-        cmd.arg(&self.sha).arg(usize::from(key.is_some())).arg(key);
-        cmd
-    }
 }
 
 impl Link {
@@ -75,7 +53,7 @@ impl Link {
     pub(super) fn to(home: &Arc<Home>) -> Result<Self, Error> {
         let (generation, client) = home.now();
         let manager = RwLock::new((generation, manager(&client, home.is_in_a_cluster())?));
-        Ok(Self { home: home.clone(), manager, health: Arc::default() })
+        Ok(Self { home: home.clone(), manager, health: Arc::default(), refusal: Refusal::default() })
     }
 
     fn current(&self) -> (u64, ConnectionManager) {
@@ -91,6 +69,11 @@ impl Link {
             *known = (generation, fresh);
         }
         known.clone()
+    }
+
+    /// Where the keys are.
+    pub(super) fn home(&self) -> &Home {
+        &self.home
     }
 
     /// One command.
@@ -113,22 +96,6 @@ impl Link {
             }
         };
         self.within(asking).await
-    }
-
-    /// A script; it is sent whole when this Redis does not have it.
-    pub(super) async fn script<T: FromRedisValue>(&self, script: &Script, call: &Cmd) -> Result<T, Error> {
-        self.script_and_then(script, call, || {}).await
-    }
-
-    /// A script, and what to do as soon as it is on its way. What that sends on this connection comes after the script.
-    pub(super) async fn script_and_then<T: FromRedisValue>(&self, script: &Script, call: &Cmd, sent: impl Fn()) -> Result<T, Error> {
-        match first_sent(self.call(call), &sent).await {
-            Err(Error::Redis(error)) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                let _: String = self.call(redis::cmd("SCRIPT").arg("LOAD").arg(&script.code)).await?;
-                first_sent(self.call(call), &sent).await
-            }
-            answer => answer,
-        }
     }
 
     async fn within<T, Call>(&self, call: impl Fn(ConnectionManager) -> Call) -> Result<T, Error>
@@ -234,7 +201,7 @@ impl Link {
 }
 
 /// Awaits a call; `sent` is done once it has been handed to the connection.
-async fn first_sent<T>(call: impl Future<Output = T>, sent: impl Fn()) -> T {
+pub(super) async fn first_sent<T>(call: impl Future<Output = T>, sent: impl Fn()) -> T {
     let mut call = pin!(call);
     let answer = futures_util::poll!(&mut call);
     sent();
@@ -242,20 +209,6 @@ async fn first_sent<T>(call: impl Future<Output = T>, sent: impl Fn()) -> T {
         Poll::Ready(answer) => answer,
         Poll::Pending => call.await,
     }
-}
-
-/// Connects once. A [`Link`] tries for ever, and would hide behind its deadline why it cannot.
-pub(super) async fn try_once(client: &Client) -> Result<(), Error> {
-    match tokio::time::timeout(DEADLINE, blocking(client)).await {
-        Ok(connected) => connected.map(drop),
-        Err(_) => Err(Error::Deadline(DEADLINE)),
-    }
-}
-
-/// A connection of its own, whose commands may block.
-pub(super) async fn blocking(client: &Client) -> Result<MultiplexedConnection, Error> {
-    let config = redis::AsyncConnectionConfig::new().set_connection_timeout(Some(DEADLINE)).set_response_timeout(None);
-    Ok(client.get_multiplexed_async_connection_with_config(&config).await?)
 }
 
 fn manager(client: &Client, in_a_cluster: bool) -> RedisResult<ConnectionManager> {

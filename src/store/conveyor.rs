@@ -1,5 +1,38 @@
-use super::{ConveyorKeys, Error, Store};
+use super::plain::Plain;
+use super::{ConveyorKeys, Endpoint, Error, Store};
 use crate::model::Name;
+
+/// What a producer of conveyor jobs does in its Redis: it adds. Cheap to clone.
+#[derive(Clone)]
+pub struct ConveyorProducer(Plain);
+
+/// What an element is added to.
+#[derive(Debug, Clone, Copy)]
+pub enum AddTo {
+    /// The front of a list.
+    List,
+    /// A set.
+    Set,
+    /// A sorted set, with this score.
+    Sorted(f64),
+}
+
+impl ConveyorProducer {
+    /// Connects to the database that the endpoint names.
+    pub async fn connect(endpoint: &Endpoint) -> Result<Self, Error> {
+        Ok(Self(Plain::connect(endpoint).await?))
+    }
+
+    /// Adds an element to what is at a key.
+    pub async fn add(&self, to: AddTo, key: &str, element: &[u8]) -> Result<(), Error> {
+        let (command, score) = match to {
+            AddTo::List => ("LPUSH", None),
+            AddTo::Set => ("SADD", None),
+            AddTo::Sorted(score) => ("ZADD", Some(score)),
+        };
+        self.0.call::<i64>(redis::cmd(command).arg(key).arg(score).arg(element)).await.map(drop)
+    }
+}
 
 /// One job in a list of children or heirs, as far as its way on needs it.
 #[derive(Debug, Clone)]

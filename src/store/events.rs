@@ -7,7 +7,8 @@ use redis::streams::{StreamId, StreamRangeReply, StreamReadReply};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Mutex, broadcast, oneshot};
 
-use super::connection::{DEADLINE, Link};
+use super::connection::Link;
+use super::deadline::in_time;
 use super::{Error, Store};
 use crate::keys::Keys;
 use crate::model::{ContextId, ErrorKind, JobEvent, Status, Timestamp};
@@ -53,10 +54,7 @@ impl Changes {
         let (started, begun) = oneshot::channel();
         let (sender, receiver) = broadcast::channel(IN_MEMORY);
         tokio::spawn(read(self.link.clone(), self.key.clone(), self.context, sender.clone(), started));
-        match tokio::time::timeout(DEADLINE, begun).await {
-            Ok(begun) => begun.unwrap_or(Err(Error::Closed))?,
-            Err(_) => return Err(Error::Deadline(DEADLINE)),
-        }
+        in_time(async { begun.await.unwrap_or(Err(Error::Closed)) }).await?;
         *live = Some(sender);
         Ok(receiver)
     }
@@ -101,8 +99,7 @@ async fn serve(
         None => {
             let mut newest = redis::cmd("XREVRANGE");
             newest.arg(key).arg("+").arg("-").arg("COUNT").arg(1);
-            let newest = tokio::time::timeout(DEADLINE, newest.query_async::<StreamRangeReply>(&mut connection)).await;
-            let newest = newest.map_err(|_| Error::Deadline(DEADLINE))??;
+            let newest: StreamRangeReply = in_time(async { Ok(newest.query_async(&mut connection).await?) }).await?;
             newest.ids.first().map_or_else(|| "0-0".to_owned(), |entry| entry.id.clone())
         }
     };
@@ -118,7 +115,7 @@ async fn serve(
         let reply = reply.map_err(|_| Error::Deadline(Duration::from_secs(5)))??;
         for entry in reply.into_iter().flat_map(|reply| reply.keys).flat_map(|stream| stream.ids) {
             at.clone_from(&entry.id);
-            if let Some(event) = event(&entry, context) {
+            for event in events(&entry, context) {
                 // Without listeners there is nobody to tell.
                 let _ = sender.send(Arc::new(event));
             }
@@ -128,7 +125,31 @@ async fn serve(
     Ok(())
 }
 
-/// A change as it stands in the stream; nothing if somebody else wrote it.
+/// The changes that an entry of the stream stands for, in their order; none if somebody else wrote it.
+///
+/// A job that started as it was stored has one entry for two: it was dispatched, and its first attempt started. The cursor of the former says that
+/// the other half is to come.
+fn events(entry: &StreamId, context: ContextId) -> Vec<JobEvent> {
+    let Some(event) = event(entry, context) else { return Vec::new() };
+    if !is_double(entry) {
+        return vec![event];
+    }
+    let cursor = format!("{}{HALF}", entry.id);
+    vec![JobEvent { cursor, status: Status::Dispatched, attempt: 0, ..event.clone() }, event]
+}
+
+/// Ends a cursor behind the first half of an entry.
+const HALF: &str = ":1";
+
+/// The id of the entry that a cursor names.
+fn entry_of(cursor: &str) -> &str {
+    cursor.strip_suffix(HALF).unwrap_or(cursor)
+}
+
+fn is_double(entry: &StreamId) -> bool {
+    entry.map.contains_key("dispatched")
+}
+
 fn event(entry: &StreamId, context: ContextId) -> Option<JobEvent> {
     let millis = entry.id.split_once('-')?.0.parse().ok()?;
     Some(JobEvent {
@@ -143,17 +164,18 @@ fn event(entry: &StreamId, context: ContextId) -> Option<JobEvent> {
     })
 }
 
-/// Compares two stream ids.
-fn is_after(id: &str, other: &str) -> bool {
-    let parts = |id: &str| -> Option<(u64, u64)> {
-        let (millis, number) = id.split_once('-')?;
-        Some((millis.parse().ok()?, number.parse().ok()?))
+/// Compares two cursors.
+fn is_after(cursor: &str, other: &str) -> bool {
+    let parts = |cursor: &str| -> Option<(u64, u64, bool)> {
+        let (millis, number) = entry_of(cursor).split_once('-')?;
+        Some((millis.parse().ok()?, number.parse().ok()?, !cursor.ends_with(HALF)))
     };
-    parts(id) > parts(other)
+    parts(cursor) > parts(other)
 }
 
-/// Whether a text is a cursor of a stream, as Redis writes it.
+/// Whether a text is a cursor: the id of an entry as Redis writes it, and perhaps that only half of it is behind.
 pub fn is_cursor(text: &str) -> bool {
+    let text = entry_of(text);
     let number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse::<u64>().ok()).flatten();
     let parts = text.split_once('-').and_then(|(millis, count)| Some((number(millis)?, number(count)?)));
     // Behind the last that there can be, Redis refuses to look.
@@ -222,9 +244,10 @@ impl Follower {
         if self.last == "0-0" {
             return Ok(());
         }
-        let there = self.store.range(&self.last, 1).await?.first().is_some_and(|entry| entry.id == self.last);
+        let last = entry_of(&self.last);
+        let there = self.store.range(last, 1).await?.first().is_some_and(|entry| entry.id == last);
         let Some(first) = self.store.range("-", 1).await?.into_iter().next() else { return Ok(()) };
-        if !there && is_after(&first.id, &self.last) {
+        if !there && is_after(&first.id, entry_of(&self.last)) {
             // The first entry that is left shall be given, so the new position is just before it.
             self.last = before(&first.id);
             self.page.push(Moment::Lagged(self.last.clone()));
@@ -246,15 +269,20 @@ impl Follower {
                 return Ok(Some(moment));
             }
             if self.behind {
-                let entries = self.store.range(&format!("({}", self.last), PAGE).await?;
+                let from = self.last.clone();
+                // Of an entry that was given by half, the other half comes first.
+                let start = if from.ends_with(HALF) { entry_of(&from).to_owned() } else { format!("({from}") };
+                let entries = self.store.range(&start, PAGE).await?;
                 self.behind = entries.len() == PAGE;
                 if let Some(entry) = entries.last() {
                     // Entries that are not ours are passed over.
                     self.last.clone_from(&entry.id);
                 }
-                let context = self.store.context();
-                self.page
-                    .extend(entries.iter().rev().filter_map(|entry| event(entry, context)).map(|event| Moment::Change(Arc::new(event))));
+                let changes = entries.iter().flat_map(|entry| events(entry, self.store.context()));
+                // The first of two in an entry may have been given.
+                let new: Vec<Moment> =
+                    changes.filter(|event| is_after(&event.cursor, &from)).map(|event| Moment::Change(Arc::new(event))).collect();
+                self.page.extend(new.into_iter().rev());
                 continue;
             }
             let Some(live) = &mut self.live else { return Ok(None) };
@@ -289,6 +317,8 @@ mod tests {
 
     #[test]
     fn stream_ids_are_compared_as_numbers() {
+        assert!(is_after("9-5", "9-5:1") && is_after("9-5:1", "9-4") && !is_after("9-5:1", "9-5"));
+        assert!(is_cursor("1763700000000-0:1") && !is_cursor("1763700000000-0:2"));
         assert!(is_after("10-0", "9-5") && is_after("9-10", "9-9") && !is_after("9-9", "9-9"));
         assert_eq!(before("9-9"), "9-8");
         assert_eq!(before("9-0"), format!("8-{}", u64::MAX));

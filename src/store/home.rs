@@ -6,7 +6,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{Client, ErrorKind, FromRedisValue, RedisError, ServerErrorKind};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::connection::{DEADLINE, Link, blocking};
+use super::deadline::{DEADLINE, blocking, in_time};
 use super::endpoint::Endpoint;
 use super::error::Error;
 use super::slots::{Address, Slots};
@@ -22,6 +22,8 @@ pub(super) struct Home {
     /// Counts up with each change of `now`.
     generation: AtomicU64,
     cluster: Option<Cluster>,
+    /// Held by who loads the library of functions.
+    pub(super) loading: tokio::sync::Mutex<()>,
 }
 
 /// How the owner of a slot is found.
@@ -47,7 +49,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 impl Home {
     /// One process that stays what it is.
     pub(super) fn of(client: Client) -> Self {
-        Self { now: RwLock::new(client), generation: AtomicU64::new(0), cluster: None }
+        Self { now: RwLock::new(client), generation: AtomicU64::new(0), cluster: None, loading: tokio::sync::Mutex::default() }
     }
 
     /// Finds out whether there is a cluster behind an endpoint and where the keys of a context are.
@@ -194,24 +196,11 @@ pub(super) fn is_elsewhere(error: &RedisError) -> bool {
     refused && !error.detail().is_some_and(|detail| detail.contains("script:")) || error.is_connection_refusal()
 }
 
-/// What is unwise in how a cluster is set up.
-pub(super) async fn warning(link: &Link) -> Option<String> {
-    // Whoever may not read the configuration is not warned.
-    let found: std::collections::HashMap<String, String> =
-        link.call(redis::cmd("CONFIG").arg("GET").arg("cluster-require-full-coverage")).await.ok()?;
-    (found.values().next()? == "yes").then(|| {
-        "when one node of the cluster fails, no context is served until its replica has taken over; \
-         set cluster-require-full-coverage no"
-            .to_owned()
-    })
-}
-
 async fn once<T>(connecting: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    match timeout(DEADLINE, connecting).await {
+    match in_time(connecting).await {
         // The connection has the same deadline, and may be first.
-        Ok(Err(error)) if error.is_silent() => Err(Error::Deadline(DEADLINE)),
-        Ok(connected) => connected,
-        Err(_) => Err(Error::Deadline(DEADLINE)),
+        Err(error) if error.is_silent() => Err(Error::Deadline(DEADLINE)),
+        connected => connected,
     }
 }
 

@@ -1,8 +1,7 @@
 //! Redis, and the only place that knows it.
 //!
-//! Every change of a job is one script in `store/scripts`, so that any number of servers can share one Redis.
+//! Every change of a job is one call of a function in `store/lua/functions`, so that any number of servers can share one Redis.
 
-mod assembly;
 mod batch;
 mod bell;
 mod clock;
@@ -10,13 +9,17 @@ mod codec;
 mod compat;
 mod connection;
 mod conveyor;
+mod deadline;
 mod endpoint;
 mod error;
 mod events;
 mod facts;
+mod function;
+mod gauge;
 mod home;
 mod identity;
 mod inbox;
+mod library;
 mod list;
 mod log;
 mod managed;
@@ -29,6 +32,9 @@ mod plain;
 mod presence;
 mod query;
 mod queues;
+mod refusal;
+mod registry;
+mod rhailib;
 mod schedules;
 mod scripts;
 mod setback;
@@ -38,7 +44,7 @@ mod survey;
 mod trickle;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 pub use batch::Weight;
@@ -46,18 +52,21 @@ pub use bell::Bells;
 pub use clock::Clock;
 pub use codec::{Look, Settled};
 pub use compat::{Compat, CompatQueues, Push};
-pub use conveyor::Relative;
+pub use conveyor::{AddTo, ConveyorProducer, Relative};
 pub use endpoint::Endpoint;
 pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
+pub use gauge::Gauge;
 pub use inbox::{Audience, Inbox, Waiter};
+#[doc(hidden)]
+pub use library::script_behind_the_modules;
 pub use managed::{Durability, Managed, PrivateRedis};
 pub use openings::{Opening, Openings};
 pub use peek::Peek;
-pub use plain::Plain;
 pub use presence::{Held, PRESENCE, Post};
 pub use query::{Counters, JobFilter, JobPage, StoreInfo};
-pub use queues::{Pausing, Place};
+pub use queues::{Pausing, Place, queue_name};
+pub use rhailib::{ReplyQueue, RhailibTasks};
 pub use schedules::StoredSchedule;
 pub use scripts::{
     Claimed, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered, Retried,
@@ -70,7 +79,8 @@ pub use crate::keys::ConveyorKeys;
 use crate::keys::Keys;
 use crate::model::{ContextId, ServerId, Timestamp};
 use batch::Batch;
-use connection::{Link, Script};
+use connection::Link;
+use function::Function;
 use home::Home;
 
 /// How long things last.
@@ -121,8 +131,6 @@ struct Inner {
     max_running: AtomicUsize,
     memory: memory::Memory,
     trickle: trickle::Trickle,
-    /// Whether a queue kept jobs sorted by caller when last seen.
-    sorted: AtomicBool,
     push: Push,
     commands: Arc<Link>,
     turns: Link,
@@ -179,8 +187,10 @@ impl Store {
             checked => checked?,
         };
         if home.is_in_a_cluster() {
-            warnings.extend(home::warning(&commands).await);
+            warnings.extend(query::cluster_warning(&commands).await);
         }
+        commands.load_library().await?;
+        commands.load_public().await?;
         let turns = Link::to(&home)?;
         let inner = Arc::new_cyclic(|inner| Inner {
             changes: Changes::new(commands.clone(), &keys),
@@ -199,7 +209,6 @@ impl Store {
             max_running: AtomicUsize::new(0),
             memory: memory::Memory::default(),
             trickle: trickle::Trickle::default(),
-            sorted: AtomicBool::new(false),
             turns,
             push: settings.push,
             commands,
@@ -280,14 +289,9 @@ impl Inner {
         Ok(format!("{run}/{}/{}", self.database, self.keys.prefix()))
     }
 
-    /// A call of a script with what every script gets; its own arguments follow.
-    fn call(&self, script: &Script) -> redis::Cmd {
-        self.call_at(script, self.clock.now())
-    }
-
     /// A call whose caller tells others the time it happened, too.
-    fn call_at(&self, script: &Script, now: Timestamp) -> redis::Cmd {
-        let mut call = script.call(self.signpost.as_deref());
+    fn call_at(&self, function: &Function, now: Timestamp) -> redis::Cmd {
+        let mut call = function.call(self.signpost.as_deref());
         call.arg(self.keys.prefix())
             .arg(self.keys.context().0)
             .arg(self.clock.argument(now))

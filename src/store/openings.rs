@@ -1,10 +1,10 @@
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use tokio::sync::{Notify, mpsc};
 
 use super::Claimed;
+use super::registry::Registry;
 use crate::model::ScriptType;
 
 /// Pools of this process that have room, so that a new job can start in the very script that stores it.
@@ -12,9 +12,7 @@ use crate::model::ScriptType;
 /// That saves a round trip and the way through the queue. It is done only while the queues of the pool are empty, which the
 /// script checks, so that nobody is overtaken.
 #[derive(Debug, Default)]
-pub struct Openings {
-    of_type: Mutex<HashMap<ScriptType, Vec<Weak<Opening>>>>,
-}
+pub struct Openings(Registry<Opening>);
 
 /// The room of one pool.
 #[derive(Debug)]
@@ -51,16 +49,13 @@ impl Openings {
         let (jobs, incoming) = mpsc::unbounded_channel();
         let (room, reserved, unsure) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
         let opening = Arc::new(Opening { actors, queues, room, reserved, closed: Notify::new(), unsure, jobs });
-        let mut of_type = self.locked();
-        let openings = of_type.entry(script_type.clone()).or_default();
-        openings.retain(|opening| opening.strong_count() > 0);
-        openings.push(Arc::downgrade(&opening));
+        self.0.enter(script_type, &opening);
         (opening, incoming)
     }
 
     /// Room for one job of a type, if a pool has any.
     pub(super) fn reserve(&self, script_type: &ScriptType) -> Option<Reservation> {
-        self.locked().get(script_type)?.iter().filter_map(Weak::upgrade).find_map(|opening| {
+        self.0.find_map(script_type, |opening| {
             // Counted before it is taken, so that a pool that closes never misses one.
             opening.reserved.fetch_add(1, Ordering::SeqCst);
             let mut reservation = Reservation { opening, slot: 0 };
@@ -69,10 +64,6 @@ impl Openings {
             reservation.slot = before % reservation.opening.actors.len().max(1);
             Some(reservation)
         })
-    }
-
-    fn locked(&self) -> MutexGuard<'_, HashMap<ScriptType, Vec<Weak<Opening>>>> {
-        self.of_type.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 

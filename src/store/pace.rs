@@ -6,7 +6,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::batch::{Batch, Request, Weight};
-use super::connection::DEADLINE;
+use super::deadline::DEADLINE;
 use super::{Created, Error, Inner, NewJob};
 
 /// What a relation that was followed has to wait for: three to five times the 5 to 8 µs that it takes Redis, so that following leaves most of its time

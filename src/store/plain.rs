@@ -2,28 +2,30 @@ use std::time::Duration;
 
 use redis::{Cmd, FromRedisValue};
 
-use super::connection::{self, Link};
+use super::connection::Link;
+use super::deadline::{blocking, in_time};
 use super::{Endpoint, Error};
 
-/// A connection for clients of foreign layouts, which are plain commands and no scripts.
+/// A connection for what is no script: clients of foreign layouts, and measurements.
 #[derive(Clone)]
-pub struct Plain(std::sync::Arc<Link>);
+pub(super) struct Plain(std::sync::Arc<Link>);
 
 impl Plain {
     /// Connects to the database that the endpoint names.
-    pub async fn connect(endpoint: &Endpoint) -> Result<Self, Error> {
+    pub(super) async fn connect(endpoint: &Endpoint) -> Result<Self, Error> {
         let client = endpoint.client(0)?;
-        connection::try_once(&client).await?;
+        // A link tries for ever, and would hide behind its deadline why it cannot connect.
+        in_time(blocking(&client)).await?;
         Ok(Self(std::sync::Arc::new(Link::new(client)?)))
     }
 
     /// One command, with the deadline of every call.
-    pub async fn call<T: FromRedisValue>(&self, cmd: &Cmd) -> Result<T, Error> {
+    pub(super) async fn call<T: FromRedisValue>(&self, cmd: &Cmd) -> Result<T, Error> {
         self.0.call(cmd).await
     }
 
     /// One command that may block for `limit`, on a connection of its own.
-    pub async fn blocking<T: FromRedisValue>(&self, cmd: &Cmd, limit: Duration) -> Result<T, Error> {
+    pub(super) async fn blocking<T: FromRedisValue>(&self, cmd: &Cmd, limit: Duration) -> Result<T, Error> {
         let mut connection = self.0.blocking().await?;
         // Redis ends the command itself; the margin is for the way.
         let limit = limit + Duration::from_secs(2);

@@ -272,13 +272,24 @@ pub(super) async fn check(link: &Link) -> Result<Vec<String>, Error> {
             "this Redis says it is version {version:?}; hero needs Redis 7.0 or newer, or Valkey (apt-get install redis-server)"
         )));
     }
-    let known: Vec<redis::Value> = link.call(redis::cmd("COMMAND").arg("INFO").arg("evalsha").arg("blmove")).await?;
+    let known: Vec<redis::Value> = link.call(redis::cmd("COMMAND").arg("INFO").arg("fcall").arg("blmove")).await?;
     if known.len() < 2 || known.iter().any(|command| matches!(command, redis::Value::Nil)) {
         return Err(Error::Unsuitable(
-            "this server has no EVALSHA or no BLMOVE, so it is not a real Redis; install redis-server or valkey-server".into(),
+            "this server has no FCALL or no BLMOVE, so it is not a real Redis; install redis-server or valkey-server".into(),
         ));
     }
     // All this is answered also by a server that still reads its data; this is not.
     let _: String = link.call(&redis::cmd("PING")).await?;
     Ok(store_info(link).await?.warnings)
+}
+
+/// What is unwise in how a cluster is set up.
+pub(super) async fn cluster_warning(link: &Link) -> Option<String> {
+    // Whoever may not read the configuration is not warned.
+    let found: HashMap<String, String> = link.call(redis::cmd("CONFIG").arg("GET").arg("cluster-require-full-coverage")).await.ok()?;
+    (found.values().next()? == "yes").then(|| {
+        "when one node of the cluster fails, no context is served until its replica has taken over; \
+         set cluster-require-full-coverage no"
+            .to_owned()
+    })
 }

@@ -1,14 +1,14 @@
-use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 
 use redis::{Pipeline, RedisResult};
 
 use super::codec::Text;
-use super::connection::Script;
+use super::function::Function;
 use super::{Error, Store};
-use crate::model::{JobId, Priority, Queue, QueueInfo, Status, Target, Timestamp};
+use crate::keys::Keys;
+use crate::model::{ContextId, JobId, Priority, Queue, QueueInfo, Status, Target, Timestamp};
 
-static PAUSE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("scripts/pause.lua")));
+const PAUSE: Function = Function("pause");
 
 /// No more queues of a context are paused at once.
 const MOST_PAUSED: usize = 10_000;
@@ -39,6 +39,11 @@ pub struct Place {
     pub paused: bool,
     /// How many jobs run in the context.
     pub running: u64,
+}
+
+/// The key of a queue in context 0 of a Redis of its own, for examples.
+pub fn queue_name(queue: &Queue) -> String {
+    Keys::standalone(ContextId(0)).work(queue)
 }
 
 impl Store {
@@ -77,7 +82,7 @@ impl Store {
     async fn pause_or_resume(&self, queue: &Queue, verb: &str) -> Result<String, Error> {
         let mut call = self.0.call(&PAUSE);
         call.arg(self.base(queue)).arg(queue.script_type.as_str()).arg(verb).arg(MOST_PAUSED);
-        self.0.commands.script(&PAUSE, &call).await
+        self.0.commands.function(&call).await
     }
 
     /// The name under which a queue is paused, in all its priorities.

@@ -3,7 +3,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::time::{interval, timeout};
 
-use super::connection::DEADLINE;
+use super::deadline::{DEADLINE, in_time};
 use super::{Error, Store};
 use crate::keys::Keys;
 use crate::model::{JobId, ScriptType};
@@ -64,7 +64,7 @@ impl Service for Subscriber {
             }
             Ok::<_, Error>(pubsub)
         };
-        let pubsub = timeout(DEADLINE, subscribing).await.map_err(|_| Error::Deadline(DEADLINE))??;
+        let pubsub = in_time(subscribing).await?;
         let ((mut asking, mut messages), mut pings) = (pubsub.split(), interval(PING));
         loop {
             tokio::select! {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, Notify, watch};
 
 use super::codec::Text;
-use super::connection::DEADLINE;
+use super::deadline::in_time;
 use super::setback::set_back;
 use super::{Error, Store};
 use crate::model::{Actor, ScriptType};
@@ -75,8 +75,7 @@ impl Store {
 
     /// Every live actor that was seen, in order, as it was at this time or later. Read once for all who ask.
     pub async fn actors_since(&self, time: Instant) -> Result<Arc<[Actor]>, Error> {
-        let locking = tokio::time::timeout(DEADLINE, self.0.surveys.seen.lock());
-        let mut seen = locking.await.map_err(|_| Error::Deadline(DEADLINE))?;
+        let mut seen = in_time(async { Ok(self.0.surveys.seen.lock().await) }).await?;
         if let Some((_, actors)) = seen.as_ref().filter(|(read, _)| *read >= time) {
             return Ok(actors.clone());
         }

@@ -1,4 +1,7 @@
 //! Everything that is tested from outside, in one binary: each test has a redis-server of its own.
+//!
+//! `actor`, `cli`, `conveyor`, `dispatch`, `engine`, `rpc` and `store` are about what stands below the same name in `src`. The others are about the whole: `dialects`,
+//! `foreign` and `clients` play programs that are not ours, `model` and `chaos` lead random lives, `floors` reads the source. All stand on `support`.
 #![expect(clippy::unwrap_used, reason = "what fails in a test shall panic")]
 #![expect(clippy::disallowed_macros, reason = "a test says its seed")]
 #![expect(unreachable_pub, reason = "a test binary has no outside")]
@@ -7,22 +10,14 @@ mod actor;
 mod chaos;
 mod cli;
 mod clients;
-mod cluster;
-mod contexts;
+mod conveyor;
 mod dialects;
-mod dialects_conveyor;
+mod dispatch;
 mod documents;
 mod engine;
 mod floors;
 mod foreign;
-mod memory;
 mod model;
-mod outside;
-mod pressure;
-mod relations;
 mod rpc;
-mod rpc_wire;
-mod schedules;
-mod serve;
 mod store;
 mod support;

@@ -1,15 +1,16 @@
 //! `hero bench`: how fast a server is, seen from outside over WebSocket, and what that costs.
 
-mod gauge;
 mod group;
 mod load;
 mod report;
 mod step;
 mod usage;
 
+use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use clap::Args;
 use tokio::time::sleep;
 
@@ -18,7 +19,7 @@ use super::output;
 use super::session::Global;
 use super::spawned::{Spawned, TempDir};
 use crate::client::Client;
-use gauge::Gauge;
+use crate::store::{Endpoint, Gauge};
 use load::Load;
 use report::{Compat, Drain, Group, Report, Rest, Submit, Waiting};
 use step::Steps;
@@ -123,7 +124,7 @@ impl Measuring<'_> {
         let waiting = self.waiting(&load, Some(tree)).await?;
         let submit = self.submit(&load, Some(tree)).await?;
         // The Redis of others is not looked into.
-        let gauge = if self.bench.redis.is_none() { Some(Gauge::of(directory.path()).await?) } else { None };
+        let gauge = if self.bench.redis.is_none() { Some(gauge(directory.path()).await?) } else { None };
         let groups = self.groups(&load, gauge.as_ref()).await?;
         drop((load, gauge));
         server.stop().await?;
@@ -240,7 +241,7 @@ impl Measuring<'_> {
         let server = self.start(directory, pools).await?;
         let load = Load::new(self.connect(&server.url).await?, &self.steps);
         let (meter, begun) = (Meter::start(Some(Tree::of(server.pid()))), Instant::now());
-        let gauge = if self.bench.redis.is_none() { Some(Gauge::of(directory.path()).await?) } else { None };
+        let gauge = if self.bench.redis.is_none() { Some(gauge(directory.path()).await?) } else { None };
         if let Some(gauge) = &gauge {
             gauge.reset().await?;
         }
@@ -280,4 +281,12 @@ fn told(shape: &str) -> &'static str {
         "fan_out" => "jobs that wait for one",
         _ => "jobs in groups of 1000",
     }
+}
+
+/// Looks into the private Redis of the server whose data is in this directory.
+async fn gauge(data: &Path) -> anyhow::Result<Gauge> {
+    let url = format!("unix://{}", data.join("redis.sock").display());
+    let secret = std::fs::read_to_string(data.join("redis.secret")).context("the server has no Redis of its own")?;
+    let endpoint = Endpoint { url, password: Some(secret.trim().to_owned()), ..Endpoint::default() };
+    Gauge::of(&endpoint).await.context("the Redis of the server does not answer")
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use crate::cli::exit::Exit;
 use crate::cli::output;
 use crate::cli::script::Source;
-use crate::cli::script_error;
+use crate::cli::script_error::compiled;
 use crate::cli::session::Global;
 use crate::cli::spec::{SingleArgs, SpecArgs};
 
@@ -24,8 +24,7 @@ pub(in crate::cli) struct Create {
 
 impl Create {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
-        let spec = self.single.on(self.spec.spec(self.source.read()?)?);
-        script_error::check(&spec, self.source.name(), Exit::Usage)?;
+        let spec = self.single.on(compiled(&self.source, &self.spec, Exit::Usage)?);
         let client = global.connect().await?;
         let job_id = client.create_job(&spec).await?;
         let status = match self.start {

@@ -4,12 +4,10 @@ use crate::cli::output::{self, Line, Style};
 use crate::cli::session::Global;
 use crate::cli::spec::{moment, pair};
 use crate::cli::table::{Fit, Table, ago, cell, cells};
-use crate::cli::words::{Types, Wanted, most, one_of};
+use crate::cli::window::{Window, note_more};
+use crate::cli::words::{Types, Wanted, one_of};
 use crate::dispatch::{JobFilter, JobPage};
-use crate::model::{ContextId, Job, Name, ScriptType, Status, Timestamp};
-
-/// The most jobs that one call gives.
-const PAGE: usize = 1000;
+use crate::model::{Job, Name, ScriptType, Status, Timestamp};
 
 /// Which jobs to list.
 #[derive(Debug, Args)]
@@ -38,15 +36,8 @@ pub(in crate::cli) struct List {
     /// Only jobs created before this time
     #[arg(long, value_name = "TIME", value_parser = past)]
     until: Option<Timestamp>,
-    /// The most jobs to list
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = most)]
-    limit: u32,
-    /// Go on where the last list ended
-    #[arg(long, value_name = "CURSOR")]
-    cursor: Option<String>,
-    /// The context they belong to
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    context: u32,
+    #[command(flatten)]
+    window: Window,
 }
 
 fn past(text: &str) -> Result<Timestamp, String> {
@@ -66,17 +57,13 @@ impl List {
             created_after: self.since,
             created_before: self.until,
         };
-        let mut found = JobPage { jobs: Vec::new(), next_cursor: self.cursor.clone() };
-        let limit = self.limit as usize;
-        loop {
-            let wanted = (limit - found.jobs.len()).min(PAGE);
-            let page = client.list_jobs(ContextId(self.context), &filter, found.next_cursor.as_deref(), wanted).await?;
-            found.jobs.extend(page.jobs.into_iter().filter(|job| self.status.is_none_or(|wanted| wanted.takes(job))));
-            found.next_cursor = page.next_cursor;
-            if found.next_cursor.is_none() || found.jobs.len() >= limit {
-                break;
-            }
-        }
+        let page = async |context, cursor: Option<&str>, wanted| {
+            let page = client.list_jobs(context, &filter, cursor, wanted).await?;
+            let jobs = page.jobs.into_iter().filter(|job| self.status.is_none_or(|wanted| wanted.takes(job)));
+            Ok((jobs.collect(), page.next_cursor))
+        };
+        let (jobs, next_cursor) = self.window.collect(page).await?;
+        let found = JobPage { jobs, next_cursor };
         if global.json { output::json(&found) } else { print(&found) }
     }
 }
@@ -114,9 +101,7 @@ fn print(page: &JobPage) -> anyhow::Result<()> {
         ]);
     }
     table.print()?;
-    if let Some(cursor) = &page.next_cursor {
-        output::note(Style::stderr().dim(format!("there are more: --cursor {cursor}")));
-    }
+    note_more(page.next_cursor.as_deref());
     Ok(())
 }
 

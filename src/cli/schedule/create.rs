@@ -3,7 +3,7 @@ use clap::{ArgGroup, Args};
 use crate::cli::exit::{Exit, Usage};
 use crate::cli::output::{self, Style};
 use crate::cli::script::Source;
-use crate::cli::script_error;
+use crate::cli::script_error::compiled;
 use crate::cli::session::Global;
 use crate::cli::spec::{SpecArgs, future, seconds};
 use crate::cli::words::one_of;
@@ -66,8 +66,7 @@ impl Create {
         if self.missed_limit.is_some() && self.missed != Missed::All {
             return Err(Usage("--missed-limit is for --missed all; give both, or leave it out".to_owned()).into());
         }
-        let job = self.spec.spec(self.source.read()?)?;
-        script_error::check(&job, self.source.name(), Exit::Usage)?;
+        let job = compiled(&self.source, &self.spec, Exit::Usage)?;
         let spec = ScheduleSpec {
             cron: self.cron.clone(),
             every: self.every,

@@ -3,42 +3,27 @@ use clap::Args;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::session::Global;
 use crate::cli::table::{Fit, Table, ago, cell, cells};
-use crate::cli::words::most;
+use crate::cli::window::{Window, note_more};
 use crate::cli::zone::local;
 use crate::dispatch::SchedulePage;
-use crate::model::{ContextId, JobId, Schedule, Seconds};
-
-/// The most schedules that one call gives.
-pub(super) const PAGE: usize = 1000;
+use crate::model::{JobId, Schedule, Seconds};
 
 /// Which schedules.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct List {
-    /// The most schedules to list
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = most)]
-    limit: u32,
-    /// Go on where the last list ended
-    #[arg(long, value_name = "CURSOR")]
-    cursor: Option<String>,
-    /// The context they belong to
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    context: u32,
+    #[command(flatten)]
+    window: Window,
 }
 
 impl List {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
         let client = global.connect().await?;
-        let limit = self.limit as usize;
-        let mut found = SchedulePage { schedules: Vec::new(), next_cursor: self.cursor.clone() };
-        loop {
-            let wanted = (limit - found.schedules.len()).min(PAGE);
-            let page = client.list_schedules(ContextId(self.context), found.next_cursor.as_deref(), wanted).await?;
-            found.schedules.extend(page.schedules);
-            found.next_cursor = page.next_cursor;
-            if found.next_cursor.is_none() || found.schedules.len() >= limit {
-                break;
-            }
-        }
+        let page = async |context, cursor: Option<&str>, wanted| {
+            let page = client.list_schedules(context, cursor, wanted).await?;
+            Ok((page.schedules, page.next_cursor))
+        };
+        let (schedules, next_cursor) = self.window.collect(page).await?;
+        let found = SchedulePage { schedules, next_cursor };
         if global.json { output::json(&found) } else { print(&found) }
     }
 }
@@ -72,9 +57,7 @@ fn print(page: &SchedulePage) -> anyhow::Result<()> {
         ]);
     }
     table.print()?;
-    if let Some(cursor) = &page.next_cursor {
-        output::note(Style::stderr().dim(format!("there are more: --cursor {cursor}")));
-    }
+    note_more(page.next_cursor.as_deref());
     Ok(())
 }
 

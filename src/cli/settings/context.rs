@@ -129,7 +129,7 @@ impl FromStr for ContextEndpoint {
 pub(super) fn endpoints<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<ContextEndpoint>, D::Error> {
     let endpoints: Result<Vec<ContextEndpoint>, String> = match <Value as Deserialize>::deserialize(from)? {
         Value::String(_, text) => text.split(',').map(str::trim).filter(|text| !text.is_empty()).map(str::parse).collect(),
-        Value::Array(_, tables) => tables.iter().map(|table| super::pool::read_table(table, "the key of a context's endpoint")).collect(),
+        Value::Array(_, tables) => tables.iter().map(|table| super::value::read_table(table, "the key of a context's endpoint")).collect(),
         _ => Err("endpoints of contexts are tables: [[context_endpoints]]".to_owned()),
     };
     endpoints.map_err(D::Error::custom)

@@ -165,33 +165,17 @@ pub(super) fn pools<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PoolSettin
         figment::value::Value::String(_, text) => {
             text.split(',').map(|pool| pool.trim().parse()).collect::<Result<_, _>>().map_err(D::Error::custom)?
         }
-        figment::value::Value::Array(_, tables) => {
-            tables.iter().map(|table| read_table(table, "the pool key")).collect::<Result<Vec<_>, _>>().map_err(D::Error::custom)?
-        }
+        figment::value::Value::Array(_, tables) => tables
+            .iter()
+            .map(|table| super::value::read_table(table, "the pool key"))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(D::Error::custom)?,
         _ => return Err(D::Error::custom("pools are tables: [[pools]]")),
     };
     match pools.iter().find_map(PoolSettings::fault) {
         Some(fault) => Err(D::Error::custom(fault)),
         None => Ok(pools),
     }
-}
-
-/// Reads a table, or the text that stands for one; `key` says in errors what its keys are.
-pub(super) fn read_table<T>(value: &figment::value::Value, key: &str) -> Result<T, String>
-where
-    T: FromStr<Err = String> + serde::de::DeserializeOwned,
-{
-    use figment::error::Kind;
-
-    if let Some(text) = value.as_str() {
-        return text.parse();
-    }
-    value.deserialize().map_err(|error| match &error.kind {
-        Kind::UnknownField(field, known) => super::unknown(key, field, known.iter().copied()),
-        Kind::Message(message) if !error.path.is_empty() => format!("{}: {message}", error.path.join(".")),
-        kind if !error.path.is_empty() => format!("{}: {kind}", error.path.join(".")),
-        kind => kind.to_string(),
-    })
 }
 
 #[cfg(test)]

@@ -129,6 +129,24 @@ pub(super) fn size_text(bytes: u64) -> String {
     unit.map_or_else(|| bytes.to_string(), |(power, name)| format!("{}{name}", bytes >> power))
 }
 
+/// Reads a table, or the text that stands for one; `key` says in errors what its keys are.
+pub(super) fn read_table<T>(value: &figment::value::Value, key: &str) -> Result<T, String>
+where
+    T: FromStr<Err = String> + serde::de::DeserializeOwned,
+{
+    use figment::error::Kind;
+
+    if let Some(text) = value.as_str() {
+        return text.parse();
+    }
+    value.deserialize().map_err(|error| match &error.kind {
+        Kind::UnknownField(field, known) => super::unknown(key, field, known.iter().copied()),
+        Kind::Message(message) if !error.path.is_empty() => format!("{}: {message}", error.path.join(".")),
+        kind if !error.path.is_empty() => format!("{}: {kind}", error.path.join(".")),
+        kind => kind.to_string(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,8 +7,7 @@ use tokio::time::timeout;
 use super::{Child, bounded};
 use crate::engine::Died;
 use crate::engine::frame::{self, FromEngine, ToEngine};
-use crate::engine::limits::too_long;
-use crate::model::{ErrorKind, JobError, Limit};
+use crate::model::JobError;
 
 impl Child {
     /// Has a script compiled, but not run, and says what is wrong with it, if anything is.
@@ -18,10 +17,8 @@ impl Child {
         if !self.idle {
             return Err(Died::new("the engine is dead or busy").without_job());
         }
-        let most = self.settings.limits.source;
-        if script.len() > most {
-            let error = JobError::new(ErrorKind::Limit, too_long(script.len(), most));
-            return Ok(Some(JobError { limit: Some(Limit::Source), ..error }));
+        if let Err(error) = self.settings.limits.admit(script) {
+            return Ok(Some(error));
         }
         frame::encode(&ToEngine::Check { script: Cow::Borrowed(script) }, &mut self.outbox)?;
         self.idle = false;

@@ -10,9 +10,8 @@ use super::cache::AstCache;
 use super::constants::{self, Constants, FUNCTIONS_BEFORE};
 use super::run::Run;
 use super::{convert, failure, functions, overrides};
-use crate::engine::limits::too_long;
 use crate::engine::{EngineJob, Limits};
-use crate::model::{ErrorKind, JobError, Json, Limit, LogLevel, Output, OutputFormat, Usage};
+use crate::model::{ErrorKind, JobError, Json, LogLevel, Output, OutputFormat, Usage};
 
 /// Rhai as scripts see it: the standard package under our overrides, and the scripts compiled so far.
 pub(super) struct Language {
@@ -129,9 +128,6 @@ fn limited(limits: &Limits) -> Engine {
 
 /// Compiles a script.
 fn compiled(source: &str, limits: &Limits) -> Result<AST, JobError> {
-    if source.len() > limits.source {
-        return Err(JobError { limit: Some(Limit::Source), ..JobError::new(ErrorKind::Limit, too_long(source.len(), limits.source)) });
-    }
     let mut engine = limited(limits);
     // `eval` would compile at run time, out of reach of the clock.
     engine.disable_symbol("eval");
@@ -144,8 +140,9 @@ fn compiled(source: &str, limits: &Limits) -> Result<AST, JobError> {
 ///
 /// For a script of the user who runs this process: it takes a thread with the stack of an engine, but nothing confines it.
 pub fn check(source: &str) -> Result<(), JobError> {
-    let source = source.to_owned();
-    let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || compiled(&source, &Limits::default()).map(drop));
+    let (source, limits) = (source.to_owned(), Limits::default());
+    limits.admit(&source)?;
+    let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || compiled(&source, &limits).map(drop));
     // Without a thread, or a compiler that ends, nothing is known of the script; its engine will say.
     thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(Ok(()))
 }

@@ -17,8 +17,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tower::Service;
 
 use crate::rpc::auth::Session;
+use crate::rpc::entry::{OverHttp, Reply};
 use crate::rpc::error::Error;
-use crate::rpc::layers::{OverHttp, Reply, Rules, Way, way};
+use crate::rpc::layers::{Rules, Way, way};
 use crate::rpc::limits::Limits;
 use crate::rpc::message;
 use crate::rpc::oversize::Glance;
@@ -67,7 +68,7 @@ impl Front {
         if request.headers().contains_key(header::EXPECT) && announced.is_some_and(|length| length > self.body_limit.into()) {
             return too_large(self.body_limit, &Glance::default());
         }
-        let mut held = session.account().request();
+        let mut held = Held::of(session.account());
         let body = match collect(request.into_body(), self.body_limit as usize, self.patience, &mut held).await {
             Ok(body) => body,
             Err(Broken::TooLarge(glance)) => return too_large(self.body_limit, &glance),

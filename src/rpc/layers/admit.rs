@@ -8,9 +8,9 @@ use jsonrpsee::server::middleware::rpc::Request;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
-use super::fan_out::{Counted, Notified};
 use super::{Answer, Error, Rules, refuse};
 use crate::rpc::auth::Session;
+use crate::rpc::entry::{Counted, Notified};
 use crate::rpc::room::{Account, Held, Parts, Permits, Size};
 
 /// Lets calls wait until there is room for their answers, and counts the answers.
@@ -118,7 +118,7 @@ mod tests {
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
         let share = addresses.join(peer.ip()).unwrap();
         let account = addresses.account(&share);
-        let mut held = account.request();
+        let mut held = Held::of(&account);
         assert!(held.grow(500).await);
         account.made(600);
         let held = Arc::new(held);

@@ -7,8 +7,8 @@ use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 
 use super::{Answer, Error, Rules, refuse};
+use crate::rpc::method::Kind;
 use crate::rpc::methods::LONGEST_WAIT;
-use crate::rpc::table::Kind;
 
 /// Gives up calls that take too long.
 pub(in crate::rpc) struct Deadline<S> {

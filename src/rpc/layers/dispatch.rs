@@ -5,10 +5,11 @@ use futures_util::future::Either;
 use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 
-use super::fan_out::{Notified, NumberId, OverHttp};
 use super::{Answer, Error, Rules, refuse};
+use crate::rpc::entry::{Notified, OverHttp};
+use crate::rpc::method::Kind;
+use crate::rpc::request_id::NumberId;
 use crate::rpc::socket::Caller;
-use crate::rpc::table::Kind;
 
 /// Hands calls to their methods.
 pub(in crate::rpc) struct Dispatch {

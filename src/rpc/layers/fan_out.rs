@@ -7,75 +7,16 @@ use futures_util::future::Either;
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
-use jsonrpsee::types::error::{INVALID_REQUEST_CODE, reject_too_big_batch_response};
-use jsonrpsee::types::{ErrorObject, Id};
+use jsonrpsee::types::Id;
+use jsonrpsee::types::error::reject_too_big_batch_response;
 use serde_json::value::RawValue;
 
 use super::{Answer, Error, Rules, refuse};
 use crate::rpc::auth::Session;
+use crate::rpc::entry::{Entry, Notified, Reply, invalid};
+use crate::rpc::method::Kind;
+use crate::rpc::request_id::NumberId;
 use crate::rpc::room::{Held, Parts, Surplus};
-use crate::rpc::table::Kind;
-
-/// Marks calls that came in an HTTP body.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::rpc) struct OverHttp;
-
-/// Marks notifications: calls whose answer is made for nobody.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::rpc) struct Notified;
-
-/// An id that jsonrpsee cannot hold, as its JSON. Its call is made without, and it is put into the answer.
-#[derive(Debug, Clone)]
-pub(in crate::rpc) struct NumberId(pub(in crate::rpc) Arc<str>);
-
-/// How many bytes of an answer are counted already.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Counted(pub(super) usize);
-
-/// Ids that are longer are no ids: every refusal repeats them.
-pub(in crate::rpc) const LONGEST_ID: usize = 1024;
-
-/// A message, or an entry of a batch.
-pub(in crate::rpc) enum Entry {
-    Call(Request<'static>),
-    Notification(Request<'static>),
-    /// Neither, with its id if that can be told.
-    Invalid(Id<'static>, Option<NumberId>),
-}
-
-impl Entry {
-    /// Neither, and without an id.
-    pub(in crate::rpc) const INVALID: Self = Self::Invalid(Id::Null, None);
-}
-
-/// What is sent back.
-#[derive(Debug)]
-pub(in crate::rpc) struct Reply {
-    /// The text.
-    pub(in crate::rpc) json: Box<RawValue>,
-    /// How many of its bytes are counted as an answer already.
-    pub(in crate::rpc) counted: usize,
-}
-
-impl From<MethodResponse> for Reply {
-    fn from(response: MethodResponse) -> Self {
-        let counted = response.extensions().get::<Counted>().map_or(0, |counted| counted.0);
-        Self { json: response.into_json(), counted }
-    }
-}
-
-impl Reply {
-    /// The same with another id than none.
-    pub(in crate::rpc) fn with_id(mut self, id: Option<NumberId>) -> Self {
-        const BEFORE: &str = r#"{"jsonrpc":"2.0","id":"#;
-        if let Some(NumberId(id)) = id
-            && let Some(rest) = self.json.get().strip_prefix(BEFORE).and_then(|rest| rest.strip_prefix("null"))
-        {
-            self.json = RawValue::from_string(format!("{BEFORE}{id}{rest}")).expect("one scalar took the place of another");
-        }
-        self
-    }
-}
 
 /// Turns a batch into single calls that are made at the same time and answered in order, and has notifications carried out.
 pub(in crate::rpc) struct FanOut<S> {
@@ -192,9 +133,4 @@ impl<S: Answer> FanOut<S> {
             Some(Reply { json, counted: parts.map_or(0, |parts| parts.send()) })
         }
     }
-}
-
-/// The answer to what is no request, in the words of the specification.
-pub(in crate::rpc) fn invalid(id: Id<'_>) -> MethodResponse {
-    MethodResponse::error(id, ErrorObject::borrowed(INVALID_REQUEST_CODE, "Invalid Request", None))
 }

@@ -22,16 +22,16 @@ use jsonrpsee::types::Id;
 use super::auth::{Access, Permission};
 use super::error::Error;
 use super::limits::Limits;
+use super::method::Kind;
 use super::room::Size;
 use super::socket::Caller;
-use super::table::{Kind, Table};
+use super::table::Table;
 use admit::Admit;
 use authorize::Authorize;
 use catch_panic::CatchPanic;
 use deadline::Deadline;
 use dispatch::Dispatch;
 use fan_out::FanOut;
-pub(super) use fan_out::{Entry, LONGEST_ID, Notified, NumberId, OverHttp, Reply, invalid};
 use measure::{Measure, Measurements};
 use throttle::Throttle;
 

@@ -6,9 +6,9 @@ use futures_util::future::Either;
 use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 
-use super::fan_out::Notified;
 use super::{Answer, Error, Rules, refuse};
 use crate::rpc::auth::{Access, AddressCalls, AddressWaiting, Session, SessionCalls};
+use crate::rpc::entry::Notified;
 use crate::rpc::load::Place;
 
 /// Refuses calls above the limits of their connection or address.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{sample, tag};
-use crate::model::{ContextId, Explanation, JobId, Reason, Status};
+use crate::model::{ContextId, Explanation, JobId, Reason, ScriptType, Status};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
@@ -31,7 +31,7 @@ impl Method for ExplainJob {
     fn examples() -> Vec<Example<Self, Explanation>> {
         let message = "no live actor takes jobs of sal; it waits in its queue until one starts";
         let result = Explanation {
-            queue: Some("hero:q:work:type:sal".into()),
+            queue: Some(sample::queue_name(ScriptType::sal())),
             depth: Some(1),
             position: Some(1),
             actors: Some(0),

@@ -63,6 +63,27 @@ impl From<Followed<LogLine>> for LogNotice {
     }
 }
 
+/// What a client follows: an item, a gap, or nothing, because nothing will follow.
+impl From<EventNotice> for Option<Followed<JobEvent>> {
+    fn from(notice: EventNotice) -> Self {
+        match notice {
+            EventNotice::Event(event) => Some(Followed::Item(event)),
+            EventNotice::Lagged(Lagged { cursor }) => Some(Followed::Lagged { cursor }),
+            EventNotice::Ended(Ended {}) => None,
+        }
+    }
+}
+
+impl From<LogNotice> for Option<Followed<LogLine>> {
+    fn from(notice: LogNotice) -> Self {
+        match notice {
+            LogNotice::Line(line) => Some(Followed::Item(line)),
+            LogNotice::Lagged(Lagged { cursor }) => Some(Followed::Lagged { cursor }),
+            LogNotice::Ended(Ended {}) => None,
+        }
+    }
+}
+
 impl From<Ended> for EventNotice {
     fn from(ended: Ended) -> Self {
         Self::Ended(ended)

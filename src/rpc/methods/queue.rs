@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tag;
+use super::{sample, tag};
 use crate::model::{ContextId, Name, Priority, Queue, QueueInfo, ScriptType, Target};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
@@ -30,7 +30,7 @@ impl Method for ListQueues {
 
     fn examples() -> Vec<Example<Self, Vec<QueueInfo>>> {
         let queue = QueueInfo {
-            name: "hero:q:work:type:osis".into(),
+            name: sample::queue_name(ScriptType::osis()),
             script_type: ScriptType::osis(),
             group: None,
             instance: None,

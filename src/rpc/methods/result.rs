@@ -1,12 +1,8 @@
 //! Results: waited for, and looked at.
 
-use std::borrow::Cow;
-use std::fmt;
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
@@ -17,6 +13,7 @@ use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::method::{Example, Method};
+use crate::rpc::params::{Fault, FromParameters, Given};
 use crate::rpc::room::{Parts, Permits, Size};
 
 /// Creates a job, starts it, waits for its end and gives its result.
@@ -140,49 +137,10 @@ const KEPT: usize = 8 * 1024;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// By hand, because serde's `flatten` copies everything and forgets which fields are unknown.
-impl<'de> Deserialize<'de> for RunAndWait {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Both)
-    }
-}
-
-struct Both;
-
-impl<'de> Visitor<'de> for Both {
-    type Value = RunAndWait;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a job specification and wait_timeout")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RunAndWait, A::Error> {
-        let mut wait_timeout = Wait::default();
-        let spec = JobSpec::deserialize(MapAccessDeserializer::new(WithoutWait { map, wait: &mut wait_timeout }))?;
-        Ok(RunAndWait { spec, wait_timeout })
-    }
-}
-
-/// A map without its `wait_timeout`, which goes into `wait`.
-struct WithoutWait<'w, A> {
-    map: A,
-    wait: &'w mut Wait,
-}
-
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithoutWait<'_, A> {
-    type Error = A::Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        while let Some(key) = self.map.next_key::<Cow<'_, str>>()? {
-            if key != "wait_timeout" {
-                return seed.deserialize(key.into_deserializer()).map(Some);
-            }
-            *self.wait = self.map.next_value()?;
-        }
-        Ok(None)
-    }
-
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
-        self.map.next_value_seed(seed)
+impl FromParameters for RunAndWait {
+    fn read(mut given: Given<'_>) -> Result<Self, Fault> {
+        let wait_timeout = given.take("wait_timeout")?.unwrap_or_default();
+        Ok(Self { spec: given.rest()?, wait_timeout })
     }
 }
 
@@ -269,17 +227,16 @@ mod tests {
     use super::*;
     use crate::rpc::{openrpc, params};
 
-    #[test]
-    fn the_wait_is_told_from_the_job() {
-        let run: RunAndWait = serde_json::from_str(r#"{"wait_timeout":5,"script":"1","retries":2}"#).unwrap();
-        assert_eq!((run.spec.script.as_str(), run.spec.retries, run.wait_timeout.duration().as_secs()), ("1", 2, 5));
-        assert!(serde_json::from_str::<RunAndWait>(r#"{"script":"1","wait_timeout":3601}"#).unwrap_err().to_string().contains("3600"));
-        assert!(serde_json::from_str::<RunAndWait>(r#"{"script":"1","wait":1}"#).unwrap_err().to_string().contains("`wait`"));
-    }
-
     fn read(raw: &str) -> Result<RunAndWait, String> {
         let names = openrpc::parameter_names::<RunAndWait>();
         params::parse(Some(raw), &names).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_wait_is_told_from_the_job() {
+        let run = read(r#"{"wait_timeout":5,"script":"1","retries":2}"#).unwrap();
+        assert_eq!((run.spec.script.as_str(), run.spec.retries, run.wait_timeout.duration().as_secs()), ("1", 2, 5));
+        assert_eq!(read(r#"{"script":"1","wait_timeout":null}"#).unwrap().wait_timeout, Wait::default());
     }
 
     #[test]
@@ -297,6 +254,7 @@ mod tests {
         for (raw, expected) in [
             (r#"{"script":"1","wait":1}"#, "unknown parameter `wait`; known: script, script_type"),
             (r#"{"script":"1","wait_timeout":"x"}"#, "parameter `wait_timeout`: expected a number, but got \"x\""),
+             (r#"{"script":"1","wait_timeout":3601}"#, "parameter `wait_timeout`: 3601 s is longer than a call may wait (3600 s)"),
             (r#"{"script":"1","priority":3}"#, "parameter `priority`: a priority is 0 (urgent), 1 (normal) or 2 (low)"),
             (r#"{"script":"1","job_id":"x"}"#, "parameter `job_id`: \"x\" is not a UUID"),
             ("{}", "parameter `script` is missing"),

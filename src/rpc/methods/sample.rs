@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    ContextId, Job, JobEvent, JobId, JobResult, JobSpec, LogLevel, LogLine, Priority, Schedule, ScheduleId, ScheduleSpec, ScriptType,
-    Status, Timestamp, Usage,
+    ContextId, Job, JobEvent, JobId, JobResult, JobSpec, LogLevel, LogLine, Priority, Queue, Schedule, ScheduleId, ScheduleSpec,
+    ScriptType, Status, Target, Timestamp, Usage,
 };
 
 pub(super) fn job_id() -> JobId {
@@ -15,22 +15,18 @@ pub(super) fn other_job_id() -> JobId {
     "b2b1c0de-3c55-4f0a-8f52-1d2c3b4a5968".parse().expect("a UUID")
 }
 
+pub(super) fn queue_name(script_type: ScriptType) -> String {
+    crate::store::queue_name(&Queue { script_type, target: Target::Type, priority: Priority::Normal })
+}
+
 /// `millis` after the moment of all examples.
 pub(super) fn time(millis: i64) -> Timestamp {
     Timestamp::from_millis(1_795_255_200_000 + millis)
 }
 
 pub(super) fn result() -> JobResult {
-    JobResult {
-        job_id: job_id(),
-        status: Status::Finished,
-        output: "42".into(),
-        value: Some(42.into()),
-        attempt: 1,
-        started_at: Some(time(1)),
-        finished_at: Some(time(2)),
-        usage: Some(Usage { operations: 3, peak_memory: 2048, run_ms: 1 }),
-    }
+    let usage = Usage { operations: 3, peak_memory: 2048, run_ms: 1 };
+    JobResult::of(job_id(), "42".into(), Some("json"), 1, [Some(time(1)), Some(time(2))], Some(usage))
 }
 
 pub(super) fn job() -> Job {

@@ -7,7 +7,7 @@ use crate::model::Beyond;
 
 /// What is wrong with the parameters of a call, and where, in words for whoever made it.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub struct Fault {
     /// Such as `jobs[3].labels.colour`; empty where all of them are meant.
     place: String,
     wrong: Wrong,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{Held, Making, Room, SHARES, STUCK, Size};
+use super::{Making, Room, SHARES, STUCK, Size};
 use crate::rpc::limits::Limits;
 
 /// An answer that is made: in the room of the connection, of its address and the server. A small one needs none.
@@ -209,11 +209,6 @@ impl Account {
             }
             freed.await;
         }
-    }
-
-    /// Begins to hold a request of no bytes yet.
-    pub(in crate::rpc) fn request(self: &Arc<Self>) -> Held {
-        Held::new(Arc::clone(self))
     }
 }
 

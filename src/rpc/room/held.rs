@@ -11,8 +11,9 @@ pub(in crate::rpc) struct Held {
 }
 
 impl Held {
-    pub(super) const fn new(account: Arc<Account>) -> Self {
-        Self { account, bytes: 0 }
+    /// Begins to hold a request of no bytes yet.
+    pub(in crate::rpc) fn of(account: &Arc<Account>) -> Self {
+        Self { account: Arc::clone(account), bytes: 0 }
     }
 
     /// Holds so many bytes more, or gives false when there is no room.

@@ -282,7 +282,7 @@ mod tests {
         account.made(1000);
         let (mut peer, ours) = tokio::io::duplex(1000);
         let holder = Arc::clone(&account);
-        let mut frames = Frames::new(ours, Bounds { bytes: 1000, time }, move || holder.request());
+        let mut frames = Frames::new(ours, Bounds { bytes: 1000, time }, move || Held::of(&holder));
         peer.write_all(&[0x01, 0x82, 0, 0, 0, 0, b'4', b'0']).await.unwrap();
         let next = frames.next();
         tokio::pin!(next);

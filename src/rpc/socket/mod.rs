@@ -23,7 +23,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::auth::Session;
-use super::layers::{Reply, Rules, Way, way};
+use super::entry::Reply;
+use super::layers::{Rules, Way, way};
 use super::limits::Limits;
 use super::message;
 use super::room::{Account, Held};
@@ -92,7 +93,7 @@ impl Sockets {
         );
         let bounds = Bounds { bytes: self.limits.request_bytes as usize, time: self.limits.handler_timeout.duration() };
         let account = Arc::clone(session.account());
-        let mut frames = Frames::new(reader, bounds, move || account.request());
+        let mut frames = Frames::new(reader, bounds, move || Held::of(&account));
         let socket = Socket { session, sink, way: Arc::new(way), limits: &self.limits, silence: ping_interval * 3 };
         let code = tokio::select! {
             code = socket.run(&mut frames, &controls, self.stop.clone()) => code,

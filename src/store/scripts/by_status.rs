@@ -1,16 +1,15 @@
 use std::ops::RangeInclusive;
-use std::sync::LazyLock;
 
 use super::unexpected;
 use crate::model::JobId;
 use crate::store::codec::Text;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::query::Condition;
 use crate::store::{Error, Store};
 
-static FAILED: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("failed.lua")));
-static LIVE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("live.lua")));
-static SIFT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("sift.lua")));
+const FAILED: Function = Function("failed");
+const LIVE: Function = Function("live");
+const SIFT: Function = Function("sift");
 
 /// Where a job stands among others of its status: since when it is in the index of an hour, in milliseconds, and its id.
 pub(in crate::store) type Since = (i64, JobId);
@@ -41,7 +40,7 @@ impl Store {
         add_place(&mut call, from);
         call.arg(times.end()).arg(times.start()).arg(look_at).arg(wanted);
         Condition::add(conditions, &mut call);
-        of_status("failed", &self.0.commands.script::<Vec<Text>>(&FAILED, &call).await?)
+        of_status("failed", &self.0.commands.function::<Vec<Text>>(&call).await?)
     }
 
     /// The same among those of a status that has not ended, where those are few. Nothing: they are many, or stand in no set.
@@ -56,7 +55,7 @@ impl Store {
         add_place(&mut call, from);
         call.arg(status).arg(MOST_LIVE).arg(wanted);
         Condition::add(conditions, &mut call);
-        of_status("live", &self.0.commands.script::<Vec<Text>>(&LIVE, &call).await?)
+        of_status("live", &self.0.commands.function::<Vec<Text>>(&call).await?)
     }
 
     /// One step through an index by status, `error` or `left`, which takes out what is not of it any more. Gives where to go on, or nothing at the end.
@@ -67,7 +66,7 @@ impl Store {
         const CHUNK: usize = 256;
         let mut call = self.0.call(&SIFT);
         call.arg(status).arg(from).arg(CHUNK).arg(if whole { "whole" } else { "" });
-        let (looked, gone): (usize, usize) = self.0.commands.script(&SIFT, &call).await?;
+        let (looked, gone): (usize, usize) = self.0.commands.function(&call).await?;
         Ok((looked == CHUNK).then_some(from + looked - gone))
     }
 }

@@ -1,11 +1,9 @@
-use std::sync::LazyLock;
-
 use super::unexpected;
 use crate::model::JobId;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{ConveyorKeys, Error, Relative, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("close_conveyor.lua")));
+const FUNCTION: Function = Function("close_conveyor");
 
 /// What is to happen at the end of a conveyor job.
 #[derive(Debug, Clone)]
@@ -45,7 +43,7 @@ impl Store {
     /// Repeating it does no harm: a relative goes only if it still lies in its list.
     pub async fn close_conveyor(&self, keys: &ConveyorKeys, close: &Close<'_>) -> Result<Closed, Error> {
         let due = |relative: &Relative| relative.due.map(|due| due.to_string()).unwrap_or_default();
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(close.entry).arg(keys.prefix()).arg(close.id.as_str());
         call.arg(if close.finished { "finished" } else { "error" }).arg(close.parent);
         call.arg(close.failed.as_deref().unwrap_or_default()).arg(close.children.len());
@@ -56,7 +54,7 @@ impl Store {
         for heir in &close.heirs {
             call.arg(&heir.bytes).arg(heir.queue.as_deref().unwrap_or_default()).arg(due(heir));
         }
-        let answer: String = self.0.commands.script(&SCRIPT, &call).await?;
+        let answer: String = self.0.commands.function(&call).await?;
         Ok(match answer.as_str() {
             "open" => Closed::Open,
             "more" => Closed::More,

@@ -1,19 +1,17 @@
-use std::sync::LazyLock;
-
 use crate::model::JobId;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("control.lua")));
+const FUNCTION: Function = Function("control");
 
 impl Store {
     /// Honours stop requests that lie in control queues, and gives the jobs that this server runs and must stop itself.
     pub async fn control(&self, queues: &[String]) -> Result<Vec<JobId>, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         for queue in queues {
             call.arg(queue);
         }
-        let ids: Vec<String> = self.0.commands.script(&SCRIPT, &call).await?;
+        let ids: Vec<String> = self.0.commands.function(&call).await?;
         Ok(ids.iter().filter_map(|id| id.parse().ok()).collect())
     }
 }

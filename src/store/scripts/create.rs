@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
+use std::sync::Weak;
 use std::sync::atomic::Ordering;
-use std::sync::{LazyLock, Weak};
 
 use super::unexpected;
 use redis::Cmd;
@@ -9,11 +9,12 @@ use crate::keys::Keys;
 use crate::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, Timestamp};
 use crate::store::batch::{Batch, Request, Weight};
 use crate::store::codec::{Text, fields, json};
-use crate::store::connection::{Script, digest};
+use crate::store::connection::digest;
+use crate::store::function::Function;
 use crate::store::openings::Reservation;
 use crate::store::{Claimed, Error, Firing, Inner, Push, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("create.lua")));
+const FUNCTION: Function = Function("create");
 
 /// From this part of its memory on Redis is asked with each call how full it is.
 const LOOK_FROM: f64 = 0.7;
@@ -234,11 +235,11 @@ impl Inner {
         };
         let answers: Result<Vec<Vec<Text>>, Error> = if or_none || jobs.iter().map(NewJob::weight).sum::<Weight>().is_heavy() {
             // No turn shall wait until so much has been sent.
-            let answers = self.commands.script(&SCRIPT, &call).await;
+            let answers = self.commands.function(&call).await;
             ring();
             answers
         } else {
-            self.turns.script_and_then(&SCRIPT, &call, ring).await
+            self.turns.function_and_then(&call, ring).await
         };
         let mut started_at = Vec::new();
         let answers = match answers {
@@ -279,7 +280,7 @@ impl Inner {
     }
 
     fn encode(&self, jobs: &[NewJob], or_none: bool, reservations: &[Option<Reservation>], now: Timestamp) -> Cmd {
-        let mut call = self.call_at(&SCRIPT, now);
+        let mut call = self.call_at(&FUNCTION, now);
         call.arg(self.queue_limit).arg(self.periods.keep_created.as_millis() as u64);
         call.arg(self.periods.lease.as_millis() as u64).arg(
             [("all", or_none), ("twins", self.push == Push::Both), ("look", self.memory.share() > LOOK_FROM)]
@@ -288,6 +289,8 @@ impl Inner {
                 .collect::<Vec<_>>()
                 .join(" "),
         );
+        call.arg(self.max_running.load(Ordering::Relaxed));
+        call.arg(jobs.iter().enumerate().filter_map(|(at, job)| Some(job.slot.as_ref()?.argument(at + 1))).collect::<String>());
         let mut pools: Vec<(&ScriptType, &Reservation)> = Vec::new();
         for (job, room) in jobs.iter().zip(reservations) {
             if let Some(room) = room
@@ -336,8 +339,6 @@ impl Inner {
                 call.arg(field).arg(value);
             }
         }
-        call.arg(self.max_running.load(Ordering::Relaxed));
-        call.arg(jobs.iter().enumerate().filter_map(|(at, job)| Some(job.slot.as_ref()?.argument(at + 1))).collect::<String>());
         call
     }
 }

@@ -1,12 +1,10 @@
-use std::sync::LazyLock;
-
 use super::unexpected;
 use crate::model::{JobId, Status};
 use crate::store::codec::{Look, Text};
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("delete.lua")));
+const FUNCTION: Function = Function("delete");
 
 /// What became of a job that was to be deleted.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,10 +22,10 @@ pub enum Deleted {
 impl Store {
     /// Deletes a job that does not run.
     pub async fn delete(&self, job: &JobId) -> Result<Deleted, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str());
         let audience = self.inbox().audience();
-        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
         match answer.first().and_then(|text| text.0.as_deref()) {
             Some("deleted") => {
                 self.0.releases.notify_one();

@@ -1,9 +1,7 @@
-use std::sync::LazyLock;
-
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("evict.lua")));
+const FUNCTION: Function = Function("evict");
 
 /// How many jobs one call looks at.
 const CHUNK: usize = 64;
@@ -20,9 +18,9 @@ pub struct Evicted {
 impl Store {
     /// Deletes finished jobs of an hour before their time, and with `errors` those that ended in error, beginning at a place of its index. What somebody counts on stays: see `evict.lua`.
     pub async fn evict(&self, hour: &str, from: usize, errors: bool) -> Result<Evicted, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(self.0.keys.index_of_hour(hour)).arg(from).arg(CHUNK).arg(if errors { "errors" } else { "" });
-        let (looked, gone): (usize, usize) = self.0.commands.script(&SCRIPT, &call).await?;
+        let (looked, gone): (usize, usize) = self.0.commands.function(&call).await?;
         Ok(Evicted { gone, next: (looked == CHUNK).then_some(from + looked) })
     }
 }

@@ -1,14 +1,12 @@
-use std::sync::LazyLock;
-
 use super::unexpected;
 use crate::model::JobId;
 use crate::store::codec::Text;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::query::Condition;
 use crate::store::{Error, Store};
 
-static FIND: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("find.lua")));
-static PLACE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("place.lua")));
+const FIND: Function = Function("find");
+const PLACE: Function = Function("place");
 
 /// What a look through a part of the index of an hour found.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +35,7 @@ impl Store {
         // No list is longer; Lua would lose digits of a larger number.
         call.arg(self.0.keys.index_of_hour(hour)).arg(end.min(1 << 52)).arg(look_at).arg(wanted);
         Condition::add(conditions, &mut call);
-        let answer: Vec<Text> = self.0.commands.script(&FIND, &call).await?;
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
         let [place, looked_at, time, jobs @ ..] = &answer[..] else { return Err(unexpected("find", &answer.len())) };
         let number = |text: &Text| text.parse().ok_or_else(|| unexpected("find", &answer.len()));
         let (place, looked_at) = (number(place)?, number(looked_at)?);
@@ -49,6 +47,6 @@ impl Store {
     pub(in crate::store) async fn place_of(&self, hour: &str, time: i64) -> Result<usize, Error> {
         let mut call = self.0.call(&PLACE);
         call.arg(self.0.keys.index_of_hour(hour)).arg(time);
-        self.0.commands.script(&PLACE, &call).await
+        self.0.commands.function(&call).await
     }
 }

@@ -1,9 +1,7 @@
-use std::sync::LazyLock;
-
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("forget.lua")));
+const FUNCTION: Function = Function("forget");
 
 /// How many keys one call looks at.
 const CHUNK: usize = 128;
@@ -13,9 +11,9 @@ impl Store {
     pub(in crate::store) async fn forget(&self, set: &str, keys: &[String]) -> Result<usize, Error> {
         let mut gone = 0;
         for keys in keys.chunks(CHUNK) {
-            let mut call = self.0.call(&SCRIPT);
+            let mut call = self.0.call(&FUNCTION);
             call.arg(set).arg(keys);
-            gone += self.0.commands.script::<usize>(&SCRIPT, &call).await?;
+            gone += self.0.commands.function::<usize>(&call).await?;
         }
         Ok(gone)
     }

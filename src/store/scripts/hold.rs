@@ -1,12 +1,10 @@
-use std::sync::LazyLock;
-
 use super::unexpected;
 use crate::model::Presence;
 use crate::store::codec::{Text, json};
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Held, PRESENCE, Post, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("hold.lua")));
+const FUNCTION: Function = Function("hold");
 
 impl Store {
     /// Takes a post or keeps it, for as long as a presence lasts. `presence.incarnation` says who holds it.
@@ -16,14 +14,14 @@ impl Store {
 
     /// Takes a post, also from this incarnation, which is known to be dead. Of many who try, one has it.
     pub async fn take_over(&self, post: &Post, presence: &Presence, dead: &str) -> Result<Held, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(self.keys().presence(&post.script_type, &post.group, post.instance))
             .arg(self.keys().actors())
             .arg(presence.incarnation.as_deref().unwrap_or_default())
             .arg(json(presence))
             .arg(PRESENCE.as_secs())
             .arg(dead);
-        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
         let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
         match text(0) {
             Some("held") => Ok(Held::Held),

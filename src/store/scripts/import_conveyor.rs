@@ -1,12 +1,10 @@
-use std::sync::LazyLock;
-
 use super::unexpected;
 use crate::model::{JobId, JobSpec};
 use crate::store::codec;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{ConveyorKeys, Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("import_conveyor.lua")));
+const FUNCTION: Function = Function("import_conveyor");
 
 /// One element of a conveyor queue, and what becomes of it.
 #[derive(Debug, Clone)]
@@ -70,7 +68,7 @@ impl Store {
         backlog: usize,
         elements: &[Import],
     ) -> Result<Vec<Imported>, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(keys.prefix()).arg(keys.queue(queue)).arg(backlog);
         for element in elements {
             match element {
@@ -89,7 +87,7 @@ impl Store {
                 }
             }
         }
-        let answers: Vec<String> = self.0.commands.script(&SCRIPT, &call).await?;
+        let answers: Vec<String> = self.0.commands.function(&call).await?;
         let imported = answers.iter().map(|answer| {
             Ok(match answer.as_str() {
                 "taken" => Imported::Taken,

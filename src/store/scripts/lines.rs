@@ -1,11 +1,9 @@
-use std::sync::LazyLock;
-
 use crate::model::{JobId, LogLevel, LogLine, Timestamp};
 use crate::store::codec::Text;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("lines.lua")));
+const FUNCTION: Function = Function("lines");
 
 /// Lines of a job's log.
 #[derive(Debug, Default)]
@@ -22,9 +20,9 @@ impl Store {
     /// The lines of a job's log behind `cursor`: at most `limit`, and about `bytes` of them unless the first is longer. Of a line of more than
     /// 256 KB, which no script of ours writes, only the beginning is read, and it says so.
     pub async fn read_log(&self, job: &JobId, cursor: Option<&str>, limit: usize, bytes: usize) -> Result<LogLines, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str()).arg(cursor.unwrap_or_default()).arg(limit).arg(bytes);
-        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
         let [there, full, entries @ ..] = &*answer else { return Err(super::unexpected("lines", &answer)) };
         let (there, full) = (there.parse() == Some(1), full.parse() == Some(1));
         let lines: Vec<LogLine> = entries.chunks_exact(3).map(|entry| line(&entry[0], &entry[1], &entry[2])).collect();

@@ -1,11 +1,9 @@
-use std::sync::LazyLock;
-
 use super::unexpected;
 use crate::model::{JobId, Status};
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{ConveyorKeys, Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("look_conveyor.lua")));
+const FUNCTION: Function = Function("look_conveyor");
 
 /// What the end of a conveyor job is about.
 #[derive(Debug, Clone)]
@@ -29,9 +27,9 @@ pub struct ConveyorEnd {
 impl Store {
     /// Looks at a conveyor job that has ended, and at most `limit` of its children and heirs each.
     pub async fn look_conveyor(&self, keys: &ConveyorKeys, id: &JobId, limit: usize) -> Result<ConveyorEnd, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(keys.prefix()).arg(id.as_str()).arg(limit);
-        let answer: Vec<Vec<u8>> = self.0.commands.script(&SCRIPT, &call).await?;
+        let answer: Vec<Vec<u8>> = self.0.commands.function(&call).await?;
         let mut answer = answer.into_iter();
         let mut text = || Some(String::from_utf8_lossy(&answer.next()?).into_owned());
         let fixed = (|| Some((text()?, text()?, text()?, text()?)))();

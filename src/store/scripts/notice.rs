@@ -1,4 +1,3 @@
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use redis::Pipeline;
@@ -7,10 +6,10 @@ use super::unexpected;
 use crate::keys::Keys;
 use crate::model::JobId;
 use crate::store::codec::Text;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("notice.lua")));
+const FUNCTION: Function = Function("notice");
 
 /// How many jobs one call looks at.
 const CHUNK: usize = 128;
@@ -38,12 +37,12 @@ impl Store {
         let mut new = 0;
         for jobs in jobs.chunks(CHUNK) {
             let now = self.0.clock.now();
-            let mut call = self.0.call_at(&SCRIPT, now);
+            let mut call = self.0.call_at(&FUNCTION, now);
             call.arg(now.minus(DAY).to_string()).arg(self.0.periods.keep_created.as_millis() as u64);
             for job in jobs {
                 call.arg(job.as_str());
             }
-            let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+            let answer: Vec<Text> = self.0.commands.function(&call).await?;
             new += answer.first().and_then(Text::parse::<usize>).ok_or_else(|| unexpected("notice", &answer))?;
             self.0.bells.ring_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
         }

@@ -1,11 +1,9 @@
-use std::sync::LazyLock;
-
 use super::unexpected;
 use crate::model::{Overlap, ScheduleId, Timestamp};
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("pass.lua")));
+const FUNCTION: Function = Function("pass");
 
 /// A slot of a schedule that is to be fired: once, by whichever server is first.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,10 +34,10 @@ impl Firing {
 impl Store {
     /// Has a schedule move on without a job. False: it waits for another slot than was expected, or is gone.
     pub async fn pass(&self, firing: &Firing) -> Result<bool, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         // Without a job nothing overlaps.
         call.arg(Firing { overlap: Overlap::Allow, ..firing.clone() }.argument(1));
-        match self.0.commands.script::<String>(&SCRIPT, &call).await?.as_str() {
+        match self.0.commands.function::<String>(&call).await?.as_str() {
             "passed" => Ok(true),
             "fired" => Ok(false),
             reply => Err(unexpected("pass", &reply)),

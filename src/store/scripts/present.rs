@@ -1,18 +1,16 @@
-use std::sync::LazyLock;
-
 use crate::model::{ErrorKind, JobEvent, JobId, Status};
 use crate::store::codec::Text;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("present.lua")));
+const FUNCTION: Function = Function("present");
 
 impl Store {
     /// The present state of a job as an event. Following from its cursor neither misses nor repeats a change.
     pub async fn present(&self, job: &JobId) -> Result<Option<JobEvent>, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str());
-        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
         let mut answer = answer.into_iter();
         let Some(cursor) = answer.next().and_then(Text::some) else { return Ok(None) };
         let mut next = || answer.next().unwrap_or_default();

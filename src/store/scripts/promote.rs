@@ -1,12 +1,10 @@
-use std::sync::LazyLock;
-
 use super::unexpected;
 use crate::model::Timestamp;
 use crate::store::codec::Text;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("promote.lua")));
+const FUNCTION: Function = Function("promote");
 
 /// What a round of promotion did.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,9 +25,9 @@ impl Store {
 
     /// The same. If nobody looked for a while, as when the whole machine stood still, what was to be dropped gets another five seconds.
     pub async fn promote_after(&self, limit: usize, a_while: bool) -> Result<Promoted, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(limit).arg(if a_while { "1" } else { "" });
-        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
         let handled: usize = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("promote", &answer))?;
         if handled > 0 {
             self.0.releases.notify_one();

@@ -1,9 +1,7 @@
-use std::sync::LazyLock;
-
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{ConveyorKeys, Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("promote_conveyor.lua")));
+const FUNCTION: Function = Function("promote_conveyor");
 
 /// A scheduled element whose time has come.
 #[derive(Debug, Clone)]
@@ -19,12 +17,12 @@ impl Store {
     ///
     /// What is no job is set aside; what cannot be moved is tried again a minute later.
     pub async fn promote_conveyor(&self, keys: &ConveyorKeys, due: &[Due]) -> Result<usize, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(keys.prefix());
         for element in due {
             call.arg(&element.bytes).arg(element.queue.as_deref().unwrap_or_default());
         }
-        let answers: Vec<String> = self.0.commands.script(&SCRIPT, &call).await?;
+        let answers: Vec<String> = self.0.commands.function(&call).await?;
         for answer in answers.iter().filter(|answer| matches!(answer.as_str(), "failed" | "later")) {
             tracing::warn!(
                 scheduled = keys.scheduled(),

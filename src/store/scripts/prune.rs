@@ -1,11 +1,9 @@
-use std::sync::LazyLock;
-
 use super::unexpected;
 use crate::store::codec::Text;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("prune.lua")));
+const FUNCTION: Function = Function("prune");
 
 /// How many ids one call looks at.
 const CHUNK: usize = 256;
@@ -27,9 +25,9 @@ impl Store {
     /// At the front they go at once. Others stay until they are a quarter of those in the hour: then the whole list is gone through once more,
     /// which costs about 40 bytes of append-only file for each id that stays. No step depends on how long the list is.
     pub async fn prune_index(&self, hour: &str, at: Pruning) -> Result<Option<Pruning>, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(self.0.keys.index_of_hour(hour)).arg(if at.moves { "move" } else { "look" }).arg(at.from).arg(CHUNK);
-        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
         let number = |place: usize| answer.get(place).and_then(Text::parse::<usize>);
         let (from, gone) = (number(1).unwrap_or(0), at.gone + number(2).unwrap_or(0));
         let moving = Pruning { from: 0, gone: 0, moves: true };

@@ -1,11 +1,9 @@
-use std::sync::LazyLock;
-
 use super::unexpected;
 use crate::store::codec::Text;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("reap.lua")));
+const FUNCTION: Function = Function("reap");
 
 impl Store {
     /// Returns jobs whose lease has run out to their queue, and looks after jobs in queues and with foreign actors, at most `limit` of
@@ -13,9 +11,9 @@ impl Store {
     ///
     /// So a job may run twice: [`Store::turn`] refuses the late result.
     pub async fn reap(&self, limit: usize) -> Result<Option<usize>, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(limit).arg(self.0.periods.lease.as_millis() as u64);
-        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
         let looked: i64 = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("reap", &answer))?;
         let Ok(looked) = usize::try_from(looked) else { return Ok(None) };
         if looked > 0 {

@@ -1,14 +1,13 @@
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use redis::Pipeline;
 
 use super::unexpected;
 use crate::store::codec::Text;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Post, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("recover.lua")));
+const FUNCTION: Function = Function("recover");
 
 /// How many leases one call looks at, about.
 const CHUNK: usize = 256;
@@ -30,13 +29,13 @@ impl Store {
     pub async fn recover(&self, posts: &[Post], dead: &BTreeSet<String>) -> Result<Recovered, Error> {
         let (mut recovered, mut others, mut from) = (Recovered::default(), BTreeSet::new(), 0_u64);
         loop {
-            let mut call = self.0.call(&SCRIPT);
+            let mut call = self.0.call(&FUNCTION);
             call.arg(from).arg(CHUNK).arg(posts.len());
             for post in posts {
                 call.arg(post.to_string());
             }
             call.arg(dead);
-            let answer: Vec<Text> = self.0.turns.script(&SCRIPT, &call).await?;
+            let answer: Vec<Text> = self.0.turns.function(&call).await?;
             let [next, ended, owners @ ..] = &*answer else { return Err(unexpected("recover", &answer)) };
             recovered.ended += ended.parse().unwrap_or(0);
             others.extend(owners.iter().filter_map(|owner| owner.0.clone()));

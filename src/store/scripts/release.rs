@@ -1,19 +1,18 @@
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use super::unexpected;
 use crate::store::codec::Text;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("release.lua")));
+const FUNCTION: Function = Function("release");
 
 impl Store {
     /// Releases at most `limit` relatives of jobs that have ended, and says whether there are more.
     pub async fn release(&self, limit: usize) -> Result<bool, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(limit);
-        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
         let more: u8 = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("release", &answer))?;
         self.0.bells.ring_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
         Ok(more == 1)

@@ -1,10 +1,8 @@
-use std::sync::LazyLock;
-
 use crate::model::JobId;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("renew.lua")));
+const FUNCTION: Function = Function("renew");
 
 impl Store {
     /// Keeps running jobs for another lease, and gives those that this server does not hold any more. Each is a job and the [claim](crate::store::Claimed::claim).
@@ -13,12 +11,12 @@ impl Store {
     pub async fn renew(&self, claims: &[(JobId, u32)]) -> Result<Vec<(JobId, u32)>, Error> {
         let mut lost = Vec::new();
         for claims in claims.chunks(128) {
-            let mut call = self.0.call(&SCRIPT);
+            let mut call = self.0.call(&FUNCTION);
             call.arg(self.0.periods.lease.as_millis() as u64);
             for (job, claim) in claims {
                 call.arg(job.as_str()).arg(*claim);
             }
-            let places: Vec<usize> = self.0.turns.script(&SCRIPT, &call).await?;
+            let places: Vec<usize> = self.0.turns.function(&call).await?;
             lost.extend(places.into_iter().filter_map(|place| claims.get(place.checked_sub(1)?).cloned()));
         }
         Ok(lost)

@@ -1,12 +1,10 @@
-use std::sync::LazyLock;
-
 use super::unexpected;
 use crate::model::{JobId, Status};
 use crate::store::codec::Text;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("retry.lua")));
+const FUNCTION: Function = Function("retry");
 
 /// So many relations are followed at once; whoever has more waits in line.
 const FEW: u32 = 50;
@@ -59,9 +57,9 @@ impl Store {
     }
 
     async fn try_retry(&self, job: &JobId, may_follow: Option<u32>) -> Result<Vec<Text>, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str()).arg(self.0.queue_limit).arg(may_follow.map_or_else(String::new, |most| most.to_string()));
-        let mut answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        let mut answer: Vec<Text> = self.0.commands.function(&call).await?;
         let followed = if answer.is_empty() { None } else { answer.remove(0).parse() };
         self.0.pace.pay(followed.ok_or_else(|| unexpected("retry", &answer))?);
         Ok(answer)

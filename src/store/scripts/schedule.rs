@@ -1,12 +1,10 @@
-use std::sync::LazyLock;
-
 use super::unexpected;
 use crate::model::{ScheduleId, ScheduleSpec, Timestamp};
 use crate::store::codec::json;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("schedule.lua")));
+const FUNCTION: Function = Function("schedule");
 
 /// No context has more schedules.
 const MOST: usize = 10_000;
@@ -31,9 +29,9 @@ impl Store {
         created_at: Timestamp,
         first: Timestamp,
     ) -> Result<Scheduling, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(id.as_str()).arg(first.as_millis()).arg(MOST).arg(json(spec)).arg(created_at.to_string());
-        match self.0.commands.script::<String>(&SCRIPT, &call).await?.as_str() {
+        match self.0.commands.function::<String>(&call).await?.as_str() {
             "created" => Ok(Scheduling::Created),
             "exists" => Ok(Scheduling::Exists),
             "full" => Ok(Scheduling::Full(MOST)),

@@ -1,13 +1,13 @@
-use std::sync::{LazyLock, Weak};
+use std::sync::Weak;
 
 use super::unexpected;
 use crate::model::{JobId, Status};
 use crate::store::batch::{Batch, Request, Weight};
 use crate::store::codec::Text;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Inner, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("start.lua")));
+const FUNCTION: Function = Function("start");
 
 /// What became of a job that was to be started.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,12 +50,12 @@ impl Request for JobId {
 
 impl Inner {
     async fn start_all(&self, jobs: &[JobId]) -> Result<Vec<Started>, Error> {
-        let mut call = self.call(&SCRIPT);
+        let mut call = self.call(&FUNCTION);
         call.arg(self.queue_limit);
         for job in jobs {
             call.arg(job.as_str());
         }
-        let answers: Vec<Vec<Text>> = self.commands.script(&SCRIPT, &call).await?;
+        let answers: Vec<Vec<Text>> = self.commands.function(&call).await?;
         self.bells.ring_all(answers.iter().filter_map(|answer| answer.get(2)?.0.as_ref()));
         answers.into_iter().map(started).collect()
     }

@@ -1,12 +1,10 @@
-use std::sync::LazyLock;
-
 use super::unexpected;
 use crate::model::{JobId, Status};
 use crate::store::codec::Text;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("stop.lua")));
+const FUNCTION: Function = Function("stop");
 
 /// What became of a stop request.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,9 +22,9 @@ pub enum Stopping {
 impl Store {
     /// Stops a job that has not ended. Whoever waits for it here is told.
     pub async fn stop(&self, job: &JobId) -> Result<Stopping, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str());
-        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &call).await?;
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
         let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
         match text(0) {
             Some("stopped") => {

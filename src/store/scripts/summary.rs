@@ -1,14 +1,13 @@
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 use redis::Pipeline;
 
 use crate::model::{Job, JobId};
 use crate::store::codec::{SHOWN, Text, job};
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("summary.lua")));
+const FUNCTION: Function = Function("summary");
 
 /// How many jobs one call reads at most,
 const CHUNK: usize = 128;
@@ -62,12 +61,12 @@ impl Store {
         if jobs.is_empty() {
             return Ok((Vec::new(), 0));
         }
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(short).arg(most).arg(fields.len()).arg(fields);
         for job in jobs {
             call.arg(job.as_str());
         }
-        let answers: Vec<Vec<Text>> = self.0.commands.script(&SCRIPT, &call).await?;
+        let answers: Vec<Vec<Text>> = self.0.commands.function(&call).await?;
         if answers.is_empty() || answers.len() > jobs.len() {
             return Err(super::unexpected("summary", &answers.len()));
         }

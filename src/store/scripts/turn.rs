@@ -1,5 +1,3 @@
-use std::sync::LazyLock;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rand::seq::IndexedRandom as _;
@@ -8,23 +6,18 @@ use redis::Cmd;
 use crate::model::{ErrorKind, JobError, JobId, JobResult, Output, ScriptType, Status, Timestamp, Usage};
 use crate::store::codec::{Look, Settled, Text, json};
 use crate::store::compat::CompatQueues;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Audience, Error, Store};
 
-/// By whether callers take turns, and whether the context has a limit: what is not needed would cost every turn a microsecond. And by whether
-/// memory is full: Redis refuses the first kind then, and the second takes next to nothing.
-static SCRIPTS: LazyLock<[[[Script; 2]; 2]; 2]> = LazyLock::new(|| {
-    let fair = ["local take_in_turn = nil", include_str!("fair.lua")];
-    let cap = ["local share_of, stand_in_line, hold_more = nil, nil, nil", include_str!("cap.lua")];
-    let flags = ["#!lua", "#!lua flags=allow-oom"];
-    fair.map(|fair| cap.map(|cap| flags.map(|flags| Script::new(&[flags, fair, cap, include_str!("turn.lua")].join("\n")))))
-});
+const FUNCTION: Function = Function("turn");
+/// The same while memory is full: Redis refuses the first one then, and this one takes next to nothing.
+const WHEN_FULL: Function = Function("turn_when_full");
 
 /// While memory is full, a pool takes one job in this time: those in the queues are what it is full of, perhaps.
 const TRICKLE: Duration = Duration::from_secs(1);
 
 /// What the script gives, as its header says.
-type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8, u8, i64);
+type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8, i64);
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -200,12 +193,11 @@ impl Store {
     /// A turn, and whether there was room left although a queue of another layout holds something.
     async fn take_turn(&self, turn: &Turn<'_>, compat: &CompatQueues, fair: bool) -> Result<(Turned, bool), Error> {
         let store = &self.0;
-        let (now, most_running) = (store.clock.now(), self.max_running());
-        let [script, when_full] = &SCRIPTS[usize::from(fair || store.sorted.load(Ordering::Relaxed))][usize::from(most_running > 0)];
-        let call = self.encode_turn(script, turn, turn.slots, compat, fair, now);
+        let now = store.clock.now();
+        let call = self.encode_turn(&FUNCTION, turn, turn.slots, compat, fair, now);
         let audience = self.inbox().audience();
-        let answer: Result<Answer, Error> = store.turns.script(script, &call).await;
-        let (statuses, taken, stopped, more, releases, sorted, adoptable, now) = match answer {
+        let answer: Result<Answer, Error> = store.turns.function(&call).await;
+        let (statuses, taken, stopped, more, releases, adoptable, now) = match answer {
             Err(error) if error.out_of_memory() => {
                 // What ended is recorded all the same.
                 // Any of the free ones: what is there may be for one alone.
@@ -213,8 +205,8 @@ impl Store {
                 let free = free.choose(&mut rand::rng()).copied().filter(|free| store.trickle.is_due(turn.slots[*free].pool(), TRICKLE));
                 let room = |(at, slot): (usize, &Slot)| Slot { room: usize::from(free == Some(at)), ..slot.clone() };
                 let slots: Vec<Slot> = turn.slots.iter().enumerate().map(room).collect();
-                let call = self.encode_turn(when_full, turn, &slots, &CompatQueues::default(), fair, now);
-                store.turns.script(when_full, &call).await?
+                let call = self.encode_turn(&WHEN_FULL, turn, &slots, &CompatQueues::default(), fair, now);
+                store.turns.function(&call).await?
             }
             answer => answer?,
         };
@@ -222,9 +214,6 @@ impl Store {
         if more == 2 {
             // Or the clock goes wrong here; what was recorded counts all the same.
             drop(self.set_clock().await);
-        }
-        if !turn.slots.is_empty() {
-            store.sorted.store(sorted == 1, Ordering::Relaxed);
         }
         let statuses: Vec<Option<Status>> = statuses.iter().map(|word| word.parse().ok()).collect();
         for (end, status) in turn.ends.iter().zip(&statuses) {
@@ -240,8 +229,8 @@ impl Store {
         Ok((Turned { statuses, taken, more: more > 0 }, adoptable == 1))
     }
 
-    fn encode_turn(&self, script: &Script, turn: &Turn<'_>, slots: &[Slot], compat: &CompatQueues, fair: bool, now: Timestamp) -> Cmd {
-        let mut call = self.0.call_at(script, now);
+    fn encode_turn(&self, function: &Function, turn: &Turn<'_>, slots: &[Slot], compat: &CompatQueues, fair: bool, now: Timestamp) -> Cmd {
+        let mut call = self.0.call_at(function, now);
         call.arg(self.0.periods.lease.as_millis() as u64).arg(turn.script_type.as_str()).arg(turn.ends.len());
         for end in turn.ends {
             add_end(&mut call, end);
@@ -300,8 +289,8 @@ fn add_end(call: &mut Cmd, end: &Ended) {
             call.arg(if error.stack.is_empty() { String::new() } else { json(&error.stack) });
             call.arg(error.limit.map_or("", |limit| limit.as_str())).arg(u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX))
         }
-        Outcome::Crashed => call.arg("crashed").arg(""),
-        Outcome::Released => call.arg("released").arg(""),
+        Outcome::Crashed => call.arg("crashed"),
+        Outcome::Released => call.arg("released"),
     };
 }
 

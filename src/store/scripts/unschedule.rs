@@ -1,11 +1,9 @@
-use std::sync::LazyLock;
-
 use super::unexpected;
 use crate::model::ScheduleId;
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("unschedule.lua")));
+const FUNCTION: Function = Function("unschedule");
 
 impl Store {
     /// Deletes a schedule, and says whether it existed. A slot of it that another server is firing right now has its job or has none.
@@ -19,9 +17,9 @@ impl Store {
     }
 
     async fn call_unschedule(&self, id: &ScheduleId, when: &str) -> Result<bool, Error> {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(id.as_str()).arg(when);
-        match self.0.commands.script::<String>(&SCRIPT, &call).await?.as_str() {
+        match self.0.commands.function::<String>(&call).await?.as_str() {
             "deleted" => Ok(true),
             "missing" | "kept" => Ok(false),
             reply => Err(unexpected("unschedule", &reply)),

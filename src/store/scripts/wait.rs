@@ -1,14 +1,14 @@
-use std::sync::LazyLock;
 use std::time::Duration;
 
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use redis::{Cmd, Pipeline, RedisResult};
 
 use crate::model::{JobId, Status};
 use crate::store::codec::{Look, Settled, Text, look};
-use crate::store::connection::Script;
+use crate::store::function::Function;
 use crate::store::{Error, Store};
 
-static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("wait.lua")));
+const FUNCTION: Function = Function("wait");
 
 fn seen(job: &JobId, answer: Vec<Text>) -> Look {
     if matches!(&*answer, [_, long] if long.0.as_deref() == Some("long")) { Look::Long } else { look(job, answer) }
@@ -21,13 +21,15 @@ const FIELDS: usize = 13;
 const LONG: usize = 64 * 1024;
 /// So many read one of those at once.
 pub(in crate::store) const READERS: usize = 4;
+/// So many looks are on their way at once.
+const AT_ONCE: usize = 256;
 /// How long one waits for his turn to.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Store {
     /// How a job ended, if it has. If not, this server is told when it does.
     pub async fn wait(&self, job: &JobId) -> Result<Look, Error> {
-        let answer: Vec<Text> = self.0.commands.script(&SCRIPT, &self.call_to_look(job, "", LONG)).await?;
+        let answer: Vec<Text> = self.0.commands.function(&self.call_to_look(job, "", LONG)).await?;
         if answer.last().is_some_and(|last| answer.len() > FIELDS && last.0.as_deref() == Some("new")) {
             self.notice(std::slice::from_ref(job)).await?;
         }
@@ -36,7 +38,7 @@ impl Store {
 
     /// How a job ended, if it has.
     pub async fn look(&self, job: &JobId) -> Result<Look, Error> {
-        Ok(seen(job, self.0.commands.script(&SCRIPT, &self.call_to_look(job, "only look", LONG)).await?))
+        Ok(seen(job, self.0.commands.function(&self.call_to_look(job, "only look", LONG)).await?))
     }
 
     /// The status of a job, or nothing if there is none.
@@ -50,7 +52,7 @@ impl Store {
     }
 
     fn call_to_look(&self, job: &JobId, how: &str, longest: usize) -> Cmd {
-        let mut call = self.0.call(&SCRIPT);
+        let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str()).arg(how).arg(longest);
         call
     }
@@ -60,7 +62,7 @@ impl Store {
         let reader = tokio::time::timeout(PATIENCE, self.0.readers.acquire()).await;
         let _reader = reader.map_err(|_| Error::Deadline(PATIENCE))?;
         let call = self.call_to_look(job, "only look", usize::MAX >> 12);
-        Ok(look(job, self.0.commands.script(&SCRIPT, &call).await?))
+        Ok(look(job, self.0.commands.function(&call).await?))
     }
 
     /// Those of some jobs that have ended or are gone, and how.
@@ -85,18 +87,7 @@ impl Store {
     }
 
     async fn look_at_all(&self, jobs: &[JobId]) -> Result<Vec<Look>, Error> {
-        let Some((first, rest)) = jobs.split_first() else { return Ok(Vec::new()) };
-        // The first call makes sure that Redis has the script.
-        let mut all = vec![self.look(first).await?];
-        let mut pipeline = Pipeline::with_capacity(rest.len());
-        for job in rest {
-            pipeline.add_command(self.call_to_look(job, "only look", LONG));
-        }
-        if !rest.is_empty() {
-            let answers: Vec<Vec<Text>> = self.0.commands.pipeline(&pipeline).await?;
-            all.extend(rest.iter().zip(answers).map(|(job, answer)| seen(job, answer)));
-        }
-        Ok(all)
+        stream::iter(jobs.to_vec()).map(|job| async move { self.look(&job).await }).buffered(AT_ONCE).try_collect().await
     }
 
     /// Tells those who wait here how a job ended, as its hash says. A failure is left to the sweep.

@@ -5,14 +5,14 @@ use std::time::Duration;
 use hero::dispatch::Reaper;
 use hero::model::{JobId, JobSpec, Status};
 use hero::service::Service as _;
-use hero::store::{NewJob, Periods, Push, Settings, Slot, Store, Turn};
+use hero::store::{NewJob, Periods, Slot, Turn};
 
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until};
 
 /// Clients of Redis whose script waits because of CLIENT PAUSE.
 async fn held_up(house: &House) -> Vec<String> {
     let clients: String = house.redis.run(&["CLIENT", "LIST"]).await;
-    let held_up = clients.lines().filter(|line| line.contains(" cmd=evalsha ") && line.contains(" flags=b"));
+    let held_up = clients.lines().filter(|line| line.contains(" cmd=fcall ") && line.contains(" flags=b"));
     held_up.filter_map(|line| line.strip_prefix("id=")?.split(' ').next().map(ToOwned::to_owned)).collect()
 }
 
@@ -32,16 +32,7 @@ async fn a_turn_that_redis_executes_when_nobody_waits_for_it_costs_its_jobs_no_c
     // The pool has looked what it holds, and works again.
     until("a job that runs", || async { house.run("1").await.ok() }).await;
     // Only now the turn arrives. It finds what nobody else takes.
-    let server = house.store.server().clone();
-    let settings = Settings {
-        endpoint: house.redis.endpoint(),
-        context: CONTEXT,
-        server,
-        periods: Periods::default(),
-        queue_limit: 9,
-        push: Push::default(),
-    };
-    let late = Store::connect(settings).await.unwrap().0;
+    let late = house.redis.plan().named(house.store.server().clone()).store().await;
     let id = house.start(JobSpec { group: Some("other".parse().unwrap()), ..spec("1") }).await;
     let slots = [Slot { actor: "osis:default:1".into(), room: 1 }];
     let queues = [("hero:q:work:type:osis:group:other".to_owned(), 0)];
@@ -102,7 +93,7 @@ async fn a_right_that_is_missing_for_longer_than_a_lease_costs_no_job_its_attemp
 #[tokio::test]
 async fn a_reaper_that_was_held_up_leaves_jobs_to_the_renewals_that_were_held_up_with_it_but_once() {
     let redis = Redis::start().await;
-    let store = redis.store_with(Periods { lease: Duration::from_millis(400), ..Periods::default() }).await;
+    let store = redis.plan().lasting(Periods { lease: Duration::from_millis(400), ..Periods::default() }).store().await;
     let id = JobId::random();
     let new = NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, slot: None };
     store.create(new).await.unwrap();

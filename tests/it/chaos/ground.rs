@@ -7,7 +7,7 @@ use rand::seq::IndexedRandom as _;
 use redis::{FromRedisValue, RedisResult};
 
 use super::slot::Slot;
-use crate::serve::try_command;
+use crate::cli::serve::try_command;
 use crate::support::{Cluster, MASTERS, Process, until};
 
 /// What everything stands on.

@@ -31,7 +31,11 @@ pub async fn check(town: &Town, jobs: &Jobs) -> usize {
     for (_, mut event) in events {
         let change =
             Change { status: event.remove("status").unwrap(), attempt: event["attempt"].parse().unwrap(), kind: event.remove("kind") };
-        changes.entry(event["job"].parse().unwrap()).or_default().push(change);
+        let of_job = changes.entry(event["job"].parse().unwrap()).or_default();
+        if event.contains_key("dispatched") {
+            of_job.push(Change { status: "dispatched".into(), attempt: 0, kind: None });
+        }
+        of_job.push(change);
     }
     // Nobody gave up a call before it was answered, so every job with an id of its client's is one that was acknowledged.
     let mut jobs = acknowledged;

@@ -5,6 +5,7 @@ mod examples;
 mod fake;
 mod help;
 mod live;
+pub mod serve;
 mod terminal;
 
 use std::path::Path;

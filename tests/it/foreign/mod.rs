@@ -3,6 +3,7 @@
 mod actor;
 mod job;
 mod migration;
+mod outside;
 mod presence;
 mod restart;
 mod worker;
@@ -17,9 +18,14 @@ const OSIS: &str = "hero:q:work:type:osis";
 /// HSET of a job as *dispatcher-protocol* describes it, of a client whose clock is right.
 async fn hset(redis: &Redis, id: &JobId, script: &str, more: &[(&str, &str)]) {
     let now = hero::model::Timestamp::local().to_string();
-    let (key, id) = (format!("hero:job:{id}"), id.to_string());
+    hset_at(redis, id.as_str(), &now, script, more).await;
+}
+
+/// The same of a client whose clock shows something else.
+async fn hset_at(redis: &Redis, id: &str, now: &str, script: &str, more: &[(&str, &str)]) {
+    let key = format!("hero:job:{id}");
     let fields = [
-        ("id", id.as_str()),
+        ("id", id),
         ("caller_id", "outsider"),
         ("worker_id", "w1"),
         ("context_id", "0"),
@@ -27,8 +33,8 @@ async fn hset(redis: &Redis, id: &JobId, script: &str, more: &[(&str, &str)]) {
         ("timeout", "10"),
         ("retries", "0"),
         ("concurrent", "false"),
-        ("created_at", &now),
-        ("updated_at", &now),
+        ("created_at", now),
+        ("updated_at", now),
         ("status", "dispatched"),
     ];
     let mut words = vec!["HSET", &key];

@@ -3,19 +3,17 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use hero::dispatch::{Dispatcher, JobFilter, Settings, Sweeper};
-use hero::log_file::LogDirectory;
+use hero::dispatch::{Dispatcher, JobFilter, Sweeper};
 use hero::model::JobId;
 use hero::service::Service as _;
 
 use super::*;
-use crate::support::{CONTEXT, Redis, spec};
+use crate::support::{CONTEXT, Redis, dispatcher, spec};
 
 /// A server whose loops do not run, so that all Redis sees comes from its calls.
 pub(super) async fn quiet() -> (Redis, Dispatcher, Server, Client) {
     let redis = Redis::start().await;
-    let settings = Settings::new(LogDirectory::new(redis.directory().join("logs")));
-    let dispatcher = Dispatcher::new([redis.store().await], settings);
+    let dispatcher = dispatcher([redis.store().await], redis.directory());
     let server = Server::over(&dispatcher).await;
     let client = server.connect().await;
     (redis, dispatcher, server, client)
@@ -126,7 +124,7 @@ async fn a_sweep_asks_little_of_jobs_that_go_on_and_sees_those_that_ended() {
     let _: i64 = redis.run(&["DEL", &format!("hero:job:{}", old[1])]).await;
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
     Sweeper::new(store).tick().await.unwrap();
-    let scripts = redis.calls("evalsha").await;
+    let scripts = redis.calls("fcall").await;
     assert!(scripts <= 4, "{scripts} scripts");
     let result = waits.join_next().await.unwrap().unwrap();
     let gone = waits.join_next().await.unwrap().unwrap();

@@ -1,12 +1,7 @@
 //! Each wrong call gets its code, and words that say what to do.
 
-use hero::dispatch::{Dispatcher, Settings};
-use hero::log_file::LogDirectory;
-use hero::model::{ContextId, ServerId};
-use hero::store::{Periods, Store};
-
 use super::*;
-use crate::support::{Fault, Redis};
+use crate::support::{Fault, Redis, dispatcher};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_parameters_are_named() {
@@ -211,16 +206,7 @@ async fn what_is_too_large_is_refused_with_the_limit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_queue_and_a_full_store_say_when_to_come_back() {
     let redis = Redis::start().await;
-    let settings = hero::store::Settings {
-        endpoint: redis.endpoint(),
-        context: ContextId(0),
-        server: ServerId::new(),
-        periods: Periods::default(),
-        queue_limit: 3,
-        push: hero::store::Push::default(),
-    };
-    let (store, _) = Store::connect(settings).await.unwrap();
-    let dispatcher = Dispatcher::new([store], Settings::new(LogDirectory::new(redis.directory())));
+    let dispatcher = dispatcher([redis.plan().with_room(3).store().await], redis.directory());
     let shutdown = tokio_util::sync::CancellationToken::new();
     let _stop = shutdown.clone().drop_guard();
     drop(dispatcher.start_services(&shutdown));

@@ -66,7 +66,7 @@ async fn broken_connections_and_flushed_scripts_lose_nothing() {
                 let _: i64 = house.redis.run(&["CLIENT", "KILL", "TYPE", "pubsub"]).await;
             }
             1 => {
-                let _: () = house.redis.run(&["SCRIPT", "FLUSH"]).await;
+                let _: () = house.redis.run(&["FUNCTION", "FLUSH"]).await;
             }
             _ => {
                 let _: () = house.redis.run(&["CLIENT", "PAUSE", if round == 2 { "2000" } else { "100" }]).await;

@@ -18,6 +18,7 @@ mod reading;
 mod subscriptions;
 mod unread;
 mod waits;
+mod wire;
 
 use serde_json::{Value, json};
 

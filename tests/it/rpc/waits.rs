@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use hero::dispatch::{Dispatcher, Settings};
-use hero::log_file::LogDirectory;
 use hero::store::{Store, Subscriber};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::*;
+use crate::support::dispatcher;
 
 /// Nobody waits in this server any more.
 async fn all_have_gone(store: &Store) {
@@ -48,22 +47,25 @@ async fn five_hundred_callers_with_little_patience_all_get_their_result() {
     all_have_gone(&house.store).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn another_server_is_told_of_the_end_without_looking() {
-    let (house, _server, client) = open(1).await;
-    // A second server that has a subscriber, and no sweep to fall back on.
+/// A second server on the Redis of a house. Nobody but its subscriber tells it of an end: no sweep is there to fall back on.
+async fn subscribed(house: &House) -> (DropGuard, Store, Server) {
     let store = house.redis.store().await;
-    let dispatcher = Dispatcher::new([store.clone()], Settings::new(LogDirectory::new(house.redis.directory().join("logs"))));
+    let dispatcher = dispatcher([store.clone()], house.redis.directory());
     let shutdown = CancellationToken::new();
-    let _stop = shutdown.clone().drop_guard();
-    tokio::spawn(hero::service::run(Subscriber::new(store.clone(), Vec::new()), shutdown));
     let channel = format!("hero:inbox:{}", store.server());
+    tokio::spawn(hero::service::run(Subscriber::new(store.clone(), Vec::new()), shutdown.clone()));
     until("the subscriber", || async {
         let (_, count): (String, i64) = house.redis.run(&["PUBSUB", "NUMSUB", &channel]).await;
         (count == 1).then_some(())
     })
     .await;
-    let other = Server::over(&dispatcher).await;
+    (shutdown.drop_guard(), store, Server::over(&dispatcher).await)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_server_is_told_of_the_end_without_looking() {
+    let (house, _server, client) = open(1).await;
+    let (_stop, store, other) = subscribed(&house).await;
     let there = other.connect().await;
     assert_eq!(there.ok("run_and_wait", json!(["40 + 2"])).await["value"], 42);
     assert_eq!(there.fault("run_and_wait", json!(["throw 1"])).await.code, 1101);
@@ -182,19 +184,7 @@ async fn a_sweep_before_the_job_is_stored_does_not_end_the_wait() {
 #[tokio::test(flavor = "multi_thread")]
 async fn running_a_job_that_was_created_with_the_same_key_and_id_starts_it() {
     let (house, _server, client) = open(1).await;
-    // A second server that nobody but the subscription tells of an end.
-    let store = house.redis.store().await;
-    let dispatcher = Dispatcher::new([store.clone()], Settings::new(LogDirectory::new(house.redis.directory().join("logs"))));
-    let shutdown = CancellationToken::new();
-    let _stop = shutdown.clone().drop_guard();
-    tokio::spawn(hero::service::run(Subscriber::new(store.clone(), Vec::new()), shutdown));
-    let channel = format!("hero:inbox:{}", store.server());
-    until("the subscriber", || async {
-        let (_, count): (String, i64) = house.redis.run(&["PUBSUB", "NUMSUB", &channel]).await;
-        (count == 1).then_some(())
-    })
-    .await;
-    let other = Server::over(&dispatcher).await;
+    let (_stop, _, other) = subscribed(&house).await;
     for (key, client) in [("here", client.clone()), ("there", other.connect().await)] {
         let id = hero::model::JobId::random();
         let job = json!({"script": "40 + 2", "job_id": id, "idempotency_key": key});

@@ -2,10 +2,11 @@
 
 use hero::keys::Keys;
 use hero::model::{ContextId, JobId, Name, Priority, Queue, ScriptType, ServerId, Target};
+use hero::store::script_behind_the_modules;
 
 use crate::support::Redis;
 
-const LUA: &str = include_str!("../../../src/keys.lua");
+const LUA: &str = include_str!("../../../src/store/lua/keys.lua");
 
 #[tokio::test]
 async fn the_scripts_build_the_keys_that_the_store_builds() {
@@ -15,42 +16,42 @@ async fn the_scripts_build_the_keys_that_the_store_builds() {
     let digest = "0123abcd";
     for keys in [Keys::standalone(ContextId(0)), Keys::standalone(ContextId(3)), Keys::clustered(ContextId(7))] {
         let mut expected = vec![
-            ("job_prefix .. ARGV[3]".to_owned(), keys.job(&id)),
-            ("reply_prefix .. ARGV[3]".to_owned(), keys.reply(&id)),
-            ("legacy_reply_key(ARGV[3])".to_owned(), keys.legacy_reply(&id)),
-            ("log_key(ARGV[3])".to_owned(), keys.log(&id)),
-            ("stats_key('sal')".to_owned(), keys.stats(&sal)),
-            ("control_key('sal')".to_owned(), keys.control(&sal)),
-            ("control_instance_key('sal:io:3')".to_owned(), keys.control_instance(&sal, &io, 3)),
-            (format!("idempotency_key('{digest}')"), keys.idempotency(digest)),
-            ("bell('sal')".to_owned(), keys.bell(&sal)),
-            ("inbox(ARGV[4])".to_owned(), format!("{}{server}", Keys::inbox_prefix())),
-            ("scheduled_key".to_owned(), keys.scheduled()),
-            ("leases_key".to_owned(), keys.leases()),
-            ("reaped_key".to_owned(), keys.reaped()),
-            ("unwritten_key".to_owned(), keys.unwritten()),
-            ("queues_key".to_owned(), keys.queues()),
-            ("hours_key".to_owned(), keys.hours()),
-            ("types_key".to_owned(), keys.types()),
-            ("status_key('error')".to_owned(), keys.index_of_status("error")),
-            ("strays_key".to_owned(), keys.strays()),
-            ("paused_key".to_owned(), keys.paused()),
-            ("fair_key".to_owned(), keys.fair()),
-            ("capped_key".to_owned(), keys.capped()),
-            ("watched_key".to_owned(), keys.watched()),
-            ("release_key".to_owned(), keys.release()),
-            ("conveyor_key".to_owned(), keys.conveyor_ends()),
-            ("rel_key(ARGV[3], 'dependents')".to_owned(), keys.dependents(&id)),
-            ("rel_key(ARGV[3], 'children')".to_owned(), keys.children(&id)),
-            ("rel_key(ARGV[3], 'active')".to_owned(), keys.active(&id)),
-            ("rel_key(ARGV[3], 'onComplete')".to_owned(), keys.heirs(&id)),
-            ("calm_key".to_owned(), keys.calm()),
-            ("foreign_key".to_owned(), keys.foreign()),
-            ("index_key('2026-11-21T03:54:01.5Z')".to_owned(), keys.index("2026-11-21T03:54:01.5Z".parse().unwrap())),
-            ("schedules_key".to_owned(), keys.schedules()),
-            ("schedule_key(ARGV[3])".to_owned(), keys.schedule(&id.as_str().parse().unwrap())),
-            ("schedule_waiting_key(ARGV[3])".to_owned(), keys.schedule_waiting(&id.as_str().parse().unwrap())),
-            ("events_key".to_owned(), keys.events()),
+            ("keys.job(ARGV[9])".to_owned(), keys.job(&id)),
+            ("keys.reply(ARGV[9])".to_owned(), keys.reply(&id)),
+            ("keys.legacy_reply(ARGV[9])".to_owned(), keys.legacy_reply(&id)),
+            ("keys.log(ARGV[9])".to_owned(), keys.log(&id)),
+            ("keys.stats('sal')".to_owned(), keys.stats(&sal)),
+            ("keys.control('sal')".to_owned(), keys.control(&sal)),
+            ("keys.control_instance('sal:io:3')".to_owned(), keys.control_instance(&sal, &io, 3)),
+            (format!("keys.idempotency('{digest}')"), keys.idempotency(digest)),
+            ("keys.bell('sal')".to_owned(), keys.bell(&sal)),
+            ("keys.inbox(ARGV[10])".to_owned(), format!("{}{server}", Keys::inbox_prefix())),
+            ("keys.scheduled".to_owned(), keys.scheduled()),
+            ("keys.leases".to_owned(), keys.leases()),
+            ("keys.reaped".to_owned(), keys.reaped()),
+            ("keys.unwritten".to_owned(), keys.unwritten()),
+            ("keys.queues".to_owned(), keys.queues()),
+            ("keys.hours".to_owned(), keys.hours()),
+            ("keys.types".to_owned(), keys.types()),
+            ("keys.index_of_status('error')".to_owned(), keys.index_of_status("error")),
+            ("keys.strays".to_owned(), keys.strays()),
+            ("keys.paused".to_owned(), keys.paused()),
+            ("keys.fair".to_owned(), keys.fair()),
+            ("keys.capped".to_owned(), keys.capped()),
+            ("keys.watched".to_owned(), keys.watched()),
+            ("keys.releases".to_owned(), keys.release()),
+            ("keys.conveyor_ends".to_owned(), keys.conveyor_ends()),
+            ("keys.relatives(ARGV[9], 'dependents')".to_owned(), keys.dependents(&id)),
+            ("keys.relatives(ARGV[9], 'children')".to_owned(), keys.children(&id)),
+            ("keys.relatives(ARGV[9], 'active')".to_owned(), keys.active(&id)),
+            ("keys.relatives(ARGV[9], 'onComplete')".to_owned(), keys.heirs(&id)),
+            ("keys.calm".to_owned(), keys.calm()),
+            ("keys.foreign".to_owned(), keys.foreign()),
+            ("keys.index('2026-11-21T03:54:01.5Z')".to_owned(), keys.index("2026-11-21T03:54:01.5Z".parse().unwrap())),
+            ("keys.schedules".to_owned(), keys.schedules()),
+            ("keys.schedule(ARGV[9])".to_owned(), keys.schedule(&id.as_str().parse().unwrap())),
+            ("keys.schedule_waiting(ARGV[9])".to_owned(), keys.schedule_waiting(&id.as_str().parse().unwrap())),
+            ("keys.events".to_owned(), keys.events()),
         ];
         let targets = [
             (Target::Type, "nil, nil"),
@@ -67,32 +68,38 @@ async fn the_scripts_build_the_keys_that_the_store_builds() {
                 [(Priority::Urgent, "'0'"), (Priority::Normal, "'1'"), (Priority::Normal, "false"), (Priority::Low, "'2'")]
             {
                 let queue = Queue { script_type: sal.clone(), target: target.clone(), priority };
-                expected.push((format!("work_key('sal', {words}, {word})"), keys.work(&queue)));
-                expected.push((format!("fair_part(work_key('sal', {words}, {word}), 'ring')"), keys.fair_part(&keys.work(&queue), "ring")));
+                expected.push((format!("keys.work('sal', {words}, {word})"), keys.work(&queue)));
+                expected.push((
+                    format!("keys.fair_part(keys.work('sal', {words}, {word}), 'ring')"),
+                    keys.fair_part(&keys.work(&queue), "ring"),
+                ));
             }
         }
         for (expression, key) in &expected {
-            let script = format!("{LUA}\nreturn {expression}");
+            let script = script_behind_the_modules(&format!("return {expression}"));
             let context = keys.context().to_string();
-            let built: String = redis.run(&["EVAL", &script, "0", keys.prefix(), &context, id.as_str(), server.as_str()]).await;
+            let given = [keys.prefix(), &context, "=0", "", "server", "1", "1", "1", id.as_str(), server.as_str()];
+            let built: String = redis.run(&[&["EVAL", &script, "0"][..], &given].concat()).await;
             assert_eq!(built, *key, "{expression}");
         }
     }
     // An actor's name that is none has no key.
-    let script = format!("{LUA}\nreturn control_instance_key('sal') == nil");
-    let none: bool = redis.run(&["EVAL", &script, "0", "", "0"]).await;
+    let script = script_behind_the_modules("return keys.control_instance('sal') == nil");
+    let none: bool = redis.run(&["EVAL", &script, "0", "", "0", "=0", "", "", "", "", ""]).await;
     assert!(none);
 }
 
 #[test]
-fn every_key_of_the_scripts_is_compared() {
+fn every_key_of_the_functions_is_compared() {
     let test = include_str!("keys.rs");
-    for line in LUA.lines().filter_map(|line| line.strip_prefix("local ")) {
-        let name = line.trim_start_matches("function ").split(['(', ' ', ',']).next().unwrap();
-        // The legacy queues have no twins in Rust: only scripts write them.
-        if !matches!(name, "prefix" | "legacy_stop_key" | "legacy_work_key") {
-            let called = [format!("{name}("), format!("\"{name}\""), format!("{name} ..")];
-            assert!(called.iter().any(|call| test.contains(call)), "{name} is not compared");
+    let of_context = LUA.lines().filter_map(|line| line.strip_prefix("  keys.")?.split_once(" = prefix .. ").map(|(name, _)| name));
+    let made = LUA.lines().filter_map(|line| line.strip_prefix("function keys.")?.split_once('(').map(|(name, _)| name));
+    let names: Vec<&str> = of_context.chain(made).collect();
+    assert!(names.len() > 35, "{names:?}");
+    for name in names {
+        // The legacy queues have no twins in Rust: only functions write them.
+        if !matches!(name, "of_context" | "job_prefix" | "legacy_stop" | "legacy_work") {
+            assert!([format!("keys.{name}("), format!("\"keys.{name}\"")].iter().any(|call| test.contains(call)), "{name} is not compared");
         }
     }
 }

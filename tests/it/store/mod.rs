@@ -1,10 +1,13 @@
 //! The scripts, asked one by one.
 
+mod cluster;
 mod counters;
 mod halfway;
 mod index;
 mod keys;
+mod library;
 mod lists;
+mod memory;
 mod queues;
 mod relations;
 mod sharing;

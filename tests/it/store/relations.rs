@@ -107,7 +107,7 @@ async fn a_chain_of_children_may_be_of_any_depth() {
 #[tokio::test]
 async fn a_job_that_is_refused_takes_no_place_of_another() {
     let redis = Redis::start().await;
-    let store = redis.store_with_room(2).await;
+    let store = redis.plan().with_room(2).store().await;
     let existing = NewJob { start: false, ..job(JobSpec::default()) };
     let id = existing.id.clone();
     assert_eq!(store.create(existing).await.unwrap(), Created::Created(Status::Created));

@@ -2,16 +2,16 @@
 
 use hero::model::JobId;
 use hero::service;
-use hero::store::{Periods, Subscriber};
+use hero::store::Subscriber;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Hole, Redis, until};
+use crate::support::{Hole, Plan, Redis, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_that_swallows_everything_is_left_for_a_new_one() {
     let redis = Redis::start().await;
     let hole = Hole::before(&redis);
-    let store = Redis::store_at(hole.endpoint(), Periods::default()).await;
+    let store = Plan::at(hole.endpoint()).store().await;
     let job = [JobId::random()];
     for _ in 0..2 {
         store.exist(&job).await.unwrap();
@@ -24,7 +24,7 @@ async fn a_connection_that_swallows_everything_is_left_for_a_new_one() {
 async fn a_subscription_that_hears_nothing_is_made_again() {
     let redis = Redis::start().await;
     let hole = Hole::before(&redis);
-    let store = Redis::store_at(hole.endpoint(), Periods::default()).await;
+    let store = Plan::at(hole.endpoint()).store().await;
     let channel = format!("hero:inbox:{}", store.server());
     let subscribers = |number: i64| {
         let (redis, channel) = (&redis, &channel);

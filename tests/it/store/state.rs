@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hero::model::{Event, JobError, JobId, JobSpec, Next, Output, OutputFormat, Status};
+use hero::model::{ErrorKind, Event, JobError, JobId, JobSpec, Next, Output, OutputFormat, Status};
 use hero::store::{Created, Ended, NewJob, Outcome, Slot, Started, Stopping, Store, Turn};
 
 use crate::support::Redis;
@@ -26,7 +26,7 @@ fn finished() -> Outcome {
 }
 
 fn failed() -> Outcome {
-    Outcome::Failed { error: JobError::new(hero::model::ErrorKind::Script, "no"), retry_in: Duration::from_secs(5) }
+    Outcome::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::from_secs(5) }
 }
 
 /// Brings a new job to a status by the shortest way.
@@ -85,67 +85,77 @@ async fn now(store: &Store, id: &JobId) -> Status {
     store.job(id).await.unwrap().unwrap().status
 }
 
+/// Makes a job what the event says of it, whatever its status is.
+async fn prepare(redis: &Redis, store: &Store, id: &JobId, event: Event) {
+    let key = format!("hero:job:{id}");
+    let later = store.clock().now().plus(Duration::from_secs(3600)).as_millis().to_string();
+    let [field, value] = match event {
+        Event::Started { next: Next::Later } => ["run_at_ms", &later],
+        Event::Started { next: Next::Blocked } | Event::Due { blocked: true } | Event::Retried { blocked: true } => {
+            let other = prerequisite(redis, store, id).await;
+            ["prerequisites", &format!("[\"{other}\"]")]
+        }
+        Event::Failed { retry } => ["retries", if retry { "1" } else { "0" }],
+        Event::LeaseLost { last } => ["crashes", if last { "2" } else { "0" }],
+        _ => return,
+    };
+    let _: i64 = redis.run(&["HSET", &key, field, value]).await;
+}
+
+/// Puts an event to the script that is there for it.
+async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
+    let attempt = store.job(id).await.unwrap().unwrap().attempt;
+    match event {
+        Event::Started { .. } => drop(store.start(id).await.unwrap()),
+        Event::Claimed => {
+            let _: () = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
+            turn(store, &[], 1).await;
+        }
+        Event::Succeeded => drop(turn(store, &[ended(id, attempt, finished())], 0).await),
+        Event::Failed { .. } => drop(turn(store, &[ended(id, attempt, failed())], 0).await),
+        Event::Released => drop(turn(store, &[ended(id, attempt, Outcome::Released)], 0).await),
+        Event::LeaseLost { .. } => {
+            store.clock().advance(Duration::from_secs(31));
+            store.reap(128).await.unwrap();
+        }
+        Event::Stopped => {
+            // A running script ends a moment after it was asked to.
+            if matches!(store.stop(id).await.unwrap(), Stopping::Asked) {
+                let error = JobError::new(ErrorKind::Stopped, "stopped_by_request");
+                turn(store, &[ended(id, attempt, Outcome::Failed { error, retry_in: Duration::ZERO })], 0).await;
+            }
+        }
+        Event::Due { .. } => {
+            store.clock().advance(Duration::from_secs(3601));
+            store.promote(128).await.unwrap();
+        }
+        Event::Retried { .. } => drop(store.retry(id).await.unwrap()),
+        Event::PrerequisitesMet | Event::PrerequisiteFailed => {
+            // What it waits for; one that does not wait any more is not moved by its end.
+            let other = prerequisite(redis, store, id).await;
+            let outcome = if event == Event::PrerequisitesMet { finished() } else { failed() };
+            turn(store, &[ended(&other, 1, outcome)], 0).await;
+            store.release(128).await.unwrap();
+        }
+    }
+}
+
 #[tokio::test]
 async fn the_scripts_keep_to_the_table() {
     let redis = Redis::start().await;
-    for from in Status::ALL {
-        for event in [
-            Event::Started { next: Next::Ready },
-            Event::Claimed,
-            Event::Succeeded,
-            Event::Failed { retry: false },
-            Event::Released,
-            Event::LeaseLost { last: false },
-            Event::Stopped,
-            Event::Due { next: Next::Ready },
-            Event::PrerequisitesMet,
-            Event::PrerequisiteFailed,
-            Event::Retried { next: Next::Ready },
-        ] {
-            let _: () = redis.run(&["FLUSHALL"]).await;
-            let store = redis.store().await;
-            let id = at(&store, from).await;
-            let attempt = store.job(&id).await.unwrap().unwrap().attempt;
-            if from != Status::Started {
-                // So that nothing but the status stands in the way of a late result.
-                let _: i64 = redis
-                    .run(&["HSET", &format!("hero:job:{id}"), "lease", store.server().as_str(), "attempt", &attempt.to_string()])
-                    .await;
-            }
-            match event {
-                Event::Started { .. } => drop(store.start(&id).await.unwrap()),
-                Event::Claimed => {
-                    let _: () = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
-                    turn(&store, &[], 1).await;
-                }
-                Event::Succeeded => drop(turn(&store, &[ended(&id, attempt, finished())], 0).await),
-                Event::Failed { .. } => drop(turn(&store, &[ended(&id, attempt, failed())], 0).await),
-                Event::Released => drop(turn(&store, &[ended(&id, attempt, Outcome::Released)], 0).await),
-                Event::LeaseLost { .. } => {
-                    store.clock().advance(Duration::from_secs(31));
-                    store.reap(128).await.unwrap();
-                }
-                Event::Stopped => drop(store.stop(&id).await.unwrap()),
-                Event::Due { .. } => {
-                    store.clock().advance(Duration::from_secs(3601));
-                    store.promote(128).await.unwrap();
-                }
-                Event::Retried { .. } => drop(store.retry(&id).await.unwrap()),
-                Event::PrerequisitesMet | Event::PrerequisiteFailed => {
-                    // What it waits for; one that does not wait any more is not moved by its end.
-                    let other = prerequisite(&redis, &store, &id).await;
-                    let outcome = if event == Event::PrerequisitesMet { finished() } else { failed() };
-                    turn(&store, &[ended(&other, 1, outcome)], 0).await;
-                    store.release(128).await.unwrap();
-                }
-            }
-            // A running script ends a moment after it was asked to.
-            let expected = match (from, event) {
-                (Status::Started, Event::Stopped) => Status::Started,
-                _ => from.on(event).unwrap_or(from),
-            };
-            assert_eq!(now(&store, &id).await, expected, "{from} {event:?}");
+    for (from, event) in Status::ALL.into_iter().flat_map(|from| Event::ALL.map(|event| (from, event))) {
+        let _: () = redis.run(&["FLUSHALL"]).await;
+        let store = redis.store().await;
+        let id = at(&store, from).await;
+        prepare(&redis, &store, &id, event).await;
+        if from != Status::Started {
+            // So that nothing but the status stands in the way of a late result.
+            let attempt = store.job(&id).await.unwrap().unwrap().attempt.to_string();
+            let lease = ["lease", store.server().as_str(), "attempt", &attempt];
+            let _: i64 = redis.run(&[&["HSET", &format!("hero:job:{id}")][..], &lease].concat()).await;
         }
+        put(&redis, &store, &id, event).await;
+        assert_eq!(now(&store, &id).await, from.on(event).unwrap_or(from), "{from} {event:?}");
     }
 }
 
@@ -186,7 +196,7 @@ async fn the_third_lost_lease_ends_a_job_as_crashed() {
         assert_eq!(store.reap(128).await.unwrap(), Some(1));
     }
     let job = store.job(&id).await.unwrap().unwrap();
-    assert_eq!((job.status, job.crashes, job.error.unwrap().kind), (Status::Error, 3, hero::model::ErrorKind::Crashed));
+    assert_eq!((job.status, job.crashes, job.error.unwrap().kind), (Status::Error, 3, ErrorKind::Crashed));
 }
 
 #[tokio::test]
@@ -247,7 +257,7 @@ async fn priority_comes_before_place_and_place_before_age() {
 #[tokio::test]
 async fn a_full_queue_takes_no_more() {
     let redis = Redis::start().await;
-    let store = redis.store_with_room(1).await;
+    let store = redis.plan().with_room(1).store().await;
     at(&store, Status::Dispatched).await;
     assert_eq!(store.create(NewJob { start: true, ..job() }).await.unwrap(), Created::Full(1));
     let waiting = at(&store, Status::Created).await;

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Status, Timestamp};
-use hero::store::{ConveyorKeys, Created, Ended, Import, Imported, JobFilter, NewJob, Outcome, Slot, Store, Turn};
+use hero::store::{
+    ConveyorKeys, Created, Ended, Import, Imported, JobFilter, NewJob, Outcome, Slot, Store, Turn, script_behind_the_modules,
+};
 
 use crate::support::{Redis, until};
 
@@ -75,7 +77,7 @@ async fn a_server_whose_clock_jumps_an_hour_takes_no_job_from_others_and_loses_n
 async fn a_reaper_whose_call_was_on_its_way_for_long_leaves_leases_to_those_who_could_not_renew_them() {
     let redis = Redis::start().await;
     let periods = hero::store::Periods { lease: Duration::from_millis(1), ..Default::default() };
-    let store = redis.store_with(periods).await;
+    let store = redis.plan().lasting(periods).store().await;
     store.create(new(None)).await.unwrap();
     let taken = turn(&store, &[], 1).await.taken.remove(0);
     let passed = store.clock().now().plus(Duration::from_millis(5));
@@ -101,7 +103,7 @@ async fn is_reaped(store: &Store, id: &JobId) {
 async fn where_nobody_looked_at_leases_for_a_while_none_is_over_before_it_could_be_renewed() {
     let redis = Redis::start().await;
     let periods = hero::store::Periods { lease: Duration::from_millis(300), ..Default::default() };
-    let (holder, fresh) = (redis.store_with(periods.clone()).await, redis.store_with(periods).await);
+    let (holder, fresh) = (redis.plan().lasting(periods.clone()).store().await, redis.plan().lasting(periods).store().await);
     holder.create(new(None)).await.unwrap();
     let taken = turn(&holder, &[], 1).await.taken.remove(0);
     let over = holder.clock().now().plus(Duration::from_millis(400));
@@ -118,19 +120,19 @@ async fn where_nobody_looked_at_leases_for_a_while_none_is_over_before_it_could_
 async fn the_scripts_write_times_as_the_program_does() {
     let redis = Redis::start().await;
     // As if it were that time, and the server believed in another.
-    let time = "{ math.floor(ARGV[1] / 1000), ARGV[1] % 1000 * 1000 }";
-    let script = include_str!("../../../src/store/scripts/time.lua").replace("redis.call('TIME')", time) + "\nreturn now_text";
+    let time = "{ math.floor(ARGV[9] / 1000), ARGV[9] % 1000 * 1000 }";
+    let script = script_behind_the_modules("return request.now_text").replace("redis.call('TIME')", time);
+    let written = async |believed: &str, text: &str, now: i64| -> String {
+        redis.run(&["EVAL", &script, "0", "", "0", believed, text, "server", "1", "1", "1", &now.to_string()]).await
+    };
     let random = (0..200).map(|_| rand::random_range(0..253_402_300_799_999_i64));
     // The ends of years, leap days and centuries.
     let odd = [0, 951_782_399_999, 951_782_400_000, 951_868_800_000, 1_709_164_800_000, 4_107_542_400_000, 253_402_300_799_999];
     for millis in odd.into_iter().chain(random) {
-        let text: String = redis.run(&["EVAL", &script, "0", &millis.to_string(), "", &(millis + 501).to_string(), ""]).await;
-        assert_eq!(text, Timestamp::from_millis(millis).to_string());
+        assert_eq!(written(&(millis + 501).to_string(), "", millis).await, Timestamp::from_millis(millis).to_string());
         // Or what it believes is nearly right.
         let sent = Timestamp::from_millis(millis / 1000 * 1000 + rand::random_range(0..1000));
-        let text: String =
-            redis.run(&["EVAL", &script, "0", &millis.to_string(), "", &sent.as_millis().to_string(), &sent.to_string()]).await;
-        assert_eq!(text, Timestamp::from_millis(millis).to_string());
+        assert_eq!(written(&sent.as_millis().to_string(), &sent.to_string(), millis).await, Timestamp::from_millis(millis).to_string());
     }
 }
 
@@ -176,7 +178,7 @@ async fn the_times_of_a_job_are_in_order_whatever_its_servers_believe() {
 async fn what_keeps_a_call_for_a_part_of_a_short_lease_ends_no_lease() {
     let redis = Redis::start().await;
     let periods = hero::store::Periods { lease: Duration::from_millis(300), ..Default::default() };
-    let store = redis.store_with(periods).await;
+    let store = redis.plan().lasting(periods).store().await;
     store.create(new(None)).await.unwrap();
     let taken = turn(&store, &[], 1).await.taken.remove(0);
     // Somebody looks at leases all the time.

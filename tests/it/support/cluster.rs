@@ -190,14 +190,10 @@ impl Node {
         ask(self.port, words)
     }
 
-    /// The commands that this node has refused, with its counters, but for scripts that it did not know yet.
+    /// The commands that this node has refused, with its counters, but for the question whether it has the library of functions.
     pub async fn refused(&self) -> Vec<String> {
         let (commands, errors): (String, String) = (self.run(&["INFO", "commandstats"]).await, self.run(&["INFO", "errorstats"]).await);
-        let unknown = errors.lines().find_map(|line| line.strip_prefix("errorstat_NOSCRIPT:count=")).unwrap_or("0");
-        let scripts = format!("rejected_calls=0,failed_calls={unknown}");
-        let good = |line: &str| {
-            line.ends_with("rejected_calls=0,failed_calls=0") || line.starts_with("cmdstat_evalsha:") && line.ends_with(&scripts)
-        };
+        let good = |line: &str| line.ends_with("rejected_calls=0,failed_calls=0") || line.starts_with("cmdstat_fcall_ro:");
         let cluster = ["CROSSSLOT", "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN"].map(|word| format!("errorstat_{word}:"));
         let bad = commands.lines().filter(|line| line.starts_with("cmdstat_") && !good(line));
         let bad = bad.chain(errors.lines().filter(|line| cluster.iter().any(|word| line.starts_with(word))));

@@ -1,12 +1,11 @@
 use hero::actor::{Pool, PoolSettings};
-use hero::dispatch::{Dispatcher, Error, Settings};
-use hero::log_file::LogDirectory;
-use hero::model::{ContextId, JobId, JobResult, JobSpec, ServerId, Status};
+use hero::dispatch::{Dispatcher, Error};
+use hero::model::{ContextId, JobId, JobResult, JobSpec, Status};
 use hero::process::Spawner;
 use hero::store::{Periods, Push, Store, Subscriber};
 use tokio_util::sync::CancellationToken;
 
-use super::{PATIENCE, Redis, pool_settings, until};
+use super::{PATIENCE, Plan, Redis, dispatcher, pool_settings, until};
 
 pub const CONTEXT: ContextId = ContextId(0);
 
@@ -35,30 +34,26 @@ impl House {
 
     /// Without actors, on this Redis.
     pub async fn on(redis: Redis) -> Self {
-        Self::pushing(redis, Push::default()).await
+        let plan = redis.plan();
+        Self::with(redis, plan).await
     }
 
     /// Without actors, on this Redis; new jobs go where `push` says.
     pub async fn pushing(redis: Redis, push: Push) -> Self {
-        Self::with(redis, push, Periods::default()).await
+        let plan = redis.plan().pushing(push);
+        Self::with(redis, plan).await
     }
 
     /// Without actors, on this Redis, where things last so long.
     pub async fn lasting(redis: Redis, periods: Periods) -> Self {
-        Self::with(redis, Push::default(), periods).await
+        let plan = redis.plan().lasting(periods);
+        Self::with(redis, plan).await
     }
 
-    async fn with(redis: Redis, push: Push, periods: Periods) -> Self {
-        let settings = hero::store::Settings {
-            endpoint: redis.endpoint(),
-            context: CONTEXT,
-            server: ServerId::new(),
-            periods,
-            queue_limit: 100_000,
-            push,
-        };
-        let store = Store::connect(settings).await.unwrap().0;
-        let dispatcher = Dispatcher::new([store.clone()], Settings::new(LogDirectory::new(redis.directory().join("logs"))));
+    /// Without actors, with a store as planned.
+    async fn with(redis: Redis, plan: Plan) -> Self {
+        let store = plan.store().await;
+        let dispatcher = dispatcher([store.clone()], redis.directory());
         let shutdown = CancellationToken::new();
         drop(dispatcher.start_services(&shutdown));
         let script_types = vec!["osis".parse().unwrap(), "sal".parse().unwrap()];

@@ -1,10 +1,11 @@
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use hero::model::{ContextId, ServerId};
-use hero::store::{Endpoint, Periods, Push, Settings, Store};
+use hero::store::{Endpoint, Store};
 use redis::FromRedisValue;
 use rustix::process::Signal;
+
+use super::Plan;
 
 /// A redis-server of one test, on a unix socket, ended with it.
 pub struct Redis {
@@ -72,28 +73,14 @@ impl Redis {
         Endpoint { url: self.url(), ..Endpoint::default() }
     }
 
+    /// What is to stand on it.
+    pub fn plan(&self) -> Plan {
+        Plan::at(self.endpoint())
+    }
+
     /// A store as another server would have it.
     pub async fn store(&self) -> Store {
-        self.store_with(Periods::default()).await
-    }
-
-    pub async fn store_with(&self, periods: Periods) -> Store {
-        Self::store_at(self.endpoint(), periods).await
-    }
-
-    /// A store whose way to its Redis is this.
-    pub async fn store_at(endpoint: Endpoint, periods: Periods) -> Store {
-        Store::connect(Self::settings(endpoint, periods)).await.unwrap().0
-    }
-
-    /// A store whose queues take so many jobs.
-    pub async fn store_with_room(&self, queue_limit: usize) -> Store {
-        let settings = Settings { queue_limit, ..Self::settings(self.endpoint(), Periods::default()) };
-        Store::connect(settings).await.unwrap().0
-    }
-
-    fn settings(endpoint: Endpoint, periods: Periods) -> Settings {
-        Settings { endpoint, context: ContextId(0), server: ServerId::new(), periods, queue_limit: 100_000, push: Push::default() }
+        self.plan().store().await
     }
 
     /// How often Redis was asked for a command, by scripts too, since the last `CONFIG RESETSTAT`.

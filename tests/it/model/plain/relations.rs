@@ -1,5 +1,7 @@
 //! Who waits for whom, as the plain model has it.
 
+use hero::store::Created;
+
 use super::*;
 
 impl Plain {
@@ -102,7 +104,7 @@ impl Plain {
             self.jobs[job].linked = true;
             let of = Relations { prerequisites: others.clone(), dependents: Vec::new(), parent, predecessor };
             let missing = others.iter().any(|other| self.jobs[*other].status.is_none());
-            if missing || super::super::cycle::waits_for_itself(self, &[(job, of, true)]) || self.link_prerequisites(job, &others).is_some()
+            if missing || crate::model::cycle::waits_for_itself(self, &[(job, of, true)]) || self.link_prerequisites(job, &others).is_some()
             {
                 self.fail(job);
                 return false;

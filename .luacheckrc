@@ -1,0 +1,12 @@
+-- The functions of src/store/lua: each file stands in a function of its own behind those before it (src/store/library.rs).
+std = 'lua51'
+max_line_length = 140
+self = false
+read_globals = {
+  'redis', 'cjson',
+  'commands', 'values', 'keys', 'time', 'jobs', 'news', 'dialects', 'ends', 'queues', 'placing', 'relations', 'cycles', 'index', 'filter',
+  'outsiders', 'schedules', 'conveyor', 'fair', 'limit', 'calling', 'functions', 'made_library',
+}
+globals = { 'request' }
+files['src/store/lua/registration.lua'] = { unused = false }
+files['src/store/lua/public.lua'] = { unused = false }

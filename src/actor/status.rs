@@ -1,0 +1,93 @@
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+use std::time::Instant;
+
+use crate::store::PRESENCE;
+
+/// How the actors of a pool are.
+#[derive(Debug, Default)]
+pub struct PoolStatus {
+    actors: Mutex<Vec<ActorStatus>>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct ActorStatus {
+    confinement: Option<String>,
+    /// The processes of its engines, by worker.
+    engines: BTreeMap<usize, u32>,
+    live: bool,
+    /// How many jobs it runs.
+    running: usize,
+    /// When Redis last took its presence; nothing before the first heartbeat, as its post was taken before that.
+    seen: Option<Instant>,
+    /// Whether somebody else has its post.
+    displaced: bool,
+}
+
+impl PoolStatus {
+    /// So many actors without an engine.
+    pub(super) fn of(actors: usize) -> Self {
+        Self { actors: Mutex::new(vec![ActorStatus::default(); actors]) }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Vec<ActorStatus>> {
+        self.actors.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// How many actors have an engine.
+    pub fn live(&self) -> usize {
+        self.locked().iter().filter(|actor| actor.live).count()
+    }
+
+    /// How many actors have an engine and a presence.
+    pub fn present(&self) -> usize {
+        let present = |actor: &&ActorStatus| actor.live && !actor.displaced && actor.seen.is_none_or(|seen| seen.elapsed() < PRESENCE);
+        self.locked().iter().filter(present).count()
+    }
+
+    /// Notes a heartbeat: whether the post is still the actor's.
+    pub(super) fn beat(&self, slot: usize, held: bool) {
+        if let Some(actor) = self.locked().get_mut(slot) {
+            (actor.seen, actor.displaced) = (Some(Instant::now()), !held);
+        }
+    }
+
+    pub(super) fn running(&self) -> Vec<usize> {
+        self.locked().iter().map(|actor| actor.running).collect()
+    }
+
+    /// How the engines say they are confined.
+    pub fn confinements(&self) -> Vec<String> {
+        self.locked().iter().filter_map(|actor| actor.confinement.clone()).collect()
+    }
+
+    pub(super) fn confinement(&self, slot: usize) -> Option<String> {
+        self.locked().get(slot).and_then(|actor| actor.confinement.clone())
+    }
+
+    /// The processes of the engines.
+    pub fn engines(&self) -> Vec<u32> {
+        self.locked().iter().flat_map(|actor| actor.engines.values().copied()).collect()
+    }
+
+    /// Notes a fresh engine.
+    pub(super) fn engine(&self, slot: usize, lane: usize, pid: u32, confinement: &str) {
+        if let Some(actor) = self.locked().get_mut(slot) {
+            (actor.confinement, actor.live) = (Some(confinement.to_owned()), true);
+            actor.engines.insert(lane, pid);
+        }
+    }
+
+    /// Notes that a worker has left, and its engine with it.
+    pub(super) fn retire(&self, slot: usize, lane: usize) {
+        if let Some(actor) = self.locked().get_mut(slot) {
+            actor.engines.remove(&lane);
+        }
+    }
+
+    pub(super) fn set_running(&self, slot: usize, running: usize, live: bool) {
+        if let Some(actor) = self.locked().get_mut(slot) {
+            (actor.running, actor.live) = (running, live);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+use serde_json::{Value, json};
+
+use super::advice::{advice, without};
+use super::exit::{Exit, Usage};
+use super::output::{self, Style};
+use super::script_error::Wrong;
+use super::settings;
+use super::wording::worded;
+use crate::client;
+
+/// The exit code for any error.
+fn exit_of(error: &anyhow::Error) -> Exit {
+    if let Some(error) = error.downcast_ref::<client::Error>() {
+        return Exit::of_client(error);
+    }
+    if let Some(wrong) = error.downcast_ref::<Wrong>() {
+        return wrong.exit;
+    }
+    if error.is::<settings::Invalid>() || error.is::<Usage>() {
+        return Exit::Usage;
+    }
+    let pipe = error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe);
+    if pipe { Exit::Ok } else { Exit::Other } // `hero job list | head` is no failure.
+}
+
+/// An error with its causes, but for those that it has told itself.
+fn chain(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
+        if !text.ends_with(&cause) {
+            text.push_str(if text.is_empty() { "" } else { ": " });
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+/// Tells the user of an error: on stderr for people, as a document on stdout with `--json`.
+pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
+    let exit = exit_of(error);
+    if exit == Exit::Ok {
+        return exit;
+    }
+    let (client, wrong) = (error.downcast_ref::<client::Error>(), error.downcast_ref::<Wrong>());
+    if json {
+        let rpc = client.and_then(client::Error::rpc);
+        let data = wrong.map(Wrong::data).or_else(|| rpc.and_then(|rpc| rpc.data.clone()));
+        document(rpc.map(|rpc| rpc.code), &chain(error), data.as_ref(), exit as u8);
+    } else if let Some(wrong) = wrong {
+        wrong.render(Style::stderr()).into_iter().for_each(|line| output::tell(line, 2));
+    } else {
+        // What a server says is one line; of our own errors some bring lines of a log.
+        // How a job ended is told in the words of its script.
+        let ours = client.is_some_and(|error| error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()));
+        let advice = client.and_then(|client| advice(client, error.downcast_ref()));
+        let (told, style) = (chain(error), Style::stderr());
+        let told = if advice.is_some() { without(&told).to_owned() } else { told };
+        let told = if ours { worded(&told) } else { told };
+        let (first, more) = if client.is_some() { (told.as_str(), "") } else { told.split_once('\n').unwrap_or((&told, "")) };
+        output::tell(style.red("error:") + " " + first, MARGIN);
+        let advice = advice.as_deref().unwrap_or_default();
+        more.lines().chain(advice.lines()).for_each(|line| output::tell(format!("{:MARGIN$}{line}", ""), MARGIN));
+    }
+    exit
+}
+
+/// Below `error: ` stands what goes on with it.
+const MARGIN: usize = 7;
+
+/// Tells a program that reads JSON that its arguments were refused.
+pub(super) fn refused(error: &clap::Error) {
+    document(None, &reason(error), None, u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8));
+}
+
+fn document(code: Option<i32>, message: &str, data: Option<&Value>, exit: u8) {
+    let document = json!({ "error": { "code": code, "message": message, "data": data }, "exit_code": exit });
+    let _ = output::json(&document); // Nobody is left to tell.
+}
+
+/// Why arguments were refused, on one line and without the usage.
+fn reason(error: &clap::Error) -> String {
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return "a command is missing; --help lists those that there are".to_owned();
+    }
+    let said = error.render().to_string();
+    let said = said.strip_prefix("error: ").unwrap_or(&said);
+    let parts = said.split("\n\n").take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more information"));
+    parts.map(|part| part.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Arg, Command};
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_of_arguments_is_one_line_without_the_usage() {
+        let told = |arguments: &[&str]| {
+            let command =
+                Command::new("hero").subcommand_required(true).subcommand(Command::new("list").arg(Arg::new("FILE").required(true)));
+            reason(&command.try_get_matches_from(arguments).unwrap_err())
+        };
+        assert_eq!(told(&["hero", "lst"]), "unrecognized subcommand 'lst'; tip: a similar subcommand exists: 'list'");
+        assert_eq!(told(&["hero", "list"]), "the following required arguments were not provided: <FILE>");
+    }
+}

@@ -1,0 +1,68 @@
+//! What a message is read as, and what is sent back.
+
+use jsonrpsee::server::MethodResponse;
+use jsonrpsee::server::middleware::rpc::Request;
+use jsonrpsee::types::error::INVALID_REQUEST_CODE;
+use jsonrpsee::types::{ErrorObject, Id};
+use serde_json::value::RawValue;
+
+use super::request_id::NumberId;
+
+/// Marks calls that came in an HTTP body.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OverHttp;
+
+/// Marks notifications: calls whose answer is made for nobody.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Notified;
+
+/// How many bytes of an answer are counted already.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counted(pub(super) usize);
+
+/// A message, or an entry of a batch.
+pub(super) enum Entry {
+    Call(Request<'static>),
+    Notification(Request<'static>),
+    /// Neither, with its id if that can be told.
+    Invalid(Id<'static>, Option<NumberId>),
+}
+
+impl Entry {
+    /// Neither, and without an id.
+    pub(super) const INVALID: Self = Self::Invalid(Id::Null, None);
+}
+
+/// What is sent back.
+#[derive(Debug)]
+pub(super) struct Reply {
+    /// The text.
+    pub(super) json: Box<RawValue>,
+    /// How many of its bytes are counted as an answer already.
+    pub(super) counted: usize,
+}
+
+impl From<MethodResponse> for Reply {
+    fn from(response: MethodResponse) -> Self {
+        let counted = response.extensions().get::<Counted>().map_or(0, |counted| counted.0);
+        Self { json: response.into_json(), counted }
+    }
+}
+
+impl Reply {
+    /// The same with another id than none.
+    pub(super) fn with_id(mut self, id: Option<NumberId>) -> Self {
+        const BEFORE: &str = r#"{"jsonrpc":"2.0","id":"#;
+        if let Some(NumberId(id)) = id
+            && let Some(rest) = self.json.get().strip_prefix(BEFORE).and_then(|rest| rest.strip_prefix("null"))
+        {
+            self.json = RawValue::from_string(format!("{BEFORE}{id}{rest}")).expect("one scalar took the place of another");
+        }
+        self
+    }
+}
+
+/// The answer to what is no request, in the words of the specification.
+pub(super) fn invalid(id: Id<'_>) -> MethodResponse {
+    MethodResponse::error(id, ErrorObject::borrowed(INVALID_REQUEST_CODE, "Invalid Request", None))
+}

@@ -1,0 +1,24 @@
+//! What any call to Redis has: so much time, and no more.
+
+use std::future::Future;
+use std::time::Duration;
+
+use redis::Client;
+use redis::aio::MultiplexedConnection;
+use tokio::time::timeout;
+
+use super::error::Error;
+
+/// How long any call may take, reconnecting included.
+pub(super) const DEADLINE: Duration = Duration::from_secs(5);
+
+/// What comes of a call, or that nothing did within the deadline.
+pub(super) async fn in_time<T>(call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    timeout(DEADLINE, call).await.unwrap_or(Err(Error::Deadline(DEADLINE)))
+}
+
+/// A connection of its own, whose commands may block.
+pub(super) async fn blocking(client: &Client) -> Result<MultiplexedConnection, Error> {
+    let config = redis::AsyncConnectionConfig::new().set_connection_timeout(Some(DEADLINE)).set_response_timeout(None);
+    Ok(client.get_multiplexed_async_connection_with_config(&config).await?)
+}

@@ -1,0 +1,40 @@
+-- Calls of functions by other functions, and by actors in other languages.
+local calling = {}
+
+-- So long jobs are kept that an actor in another language has ended, s: finished, in error, finished for a caller who waited.
+local KEPT = { '86400', '604800', '3600' }
+
+-- Begins a call that came without what ours bring along: its own arguments follow those.
+function calling.enter(prefix, context, owner, names, argv)
+  local clock = redis.call('TIME')
+  local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+  local whole = { prefix, context, string.format('%.0f', now), time.text(now), owner, unpack(KEPT) }
+  for at = 3, #argv do whole[#whole + 1] = argv[at] end
+  return request.enter(names, whole)
+end
+
+-- Has a function work with other arguments, within the same call.
+function calling.with(arguments, transition)
+  local whole = { unpack(request.argv, 1, 8) }
+  for _, argument in ipairs(arguments) do whole[#whole + 1] = argument end
+  request.argv, request.at = whole, 8
+  return transition()
+end
+
+-- The job of a key, or nil.
+function calling.job_of(key)
+  local id = string.sub(key, 1, #keys.job_prefix) == keys.job_prefix and string.sub(key, #keys.job_prefix + 1)
+  return id and values.is_uuid(id) and id or nil
+end
+
+-- Records how an attempt ended, with the words of turn.lua for that. Gives the status of the job now, or 'lost'.
+function calling.record(id, claim, outcome)
+  local arguments = { 0, jobs.DEFAULT_TYPE, 1, id, claim, '1', '' }
+  for _, word in ipairs(outcome) do arguments[#arguments + 1] = word end
+  -- No slots and no queues: nothing is taken.
+  for _, rest in ipairs({ 0, 0, '', 0, 0 }) do arguments[#arguments + 1] = rest end
+  local statuses = unpack(calling.with(arguments, functions.turn))
+  return unpack(statuses)
+end
+
+return calling

@@ -1,0 +1,54 @@
+-- What the functions of the conveyor dialect share. `at` is what its keys begin with (keys/conveyor.rs).
+local try = commands.try
+local conveyor = {}
+
+-- No more failed jobs are kept, nor for longer, s.
+local FAILED, FAILED_SECONDS = 1000, 604800
+
+function conveyor.job_key(at, id, what) return at .. 'jobs:' .. id .. (what and ':' .. what or '') end
+
+-- What `rel` of a job of the dialect says, in place of a parent.
+function conveyor.relation(at) return 'conveyor/' .. at end
+
+-- Whether `rel` of a job says that it is of the dialect.
+function conveyor.is_relation(rel)
+  local start = conveyor.relation(keys.prefix)
+  return string.sub(rel, 1, #start) == start
+end
+
+-- Whether an element is still in a list. It is taken out last, so that a Redis without memory refuses before anything is lost.
+function conveyor.lies_in(list, element) return try('LPOS', list, element, 'RANK', -1) and true or false end
+
+-- Keeps what failed for good, the latest first. False: the key is no list.
+function conveyor.set_aside(at, element)
+  local key = at .. 'failed'
+  local reply = redis.pcall('LPUSH', key, element)
+  if type(reply) == 'table' and reply.err then
+    -- Anything else, such as no memory, passes: then the whole call is tried again.
+    if string.find(reply.err, 'WRONGTYPE', 1, true) then return false end
+    redis.call('LPUSH', key, element)
+  end
+  redis.call('LTRIM', key, 0, FAILED - 1)
+  redis.call('EXPIRE', key, FAILED_SECONDS)
+  return true
+end
+
+-- Has the end of a conveyor job worked off. `relation` is what its `rel` says.
+function conveyor.note_end(id, status, relation)
+  redis.call('ZADD', keys.conveyor_ends, 'NX', request.now, id .. ' ' .. status .. ' ' .. relation)
+end
+
+function conveyor.ended(at, id, status) conveyor.note_end(id, status, conveyor.relation(at)) end
+
+-- A child is closed, however it ended: its parent may close in turn.
+function conveyor.leave_parent(at, id, parent)
+  if not values.is_uuid(parent) then return end
+  local active = conveyor.job_key(at, parent, 'active')
+  if try('SREM', active, id) ~= 1 or redis.call('EXISTS', active) == 1 then return end
+  local status = jobs.status(parent)
+  if status and not values.is_final(status) then return end -- It still runs, and closes when it has ended.
+  -- One that is known to nobody has not begun, or is closed.
+  if status or redis.call('EXISTS', conveyor.job_key(at, parent)) == 1 then conveyor.ended(at, parent, status or 'finished') end
+end
+
+return conveyor

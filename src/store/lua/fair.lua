@@ -1,0 +1,87 @@
+-- Takes jobs from queues by turns between their callers.
+-- A queue is the intake: its jobs go into a list for each caller, and the callers stand in a ring. A caller that is new comes last in it.
+local try, insist = commands.try, commands.insist
+local fair = {}
+
+-- So many jobs are sorted in a call.
+local MOST_SORTED = 256
+local left_to_sort = 0
+
+-- Callers that were put into a ring in this call, by queue, where there was none before.
+local anew = {}
+
+-- Begins a turn.
+function fair.begin() left_to_sort, anew = MOST_SORTED, next(anew) and {} or anew end
+
+local function put(queue, caller, id, again)
+  local list = keys.fair_part(queue, 'of:' .. caller)
+  local length = try(again and 'RPUSH' or 'LPUSH', list, id)
+  if not length then -- Only an outsider makes this key anything but a list.
+    redis.call('DEL', list)
+    length = redis.call('LPUSH', list, id)
+  end
+  local ring = anew[queue]
+  if ring and ring[caller] or not ring and length > 1 then return end
+  redis.call('LPUSH', keys.fair_part(queue, 'ring'), caller)
+  if ring then ring[caller] = true end
+end
+
+-- Counts how many jobs of a queue are sorted. What an outsider made of the number, so that it is none, counts as 0.
+local function count_sorted(queue, by)
+  local key = keys.fair_part(queue, 'held')
+  if not try('INCRBY', key, by) then redis.call('SET', key, math.max(by, 0)) end
+end
+
+local read_caller = jobs.reader('caller_id', 'started_at', 'failures')
+
+local function sort(queue)
+  local ids, back = left_to_sort > 0 and try('RPOP', queue, left_to_sort) or {}, {}
+  if #ids == 0 then return end
+  left_to_sort = left_to_sort - #ids
+  local ring = keys.fair_part(queue, 'ring')
+  local is = redis.call('TYPE', ring).ok
+  -- Only an outsider makes this key anything but a list. Then callers have jobs here and stand in no ring.
+  if is ~= 'none' and is ~= 'list' then redis.call('DEL', ring) end
+  if is ~= 'list' then anew[queue] = {} end
+  for _, id in ipairs(ids) do
+    local job = values.is_uuid(id) and read_caller(id) or {}
+    local caller = redis.sha1hex(job.caller_id or '')
+    if job.started_at and not job.failures then
+      -- It was given back, so it is the next of its caller.
+      table.insert(back, 1, { caller = caller, id = id })
+    else
+      put(queue, caller, id)
+    end
+  end
+  for _, entry in ipairs(back) do put(queue, entry.caller, entry.id, true) end
+  anew[queue] = nil
+  count_sorted(queue, #ids)
+  insist('SADD', keys.fair, queue)
+end
+
+-- The next id of a queue. Without `sorts` the jobs that are sorted already go first, and then the queue as it is.
+function fair.take(queue, sorts)
+  if sorts then sort(queue) end
+  local ring = keys.fair_part(queue, 'ring')
+  while true do
+    local caller = try('LMOVE', ring, ring, 'RIGHT', 'LEFT')
+    if not caller then
+      -- Nil, not false: an outsider made it anything but a list.
+      if caller == nil then redis.call('DEL', ring) end
+      break
+    end
+    local list = keys.fair_part(queue, 'of:' .. caller)
+    local id = try('RPOP', list)
+    -- Only an outsider makes this key anything but a list.
+    if not id then redis.call('DEL', list) end
+    if redis.call('EXISTS', list) == 0 then redis.call('LREM', ring, 1, caller) end
+    if id then
+      count_sorted(queue, -1)
+      return id
+    end
+  end
+  if insist('SREM', keys.fair, queue) == 1 then redis.call('DEL', keys.fair_part(queue, 'held')) end
+  return not sorts and try('RPOP', queue)
+end
+
+return fair

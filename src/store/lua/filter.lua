@@ -1,0 +1,86 @@
+-- What jobs pass the filter of a list.
+local try = commands.try
+local filter = {}
+
+-- Longer labels are not read, nor is more of all; no more is decoded, bytes.
+local LONG, MOST_SEARCHED, MOST_DECODED = 65536, 16777216, 262144
+
+-- Whether labels may have all of some: as JSON texts, name:value, in our form, and as a table of them. False is certain; what cannot be
+-- told, or would take long in all, is true.
+local function labels_from(texts, entries)
+  local to_search, to_decode = MOST_SEARCHED, MOST_DECODED
+  local function has(labels, text)
+    to_search = to_search - #labels
+    return string.find(labels, text, 1, true)
+  end
+  return function(key)
+    local size = try('HSTRLEN', key, 'labels')
+    if not size or size == 0 then return false end
+    if size > LONG or size > to_search then return true end
+    local labels, missing = redis.call('HGET', key, 'labels'), false
+    for _, text in ipairs(texts) do
+      missing = not has(labels, text)
+      if missing then break end
+    end
+    if not missing then return true end
+    -- What is missing may be there in another form than ours.
+    if not (has(labels, '\\') or string.find(labels, '"%s*:%s+"') or string.find(labels, '"%s+:')) then return false end
+    if size > to_decode then return true end
+    to_decode = to_decode - size
+    local readable, found = pcall(cjson.decode, labels)
+    if not readable or type(found) ~= 'table' then return true end
+    for name, value in pairs(entries) do
+      local is = found[name]
+      if is == nil or type(is) == 'string' and is ~= value then return false end
+    end
+    return true
+  end
+end
+
+local KNOWN = {
+  created = true, scheduled = true, waiting_for_prerequisites = true, dispatched = true, started = true, finished = true, error = true,
+}
+
+-- Whether a condition holds for a job.
+local function holds(key, condition)
+  local field, how, text = condition.field, condition.how, condition.text
+  local size = try('HSTRLEN', key, field)
+  if not size then return false end
+  if how == 'is' then return size == #text and redis.call('HGET', key, field) == text end
+  if how == 'status' then
+    -- A word that nobody knows is that of a foreign actor which runs the job.
+    if size == 0 then return text == 'dispatched' and redis.call('EXISTS', key) == 1 end
+    if size > 32 then return text == 'started' end
+    local word = redis.call('HGET', key, field)
+    return word == text or text == 'started' and not KNOWN[word]
+  end
+  if size == 0 then return false end
+  if size ~= 24 then return true end
+  local time_of_job = redis.call('HGET', key, field)
+  if not string.find(time_of_job, '^%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d%.%d%d%dZ$') then return true end
+  if how == 'from' then return time_of_job >= text end
+  return time_of_job < text
+end
+
+-- Reads a filter from the arguments: the number of its conditions, each: field · how · text. Gives what says of the key of a job whether it
+-- may pass. False is certain. What outsiders wrote in forms of their own may pass, and the caller looks closer.
+--   'is'      the value is this text              'status'  the status is this one
+--   'from'    the time is this one or later       'until'   it is earlier
+--   'label'   the JSON of the labels has this member
+function filter.take()
+  local conditions, texts = {}, {}
+  for _ = 1, request.take_number() do
+    local condition = { field = request.take(), how = request.take(), text = request.take() }
+    if condition.how == 'label' then texts[#texts + 1] = condition.text else conditions[#conditions + 1] = condition end
+  end
+  local labelled = #texts > 0 and labels_from(texts, cjson.decode('{' .. table.concat(texts, ',') .. '}'))
+  if #conditions == 0 and not labelled then return function(key) return redis.call('EXISTS', key) == 1 end end
+  return function(key)
+    for _, condition in ipairs(conditions) do
+      if not holds(key, condition) then return false end
+    end
+    return not labelled or labelled(key)
+  end
+end
+
+return filter

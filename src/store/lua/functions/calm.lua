@@ -1,0 +1,30 @@
+-- Flags: allow-oom
+-- Says which script types no foreign actor takes.
+-- ARGV  seconds for which that holds · script types that actors of ours take, and no other that shows itself …
+-- Gives the number of types.
+
+-- A sign of one that does not show itself, such as a started job without a lease, counts for so long, ms; and the key lives longer, s.
+local SIGN_COUNTS, SIGNS_SECONDS = 3600000, 7200
+
+return function()
+  local seconds = request.take_number()
+  redis.call('ZREMRANGEBYSCORE', keys.foreign, '-inf', request.now - SIGN_COUNTS)
+  if redis.call('EXISTS', keys.foreign) == 1 then redis.call('EXPIRE', keys.foreign, SIGNS_SECONDS) end
+
+  local is_calm, calm, changed = {}, {}, false
+  while request.has_more() do
+    local script_type = request.take()
+    if not redis.call('ZSCORE', keys.foreign, script_type) then
+      is_calm[script_type] = true
+      calm[#calm + 1] = script_type
+      changed = changed or redis.call('SISMEMBER', keys.calm, script_type) == 0
+    end
+  end
+  for _, script_type in ipairs(redis.call('SMEMBERS', keys.calm)) do
+    if not is_calm[script_type] then redis.call('SREM', keys.calm, script_type) end
+  end
+  -- Each write goes to the append-only file, so nothing is written that says nothing new.
+  if changed then redis.call('SADD', keys.calm, unpack(calm)) end
+  if #calm > 0 and redis.call('TTL', keys.calm) < seconds / 2 then redis.call('EXPIRE', keys.calm, seconds) end
+  return #calm
+end

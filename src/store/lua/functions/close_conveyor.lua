@@ -1,0 +1,71 @@
+-- Flags: allow-oom
+-- Works off the end of a conveyor job: its children run or end with it, and once they are closed its heirs run and it leaves its parent.
+-- ARGV  entry · what conveyor keys begin with · id · 'finished' or 'error' · parent or '' · the job with the reason of its failure, or ''
+--       · number of children, each:
+--          bytes · uuid, or '' (no job) · queue · due time in seconds, or '' · the job as it fails with its parent
+--       then heirs, each: bytes · queue, or '' (no job) · due time in seconds, or ''
+-- Gives 'open' (it runs again) · 'more' (there are more relatives) · 'waits' (for its children) · 'closed'.
+local try = commands.try
+
+-- Puts a job on its way. False: the key that takes it is none of conveyor's.
+local function send(at, bytes, queue, due)
+  if due and due * 1000 > request.now then return try('ZADD', at .. 'scheduled', due, bytes) and true end
+  return try('LPUSH', at .. 'queue:' .. queue, bytes) and true
+end
+
+local function release_child(at, active, outcome, child)
+  if child.id == '' then
+    conveyor.set_aside(at, child.bytes)
+  elseif outcome == 'finished' then
+    commands.insist('SADD', active, child.id)
+    if not send(at, child.bytes, child.queue, child.due) then
+      redis.call('SREM', active, child.id)
+      conveyor.set_aside(at, child.bytes)
+    end
+  elseif jobs.exists(child.id) then
+    -- It runs already, or has: somebody added it twice.
+    conveyor.set_aside(at, child.as_failed)
+  else
+    redis.call('SET', conveyor.job_key(at, child.id), child.as_failed)
+    conveyor.ended(at, child.id, 'error')
+  end
+end
+
+return function()
+  local entry, at, id, outcome, parent, failed =
+    request.take(), request.take(), request.take(), request.take(), request.take(), request.take()
+  local children, active, heirs =
+    conveyor.job_key(at, id, 'children'), conveyor.job_key(at, id, 'active'), conveyor.job_key(at, id, 'onComplete')
+  local status = jobs.status(id)
+  if status and not values.is_final(status) then
+    redis.call('ZREM', keys.conveyor_ends, entry)
+    return 'open'
+  end
+  for _ = 1, request.take_number() do
+    local child = {
+      bytes = request.take(), id = request.take(), queue = request.take(), due = request.take_number(), as_failed = request.take(),
+    }
+    if conveyor.lies_in(children, child.bytes) then
+      release_child(at, active, outcome, child)
+      redis.call('LREM', children, -1, child.bytes)
+    end
+  end
+  if (try('LLEN', children) or 0) > 0 then return 'more' end
+  if (try('SCARD', active) or 0) > 0 then
+    -- The last of them brings the entry back.
+    redis.call('ZREM', keys.conveyor_ends, entry)
+    return 'waits'
+  end
+  while request.has_more() do
+    local bytes, queue, due = request.take(), request.take(), request.take_number()
+    if conveyor.lies_in(heirs, bytes) then
+      if queue == '' or not send(at, bytes, queue, due) then conveyor.set_aside(at, bytes) end
+      redis.call('LREM', heirs, -1, bytes)
+    end
+  end
+  if (try('LLEN', heirs) or 0) > 0 then return 'more' end
+  if redis.call('DEL', conveyor.job_key(at, id)) == 1 and failed ~= '' then conveyor.set_aside(at, failed) end
+  conveyor.leave_parent(at, id, parent)
+  redis.call('ZREM', keys.conveyor_ends, entry)
+  return 'closed'
+end

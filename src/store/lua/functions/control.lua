@@ -1,0 +1,39 @@
+-- Flags: allow-oom
+-- Honours stop requests that lie in control queues.
+-- ARGV  control queues …
+-- Gives {ids that this server runs and shall stop}. Jobs that were not started end here; requests for others stay and expire.
+local try = commands.try
+local read = jobs.end_reader('status', 'attempt', 'lease', 'script_type', 'group', 'instance', 'priority')
+
+-- So many requests of a queue are read at once.
+local MOST = 128
+
+local function honour(queue, id, mine)
+  local job = values.is_uuid(id) and read(id)
+  local status = job and (job.status or jobs.exists(id) and 'dispatched')
+  if status == 'started' and job.lease == request.server then
+    redis.call('HSET', keys.job(id), 'stop_requested_at', request.now_text, 'updated_at', request.now_text)
+    mine[#mine + 1] = id
+    try('LREM', queue, 0, id)
+  elseif values.is_final(status) then
+    try('LREM', queue, 0, id)
+  elseif values.is_waiting(status) or status == 'dispatched' then
+    -- It may still lie in a legacy queue, which nobody has looked into; its client waits for the reply of that layout.
+    if not job.dialect and string.find(queue, 'hero:stop_queue:', 1, true) then job.dialect = 'legacy' end
+    placing.withdraw(id, job.script_type, job)
+    ends.fail(id, job.attempt or 0, 'stopped', 'stopped', job)
+    try('LREM', queue, 0, id)
+  end
+end
+
+return function()
+  local mine = {}
+  while request.has_more() do
+    local queue = request.take()
+    local ids = try('LRANGE', queue, 0, MOST - 1) or {}
+    if #ids > 0 and redis.call('TTL', queue) == -1 then redis.call('EXPIRE', queue, jobs.CONTROL_SECONDS) end
+    for _, id in ipairs(ids) do honour(queue, id, mine) end
+  end
+  news.send_all()
+  return mine
+end

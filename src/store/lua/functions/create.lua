@@ -1,0 +1,307 @@
+-- Flags:
+-- Creates jobs, and starts those that are to be started: into their queue, or with an actor of this server that has room.
+-- ARGV  queue length limit · so long a job that is not started is kept, ms · lease, ms
+--       · words: 'all' (all jobs or none), 'twins' (some go to a second queue, too), 'look' (memory may be short)
+--       · the most jobs that may run in the context, or 0 · the slots that jobs are for, as in schedules.lua
+--       · number of pools with room, each: script type · number of its queues · queue …
+--       then number of jobs, each:
+--       id · 'new' (nobody else can have it) or '' · 'start' or '' · actor that has room, or '' · due time, ms, or '' · script type ·
+--       work queue
+--       · digest of caller and idempotency key, or '' · digest of the parameters
+--       · number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
+--       · number of fields and values · field · value …
+-- Gives for each job {'created', status, and if that is 'started' the time, ms} · {'exists', status} (id taken)
+-- · {'same', id, status} (idempotency key seen) · {'reused', id} (idempotency key seen with other parameters) · {'full', length}
+-- · {'no', parameter, id …} (there are no such jobs) · {'late', id, status} (that dependent has begun)
+-- · {'crowded', id} (that dependent waits for as many as it may)
+-- · {'leaving'} (a job that had the id is gone, its relatives are still to be released)
+-- · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
+-- · {'again'} (too many with those of the jobs before it: the call after this one may have room, and has if it is the first there)
+-- · {'none'} (another one of all is refused) · {'fired'} (another server was first with the slot) · {'skipped'} (the slot is left out).
+-- Last, if relations were followed: {'followed', number}.
+local try, insist = commands.try, commands.insist
+
+-- Whoever asked so long ago, ms, would not know what was started for him.
+local LATE = 5500
+-- From this part of its memory on, what is left is for the ends of jobs.
+local NEARLY_FULL = 0.9
+
+-- What this call is about; set anew by each.
+local limit_of_queue, given_up, lease_until, has_twins, room, answers, created
+-- Whether nobody waits for the actors of a type who would be overtaken.
+local nobody_waits
+-- How long each queue is with what this call puts into it; what it puts there, and what it starts, all together at the end.
+local lengths, pushed, starting
+-- Ids of which an earlier job left something for readers.
+local used_before
+-- Relations of jobs of this call that are not stored yet, when all are or none is.
+local given
+-- What was followed for the jobs of this call, how much that was, and how much may still be.
+local walk, followed, left_for_all
+
+local function is_nearly_full()
+  local info = redis.call('INFO', 'memory')
+  local used, most = string.match(info, 'used_memory:(%d+)'), tonumber(string.match(info, 'maxmemory:(%d+)') or 0)
+  return most > 0 and tonumber(used) >= NEARLY_FULL * most
+end
+
+-- Reads the pools that have room from the arguments. While any queue is paused or sorted, jobs go through theirs.
+local function take_pools()
+  local pools = request.take_number()
+  for _ = 1, pools do
+    local script_type, many = request.take(), request.take_number()
+    nobody_waits[script_type] = nobody_waits[script_type] ~= false
+      and redis.call('EXISTS', keys.fair, keys.paused, request.take_many(many)) == 0
+  end
+  return pools
+end
+
+local function take_relations()
+  local number = request.take_number()
+  if number == 0 then return nil end
+  local of = { prerequisite = {}, dependent = {} }
+  for _ = 1, number do
+    local kind, id = request.take(), request.take()
+    if of[kind] then of[kind][#of[kind] + 1] = id else of[kind] = id end
+  end
+  return of
+end
+
+-- Reads a job from the arguments. Its fields stay there: `first` and `last` are their places.
+local function take_job()
+  local job = {
+    id = request.take(), is_new = request.take() == 'new', starts = request.take() == 'start', actor = request.take(),
+    due = request.take_number(), script_type = request.take(), queue = request.take(),
+    idempotency = request.take(), digest = request.take(), relations = take_relations(),
+  }
+  local fields = request.take_number()
+  job.first, job.last = request.at + 1, request.at + fields
+  request.at = job.last
+  return job
+end
+
+local read_known = jobs.reader('status', 'caller_id', 'idempotency_key')
+
+-- The job that an idempotency key stands for, as an answer, or nil.
+local function find_known(job)
+  local known_id, digest = unpack(try('HMGET', keys.idempotency(job.idempotency), 'job', 'digest') or {}, 1, 2)
+  local known, own = known_id and read_known(known_id), {}
+  for at = job.first, job.last, 2 do own[request.argv[at]] = request.argv[at + 1] end
+  -- Another job may have that id by now: what counts is the one that this caller made with this key.
+  if not (known and known.status and known.caller_id == own.caller_id and known.idempotency_key == own.idempotency_key) then return nil end
+  if digest ~= job.digest then return { 'reused', known_id } end
+  return { 'same', known_id, known.status }
+end
+
+-- Why a job cannot be stored, or nil.
+local function check(job)
+  local found = job.idempotency ~= '' and find_known(job)
+  if found then return found end
+  local id, key = job.id, keys.job(job.id)
+  -- One look at all that a job of this id may have left, which is nothing nearly always.
+  if not job.is_new and redis.call('EXISTS', key, keys.reply(id), keys.legacy_reply(id), keys.log(id), keys.relatives(id, 'dependents'),
+    keys.relatives(id, 'children'), keys.relatives(id, 'active'), keys.relatives(id, 'onComplete')) > 0 then
+    if jobs.exists(id) then return { 'exists', jobs.status(id) or '' } end
+    if relations.left_behind(id) then return { 'leaving' } end
+    used_before[id] = true
+  end
+  return job.relations and relations.refuse(id, job.relations, given)
+end
+
+local function length_of(queue)
+  if not lengths[queue] then lengths[queue] = queues.waiting_in(queue) or limit_of_queue end -- A key that is no list takes nothing.
+  return lengths[queue]
+end
+
+-- That there is no room for a job, or nil and the status it gets first, with its place taken. Asked last, so that no job takes one that is
+-- refused.
+local function take_place(job)
+  if not job.starts then return nil, 'created' end
+  if job.due and job.due > request.now then return nil, 'scheduled' end
+  if job.actor ~= '' and nobody_waits[job.script_type] and room > 0 then
+    room = room - 1
+    return nil, 'started'
+  end
+  nobody_waits[job.script_type] = false
+  local length = length_of(job.queue)
+  if length >= limit_of_queue then return { 'full', length } end
+  lengths[job.queue] = length + 1
+  return nil, 'dispatched'
+end
+
+-- The fields that the caller gives a job, and their values.
+local function fields_of(job) return unpack(request.argv, job.first, job.last) end
+
+-- Writes the hash of a job.
+local function write(job, status, ...)
+  local id, now = job.id, request.now_text
+  if job.is_new then
+    redis.call('HSET', keys.job(id), 'id', id, 'status', status, 'created_at', now, 'updated_at', now, ...)
+  else
+    if used_before[id] then jobs.clear_leftovers(id) end
+    redis.call('HSET', keys.job(id), 'id', id, 'status', status, 'created_at', now, 'updated_at', now,
+      'given_back', jobs.first_claim(), ...)
+  end
+end
+
+-- Puts a job that is stored where it is brought on, and has relations to be linked or none. Gives its status.
+local function bring_on(job, status)
+  local id = job.id
+  if job.relations then
+    write(job, 'created', fields_of(job))
+    local start = job.starts and { script_type = job.script_type, queue = job.queue, due = job.due }
+    return relations.link(id, job.relations, start, given_up)
+  elseif status == 'started' then
+    starting[#starting + 1] = job
+  elseif status == 'dispatched' then
+    -- Says that it was meant for a queue of ours, so that whoever finds it in none pushes it again.
+    write(job, status, 'queued_at', request.now_text, fields_of(job))
+    local ids = pushed[job.queue]
+    if not ids then
+      ids = { script_type = job.script_type }
+      pushed[job.queue] = ids
+    end
+    ids[#ids + 1] = id
+    news.count(job.script_type, 'dispatched')
+    news.event(id, status, 0)
+  else
+    write(job, status, fields_of(job))
+    insist('ZADD', keys.scheduled, status == 'created' and given_up or job.due, id)
+    news.event(id, status, 0)
+  end
+  return status
+end
+
+-- Stores a job that nothing speaks against. Gives its answer.
+local function store(job, status)
+  status = bring_on(job, status)
+  if job.idempotency ~= '' then
+    local key = keys.idempotency(job.idempotency)
+    insist('HSET', key, 'job', job.id, 'digest', job.digest)
+    redis.call('EXPIRE', key, jobs.IDEMPOTENCY_SECONDS)
+  end
+  news.count(job.script_type, 'created')
+  created[#created + 1] = job.id
+  return { 'created', status, status == 'started' and request.now or nil }
+end
+
+-- Starts jobs for which actors of this server have room.
+local function start_all()
+  if #starting == 0 then return end
+  local leases = {}
+  for at, job in ipairs(starting) do leases[2 * at - 1], leases[2 * at] = lease_until, job.id end
+  -- The leases first: a started job without one would be found by nobody.
+  insist('ZADD', keys.leases, unpack(leases))
+  for _, job in ipairs(starting) do
+    write(job, 'started', 'started_at', request.now_text, 'attempt', 1, 'lease', request.server, 'actor', job.actor, fields_of(job))
+    news.event_of_both(job.id)
+    news.count(job.script_type, 'dispatched')
+    news.count(job.script_type, 'started')
+  end
+end
+
+-- Puts jobs into their queues, and has them looked after.
+local function push_all()
+  for queue, ids in pairs(pushed) do
+    if try('LPUSH', queue, unpack(ids)) == #ids then news.woken(queue, ids.script_type) end
+    queues.watch_all(ids, ids.script_type, has_twins)
+    for place = 1, has_twins and #ids or 0 do
+      local twin, only = dialects.twin_of(ids[place])
+      if twin and not only then try('LPUSH', twin, ids[place]) end
+    end
+  end
+end
+
+-- Gives jobs that would wait for each other, or are part of what cannot be followed, their answers.
+local function answer_cycle(plan, found)
+  local of_circle = {}
+  for _, id in ipairs(found == true and {} or found) do of_circle[id] = true end
+  for place, job in ipairs(plan) do
+    if found == true then answers[place] = { 'tangled' } elseif of_circle[job.id] then answers[place] = { 'cycle', unpack(found) } end
+  end
+  -- A long circle is not named as a whole.
+  if not next(answers) then answers[1] = { 'cycle', unpack(found) } end
+end
+
+-- Checks all jobs before one is stored: only their relations among themselves need that.
+local function store_all(number)
+  local plan, refused = {}, false
+  for place = 1, number do
+    local job = take_job()
+    plan[place], given[job.id] = job, job.relations or { prerequisite = {}, dependent = {} }
+  end
+  for place, job in ipairs(plan) do
+    local answer = check(job)
+    if not answer then answer, job.status = take_place(job) end
+    answers[place] = answer or nil
+    refused = refused or answer and answer[1] ~= 'same'
+  end
+  walk.left = cycles.MOST_FOLLOWED
+  local found = not refused and cycles.find(given, walk)
+  followed = cycles.MOST_FOLLOWED - walk.left
+  if found then
+    refused = true
+    answer_cycle(plan, found)
+  end
+  for place, job in ipairs(plan) do
+    -- Those that name it may be stored before it.
+    if not refused and not answers[place] then redis.call('HSET', keys.job(job.id), 'status', 'created') end
+  end
+  for place, job in ipairs(plan) do
+    if refused then answers[place] = answers[place] or { 'none' } else answers[place] = answers[place] or store(job, job.status) end
+  end
+end
+
+-- Why a job would wait for itself, or that nobody knows.
+local function refuse_cycle(job)
+  local id, of = job.id, job.relations
+  local waits, leads_here = of.predecessor or #of.prerequisite > 0, #of.dependent > 0
+  -- A child that waits for nothing else closes no circle that was not there without it, nor does what waits for nothing.
+  if not (of.parent and waits or leads_here and (of.parent or waits)) then
+    -- From where the walk has been it may go on to this one now.
+    if of.parent or leads_here then walk.done = nil end
+    return
+  end
+  walk.left = math.min(left_for_all, cycles.MOST_FOLLOWED)
+  local alone, before = walk.left == cycles.MOST_FOLLOWED, walk.left
+  local found = cycles.find({ [id] = of }, walk)
+  followed = followed + before - walk.left
+  left_for_all = math.max(left_for_all - math.min(left_for_all, cycles.MOST_FOLLOWED) + walk.left, 0)
+  if found == true then
+    -- It may have stopped half way up.
+    walk.climbed = nil
+    return { alone and 'tangled' or 'again' }
+  end
+  return found and { 'cycle', unpack(found) }
+end
+
+local function store_each(number, slots)
+  for place = 1, number do
+    local job, slot, answer, status = take_job(), slots[place], nil, nil
+    if slot then answer = schedules.refuse_slot(slot) end
+    answer = answer or check(job) or job.relations and refuse_cycle(job) or nil
+    if not answer then answer, status = take_place(job) end
+    answers[place] = answer or store(job, status)
+    if slot then schedules.note_slot(slot, job.id, answers[place]) end
+  end
+end
+
+return function()
+  limit_of_queue, given_up, lease_until = request.take_number(), request.now + request.take(), request.now + request.take()
+  local words, most_running, slots = request.take(), request.take_number(), schedules.slots_in(request.take())
+  if string.find(words, 'look', 1, true) and is_nearly_full() then
+    return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
+  end
+  has_twins = string.find(words, 'twins', 1, true) ~= nil
+  answers, created, nobody_waits, lengths, pushed, starting, used_before, given = {}, {}, {}, {}, {}, {}, {}, {}
+  walk, followed, left_for_all = {}, 0, cycles.MOST_FOLLOWED_IN_ALL
+  local pools = take_pools()
+  room = pools > 0 and request.delay <= LATE and queues.room_at_once(most_running) or 0
+  if string.find(words, 'all', 1, true) then store_all(request.take_number()) else store_each(request.take_number(), slots) end
+  start_all()
+  push_all()
+  if #created > 0 then jobs.list_in(keys.index(request.now_text), unpack(created)) end
+  news.send_all()
+  if followed > 0 then answers[#answers + 1] = { 'followed', math.ceil(followed) } end
+  return answers
+end

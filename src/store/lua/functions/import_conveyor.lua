@@ -1,0 +1,84 @@
+-- Flags:
+-- Takes jobs out of a queue of the conveyor dialect: each becomes a job of ours, or fails at once.
+-- ARGV  what conveyor keys begin with · queue · no work queue gets longer
+--       · elements, the first to take first, each: bytes · then
+--       'job' · id · parent or '' · script type · number of fields and values · field · value …
+--       'ill' · id · parent or '' · the job with the reason of its failure      'bad' (no job at all)
+-- Gives for each 'taken' · 'full' (it stays where it is, because the work queue takes no more or is paused) · 'gone' (another server
+-- took it)
+-- · 'twice' (it is under way already) · 'other' (its id is that of a job from elsewhere) · 'failed' · 'lost' (there is no list to keep
+-- what failed).
+local try = commands.try
+local read = jobs.reader('dialect', 'status', 'script_type', 'actor', 'worker_id')
+
+local function give_back(at, id, parent, element)
+  local kept = conveyor.set_aside(at, element)
+  conveyor.leave_parent(at, id, parent)
+  return kept
+end
+
+local function import(at, bytes, job, bound, created)
+  local id, key, known = job.id, keys.job(job.id), nil
+  if jobs.exists(id) then
+    known = read(id) or {}
+    if known.dialect ~= 'conveyor' then return give_back(at, id, job.parent, bytes) and 'other' or 'lost' end
+    if not values.is_final(known.status) then return 'twice' end
+  end
+  local work = keys.work(job.script_type)
+  if queues.is_paused(work) or (queues.waiting_in(work) or bound) >= bound then return 'full' end
+  -- Whoever adds a job again that has ended wants it to run again.
+  if known then
+    jobs.forget_stops(id, known.script_type or job.script_type, known.actor, known.worker_id)
+    redis.call('UNLINK', key)
+  end
+  jobs.clear_leftovers(id)
+  redis.call('HSET', key, 'id', id, 'created_at', request.now_text, 'given_back', jobs.first_claim(), 'dialect', 'conveyor',
+    'dialect_key', conveyor.job_key(at, id), 'dialect_parent', job.parent, 'rel', conveyor.relation(at), 'linked', '1',
+    'indexed', string.format('%.0f', request.now), unpack(request.argv, job.first, job.last))
+  redis.call('SET', conveyor.job_key(at, id), bytes)
+  -- No job is its own child, whatever its client says.
+  try('SREM', conveyor.job_key(at, id, 'active'), id)
+  for _, what in ipairs({ 'children', 'active', 'onComplete' }) do redis.call('PERSIST', conveyor.job_key(at, id, what)) end
+  news.count(job.script_type, 'created')
+  placing.begin(id, 0, job.script_type, work, nil, 0)
+  created[#created + 1] = id
+  return 'taken'
+end
+
+local function refuse_ill(at, id, parent, failed)
+  if jobs.exists(id) then return give_back(at, id, parent, failed) and 'failed' or 'lost' end
+  -- It ends like any other: its children with it, its heirs run, its parent goes on.
+  redis.call('SET', conveyor.job_key(at, id), failed)
+  conveyor.ended(at, id, 'error')
+  return 'failed'
+end
+
+local function take_job()
+  local job = { id = request.take(), parent = request.take(), script_type = request.take() }
+  local fields = request.take_number()
+  job.first, job.last = request.at + 1, request.at + fields
+  request.at = job.last
+  return job
+end
+
+return function()
+  local at, queue, bound, answers, created = request.take(), request.take(), request.take_number(), {}, {}
+  while request.has_more() do
+    local bytes, kind = request.take(), request.take()
+    local there, answer = conveyor.lies_in(queue, bytes), 'gone'
+    if kind == 'job' then
+      local job = take_job()
+      if there then answer = import(at, bytes, job, bound, created) end
+    elseif kind == 'ill' then
+      local id, parent, failed = request.take(), request.take(), request.take()
+      if there then answer = refuse_ill(at, id, parent, failed) end
+    elseif there then
+      answer = conveyor.set_aside(at, bytes) and 'failed' or 'lost'
+    end
+    if there and answer ~= 'full' then redis.call('LREM', queue, -1, bytes) end
+    answers[#answers + 1] = answer
+  end
+  if #created > 0 then jobs.list_in(keys.index(request.now_text), unpack(created)) end
+  news.send_all()
+  return answers
+end

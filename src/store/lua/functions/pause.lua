@@ -1,0 +1,15 @@
+-- Flags: allow-oom
+-- Has nothing taken from a queue, or has it served again.
+-- ARGV  work queue, without priority · its script type · 'pause' or 'resume' · at most so many queues are paused
+-- Gives 'done', 'many' (so many are paused already) or 'served' (there was nothing to resume).
+return function()
+  local queue, script_type, pauses, most = request.take(), request.take(), request.take() == 'pause', request.take_number()
+  if not pauses then
+    if redis.call('SREM', keys.paused, queue) == 0 then return 'served' end
+    redis.call('PUBLISH', keys.bell(script_type), request.server)
+    return 'done'
+  end
+  if redis.call('SISMEMBER', keys.paused, queue) == 0 and redis.call('SCARD', keys.paused) >= most then return 'many' end
+  redis.call('SADD', keys.paused, queue)
+  return 'done'
+end

@@ -1,0 +1,65 @@
+-- Flags: allow-oom
+-- Puts jobs into their queues whose time has come, and ids whose hash has come; gives up jobs that nobody started.
+-- ARGV  at most so many of each · '1' if nobody looked for a while, so that no hash that is missing had its time, else ''
+-- Gives {number of entries handled, next due time, ms, or '', script types that have work …}.
+local try = commands.try
+local read = jobs.end_reader('status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'open')
+
+-- A hash that is missing gets so long again; and so long passes until the next look while one is, ms.
+local TIME_FOR_A_HASH, NEXT_LOOK = 5000, 200
+
+local function promote(id)
+  redis.call('ZREM', keys.scheduled, id)
+  local job = read(id)
+  if job and job.status == 'scheduled' then
+    local script_type = job.script_type or jobs.DEFAULT_TYPE
+    local queue = keys.work(script_type, job.group, job.instance, job.priority)
+    local status = placing.begin(id, job.attempt or 0, script_type, queue, nil, tonumber(job.open) or 0)
+    if status == 'dispatched' then request.has_work(script_type) end
+  elseif job and job.status == 'created' then
+    ends.fail(id, 0, 'stopped', 'stopped', job)
+  end
+end
+
+-- Looks at an id that came out of a queue before its hash was there. True: it is done with.
+local function look_for_hash(member, nobody_looked)
+  -- What came out of a queue of another layout also names its hash, or '-' if it only waits, and who looks into that queue.
+  local id, queue, hash, other_type = string.match(member, '^(%S+) (%S+) ?(%S*) ?(%S*)$')
+  if not id then
+    redis.call('ZREM', keys.unwritten, member)
+    return false
+  end
+  local known = hash ~= '-' and redis.call('EXISTS', hash ~= '' and hash or keys.job(id)) == 1
+  local due = redis.call('ZSCORE', keys.unwritten, member) + 0 <= request.now
+  if due and not known and hash ~= '-' and nobody_looked then
+    -- Whoever writes it may have been held up as we were.
+    redis.call('ZADD', keys.unwritten, request.now + TIME_FOR_A_HASH, member)
+    return false
+  elseif not (known or due) then
+    return false
+  end
+  redis.call('ZREM', keys.unwritten, member)
+  local script_type = string.match(queue, ':type:([^:]+)')
+  if hash == '' then
+    if known and script_type and queues.push(queue, script_type, id, true) then request.has_work(script_type) end
+  elseif (known or hash == '-') and try(known and 'RPUSH' or 'LPUSH', queue, id) then
+    redis.call('PUBLISH', keys.bell(other_type), request.server)
+    request.has_work(other_type)
+  end
+  return true
+end
+
+return function()
+  local limit, nobody_looked, handled = request.take_number(), request.take() == '1', 0
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', keys.scheduled, '-inf', request.now, 'LIMIT', 0, limit)) do
+    handled = handled + 1
+    promote(id)
+  end
+  for _, member in ipairs(redis.call('ZRANGE', keys.unwritten, 0, limit - 1)) do
+    if look_for_hash(member, nobody_looked) then handled = handled + 1 end
+  end
+  news.send_all()
+  local _, next_due = unpack(redis.call('ZRANGE', keys.scheduled, 0, 0, 'WITHSCORES'))
+  if redis.call('EXISTS', keys.unwritten) == 1 then next_due = string.format('%.0f', request.now + NEXT_LOOK) end
+  return { handled, next_due or '', unpack(request.types) }
+end

@@ -1,0 +1,29 @@
+-- Flags: allow-oom
+-- Moves scheduled jobs of the conveyor dialect to their queues, each once, whoever else looks.
+-- ARGV  what conveyor keys begin with · elements, each: bytes · name of its queue, or '' (no job)
+-- Gives for each 'moved' · 'gone' (another server moved it, or its time changed) · 'failed' (set aside) · 'later' (its queue is no list).
+
+-- What cannot be moved shall not stand before what can.
+local LATER_SECONDS = 60
+
+local function move(at, bytes, queue)
+  local scheduled = at .. 'scheduled'
+  local due = tonumber(redis.call('ZSCORE', scheduled, bytes) or 'inf')
+  if due * 1000 > request.now then return 'gone' end
+  local moved = queue ~= '' and commands.try('LPUSH', at .. 'queue:' .. queue, bytes)
+  if not moved and (queue ~= '' or not conveyor.set_aside(at, bytes)) then
+    redis.call('ZADD', scheduled, request.now / 1000 + LATER_SECONDS, bytes)
+    return 'later'
+  end
+  redis.call('ZREM', scheduled, bytes)
+  return moved and 'moved' or 'failed'
+end
+
+return function()
+  local at, answers = request.take(), {}
+  while request.has_more() do
+    local bytes, queue = request.take(), request.take()
+    answers[#answers + 1] = move(at, bytes, queue)
+  end
+  return answers
+end

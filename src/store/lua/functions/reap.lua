@@ -1,0 +1,180 @@
+-- Flags: allow-oom
+-- Takes jobs from servers that let their lease run out, and looks after jobs that lie in queues or run with foreign actors.
+-- ARGV  at most so many of each · lease, ms
+-- Gives {number of entries looked at, script types that have work again …}; -1 instead of the number: the call was on its way for long.
+local try = commands.try
+local read_lost = jobs.end_reader('status', 'attempt', 'crashes', 'stop_requested_at', 'group', 'instance', 'priority')
+local read_place = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'missing_at', 'dialect', 'indexed')
+local read_watched = jobs.end_reader('status', 'attempt', 'crashes', 'stop_requested_at', 'group', 'instance', 'priority', 'lease',
+  'seen_at', 'missing_at', 'timeout', 'started_at', 'unseen', 'indexed', 'queued_at', 'actor', 'worker_id')
+
+-- A job that is in no queue any more and was not started: so long a foreign actor may take between its pop and its first write, ms.
+local MISSING = jobs.GRACE_SECONDS * 1000
+-- Looked for only so far from where jobs are taken: what is further back is not due, and queues may be long.
+local FAR = 1000
+-- An outsider's job that has lain somewhere for an hour is looked at this often, ms.
+local OLD = 60000
+
+-- What an outsider made of these gives way: work would stand still for as long as it is there.
+local KINDS = {
+  leases = 'zset', watched = 'zset', scheduled = 'zset', unwritten = 'zset', releases = 'list', queues = 'set', paused = 'set',
+  fair = 'set', calm = 'set', foreign = 'zset', capped = 'zset', schedules = 'zset', conveyor_ends = 'zset', strays = 'hash',
+}
+
+local function give_way(key, kind)
+  local is = redis.call('TYPE', key).ok
+  if is ~= kind and is ~= 'none' then redis.call('DEL', key) end
+end
+
+-- Whether leases may be over. Where nobody looked at them for a while, because Redis was away, its clock stepped or every server has just
+-- started, none is before its holder had the time to renew it. What was ended on purpose (with 0) is over all the same.
+local function may_be_over(lease)
+  if request.is_timed then return true end
+  local now, pause, longest = request.now, lease / 3 + 1000, math.min(math.max(lease / 2, 3000), 5000)
+  local at, grace = string.match(try('GET', keys.reaped) or '', '^(%d+) (%d+)$')
+  at, grace = tonumber(at or 0), math.min(tonumber(grace or 0), now + pause)
+  -- Those who look too seldom shall not wait for ever.
+  if (now - at > longest or at > now + 1000) and now > grace + pause then at, grace = 0, now + pause end
+  if math.abs(now - at) >= 1000 then redis.call('SET', keys.reaped, string.format('%.0f %.0f', now, grace), 'EX', 86400) end
+  return now >= grace
+end
+
+-- Counts the death of whoever ran a job, and has it run again or end.
+local function lost(id, attempt, script_type, job)
+  news.count(script_type, 'lease_lost')
+  if job.stop_requested_at then
+    ends.fail(id, attempt, 'stopped', 'stopped_by_request', job)
+    jobs.forget_stops(id, script_type, unpack(redis.call('HMGET', keys.job(id), 'actor', 'worker_id')))
+  elseif not ends.crashed(id, attempt, job.crashes, script_type, job) then
+    placing.requeue(id, attempt, 'crashed', script_type, job)
+    request.has_work(script_type)
+  end
+end
+
+-- Takes jobs whose lease is over from their server.
+local function reap_leases(limit, lease)
+  local over = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', request.now, 'LIMIT', 0, limit)
+  local first = unpack(over)
+  -- Where jobs cannot be read, as for want of a right, leases cannot be renewed either: then nobody has looked, and they get time for that
+  -- afterwards.
+  if first then
+    local read, failure = pcall(jobs.status, first)
+    if not read then
+      redis.call('SET', keys.reaped, '0 0', 'EX', 86400)
+      error(failure)
+    end
+  end
+  if not may_be_over(lease) then over = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', 0, 'LIMIT', 0, limit) end
+  for _, id in ipairs(over) do
+    local job = read_lost(id)
+    if job and values.is_final(job.status) then
+      -- Somebody wrote the end past its actor.
+      outsiders.settle(id, job.status)
+    else
+      redis.call('ZREM', keys.leases, id)
+      if job and job.status == 'started' then lost(id, tonumber(job.attempt) or 0, job.script_type or jobs.DEFAULT_TYPE, job) end
+    end
+  end
+  return #over
+end
+
+local function again_in(id, pause) redis.call('ZADD', keys.watched, request.now + pause, id) end
+
+local function look_at_queued(id, job)
+  local key, script_type = keys.job(id), job.script_type or jobs.DEFAULT_TYPE
+  local queue, twin, only = keys.work(script_type, job.group, job.instance, job.priority), nil, false
+  if job.dialect == 'legacy' then twin, only = dialects.twin_of(id) end
+  if only then queue = twin end
+  local length = try('LLEN', queue) or 0
+  local pause = twin and queues.RESTLESS_PAUSE or queues.look_again_at(script_type) - request.now
+  if length > FAR or length > 0 and try('LPOS', queue, id, 'RANK', -1) or queues.is_sorted(queue, id, FAR) then
+    if job.missing_at then redis.call('HDEL', key, 'missing_at') end
+    -- A round through a long queue takes longer, so that looking never costs much.
+    return again_in(id, math.max(pause, math.floor(length / 2)))
+  end
+  -- One that was only heard of is where an outsider put it.
+  if job.unseen then return again_in(id, pause) end
+  if job.indexed and not job.queued_at or not job.script_type then
+    -- An outsider put it where we do not look, and does not want it anywhere else. Only its end concerns us, the longer ago the less.
+    local age = request.now - (tonumber(job.indexed) or 0)
+    return again_in(id, math.max(queues.RESTLESS_PAUSE, math.floor(math.min(age / 60, OLD)), redis.call('ZCARD', keys.watched) / 2))
+  end
+  local since = tonumber(job.missing_at)
+  if not since then
+    redis.call('HSET', key, 'missing_at', string.format('%.0f', request.now))
+    return again_in(id, queues.RESTLESS_PAUSE)
+  elseif request.now - since < MISSING then
+    return again_in(id, queues.RESTLESS_PAUSE)
+  end
+  redis.call('HDEL', key, 'missing_at')
+  news.count(script_type, 'pushed_again')
+  if placing.enqueue(queue, script_type, id, true) == 'dispatched' then request.has_work(script_type) end
+end
+
+local function look_at_started(id, job)
+  if job.lease and job.lease ~= '' then
+    -- One of ours has it.
+    redis.call('ZREM', keys.watched, id)
+    return
+  end
+  local key, script_type = keys.job(id), job.script_type or jobs.DEFAULT_TYPE
+  local attempt, since = tonumber(job.attempt) or 0, tonumber(job.seen_at)
+  if not since then
+    attempt = attempt + 1
+    redis.call('ZADD', keys.foreign, request.now, script_type)
+    redis.call('SREM', keys.calm, script_type)
+    redis.call('HSET', key, 'seen_at', string.format('%.0f', request.now), 'attempt', attempt, 'started_at', request.now_text,
+      'updated_at', request.now_text)
+    redis.call('HDEL', key, 'missing_at')
+    if job.dialect then dialects.mirror(id, job.dialect, 'started') end
+    -- It was taken from its twin queue.
+    if job.dialect == 'legacy' then try('LREM', keys.work(script_type, job.group, job.instance, job.priority), -1, id) end
+    news.event(id, 'started', attempt)
+    if redis.call('HDEL', key, 'released') == 0 and job.script_type then news.count(script_type, 'started') end
+  elseif request.now >= since + (values.number(job.timeout, jobs.DEFAULT_TIMEOUT_SECONDS) + jobs.GRACE_SECONDS) * 1000 then
+    redis.call('HDEL', key, 'seen_at')
+    redis.call('ZREM', keys.watched, id)
+    return lost(id, attempt, script_type, job)
+  else
+    -- Whoever runs it is still there, however long ago it began.
+    redis.call('ZADD', keys.foreign, request.now, script_type)
+  end
+  again_in(id, queues.RESTLESS_PAUSE)
+end
+
+-- Whether a job lies far back in a long queue, so that nobody needs to look closer; then it is looked at again later. `lengths`: those of
+-- queues that this call has asked for.
+local function lies_far_back(id, lengths)
+  local job = read_place(id)
+  if not job or job.status ~= 'dispatched' or not job.script_type or job.missing_at or job.dialect or job.indexed then return false end
+  local queue = keys.work(job.script_type, job.group, job.instance, job.priority)
+  lengths[queue] = lengths[queue] or try('LLEN', queue) or 0
+  if lengths[queue] <= FAR then return false end
+  again_in(id, math.max(queues.look_again_at(job.script_type) - request.now, math.floor(lengths[queue] / 2)))
+  return true
+end
+
+local function look_at(id, lengths)
+  if lies_far_back(id, lengths) then return end
+  local job = read_watched(id)
+  local status = job and (job.status or jobs.exists(id) and 'dispatched')
+  if status == 'dispatched' or status == '' then look_at_queued(id, job)
+  elseif values.is_final(status) then outsiders.settle(id, status)
+  elseif not status or values.is_waiting(status) then redis.call('ZREM', keys.watched, id)
+  else look_at_started(id, job) -- Also where a foreign actor has a word of its own.
+  end
+end
+
+return function()
+  local limit, lease, lengths = request.take_number(), request.take_number(), {}
+  -- What kept this call may have kept renewals, too: then no lease is over before their servers could call again. They call three times
+  -- in a lease, and this may have been kept for the time between two looks more than it says.
+  if request.delay > math.min(math.max(lease * 2 / 3 - 450, 100), 1000) then return { -1 } end
+  for name, kind in pairs(KINDS) do give_way(keys[name], kind) end
+  for _, status in ipairs({ 'error', 'left' }) do give_way(keys.index_of_status(status), 'zset') end
+  local looked = reap_leases(limit, lease)
+  local watched = redis.call('ZRANGEBYSCORE', keys.watched, '-inf', request.now, 'LIMIT', 0, limit)
+  for _, id in ipairs(watched) do look_at(id, lengths) end
+  news.send_all()
+  return { looked + #watched, unpack(request.types) }
+end

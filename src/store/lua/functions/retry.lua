@@ -1,0 +1,91 @@
+-- Flags:
+-- Runs a job again that has ended.
+-- ARGV  id · queue length limit · no more relations may be followed, or '': as many as ever
+-- Gives {number of relations that were followed, then:
+-- 'started', status, script type} · {'illegal', status} · {'missing'} · {'full', length} · {'blocked', id of a prerequisite in error}
+-- · {'circle', status} (it would wait for itself by now) · {'tangled'} (too many relations to tell)
+-- · {'more'} (more than may be followed now)}.
+local try = commands.try
+local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'prerequisites', 'parent_id', 'id',
+  'predecessor_id', 'dependencies', 'actor', 'more_prerequisites', 'worker_id')
+
+-- What the attempt before left in the hash.
+local OF_THE_LAST = {
+  'output', 'output_format', 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit', 'finished_at', 'usage',
+  'stop_requested_at', 'failures', 'crashes', 'progress', 'lease', 'seen_at', 'missing_at', 'started_at',
+}
+-- So many fields are deleted with one command; and looking at a prerequisite counts as this part of following a relation.
+local AT_ONCE, A_LOOK = 1000, 0.1
+
+local followed = 0
+
+-- What was noticed on the way counts, also when the job does not run again.
+local function answer(...)
+  news.send_all()
+  return { math.ceil(followed), ... }
+end
+
+-- Those prerequisites of a job that are there and have not finished; or nil and why it cannot run.
+local function unfinished(id, job, may_follow)
+  local others, there = relations.prerequisites_of(job.prerequisites, job.dependencies), {}
+  for _, other in ipairs(job.more_prerequisites and relations.added_prerequisites(id) or {}) do others[#others + 1] = other end
+  if may_follow and #others > may_follow then return nil, 'more' end
+  for _, other in ipairs(others) do
+    followed = followed + A_LOOK
+    local status = jobs.status(other)
+    if status == 'error' then return nil, 'blocked', other end
+    -- A prerequisite that is gone had finished once.
+    if status ~= 'finished' and jobs.is_job(other) then there[#there + 1] = other end
+    if #there > cycles.MOST_FOLLOWED then return nil, 'tangled' end
+  end
+  return there
+end
+
+-- Clears what the attempts before have left. It may have ended while it waited.
+local function clear(id, job, script_type)
+  local key = keys.job(id)
+  redis.call('HDEL', key, unpack(OF_THE_LAST))
+  try('ZREM', keys.index_of_status('error'), id)
+  redis.call('PERSIST', key)
+  redis.call('PERSIST', keys.log(id))
+  redis.call('DEL', keys.reply(id))
+  jobs.forget_stops(id, script_type, job.actor, job.worker_id)
+  local standings = relations.unlink(id)
+  for from = 1, #standings, AT_ONCE do
+    redis.call('HDEL', key, unpack(standings, from, math.min(from + AT_ONCE - 1, #standings)))
+  end
+end
+
+return function()
+  local id, limit, may_follow = request.take(), request.take_number(), request.take_number()
+  followed = 0
+  local job = read(id)
+  if not job or not (job.status or job.id) and not jobs.exists(id) then return { 0, 'missing' } end
+  if not values.is_final(job.status) then return { 0, 'illegal', job.status or 'dispatched' } end
+  if jobs.is_unsettled(id) then
+    -- A foreign actor has just ended it, and its own retries come first.
+    local status = outsiders.settle(id, job.status)
+    if not values.is_final(status) then return answer('illegal', status) end
+  end
+  local script_type = job.script_type or jobs.DEFAULT_TYPE
+  local queue = keys.work(script_type, job.group, job.instance, job.priority)
+  local length = queues.waiting_in(queue) or limit
+  if length >= limit then return answer('full', length) end
+  local there, why, other = unfinished(id, job, may_follow)
+  if not there then return answer(why, other) end
+  -- Others that ran before may wait for it now.
+  local of = { prerequisite = there, dependent = {}, parent = job.parent_id or nil, predecessor = job.predecessor_id or nil }
+  local most = may_follow or cycles.MOST_FOLLOWED
+  local walk = { left = most }
+  local circle = cycles.find({ [id] = of }, walk, true)
+  followed = followed + most - walk.left
+  if circle == true then return answer(may_follow and 'more' or 'tangled') end
+  if circle then return answer('circle', job.status) end
+
+  clear(id, job, script_type)
+  local open = relations.link_prerequisites(id, there)
+  if of.predecessor then open = open + relations.link_predecessor(id, of.predecessor) end
+  if of.parent then open = open + relations.link_parent(id, of.parent) end
+  redis.call('HSET', keys.job(id), 'open', open, 'linked', '1')
+  return answer('started', placing.begin(id, tonumber(job.attempt) or 0, script_type, queue, nil, open), script_type)
+end

@@ -1,0 +1,39 @@
+-- Flags: allow-oom
+-- Stops a job that has not ended.
+-- ARGV  id
+-- Gives {'stopped', script type} (it ended here) · {'asked', script type, owner} (its actor was told; owner '' is a foreign one)
+-- · {'ended', status} · {'missing'}.
+local try = commands.try
+local read = jobs.end_reader('status', 'attempt', 'lease', 'actor', 'worker_id', 'script_type', 'group', 'instance', 'priority', 'id')
+
+-- Puts a request to stop into a queue. However often it is asked for, it is told once.
+local function tell(queue, id)
+  try('LREM', queue, 0, id)
+  if try('LPUSH', queue, id) then redis.call('EXPIRE', queue, jobs.CONTROL_SECONDS) end
+end
+
+return function()
+  local id = request.take()
+  local job = read(id)
+  if not job or not (job.status or job.id or job.script_type) and not jobs.exists(id) then return { 'missing' } end
+  local status, script_type = job.status or 'dispatched', job.script_type or jobs.DEFAULT_TYPE
+  if values.is_final(status) then return { 'ended', status } end
+
+  if status ~= 'started' then
+    placing.withdraw(id, script_type, job)
+    ends.fail(id, job.attempt or 0, 'stopped', 'stopped', job)
+    news.send()
+    return { 'stopped', script_type }
+  end
+
+  redis.call('HSET', keys.job(id), 'stop_requested_at', request.now_text, 'updated_at', request.now_text)
+  if job.lease and job.lease ~= '' then
+    local queue = job.actor and keys.control_instance(job.actor)
+    if queue then tell(queue, id) end
+    redis.call('PUBLISH', keys.inbox(job.lease), 'stop ' .. keys.context .. ' ' .. id)
+    return { 'asked', script_type, job.lease }
+  end
+  tell(keys.control(script_type), id)
+  if job.worker_id then tell(keys.legacy_stop(job.worker_id), id) end
+  return { 'asked', script_type, '' }
+end

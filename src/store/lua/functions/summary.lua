@@ -1,0 +1,54 @@
+-- Flags: no-writes
+-- Reads fields of jobs, and what is long only in part: a text is cut, anything else is left out. Writes nothing.
+-- ARGV  no value is longer · bytes after which no further job is read · number of fields · fields · ids …
+-- Gives for each job that was read {} (there is none) or {fields that are not whole, between spaces, then the values}: at least one.
+local try = commands.try
+
+-- A longer text is not even read to be cut: nothing of it is given. A hash that takes no more is read as a whole, and has no more fields.
+local READ, SMALL, FEW = 65536, 8192, 64
+local TEXTS = { script = true, output = true, error = true, name = true, status = true }
+
+-- The beginning of a text, not into the middle of a character.
+local function cut(text, short)
+  local at = short
+  while at > short - 3 and string.find(string.sub(text, at + 1, at + 1), '[\128-\191]') do at = at - 1 end
+  return string.sub(text, 1, at)
+end
+
+-- Reads a job. Gives its answer and how many bytes that took.
+local function read(key, fields, short, most)
+  local length, partial, given = try('HLEN', key), {}, 0
+  if (length or 0) == 0 then return {}, 0 end
+  local list
+  -- A few values tell exactly how large a hash of few fields is.
+  if length <= FEW and (try('MEMORY', 'USAGE', key, 'SAMPLES', FEW) or math.huge) <= math.max(SMALL, short) then
+    list = redis.call('HMGET', key, unpack(fields))
+  end
+  local left = list and math.huge or most
+  list = list or {}
+  for place, field in ipairs(fields) do
+    local value = list[place]
+    local size = value == nil and redis.call('HSTRLEN', key, field) or value and #value or 0
+    if size > math.min(short, left) then
+      partial[#partial + 1] = field
+      local kept = TEXTS[field] and short <= left and size <= READ
+      if kept and value == nil then given = given + size end
+      value = kept and cut(value or redis.call('HGET', key, field), short) or TEXTS[field] and ''
+    elseif value == nil then
+      value = redis.call('HGET', key, field)
+    end
+    list[place] = value or false
+    if value then given, left = given + #value, left - #value end
+  end
+  return { table.concat(partial, ' '), unpack(list, 1, #fields) }, given
+end
+
+return function()
+  local short, most, fields, answers, given = request.take_number(), request.take_number(), {}, {}, 0
+  for place = 1, request.take_number() do fields[place] = request.take() end
+  while request.has_more() and given < most do
+    local answer, bytes = read(keys.job(request.take()), fields, short, most)
+    answers[#answers + 1], given = answer, given + bytes
+  end
+  return answers
+end

@@ -1,0 +1,319 @@
+-- Flags:
+-- One turn of a pool: records how jobs ended, then takes new ones. One round trip does both.
+-- ARGV  lease, ms · script type · number of ended attempts, each:
+--         id · claim · logged ('1' or '') · usage (JSON or '') · outcome · then by outcome:
+--         'finished' · output · format
+--         'error' · kind · message · line · column · stack (JSON or '') · limit · wait before a retry, ms
+--         'crashed'       the engine died        'released'       the actor leaves and gives the job back
+--       then: number of slots, each an actor ('type:group:instance') · how many jobs it can take
+--       then: number of queues in the order of service, each: key · the slot it belongs to, or 0 for any
+--       then: 'fair' (callers take turns in the queues of the type and group) or ''
+--       then: the most jobs that may run in the context, or 0
+--       then: number of queues of other layouts, each: key
+-- Gives {per attempt: status now, or 'lost' when somebody else holds the job},
+--       {per taken job: {slot, '1' if only that slot may run it or '', id, attempt, claim, then the values of GIVEN}},
+--       {ids ended here because a stop was pending},
+--       1 if queues hold more that was not looked at, 2 if nothing was taken because the call was on its way for long, else 0,
+--       number of ended jobs whose relatives are to be released,
+--       1 if there is room left and a queue of another layout holds something else 0,
+--       the time that was written, ms}.
+local try = commands.try
+
+-- What a turn reads of a job that it may take: what says whether it may, and what its actor is given.
+local DECIDING = {
+  'status', 'attempt', 'crashes', 'started_at', 'stop_requested_at', 'script_type', 'unseen', 'dialect', 'given_back', 'released',
+  'timeout',
+}
+local GIVEN = {
+  'script', 'args', 'env_vars', 'timeout', 'caller_id', 'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent',
+}
+local FIELDS = { unpack(DECIDING) }
+for _, name in ipairs(GIVEN) do FIELDS[#FIELDS + 1] = name end
+local deciding = values.naming(DECIDING)
+
+-- So many ids are looked at in a call, and so many stops of a queue.
+local MOST_LOOKED_AT, MOST_STOPS = 256, 1024
+-- An id whose hash is not there waits for it so long, ms.
+local FOR_A_HASH = 5000
+-- Whoever asked so long ago, ms, does not wait for an answer any more, and would not know what was taken for him.
+local LATE = 5500
+-- An outsider's attempt that is more than this is none.
+local MOST_ATTEMPTS = 2000000000
+
+-- What this call is about; set anew by each.
+local own_type, lease_until, slots, room, taken, stopped, pending, admits, left_to_look_at, left_to_take
+-- Jobs that may run and are not started yet, and their ids.
+local found, found_ids
+
+local read_end = jobs.end_reader('status', 'attempt', 'lease', 'failures', 'given_back', 'started_at')
+local read_rest = jobs.reader('retries', 'stop_requested_at', 'crashes', 'group', 'instance', 'priority')
+
+-- Reads how an attempt ended from the arguments.
+local function take_outcome()
+  local word = request.take()
+  if word == 'finished' then return { word = word, output = request.take(), format = request.take() } end
+  if word ~= 'error' then return { word = word } end
+  return {
+    word = word, kind = request.take(), message = request.take(), line = request.take(), column = request.take(), stack = request.take(),
+    limit = request.take(), wait = request.take_number(),
+  }
+end
+
+local function finish(id, job, outcome, usage, logged)
+  local key, ended = keys.job(id), ends.ends_at(job.started_at)
+  redis.call('HSET', key, 'status', 'finished', 'lease', '', 'output', outcome.output, 'output_format', outcome.format, 'usage', usage,
+    'finished_at', ended, 'updated_at', ended)
+  if job.failures then redis.call('HDEL', key, 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit') end
+  ends.end_job(id, 'finished', job.attempt, outcome.output, nil, logged, job)
+  return 'finished'
+end
+
+local function fail(id, job, rest, outcome, usage, logged, script_type)
+  local key, ended, failures = keys.job(id), ends.ends_at(job.started_at), (tonumber(job.failures) or 0) + 1
+  local again = outcome.kind ~= 'stopped' and not rest.stop_requested_at and failures <= (tonumber(rest.retries) or 0)
+  redis.call('HSET', key, 'status', again and 'scheduled' or 'error', 'lease', '', 'failures', failures, 'error', outcome.message,
+    'error_kind', outcome.kind, 'error_line', outcome.line, 'error_column', outcome.column, 'error_stack', outcome.stack,
+    'error_limit', outcome.limit, 'usage', usage, 'updated_at', ended)
+  if again then
+    redis.call('ZADD', keys.scheduled, request.now + outcome.wait, id)
+    if job.dialect then dialects.mirror(id, job.dialect, 'scheduled') end
+    news.event(id, 'scheduled', job.attempt, outcome.kind)
+    news.count(script_type, 'retried')
+    return 'scheduled'
+  end
+  redis.call('HSET', key, 'finished_at', ended)
+  ends.end_job(id, 'error', job.attempt, outcome.message, outcome.kind, logged, job)
+  return 'error'
+end
+
+-- Records how an attempt ended. `over`: the jobs whose leases are over.
+local function complete(over)
+  local id, claim, logged, usage = request.take(), request.take_number(), request.take() == '1', request.take()
+  local outcome = take_outcome()
+  local job = read_end(id)
+  if not job or job.status ~= 'started' or job.lease ~= request.server or jobs.claim_of(job.attempt, job.given_back) ~= claim then
+    return 'lost'
+  end
+  over[#over + 1] = id
+  local script_type = job.script_type or own_type
+  -- A run before this one may have logged, too.
+  logged = logged or claim > 1
+  if outcome.word == 'finished' then return finish(id, job, outcome, usage, logged) end
+  local rest = read_rest(id)
+  if outcome.word == 'error' then return fail(id, job, rest, outcome, usage, logged, script_type) end
+  if outcome.word == 'crashed' then
+    if rest.stop_requested_at then
+      ends.fail(id, job.attempt, 'stopped', 'stopped_by_request', job)
+      return 'error'
+    end
+    if ends.crashed(id, job.attempt, rest.crashes, script_type, job) then return 'error' end
+    placing.requeue(id, job.attempt, 'crashed', script_type, rest)
+    return 'dispatched'
+  end
+  -- The number goes to the next attempt, which is counted already; but no claim has the number of another.
+  local given_back = string.format('%.0f', jobs.claim_of(0, job.given_back) + 1)
+  redis.call('HSET', keys.job(id), 'given_back', given_back, 'released', '1')
+  placing.requeue(id, tonumber(job.attempt) - 1, nil, script_type, rest)
+  return 'dispatched'
+end
+
+-- The slot with the most room.
+local function roomiest()
+  local best = 1
+  for slot = 2, #room do
+    if room[slot] > room[best] then best = slot end
+  end
+  return best
+end
+
+-- Starts the jobs that were found: leases and looks of all with one command each.
+local function start_found()
+  if #found == 0 then return end
+  local leases, watched = {}, {}
+  for at, one in ipairs(found) do
+    leases[2 * at - 1], leases[2 * at] = lease_until, one.id
+    if not one.unwatched then watched[#watched + 1] = one.id end
+  end
+  -- The leases first: a started job without one would be found by nobody.
+  redis.call('ZADD', keys.leases, unpack(leases))
+  if #watched > 0 then redis.call('ZREM', keys.watched, unpack(watched)) end
+  for _, one in ipairs(found) do
+    local id, job, key = one.id, one.job, keys.job(one.id)
+    redis.call('HSET', key, 'status', 'started', 'attempt', one.attempt, 'started_at', request.now_text, 'updated_at', request.now_text,
+      'lease', request.server, 'actor', slots[one.slot])
+    if not job.script_type then redis.call('HSET', key, 'script_type', own_type) end
+    if job.dialect then dialects.mirror(id, job.dialect, 'started') end
+    news.event(id, 'started', one.attempt)
+    if job.released then redis.call('HDEL', key, 'released') else news.count(job.script_type or own_type, 'started') end
+    local claim = jobs.claim_of(one.attempt, job.given_back)
+    taken[#taken + 1] = { one.slot, one.owned, id, one.attempt, claim, unpack(one.list, #DECIDING + 1, #FIELDS) }
+  end
+  found, found_ids = {}, {}
+end
+
+local function add_found(one)
+  found[#found + 1], found_ids[one.id] = one, true
+  room[one.slot] = room[one.slot] - 1
+  left_to_take = left_to_take - 1
+end
+
+-- Whether a job that is not simply waiting in its queue may run. Nil: too much was followed in this call to see whether it may.
+local function may_run(id, queue, job, attempt)
+  local key, status, script_type = keys.job(id), job.status, job.script_type or own_type
+  if not status and redis.call('EXISTS', key) == 0 then
+    redis.call('ZADD', keys.unwritten, 'NX', request.now + FOR_A_HASH, id .. ' ' .. queue)
+    return false
+  end
+  if status and status ~= '' and status ~= 'dispatched' and status ~= 'started' then return false end
+  if status == 'started' then
+    if not jobs.is_abandoned(id, job.started_at, job.timeout) then return false end
+    redis.call('ZREM', keys.leases, id)
+    news.count(script_type, 'lease_lost')
+    redis.call('HDEL', key, 'seen_at')
+    if ends.crashed(id, attempt, job.crashes, script_type, jobs.read_for_end(id)) then return false end
+  end
+  if pending[id] or job.stop_requested_at then
+    ends.fail(id, attempt, 'stopped', 'stopped', jobs.read_for_end(id))
+    stopped[#stopped + 1] = id
+    jobs.forget_stops(id, own_type, unpack(redis.call('HMGET', key, 'actor', 'worker_id')))
+    return false
+  end
+  if job.dialect == 'legacy' and not dialects.untwin(id) and status ~= 'started' then return false end
+  -- What lies in a queue is watched, unless an outsider put it there.
+  if (redis.call('ZREM', keys.watched, id) == 0 or job.unseen) and status ~= 'started' then return outsiders.admit(id, queue, admits) end
+  return true
+end
+
+-- Takes a job for a slot, if it may run. 'later': nobody can tell in this call. `was_watched`: whether somebody looked after it when it was
+-- taken out of its queue; nil if nobody has asked.
+local function claim(id, queue, slot, owned, was_watched)
+  if not values.is_uuid(id) then return end
+  -- It lies there twice.
+  if found_ids[id] then start_found() end
+  local list = try('HMGET', keys.job(id), unpack(FIELDS))
+  if not list then return end
+  local job = deciding(list)
+  local attempt = tonumber(job.attempt) or 0
+  if not (attempt >= 0 and attempt < MOST_ATTEMPTS and attempt % 1 == 0) then attempt = 0 end
+  local one = { id = id, job = job, list = list, attempt = attempt + 1, slot = slot, owned = owned }
+  -- Nearly always it simply waits there.
+  if job.status == 'dispatched' and was_watched ~= false
+    and not (pending[id] or job.stop_requested_at or job.unseen or job.dialect == 'legacy') then
+    one.unwatched = not was_watched and redis.call('ZREM', keys.watched, id) == 1
+    if was_watched or one.unwatched then return add_found(one) end
+  end
+  start_found()
+  local may = may_run(id, queue, job, attempt)
+  if may == nil then return 'later' end
+  one.unwatched = true
+  if may then add_found(one) end
+end
+
+-- Takes as many jobs out of a queue as there is room for.
+local function take_from(queue, own_slot, in_turn, sorts)
+  local owned, seen = own_slot > 0 and '1' or '', false
+  while left_to_take > 0 and left_to_look_at > 0 do
+    local many = math.min(left_to_take, left_to_look_at, own_slot > 0 and room[own_slot] or math.huge)
+    if many <= 0 then break end
+    local ids, was_watched
+    if in_turn then
+      local id = fair.take(queue, sorts)
+      ids, many = id and { id } or {}, 1
+    else
+      ids = try('RPOP', queue, many) or {}
+    end
+    if #ids == 0 then break end
+    seen = true
+    if #ids > 1 then was_watched = redis.call('ZMSCORE', keys.watched, unpack(ids)) end
+    for at, id in ipairs(ids) do
+      left_to_look_at = left_to_look_at - 1
+      local watched = nil
+      if was_watched then watched = was_watched[at] and true or false end
+      local slot = own_slot > 0 and own_slot or roomiest()
+      if claim(id, queue, slot, owned, watched) == 'later' then
+        -- The next call begins with it.
+        for again = #ids, at, -1 do try('RPUSH', queue, ids[again]) end
+        left_to_look_at = 0
+        break
+      end
+    end
+    if #ids < many then break end
+  end
+  start_found()
+  return seen
+end
+
+local function take_slots()
+  local wanted = 0
+  for slot = 1, request.take_number() do
+    slots[slot], room[slot] = request.take(), request.take_number()
+    wanted = wanted + room[slot]
+  end
+  return wanted
+end
+
+local function take_queues()
+  local served = {}
+  for place = 1, request.take_number() do served[place] = { key = request.take(), slot = request.take_number() } end
+  return served
+end
+
+-- What is empty nearly always, looked at together, which costs as much as one pop: the queues, marks that one is paused or sorted, and
+-- stops that nobody has read. Gives how many queues are not, and whether there are those marks.
+local function look(served, with_stops)
+  local all, controls = {}, { keys.control(own_type) }
+  for place, queue in ipairs(served) do all[place] = queue.key end
+  for _, actor in ipairs(slots) do controls[#controls + 1] = keys.control_instance(actor) end
+  local queues_end = #all
+  all[queues_end + 1], all[queues_end + 2] = keys.paused, keys.fair
+  for _, control in ipairs(controls) do all[#all + 1] = control end
+  if redis.call('EXISTS', unpack(all)) == 0 then return 0, false, false end
+  local paused, sorted = redis.call('EXISTS', keys.paused) == 1, redis.call('EXISTS', keys.fair) == 1
+  if with_stops and redis.call('EXISTS', unpack(controls)) > 0 then
+    for _, control in ipairs(controls) do
+      for _, id in ipairs(try('LRANGE', control, 0, MOST_STOPS - 1) or {}) do pending[id] = true end
+    end
+  end
+  return redis.call('EXISTS', unpack(all, 1, queues_end)), paused, sorted
+end
+
+-- Takes jobs out of the queues of the pool.
+local function take_jobs(served, not_empty, paused, in_turn, sorts)
+  if in_turn and not_empty > 0 then not_empty = math.huge end
+  for _, queue in ipairs(served) do
+    if not_empty <= 0 then break end
+    if not (paused and queues.is_paused(queue.key)) and take_from(queue.key, queue.slot, in_turn and queue.slot == 0, sorts) then
+      not_empty = not_empty - 1
+    end
+  end
+end
+
+return function()
+  lease_until, own_type = request.now + request.take(), request.take()
+  slots, room, taken, found, found_ids, stopped, pending, admits = {}, {}, {}, {}, {}, {}, {}, {}
+  left_to_look_at = MOST_LOOKED_AT
+  fair.begin()
+  local statuses, over = {}, {}
+  for attempt = 1, request.take_number() do statuses[attempt] = complete(over) end
+  if #over > 0 then redis.call('ZREM', keys.leases, unpack(over)) end
+
+  local asked = take_slots()
+  local served, sorts, most_running = take_queues(), request.take() == 'fair', request.take_number()
+  local late = asked > 0 and request.delay > LATE
+  left_to_take = late and 0 or asked
+  if most_running > 0 then left_to_take = limit.share_of(most_running, own_type, left_to_take) end
+  local wanted = left_to_take
+  local not_empty, paused, sorted = 0, false, false
+  if asked > 0 then not_empty, paused, sorted = look(served, wanted > 0) end
+  if wanted > 0 then take_jobs(served, sorted and math.huge or not_empty, paused, sorts or sorted, sorts) end
+  if most_running > 0 and asked > 0 then
+    limit.stand_in_line(own_type, #taken == wanted and wanted < asked and limit.hold_more(served, paused), #taken > 0)
+  end
+  news.send()
+  -- The operator named them: this user of Redis may have no right to them, which is no reason to stop.
+  local others = request.take_number()
+  local there = others > 0 and #taken < wanted and redis.pcall('EXISTS', request.take_many(others)) or 0
+  local adoptable = type(there) == 'number' and there > 0
+  local more = late and 2 or left_to_look_at == 0 and 1 or 0
+  return { statuses, taken, stopped, more, request.releases, adoptable and 1 or 0, request.now }
+end

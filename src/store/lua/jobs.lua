@@ -1,0 +1,115 @@
+-- The hash of a job, what stands beside it, and where it is listed.
+local try, insist = commands.try, commands.insist
+local jobs = {}
+
+-- How often a job's actor may die under it; for how long a reply, a request to stop and an idempotency key are kept, seconds.
+jobs.CRASHES, jobs.REPLY_SECONDS, jobs.CONTROL_SECONDS, jobs.IDEMPOTENCY_SECONDS = 3, 300, 60, 86400
+-- A foreign actor has so much longer than a job's time limit before it counts as gone, s; and the limit of a job that has none.
+jobs.GRACE_SECONDS, jobs.DEFAULT_TIMEOUT_SECONDS = 30, 60
+-- The script type of a job that names none.
+jobs.DEFAULT_TYPE = 'osis'
+
+-- What the end of a job needs of it.
+local OF_END = { 'origin', 'reply', 'reply_to', 'retention', 'idempotency_key', 'script_type', 'reply_to_queue', 'rel', 'dialect' }
+
+-- What reads these fields of a job: a table by their names, false where one is missing. Nil: the key is no hash.
+function jobs.reader(...)
+  local names = { ... }
+  local named = values.naming(names)
+  return function(id)
+    local list = try('HMGET', keys.job(id), unpack(names))
+    return list and named(list)
+  end
+end
+
+-- The same, with what the end of a job needs.
+function jobs.end_reader(...)
+  local names, seen = { ... }, {}
+  for _, name in ipairs(names) do seen[name] = true end
+  for _, name in ipairs(OF_END) do
+    if not seen[name] then names[#names + 1] = name end
+  end
+  return jobs.reader(unpack(names))
+end
+
+-- What the end of a job needs of it.
+jobs.read_for_end = jobs.reader(unpack(OF_END))
+
+function jobs.status(id) return try('HGET', keys.job(id), 'status') end
+
+function jobs.exists(id) return redis.call('EXISTS', keys.job(id)) == 1 end
+
+-- Whether there is a job with an id. A key of another type is none: old layouts have lists by such names.
+function jobs.is_job(id) return values.is_uuid(id) and redis.call('TYPE', keys.job(id)).ok == 'hash' end
+
+-- Whether the end of a job was written past whoever was to say it.
+function jobs.is_unsettled(id) return try('ZSCORE', keys.watched, id) or try('ZSCORE', keys.leases, id) end
+
+-- Which of all times that a job was taken: an attempt that is given back leaves its number to the next, which must not be mistaken for it.
+function jobs.claim_of(attempt, given_back)
+  local times = tonumber(given_back) or 0
+  -- An outsider may have written anything; what is no count is none.
+  if not (times >= 0 and times < 2100000000 and times % 1 == 0) then times = 0 end
+  return (tonumber(attempt) or 0) + times
+end
+
+-- The `given_back` of a job whose id others may have had: claims are counted from a number of its own, because a run of theirs may not have
+-- ended.
+function jobs.first_claim() return string.format('%.0f', request.now % 2000000000) end
+
+-- Whether a started job has been given up by whoever started it.
+function jobs.is_abandoned(id, started_at, timeout)
+  local lease = redis.call('ZSCORE', keys.leases, id)
+  if lease then return tonumber(lease) <= request.now end
+  -- A foreign actor may have written no more than this; whoever watches the job knows when it is over.
+  if redis.call('ZSCORE', keys.watched, id) then return false end
+  local since = time.millis(started_at)
+  return not since or since + ((tonumber(timeout) or jobs.DEFAULT_TIMEOUT_SECONDS) + jobs.GRACE_SECONDS) * 1000 <= request.now
+end
+
+-- Lists jobs in the index of an hour. Who lists its first says that there is one.
+function jobs.list_in(index, ...)
+  if insist('RPUSH', index, ...) == select('#', ...) then try('SADD', keys.hours, index) end
+end
+
+-- Since when a job is in the index of an hour, ms, as these fields of it say; nil where they do not. The first was a mere mark for some of
+-- former versions, and may be anything where an outsider wrote it.
+function jobs.time_listed(indexed, created_at)
+  local at = values.number(indexed, 0)
+  if at >= 1e12 and at <= 1e14 then return at end
+  return values.number(time.millis(created_at), nil)
+end
+
+local read_listing = jobs.reader('indexed', 'created_at', 'unseen')
+
+-- Since when a job is in the index of an hour, ms. Nil: it is in none, because it was only heard of.
+function jobs.listed_at(id)
+  local job = read_listing(id)
+  if not job or job.unseen then return nil end
+  return jobs.time_listed(job.indexed, job.created_at) or request.now
+end
+
+-- Lists a job among those that ended in error. Seldom enough that those are found without looking at all others.
+function jobs.list_error(id)
+  local at = jobs.listed_at(id)
+  if at then insist('ZADD', keys.index_of_status('error'), string.format('%.0f', at), id) end
+end
+
+-- Takes back the stops of a job that nobody has read: they meant a run that is over, and the next job of that id is none of theirs.
+function jobs.forget_stops(id, script_type, actor, worker)
+  try('LREM', keys.control(script_type), 0, id)
+  local control = actor and keys.control_instance(actor)
+  if control then try('LREM', control, 0, id) end
+  if worker then try('LREM', keys.legacy_stop(worker), 0, id) end
+end
+
+-- Deletes what jobs that had an id before left for readers.
+function jobs.clear_leftovers(id) redis.call('UNLINK', keys.reply(id), keys.legacy_reply(id), keys.log(id)) end
+
+-- Deletes a job with everything that is its own.
+function jobs.erase(id)
+  redis.call('UNLINK', keys.job(id), keys.reply(id), keys.log(id))
+  try('ZREM', keys.index_of_status('error'), id)
+end
+
+return jobs

@@ -1,0 +1,86 @@
+-- The keys of the context of a call. Twin of keys.rs; a test compares the two.
+local keys = { prefix = nil, context = nil }
+
+-- Makes the keys of a context; nearly always they are those of the call before.
+function keys.of_context(prefix, context)
+  if prefix == keys.prefix and context == keys.context then return end
+  keys.prefix, keys.context = prefix, context
+  keys.job_prefix = prefix .. 'hero:job:'
+  keys.scheduled = prefix .. 'hero:q:scheduled'
+  keys.leases = prefix .. 'hero:q:leases'
+  keys.unwritten = prefix .. 'hero:q:unwritten'
+  keys.watched = prefix .. 'hero:q:watched'
+  keys.releases = prefix .. 'hero:q:release'
+  keys.conveyor_ends = prefix .. 'hero:q:conveyor'
+  keys.capped = prefix .. 'hero:q:capped'
+  keys.calm = prefix .. 'hero:meta:calm'
+  keys.foreign = prefix .. 'hero:meta:foreign'
+  keys.reaped = prefix .. 'hero:meta:reaped'
+  keys.hours = prefix .. 'hero:meta:hours'
+  keys.strays = prefix .. 'hero:meta:strays'
+  keys.types = prefix .. 'hero:meta:types'
+  keys.queues = prefix .. 'hero:meta:queues'
+  keys.paused = prefix .. 'hero:meta:paused'
+  keys.fair = prefix .. 'hero:meta:fair'
+  keys.schedules = prefix .. 'hero:meta:schedules'
+  keys.events = prefix .. 'hero:events'
+end
+
+function keys.job(id) return keys.job_prefix .. id end
+
+function keys.reply(id) return keys.prefix .. 'hero:q:reply:' .. id end
+
+function keys.log(id) return keys.prefix .. 'hero:log:' .. id end
+
+function keys.stats(script_type) return keys.prefix .. 'hero:meta:queue:stats:' .. script_type end
+
+function keys.control(script_type) return keys.prefix .. 'hero:q:ctl:type:' .. script_type end
+
+function keys.control_instance(actor)
+  local script_type, group, instance = string.match(actor, '^([^:]+):([^:]+):([^:]+)$')
+  return script_type and keys.control(script_type) .. ':group:' .. group .. ':inst:' .. instance
+end
+
+function keys.legacy_reply(id) return keys.prefix .. 'hero:reply:' .. id end
+
+function keys.legacy_stop(worker) return keys.prefix .. 'hero:stop_queue:' .. worker end
+
+function keys.legacy_work(worker) return keys.prefix .. 'hero:work_queue:' .. worker end
+
+function keys.idempotency(digest) return keys.prefix .. 'hero:idem:' .. digest end
+
+function keys.bell(script_type) return 'hero:bell:' .. keys.context .. ':' .. script_type end
+
+function keys.inbox(server) return 'hero:inbox:' .. server end
+
+-- A list of those who wait for a job: 'dependents', 'children' or 'onComplete'; or the set of its children that may run: 'active'.
+function keys.relatives(id, what) return keys.prefix .. 'hero:rel:' .. id .. ':' .. what end
+
+-- The index of the hour of a time, which is RFC 3339 in UTC.
+function keys.index(time) return keys.prefix .. 'hero:index:' .. (string.gsub(string.sub(time, 1, 13), '[-T]', '')) end
+
+-- The jobs of a status, by the time since when they are in the index of an hour.
+function keys.index_of_status(status) return keys.prefix .. 'hero:index:' .. status end
+
+-- What a queue keeps of jobs sorted by caller: 'ring', 'held', or 'of:' and a digest of the caller.
+function keys.fair_part(queue, what)
+  return keys.prefix .. 'hero:q:fair:' .. string.sub(queue, #keys.prefix + #'hero:q:work:' + 1) .. ':' .. what
+end
+
+function keys.schedule(id) return keys.prefix .. 'hero:schedule:' .. id end
+
+function keys.schedule_waiting(id) return keys.prefix .. 'hero:schedule:' .. id .. ':waiting' end
+
+-- An instance without a group is one of the group 'default'; normal priority has no suffix.
+function keys.work(script_type, group, instance, priority)
+  local key = keys.prefix .. 'hero:q:work:type:' .. script_type
+  if instance and instance ~= '' then
+    key = key .. ':group:' .. ((group and group ~= '') and group or 'default') .. ':inst:' .. instance
+  elseif group and group ~= '' then
+    key = key .. ':group:' .. group
+  end
+  if priority == '0' or priority == '2' then key = key .. ':prio:' .. priority end
+  return key
+end
+
+return keys

@@ -1,0 +1,81 @@
+-- What others learn of a call: events, counters, and messages to servers that wait.
+local try, insist = commands.try, commands.insist
+local news = {}
+
+local MOST_EVENTS = 200000
+local MOST_TYPES, STATS_SECONDS, A_DAY = 1000, 2592000, 86400
+
+-- Adds to a counter of a script type, which is written at the end of the call.
+function news.count(script_type, what, by)
+  local of_type = request.counters[script_type]
+  if not of_type then
+    of_type = {}
+    request.counters[script_type] = of_type
+  end
+  of_type[what] = (of_type[what] or 0) + (by or 1)
+end
+
+-- Appends to the stream of events.
+function news.event(id, status, attempt, kind)
+  if kind then
+    try('XADD', keys.events, 'MAXLEN', '~', MOST_EVENTS, '*', 'job', id, 'status', status, 'attempt', attempt, 'kind', kind)
+  else
+    try('XADD', keys.events, 'MAXLEN', '~', MOST_EVENTS, '*', 'job', id, 'status', status, 'attempt', attempt)
+  end
+end
+
+-- Appends one entry for two events of a job that starts as it is stored: it was dispatched, and its first attempt started.
+function news.event_of_both(id)
+  try('XADD', keys.events, 'MAXLEN', '~', MOST_EVENTS, '*', 'job', id, 'status', 'started', 'attempt', 1, 'dispatched', 1)
+end
+
+-- Tells who listens that a queue that was empty holds something.
+function news.woken(queue, script_type)
+  insist('SADD', keys.queues, queue)
+  redis.call('PUBLISH', keys.bell(script_type), request.server)
+end
+
+-- Notes which servers wait for a job that ended in this call.
+function news.notify(origin, id)
+  for waiting in string.gmatch(origin or '', '%S+') do
+    if waiting == request.server then
+      request.own[#request.own + 1] = id
+    else
+      local ids = request.notices[waiting]
+      if not ids then
+        ids = {}
+        request.notices[waiting] = ids
+      end
+      ids[#ids + 1] = id
+    end
+  end
+end
+
+local function tell(server, ids) redis.call('PUBLISH', keys.inbox(server), 'ended ' .. keys.context .. ' ' .. table.concat(ids, ' ')) end
+
+local function write_counters(script_type, counted)
+  local key, new = keys.stats(script_type), false
+  for what, by in pairs(counted) do new = try('HINCRBY', key, what, by) == by or new end
+  -- Outsiders may invent any: what is counted of too many, or of no name, is forgotten at once.
+  if new and (not values.is_name(script_type)
+    or try('SADD', keys.types, key) == 1 and redis.call('SCARD', keys.types) > MOST_TYPES) then
+    try('SREM', keys.types, key)
+    redis.call('DEL', key)
+  elseif (new or request.now % 32 == 0) and redis.call('TTL', key) < STATS_SECONDS - A_DAY then
+    redis.call('EXPIRE', key, STATS_SECONDS)
+  end
+end
+
+-- Writes the counters of the call and tells other servers of the jobs that they wait for.
+function news.send()
+  for script_type, counted in pairs(request.counters) do write_counters(script_type, counted) end
+  for server, ids in pairs(request.notices) do tell(server, ids) end
+end
+
+-- The same, in functions whose answer does not tell this server of its own waiters.
+function news.send_all()
+  news.send()
+  if #request.own > 0 then tell(request.server, request.own) end
+end
+
+return news

@@ -1,0 +1,15 @@
+-- What actors in any language call: the functions of `public`, by names that stay. Everything is made with the first call, as in
+-- registration.lua.
+-- KEYS  1 the hash of a job, or the first of the queues: what stands before `hero:` in it is the key prefix
+-- ARGV  1 the owner: a name of this start of the actor's process   2 number of the context · then those of the function
+local library
+
+local function carry_out(name, given, argv)
+  library = library or made_library()
+  local prefix = given[1] and string.match(given[1], '^(.-)hero:')
+  if not prefix or not argv[1] or argv[1] == '' or string.find(argv[1], '%s') or not tonumber(argv[2]) then
+    return redis.error_reply('ERR the first key is one of hero, then come an owner without spaces and the number of the context')
+  end
+  local refusal = library.calling.enter(prefix, argv[2], argv[1], given, argv)
+  return refusal or library.functions[name](given)
+end

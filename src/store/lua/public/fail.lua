@@ -1,0 +1,14 @@
+-- Flags: allow-oom
+-- Records that a job's script failed. It is tried again if retries are left.
+-- KEYS  job
+-- ARGV  owner · context · claim · what is wrong · 'script', 'timeout', 'stopped' or 'limit'
+-- Gives 'scheduled' (it is tried again) · 'error' · 'lost' (the claim does not hold the job any more; nothing was recorded).
+local KINDS = { script = true, timeout = true, stopped = true, limit = true }
+
+return function(names)
+  local id, claim, message, kind = calling.job_of(names[1]), request.take(), request.take(), request.take() or 'script'
+  if not id or not tonumber(claim) or not message or not KINDS[kind] then
+    return redis.error_reply("ERR the key is that of a job; then come its claim, what is wrong, and script, timeout, stopped or limit")
+  end
+  return calling.record(id, claim, { 'error', kind, message, '', '', '', '', outsiders.next_backoff(id) })
+end

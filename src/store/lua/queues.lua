@@ -1,0 +1,67 @@
+-- Queues, what stands between them and their actors, and who looks after a job that lies in one.
+local try, insist = commands.try, commands.insist
+local queues = {}
+
+-- How often a job in a queue is looked at, ms: where only our actors take its type, and where others may.
+local CALM_PAUSE = 5000
+queues.RESTLESS_PAUSE = 500
+
+-- Puts an id into a queue, at the far end or (again) at the taking end, and wakes who listens. False: the key is no list.
+function queues.push(queue, script_type, id, again)
+  local length = try(again and 'RPUSH' or 'LPUSH', queue, id)
+  if length == 1 then news.woken(queue, script_type) end
+  return length ~= nil
+end
+
+-- When a job that is in a queue is to be looked at again: soon where foreign actors may take it.
+function queues.look_again_at(script_type)
+  local calm = request.calm
+  if calm[script_type] == nil then calm[script_type] = try('SISMEMBER', keys.calm, script_type) == 1 end
+  return request.now + (calm[script_type] and CALM_PAUSE or queues.RESTLESS_PAUSE)
+end
+
+local function next_look(script_type, may_be_elsewhere)
+  return may_be_elsewhere and request.now + queues.RESTLESS_PAUSE or queues.look_again_at(script_type)
+end
+
+-- Has a job that is in a queue looked after. `twin`: it is in another queue, too, out of which foreign actors take.
+function queues.watch(id, script_type, twin) insist('ZADD', keys.watched, next_look(script_type, twin), id) end
+
+function queues.watch_all(ids, script_type, twins)
+  local look, entries = next_look(script_type, twins), {}
+  for at, id in ipairs(ids) do entries[2 * at - 1], entries[2 * at] = look, id end
+  insist('ZADD', keys.watched, unpack(entries))
+end
+
+-- Whether somebody paused a queue: a pause holds for all its priorities.
+function queues.is_paused(queue) return try('SISMEMBER', keys.paused, (string.gsub(queue, ':prio:%d$', ''))) == 1 end
+
+-- How many jobs of a queue are sorted by caller.
+local function sorted_of(queue)
+  local held = values.number(try('GET', keys.fair_part(queue, 'held')), 0)
+  return held < 1e9 and held or 0
+end
+
+-- How many jobs wait in a queue, those sorted by caller included; nil: the key is no list.
+function queues.waiting_in(queue)
+  local length = try('LLEN', queue)
+  return length and length + sorted_of(queue)
+end
+
+-- Whether a job is among those of a queue that are sorted by caller. Of many only the number is looked at.
+function queues.is_sorted(queue, id, many)
+  local held = sorted_of(queue)
+  if held == 0 or held > many then return held > 0 end
+  local caller = redis.sha1hex(try('HGET', keys.job(id), 'caller_id') or '')
+  return try('LPOS', keys.fair_part(queue, 'of:' .. caller), id) and true or false
+end
+
+-- How many more jobs may start at once where at most so many (0: any number) may run in the context. Nobody overtakes those who stand in
+-- line.
+function queues.room_at_once(most)
+  if most == 0 then return math.huge end
+  if redis.call('EXISTS', keys.capped) == 1 then return 0 end
+  return most - redis.call('ZCARD', keys.leases)
+end
+
+return queues

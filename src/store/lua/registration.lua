@@ -1,0 +1,19 @@
+-- Carries out the calls of functions. Stands behind everything else, which is made by `made_library` with the first call: while Redis
+-- loads a library it has none of Lua's own functions.
+local library, used_at
+
+local function carry_out(name, given, argv)
+  library = library or made_library()
+  local refusal = library.request.enter(given, argv)
+  used_at = library.request.now
+  return refusal or library.functions[name]()
+end
+
+-- For how long nobody has called any of the functions, ms. Counted from the first question on where nobody has since the library was
+-- loaded.
+local function idle()
+  local clock = redis.call('TIME')
+  local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+  used_at = used_at or now
+  return now - used_at
+end

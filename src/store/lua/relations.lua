@@ -1,0 +1,230 @@
+-- Who waits for whom. A job's `open` counts what it waits for, and each of these lets it go exactly once.
+local try, insist = commands.try, commands.insist
+local relations = {}
+
+-- Ids beyond this number are not added to the text of a hash, which is written anew for each: they are fields of their own.
+local MOST_IN_TEXT = 100
+local MOST_ADDED = 10000
+-- A refusal names no more ids.
+relations.NAMED = 20
+
+-- What a job waits for to finish; outsiders may write either field.
+function relations.prerequisites_of(prerequisites, dependencies)
+  return values.listed(prerequisites and prerequisites ~= '[]' and prerequisites or dependencies)
+end
+
+-- Adds to what a job waits for to finish, where whoever reads the job finds it.
+local function add_prerequisite(id, other)
+  local key = keys.job(id)
+  local longest = math.max(try('HSTRLEN', key, 'prerequisites') or 0, try('HSTRLEN', key, 'dependencies') or 0)
+  if longest > 39 * MOST_IN_TEXT then
+    redis.call('HSET', key, 'prerequisite:' .. other, commands.increase(key, 'more_prerequisites', 1))
+    return
+  end
+  local prerequisites, dependencies = unpack(redis.call('HMGET', key, 'prerequisites', 'dependencies'))
+  local text = prerequisites and prerequisites ~= '[]' and prerequisites or dependencies or '[]'
+  -- Otherwise an outsider wrote it, or nobody.
+  if string.sub(text, -2) ~= '"]' then text = '["' .. table.concat(values.listed(text), '","') .. '"]' end
+  text = text == '[""]' and '["' .. other .. '"]' or string.sub(text, 1, -2) .. ',"' .. other .. '"]'
+  redis.call('HSET', key, 'prerequisites', text, 'dependencies', text)
+end
+
+-- Those that were added beside the text.
+function relations.added_prerequisites(id)
+  local others = {}
+  for _, field in ipairs(redis.call('HKEYS', keys.job(id))) do others[#others + 1] = string.match(field, '^prerequisite:(.+)$') end
+  return others
+end
+
+-- Whether a job that is gone left relatives behind. If an outsider deleted its hash nothing is on its way yet that lets them go.
+function relations.left_behind(id)
+  local lists = redis.call('EXISTS', keys.relatives(id, 'dependents'), keys.relatives(id, 'children'), keys.relatives(id, 'active'),
+    keys.relatives(id, 'onComplete'))
+  if lists > 0 then ends.release(id, 'deleted', '-') end
+  return lists > 0
+end
+
+-- Whether a job and all its descendants have ended; one that is gone has, and a key of another type is none.
+function relations.is_closed(id)
+  local status = jobs.status(id)
+  if not status and redis.call('TYPE', keys.job(id)).ok == 'hash' then return false end
+  local has_ended = not status or values.is_final(status)
+  return has_ended and redis.call('EXISTS', keys.relatives(id, 'children'), keys.relatives(id, 'active')) == 0
+end
+
+-- Has the end of a job noticed that others wait for: foreign actors tell nobody, and one that only they had was never seen here.
+local function heed(id, status)
+  if values.is_waiting(status) then return end
+  local due = request.now + queues.RESTLESS_PAUSE
+  if try('ZSCORE', keys.leases, id) or insist('ZADD', keys.watched, 'NX', due, id) == 0 then return end
+  redis.call('HSET', keys.job(id), 'unseen', '1')
+end
+
+-- The field of a job that says in which list of another one it stands. A later job of the same id has none, and is not let go in its place.
+local function standing(what, other) return 'waits:' .. what .. ':' .. other end
+
+-- Puts a job into a list of another one; further fields are set with the one that says so.
+local function stand_in(id, what, other, ...)
+  insist('RPUSH', keys.relatives(other, what), id)
+  redis.call('HSET', keys.job(id), standing(what, other), '1', ...)
+  try('HSETNX', keys.job(other), 'rel', '-')
+end
+
+-- Has a job that was taken out of a list stand there no more. False: it never did, another one that had its id was meant.
+function relations.step_out(id, what, other) return try('HDEL', keys.job(id), standing(what, other)) == 1 end
+
+-- Has a job wait until others have finished. Gives how many are not, and one that ended in error.
+function relations.link_prerequisites(id, others)
+  local open, failed = 0, nil
+  for _, other in ipairs(others) do
+    local status = jobs.status(other)
+    -- An end by a foreign actor counts once it is settled, because a retry may follow.
+    if status == 'error' and not jobs.is_unsettled(other) then
+      failed = failed or other
+    elseif status ~= 'finished' then
+      stand_in(id, 'dependents', other)
+      heed(other, status)
+      open = open + 1
+    end
+  end
+  return open, failed
+end
+
+-- Has a job wait until another one and all its descendants have ended. Gives 1 if they have not.
+function relations.link_predecessor(id, other)
+  if relations.is_closed(other) then return 0 end
+  stand_in(id, 'onComplete', other)
+  local status = jobs.status(other)
+  if not values.is_final(status) then heed(other, status) end
+  return 1
+end
+
+-- Makes a job that starts the child of another. Gives 1 if it has to wait until the parent's script has returned.
+function relations.link_parent(id, parent)
+  if parent == id or not jobs.is_job(parent) then return 0 end
+  local status = jobs.status(parent)
+  redis.call('HSET', keys.job(id), 'rel', parent)
+  if values.is_final(status) then
+    try('HSETNX', keys.job(parent), 'rel', '-')
+    insist('SADD', keys.relatives(parent, 'active'), id)
+    -- The parent is kept until its children have ended.
+    redis.call('PERSIST', keys.job(parent))
+    return 0
+  end
+  stand_in(id, 'children', parent)
+  heed(parent, status)
+  return 1
+end
+
+-- Out of no more lists a job is taken, nor are more of their elements looked at. What stays there is passed over when its turn comes.
+local MOST_LISTS, SEARCHED = 4000, 100000
+
+-- Takes a job that waits no more out of the lists of those it waited for. Gives the fields that say that it stands there: without those
+-- none of them lets it go another time.
+function relations.unlink(id)
+  local key, left, fields = keys.job(id), SEARCHED, {}
+  for _, field in ipairs(try('HKEYS', key) or {}) do
+    local what, other = string.match(field, '^waits:(%a+):(.+)$')
+    if what then
+      fields[#fields + 1] = field
+      local length = #fields <= MOST_LISTS and try('LLEN', keys.relatives(other, what)) or math.huge
+      if length <= left then
+        left = left - length
+        try('LREM', keys.relatives(other, what), 1, id)
+      end
+    end
+  end
+  return fields
+end
+
+-- Which of some jobs that a new one names do not exist, as a refusal, or nil.
+local function missing(param, others, given)
+  local ids = {}
+  for _, other in ipairs(others) do
+    if not given[other] and #ids < relations.NAMED and not jobs.is_job(other) then ids[#ids + 1] = other end
+  end
+  return #ids > 0 and { 'no', param, unpack(ids) } or nil
+end
+
+local read_dependent = jobs.reader('status', 'attempt', 'more_prerequisites')
+
+-- Why a job cannot have the relations it names, or nil. `given`: the jobs that are stored together with it.
+function relations.refuse(id, of, given)
+  for _, others in ipairs({ of.prerequisite, of.dependent, { of.parent }, { of.predecessor } }) do
+    for _, other in ipairs(others) do
+      if other == id then return { 'cycle', id } end
+    end
+  end
+  local refused = missing('prerequisites', of.prerequisite, given) or missing('parent_id', { of.parent }, given)
+    or missing('predecessor_id', { of.predecessor }, given) or missing('dependents', of.dependent, given)
+  if refused then return refused end
+  for _, other in ipairs(of.dependent) do
+    if not given[other] then
+      local job = read_dependent(other) or {}
+      local waits = values.is_waiting(job.status) and (job.status ~= 'scheduled' or (tonumber(job.attempt) or 0) == 0)
+      if not waits then return { 'late', other, job.status or 'dispatched' } end
+      if (tonumber(job.more_prerequisites) or 0) >= MOST_ADDED then return { 'crowded', other } end
+    end
+  end
+end
+
+-- Links a new job to those it waits for and to those that wait for it. Gives how many it waits for, and a prerequisite that ended in error.
+local function relate(id, of)
+  local open, failed = relations.link_prerequisites(id, of.prerequisite)
+  if of.predecessor then open = open + relations.link_predecessor(id, of.predecessor) end
+  for _, other in ipairs(of.dependent) do
+    add_prerequisite(other, id)
+    commands.increase(keys.job(other), 'open', 1)
+    stand_in(other, 'dependents', id, 'linked', '1')
+  end
+  return open, failed
+end
+
+-- What is said of a job that ends because another one, its prerequisite or parent, ended in error; or, by its status, was deleted before it
+-- ended.
+function relations.told_of(what, other, status)
+  return what .. ' ' .. other .. (status == 'deleted' and ' was deleted' or ' ended in error')
+end
+
+local read_open = jobs.reader('status', 'open', 'script_type', 'group', 'instance', 'priority', 'attempt')
+
+-- Has a job wait for one thing less.
+function relations.unblock(id)
+  local job = read_open(id)
+  if not job or not job.open then return end
+  local open = try('HINCRBY', keys.job(id), 'open', -1)
+  if job.status == 'waiting_for_prerequisites' and (open or 0) <= 0 then
+    local script_type = job.script_type or jobs.DEFAULT_TYPE
+    placing.begin(id, job.attempt or 0, script_type, keys.work(script_type, job.group, job.instance, job.priority), nil, 0)
+    return script_type
+  end
+end
+
+local read_waiting = jobs.end_reader('status', 'attempt')
+
+-- Ends a job that waits for something that will not come.
+function relations.give_up(id, text)
+  local job = read_waiting(id)
+  if not job or not values.is_waiting(job.status) then return end
+  try('ZREM', keys.scheduled, id)
+  ends.fail(id, job.attempt or 0, 'prerequisite', text, job)
+end
+
+-- Links a job that is stored now to those that it names. To be started it comes with { script type, queue, due time } and is put on its
+-- way; otherwise it is kept until a time. Gives its status.
+function relations.link(id, of, start, given_up)
+  local open, failed = relate(id, of)
+  if start and of.parent then open = open + relations.link_parent(id, of.parent) end
+  redis.call('HSET', keys.job(id), 'open', open, 'linked', '1')
+  if failed then
+    relations.give_up(id, relations.told_of('prerequisite', failed))
+    return 'error'
+  elseif start then
+    return placing.begin(id, 0, start.script_type, start.queue, start.due, open)
+  end
+  insist('ZADD', keys.scheduled, given_up, id)
+  news.event(id, 'created', 0)
+  return 'created'
+end
+
+return relations

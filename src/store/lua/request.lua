@@ -1,0 +1,92 @@
+-- The call that is carried out: what every function is given, and what is gathered until its end.
+-- ARGV  1 key prefix   2 context
+--       3 now, ms, as the server believes, or '=' and ms where that counts (in tests)   4 the same as text
+--       5 the server   6 seconds to keep a job: finished   7 error   8 finished, for a caller who waited
+--       Behind these stand the arguments of the function, which reads them one after the other.
+local request = {
+  -- The time of Redis, ms: no server's clock decides what is over, nor what is written, so that times of a job by several servers are in
+  -- order. And as text.
+  now = 0, now_text = '',
+  -- For how long this call was on its way, ms; or the server believes in a time that long ago.
+  delay = 0,
+  -- Whether the time is that of a test.
+  is_timed = false,
+  server = '', keep_finished = '', keep_error = '', keep_waited = '',
+  argv = {}, at = 0,
+  -- Counters by script type, servers with waiters for jobs that ended and those jobs, jobs this server waits for itself: `news` tells them.
+  counters = {}, notices = {}, own = {},
+  -- Script types that have work again, each once.
+  types = {}, types_seen = {},
+  -- Whether only actors of ours take a script type, as far as this call has asked.
+  calm = {},
+  -- Jobs whose relatives are to be released.
+  releases = 0,
+}
+
+-- The next argument.
+function request.take()
+  local at = request.at + 1
+  request.at = at
+  return request.argv[at]
+end
+
+function request.take_number() return tonumber(request.take()) end
+
+-- Whether there are arguments left.
+function request.has_more() return request.at < #request.argv end
+
+-- So many arguments, as values.
+function request.take_many(many)
+  local first = request.at + 1
+  request.at = request.at + many
+  return unpack(request.argv, first, request.at)
+end
+
+-- Notes that there is work for a script type again.
+function request.has_work(script_type)
+  if script_type and not request.types_seen[script_type] then
+    request.types_seen[script_type] = true
+    request.types[#request.types + 1] = script_type
+  end
+end
+
+local function empty(gathered) return next(gathered) and {} or gathered end
+
+local function set_time(believed, text)
+  request.delay, request.is_timed = 0, string.byte(believed) == 61
+  request.now_text = text
+  if request.is_timed then
+    request.now = tonumber(string.sub(believed, 2))
+    return
+  end
+  local clock = redis.call('TIME')
+  local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+  local delay = now - believed
+  request.now, request.delay = now, delay
+  -- The server's text serves for all but the milliseconds while the second is the same.
+  if delay ~= 0 and #text == 24 and math.floor(now / 1000) == math.floor(believed / 1000) then
+    request.now_text = string.format('%s%03dZ', string.sub(text, 1, 20), now % 1000)
+  elseif delay ~= 0 then
+    request.now_text = time.text(now)
+  end
+end
+
+-- Begins a call: everything that the one before has left is forgotten here. Gives what is to be answered instead, if it must not be done.
+--
+-- While a slot moves, a node raises an error for each key that it has not got (any more), in the middle of a call, too. So a call is
+-- refused as a whole, before anything is done. In a cluster, `KEYS[1]` is a key of the slot.
+function request.enter(names, argv)
+  if names[1] and redis.pcall('EXISTS', names[1] .. ':none') ~= 0 then
+    return redis.error_reply('TRYAGAIN the slot of this context is moving')
+  end
+  keys.of_context(argv[1], argv[2])
+  set_time(argv[3], argv[4])
+  request.server, request.keep_finished, request.keep_error, request.keep_waited = argv[5], argv[6], argv[7], argv[8]
+  request.argv, request.at = argv, 8
+  request.counters, request.notices, request.own = empty(request.counters), empty(request.notices), empty(request.own)
+  request.types, request.types_seen, request.calm = empty(request.types), empty(request.types_seen), empty(request.calm)
+  request.releases = 0
+  return nil
+end
+
+return request

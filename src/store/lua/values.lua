@@ -1,0 +1,42 @@
+-- What texts and numbers say that others wrote.
+local values = {}
+
+-- A number that an outsider may have written, from 0 on.
+function values.number(text, default)
+  local value = tonumber(text)
+  if not value or value ~= value or value < 0 or value == math.huge then return default end
+  return value
+end
+
+function values.is_uuid(id)
+  return #id == 36 and string.find(id, '^%x+%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x+$') == 1 and string.byte(id, 9) == 45
+end
+
+-- Whether a text may be the name of a script type, as far as length and letters go.
+function values.is_name(text) return text and #text <= 128 and string.find(text, '^[%w_.-]+$') end
+
+function values.is_final(status) return status == 'finished' or status == 'error' end
+
+-- Whether a job of this status has not begun: no actor has ever been able to take it since it was created or retried.
+function values.is_waiting(status) return status == 'created' or status == 'scheduled' or status == 'waiting_for_prerequisites' end
+
+-- The ids in a JSON list. What is no list has none.
+function values.listed(text)
+  local ids, seen = {}, {}
+  for id in string.gmatch(text or '', '"([^"]*)"') do
+    if not seen[id] then
+      seen[id] = true
+      ids[#ids + 1] = id
+    end
+  end
+  return ids
+end
+
+-- What makes a table of a list of values, by these names. It is made once, so that no call looks for a place by its number.
+function values.naming(names)
+  local fields = {}
+  for at, name in ipairs(names) do fields[at] = name .. ' = list[' .. at .. ']' end
+  return loadstring('local list = ... return { ' .. table.concat(fields, ', ') .. ' }')
+end
+
+return values

@@ -1,0 +1,203 @@
+//! The library of Redis Functions: how it comes, what does its work where it cannot, and what its functions share.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use hero::model::{Backoff, JobId, JobSpec, Output, OutputFormat, ScriptType, Status, Timestamp};
+use hero::store::{Created, Ended, NewJob, Outcome, Slot, Store, Turn, script_behind_the_modules};
+use rand::Rng as _;
+
+use crate::support::Redis;
+
+fn new() -> NewJob {
+    let spec = JobSpec { script: "1".into(), ..JobSpec::default() };
+    NewJob { id: JobId::random(), spec, start: true, waited: false, slot: None }
+}
+
+async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {
+    let (script_type, queues) = (ScriptType::default(), [("hero:q:work:type:osis".to_owned(), 0)]);
+    let slots = [Slot { actor: "osis:default:1".into(), room }];
+    store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap()
+}
+
+async fn take(store: &Store) -> Ended {
+    let taken = turn(store, &[], 1).await.taken.remove(0);
+    let outcome = Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json });
+    let (job, attempt, claim, started_at) = (taken.job, taken.attempt, taken.claim, taken.started_at);
+    Ended { job, attempt, claim, started_at, logged: false, usage: None, outcome }
+}
+
+/// The names of our libraries.
+async fn libraries(redis: &Redis) -> BTreeSet<String> {
+    let list: Vec<BTreeMap<String, redis::Value>> = redis.run(&["FUNCTION", "LIST", "LIBRARYNAME", "hero_*"]).await;
+    let name = |library: &BTreeMap<String, redis::Value>| redis::from_redis_value(library["library_name"].clone()).unwrap();
+    list.iter().map(name).collect()
+}
+
+#[tokio::test]
+async fn servers_of_one_version_share_a_library_and_load_it_again_when_it_is_lost() {
+    let redis = Redis::start().await;
+    let (one, other) = (redis.store().await, redis.store().await);
+    let own = libraries(&redis).await;
+    assert_eq!(own.len(), 1);
+    let _: () = redis.run(&["FUNCTION", "FLUSH"]).await;
+    let (first, second) = (new(), new());
+    let (first, second) = tokio::join!(one.create(first), other.create(second));
+    assert_eq!((first.unwrap(), second.unwrap()), (Created::Created(Status::Dispatched), Created::Created(Status::Dispatched)));
+    assert_eq!(libraries(&redis).await, own);
+}
+
+#[tokio::test]
+async fn a_library_of_another_version_stays_for_as_long_as_somebody_calls_it() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let own = libraries(&redis).await;
+    for (name, idle) in [("hero_used", 599_999), ("hero_abandoned", 600_000)] {
+        let code = format!(
+            "#!lua name={name}\nredis.register_function({{ function_name = '{name}_idle', flags = {{ 'no-writes' }}, \
+             callback = function() return {idle} end }})"
+        );
+        let _: String = redis.run(&["FUNCTION", "LOAD", &code]).await;
+    }
+    // Of somebody else, and not by our rules.
+    let code = "#!lua name=hero_of_others\nredis.register_function('of_others', function() return 1 end)";
+    let _: String = redis.run(&["FUNCTION", "LOAD", code]).await;
+    assert_eq!(store.tidy_libraries().await.unwrap(), 1);
+    let others = ["hero_of_others", "hero_used"].map(ToOwned::to_owned);
+    assert_eq!(libraries(&redis).await, own.iter().cloned().chain(others).collect());
+}
+
+#[tokio::test]
+async fn a_library_says_for_how_long_nobody_has_called_it() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let own = libraries(&redis).await.pop_first().unwrap();
+    store.create(new()).await.unwrap();
+    let idle: u64 = redis.run(&["FCALL_RO", &format!("{own}_idle"), "0"]).await;
+    assert!(idle < 60_000, "{idle}");
+}
+
+#[tokio::test]
+async fn where_a_user_may_not_load_functions_scripts_do_their_work() {
+    let redis = Redis::start().await;
+    let _: () = redis.run(&["ACL", "SETUSER", "default", "-function|load"]).await;
+    let store = redis.store().await;
+    assert_eq!(store.create(new()).await.unwrap(), Created::Created(Status::Dispatched));
+    let ended = take(&store).await;
+    assert_eq!(turn(&store, std::slice::from_ref(&ended), 0).await.statuses, [Some(Status::Finished)]);
+    assert_eq!(libraries(&redis).await, BTreeSet::new());
+    assert_eq!(store.job(&ended.job).await.unwrap().unwrap().status, Status::Finished);
+}
+
+#[tokio::test]
+async fn a_library_that_is_lost_while_redis_is_full_keeps_no_end_from_being_recorded() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    store.create(new()).await.unwrap();
+    let ended = take(&store).await;
+    let _: () = redis.run(&["FUNCTION", "FLUSH"]).await;
+    let _: () = redis.run(&["CONFIG", "SET", "maxmemory", "1"]).await;
+    assert_eq!(turn(&store, std::slice::from_ref(&ended), 0).await.statuses, [Some(Status::Finished)]);
+    assert!(store.create(new()).await.unwrap_err().out_of_memory());
+    let _: () = redis.run(&["CONFIG", "SET", "maxmemory", "0"]).await;
+    assert_eq!(store.create(new()).await.unwrap(), Created::Created(Status::Dispatched));
+}
+
+/// What some Lua behind the modules gives for an argument.
+async fn evaluated<T: redis::FromRedisValue>(redis: &Redis, code: &str, argument: &str) -> T {
+    let script = script_behind_the_modules(code);
+    redis.run(&["EVAL", &script, "0", "", "0", "=1000", "", "server", "1", "1", "1", argument]).await
+}
+
+#[tokio::test]
+async fn times_are_read_as_they_are_written() {
+    let redis = Redis::start().await;
+    let random = (0..100).map(|_| rand::rng().random_range(0..253_402_300_799_999_i64));
+    let odd = [0, 951_782_399_999, 951_782_400_000, 951_868_800_000, 1_709_164_800_000, 4_107_542_400_000, 253_402_300_799_999];
+    for millis in odd.into_iter().chain(random) {
+        let text = Timestamp::from_millis(millis).to_string();
+        let code = "local ms = time.millis(ARGV[9]) return { string.format('%.0f', ms), time.text(ms) }";
+        assert_eq!(evaluated::<(i64, String)>(&redis, code, &text).await, (millis, text));
+    }
+    for (text, millis) in [
+        ("1970-01-01T01:00:00+01:00", Some(0)),
+        ("1969-12-31 23:30:00.5-00:30", Some(500)),
+        ("1970-01-01T00:00:01", Some(1000)),
+        ("yesterday", None),
+        ("", None),
+    ] {
+        assert_eq!(evaluated::<Option<i64>>(&redis, "return time.millis(ARGV[9])", text).await, millis, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn retries_wait_as_long_for_foreign_actors_as_for_ours() {
+    let redis = Redis::start().await;
+    for first in [0.0, 0.1, 1.0, 7.0, 299.0, 300.0, 4000.0] {
+        for (failures, chance) in [(1, 0.0), (1, 1.0), (2, 0.5), (5, 0.25), (9, 0.75), (12, 1.0), (60, 0.5)] {
+            let ours = Backoff::starting_with(Duration::from_secs_f64(first)).wait(failures, chance).as_secs_f64() * 1000.0;
+            let code = format!("return string.format('%.0f', outsiders.backoff(ARGV[9], {failures}, {chance}))");
+            let theirs: f64 = evaluated(&redis, &code, &first.to_string()).await;
+            assert!((ours - theirs).abs() <= 1.0, "{first} {failures} {chance}: {ours} and {theirs}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_functions_take_for_granted_is_what_the_program_does() {
+    let redis = Redis::start().await;
+    assert_eq!(evaluated::<String>(&redis, "return jobs.DEFAULT_TYPE", "").await, ScriptType::default().to_string());
+    for status in Status::ALL {
+        let waits = matches!(status, Status::Created | Status::Scheduled | Status::WaitingForPrerequisites);
+        let said: (bool, bool) =
+            evaluated(&redis, "return { values.is_waiting(ARGV[9]) and 1 or 0, values.is_final(ARGV[9]) and 1 or 0 }", status.as_str())
+                .await;
+        assert_eq!(said, (waits, status.is_final()), "{status:?}");
+    }
+}
+
+/// Whether one of these jobs waits for itself, found by taking away those that wait for none that is left.
+fn has_circle(prerequisites: &BTreeMap<String, Vec<String>>) -> bool {
+    let mut left = prerequisites.clone();
+    while let Some(free) = left.iter().find(|(_, others)| !others.iter().any(|other| left.contains_key(other))).map(|(id, _)| id.clone()) {
+        left.remove(&free);
+    }
+    !left.is_empty()
+}
+
+#[tokio::test]
+async fn a_circle_is_found_exactly_where_there_is_one() {
+    let redis = Redis::start().await;
+    let code = "local new = {} \
+                for id, others in pairs(cjson.decode(ARGV[9])) do new[id] = { prerequisite = others, dependent = {} } end \
+                local found = cycles.find(new, { left = 1000 }) \
+                return found == true and { 'tangled' } or found or {}";
+    let (mut with, mut without) = (0, 0);
+    for round in 0..300 {
+        let ids: Vec<String> = (0..8).map(|_| JobId::random().to_string()).collect();
+        let mut graph: BTreeMap<String, Vec<String>> = ids.iter().map(|id| (id.clone(), Vec::new())).collect();
+        for _ in 0..round % 14 {
+            let (from, to) = (rand::rng().random_range(0..8), rand::rng().random_range(0..8));
+            graph.get_mut(&ids[from]).unwrap().push(ids[to].clone());
+        }
+        // An empty list of Lua is an object in JSON, and is read as one.
+        let found: Vec<String> = evaluated(&redis, code, &serde_json::to_string(&graph).unwrap()).await;
+        assert_eq!(!found.is_empty(), has_circle(&graph), "{graph:?}");
+        for (at, id) in found.iter().enumerate() {
+            // The last comes first: each is waited for by the one behind it.
+            let waits = &graph[&found[(at + 1) % found.len()]];
+            assert!(waits.contains(id), "{found:?} is no circle of {graph:?}");
+        }
+        if found.is_empty() { without += 1 } else { with += 1 }
+    }
+    assert!(with > 30 && without > 30, "{with} and {without}");
+}
+
+#[tokio::test]
+async fn relations_are_read_from_both_fields_in_any_form_that_is_a_list() {
+    let redis = Redis::start().await;
+    let code = "return relations.prerequisites_of(ARGV[9], '[\"b\"]')";
+    for (text, ids) in [("[\"a\", \"c\"]", &["a", "c"][..]), ("[\"a\",\"a\"]", &["a"]), ("[]", &["b"])] {
+        assert_eq!(evaluated::<Vec<String>>(&redis, code, text).await, ids, "{text}");
+    }
+}

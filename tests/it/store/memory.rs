@@ -1,0 +1,93 @@
+//! Redis does not grow: what jobs leave behind goes away with them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hero::model::{JobId, JobSpec, Output, OutputFormat};
+use hero::store::{Ended, NewJob, Outcome, Periods, Slot, Store, Turn};
+
+use crate::support::{Redis, until};
+
+/// More events than the stream keeps come from so many jobs.
+const WARM_UP: usize = 70_000;
+const JOBS: usize = 200_000;
+/// So many are created, taken and ended by one call.
+const BATCH: usize = 128;
+
+/// Runs short jobs. Every second caller waits for his result; the others take it from the reply list.
+async fn run(redis: &Redis, store: &Store, jobs: usize) {
+    let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
+    let slots = [Slot { actor: "osis:default:1".into(), room: BATCH }];
+    let (mut ends, mut replies): (Vec<Ended>, Vec<String>) = (Vec::new(), vec!["DEL".into(), "nothing".into()]);
+    for _ in 0..jobs.div_ceil(BATCH) {
+        let new = |number| {
+            let spec = JobSpec { script: "40 + 2".into(), ..JobSpec::default() };
+            NewJob { id: JobId::random(), spec, start: true, waited: number % 2 == 0, slot: None }
+        };
+        let new: Vec<NewJob> = (0..BATCH).map(new).collect();
+        store.create_all_or_none(&new).await.unwrap();
+        let turned = store.turn(&Turn { script_type: &script_type, ends: &ends, slots: &slots, queues: &queues }).await.unwrap();
+        assert_eq!((turned.taken.len(), turned.statuses.len()), (BATCH, ends.len()));
+        let _: i64 = redis.run(&replies.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        let outcome = Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json });
+        let end = |job: hero::store::Claimed| Ended {
+            job: job.job,
+            attempt: job.attempt,
+            claim: job.claim,
+            started_at: job.started_at,
+            logged: false,
+            usage: None,
+            outcome: outcome.clone(),
+        };
+        replies.truncate(1);
+        replies.extend(new.iter().filter(|job| !job.waited).map(|job| format!("hero:q:reply:{}", job.id)));
+        ends = turned.taken.into_iter().map(end).collect();
+    }
+    store.turn(&Turn { script_type: &script_type, ends: &ends, slots: &[], queues: &[] }).await.unwrap();
+    let _: i64 = redis.run(&replies.iter().map(String::as_str).collect::<Vec<_>>()).await;
+}
+
+/// Waits until every job is gone, and takes them out of the index.
+async fn forget(redis: &Redis, store: &Store) -> u64 {
+    until("the end of every job", || async {
+        // What stays: the stream, the index, the counters, the names of these and of queues.
+        (redis.run::<u64>(&["DBSIZE"]).await <= 8).then_some(())
+    })
+    .await;
+    for hour in store.index_hours().await.unwrap() {
+        let mut at = hero::store::Pruning::default();
+        while let Some(next) = store.prune_index(&hour, at).await.unwrap() {
+            at = next;
+        }
+    }
+    let _: String = redis.run(&["MEMORY", "PURGE"]).await;
+    // Redis makes its tables smaller a moment after they got empty.
+    until("small tables", || async { (tables(redis).await < 10_000).then_some(()) }).await;
+    used(redis).await
+}
+
+/// The bytes of the tables that lead to the keys.
+async fn tables(redis: &Redis) -> u64 {
+    let stats: BTreeMap<String, redis::Value> = redis.run(&["MEMORY", "STATS"]).await;
+    let of_database: BTreeMap<String, u64> = redis::from_redis_value(stats["db.0"].clone()).unwrap();
+    of_database.values().sum()
+}
+
+async fn used(redis: &Redis) -> u64 {
+    let info: String = redis.run(&["INFO", "memory"]).await;
+    info.lines().find_map(|line| line.strip_prefix("used_memory:")?.trim().parse().ok()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_200_000_jobs_and_their_retention_redis_is_as_large_as_before() {
+    let redis = Redis::start().await;
+    let second = Duration::from_secs(1);
+    let store = redis.plan().lasting(Periods { keep_finished: second, keep_waited: second, ..Periods::default() }).store().await;
+    run(&redis, &store, WARM_UP).await;
+    let before = forget(&redis, &store).await;
+    assert!(redis.run::<u64>(&["XLEN", "hero:events"]).await >= 200_000, "the warm-up fills the stream");
+    run(&redis, &store, JOBS).await;
+    let after = forget(&redis, &store).await;
+    let keys: Vec<String> = redis.run(&["KEYS", "*"]).await;
+    assert!(after <= before + before / 50, "{before} bytes before, {after} after; left are {keys:?}");
+}
