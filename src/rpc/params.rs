@@ -245,7 +245,7 @@ mod tests {
             ),
             (
                 r#"{"text":"a","inner":[{"word":"one","inner":[[]]}]}"#,
-                "parameter `inner[0].inner[0]`: expected an object, but got an array of 0",
+                "parameter `inner[0].inner[0]`: expected an object, but got an array",
             ),
             (r#"{"text":"a","inner":[{"word":"one","inner":{}}]}"#, "parameter `inner[0].inner`: expected an array, but got an object"),
             (r#"{"text":true}"#, "parameter `text`: expected a text, but got true"),

@@ -75,13 +75,28 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Located<D> {
     }
 
     fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, _: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
-        self.typed(visitor)
+        self.typed(ByName(visitor))
     }
 
     /// One of several words. No parameter is a choice of anything else.
     fn deserialize_enum<V: Visitor<'de>>(self, _: &'static str, words: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
         let word = String::deserialize(self).map_err(|fault| fault.of_words(words))?;
         visitor.visit_enum(IntoDeserializer::<Fault>::into_deserializer(word))
+    }
+}
+
+/// Reads what has members by their names, and by nothing else: serde would take an array for the members in their order.
+struct ByName<V>(V);
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for ByName<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(f)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
+        self.0.visit_map(map)
     }
 }
 

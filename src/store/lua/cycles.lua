@@ -54,7 +54,7 @@ function cycles.find(new, walk, known)
     if not values.is_waiting(job.status) then return { prerequisite = {} } end
     local text, added = job.prerequisites or '', tonumber(job.more_prerequisites) or 0
     -- Nearly always it is one.
-    if #text == 40 and added == 0 then
+    if #text == 40 and added == 0 and (not job.dependencies or job.dependencies == text) then
       return { prerequisite = { string.sub(text, 3, 38) }, parent = job.parent_id, predecessor = job.predecessor_id }
     end
     if added + math.max(#text, #(job.dependencies or '')) / 390 > walk.left + 1 then return nil end

@@ -68,8 +68,10 @@ function outsiders.admit(id, queue, walk)
   local attempt = job.attempt or 0
   local function named(other) return other and other ~= '' and other ~= id and other or nil end
   local predecessor, parent = named(job.predecessor_id), named(job.parent_id)
-  local others = job.linked and {} or relations.prerequisites_of(job.prerequisites, job.dependencies)
-  local related, circle = not job.linked and (#others > 0 or predecessor or parent), nil
+  local others = job.linked and {} or relations.prerequisites_by_outsider(job.prerequisites, job.dependencies)
+  local unreadable = not others
+  others = others or {}
+  local related, circle = not job.linked and (unreadable or #others > 0 or predecessor or parent), nil
   if related then
     local of = { prerequisite = others, dependent = {}, parent = parent, predecessor = predecessor }
     circle = #others > FOLLOWED or circle_of(id, of, walk)
@@ -96,6 +98,7 @@ function outsiders.admit(id, queue, walk)
     ends.fail(id, attempt, 'prerequisite', text, job)
     return false
   end
+  if unreadable then return end_it('its prerequisites or dependencies cannot be read: a JSON list of job ids is expected') end
   for at = 1, math.min(#others, FOLLOWED) do
     if not jobs.is_job(others[at]) then return end_it('prerequisite ' .. others[at] .. ' does not exist') end
   end
@@ -121,6 +124,21 @@ end
 
 -- A number from 0 to 1 that is another one for each failure of each job. Redis gives functions no chance of their own.
 local function chance_of(id, failures) return tonumber(string.sub(redis.sha1hex(id .. failures), 1, 4), 16) / 65535 end
+
+local read_refused = jobs.reader('status', 'script')
+
+-- Ends a job that an outsider pushed under an id that is none, so that whoever waits for it learns why.
+function outsiders.refuse_id(id)
+  local job = values.is_name(id) and read_refused(id)
+  if not job or not job.script or job.status and job.status ~= 'dispatched' and job.status ~= '' then return end
+  local key, text = keys.job(id), 'the id of a job is a UUID, such as 6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70'
+  redis.call('HSET', key, 'status', 'error', 'error', text, 'error_kind', 'script', 'finished_at', request.now_text,
+    'updated_at', request.now_text)
+  if redis.call('TTL', key) == -1 then redis.call('EXPIRE', key, math.ceil(tonumber(request.keep_error))) end
+  for _, list in ipairs({ keys.reply(id), keys.legacy_reply(id) }) do
+    if try('LPUSH', list, text) then redis.call('EXPIRE', list, jobs.REPLY_SECONDS) end
+  end
+end
 
 local read_backoff = jobs.reader('retry_backoff', 'failures')
 

@@ -8,9 +8,28 @@ local MOST_ADDED = 10000
 -- A refusal names no more ids.
 relations.NAMED = 20
 
--- What a job waits for to finish; outsiders may write either field.
+-- What a job waits for to finish; outsiders may write either field, or another list into each.
 function relations.prerequisites_of(prerequisites, dependencies)
-  return values.listed(prerequisites and prerequisites ~= '[]' and prerequisites or dependencies)
+  if not dependencies or dependencies == prerequisites then return values.listed(prerequisites) end
+  return values.listed((prerequisites or '') .. dependencies)
+end
+
+-- No longer text of an outsider is read for ids.
+local LONGEST_LIST = 262144
+
+-- The same for a job that an outsider wrote. Nil: one of the fields is there and is no JSON list of texts: nobody knows what it waits for.
+function relations.prerequisites_by_outsider(prerequisites, dependencies)
+  for _, text in ipairs({ prerequisites or '', dependencies or '' }) do
+    local is_empty = string.find(text, '^%s*$') or string.find(text, '^%s*null%s*$') or string.find(text, '^%s*[%[{]%s*[%]}]%s*$')
+    if not is_empty then
+      local readable, found = pcall(cjson.decode, #text <= LONGEST_LIST and text or '')
+      if not readable or type(found) ~= 'table' then return nil end
+      for place, id in pairs(found) do
+        if type(place) ~= 'number' or type(id) ~= 'string' then return nil end
+      end
+    end
+  end
+  return relations.prerequisites_of(prerequisites, dependencies)
 end
 
 -- Adds to what a job waits for to finish, where whoever reads the job finds it.

@@ -1,6 +1,7 @@
 //! Programs that are not ours, and know only Redis and the source documents: actors, clients, supervisors.
 
 mod actor;
+mod functions;
 mod job;
 mod migration;
 mod outside;

@@ -352,3 +352,37 @@ async fn what_is_given_back_returns_to_the_queue_it_was_put_into() {
     let back: Vec<String> = redis.run(&["LRANGE", queue, "0", "-1"]).await;
     assert_eq!(back, [id]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_id_or_dependencies_cannot_be_read_ends_and_says_why() {
+    let house = House::open(1).await;
+    let first: String = hero::model::JobId::random().to_string();
+    let put = async |id: &str, more: &[&str]| {
+        let key = format!("hero:job:{id}");
+        let fields = [&["HSET", &key, "id", id, "script", "1", "status", "dispatched"][..], more].concat();
+        let _: i64 = house.redis.run(&fields).await;
+        let _: i64 = house.redis.run(&["LPUSH", "hero:q:work:type:osis", id]).await;
+    };
+    let ended = async |id: &str| -> String {
+        until("an end", || async {
+            let key = format!("hero:job:{id}");
+            let status: String = house.redis.run(&["HGET", &key, "status"]).await;
+            assert_ne!(status, "finished");
+            if status == "error" { Some(house.redis.run(&["HGET", &key, "error"]).await) } else { None }
+        })
+        .await
+    };
+    put("my-job-1", &[]).await;
+    assert!(ended("my-job-1").await.contains("is a UUID"));
+    let reply: Option<(String, String)> = house.redis.run(&["BLPOP", "hero:reply:my-job-1", "10"]).await;
+    assert!(reply.unwrap().1.contains("is a UUID"));
+    let seconds: i64 = house.redis.run(&["TTL", "hero:job:my-job-1"]).await;
+    assert!(seconds > 0, "it is not kept for ever");
+    for unreadable in [first.clone(), format!("{first},{first}"), format!("[{first}]"), "not-json".to_owned()] {
+        for field in ["dependencies", "prerequisites"] {
+            let id = hero::model::JobId::random().to_string();
+            put(&id, &[field, &unreadable]).await;
+            assert!(ended(&id).await.contains("cannot be read"), "{field} {unreadable}");
+        }
+    }
+}

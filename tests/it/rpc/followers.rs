@@ -109,11 +109,11 @@ async fn followers_that_take_nothing_have_little_of_a_log_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_log_whose_pages_end_by_bytes_has_each_line_once() {
     let (redis, dispatcher, _server, client) = quiet().await;
-    let texts: Vec<String> = (0..300).map(|place| text(place, place * 7919 % 50_000)).chain([text(300, 2 * MB), text(301, 0)]).collect();
+    let texts: Vec<String> = (0..300).map(|place| text(place, place * 7919 % 50_000)).chain([text(300, 250_000), text(301, 0)]).collect();
     let id = logged(&redis, &dispatcher, &texts).await;
-    // One line is longer than a page, and is one alone.
+    // One line is longer than a page of who follows, and is one alone there.
     let (lines, pages) = paged(&client, &id, 2 * MB + 100).await;
-    assert!(lines == texts && pages > 8, "{} lines in {pages} pages", lines.len());
+    assert!(lines == texts && pages > 6, "{} lines in {pages} pages", lines.len());
     assert!(followed(&client, &id).await == texts);
 }
 
@@ -126,7 +126,7 @@ async fn a_log_file_whose_pages_end_by_bytes_has_each_line_once() {
     fs::write(logs.join("x.log"), texts.join("\n") + "\n").unwrap();
     let id = ended(&redis, &["log_path", "x.log"]).await;
     let (lines, pages) = paged(&client, &id, MB).await;
-    assert!(lines == texts && pages > 8, "{} lines in {pages} pages", lines.len());
+    assert!(lines == texts && pages > 6, "{} lines in {pages} pages", lines.len());
     assert!(followed(&client, &id).await == texts);
 }
 

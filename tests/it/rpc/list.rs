@@ -157,17 +157,17 @@ async fn a_page_ends_by_bytes_and_the_next_one_goes_on_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_larger_than_a_response_is_listed_and_get_job_says_that_it_is_too_large() {
     let (house, _server, client) = open(0).await;
-    let id = with_output(&house, &client, json!(["1"]), 11 << 20).await;
+    let id = with_output(&house, &client, json!(["1"]), 17 << 20).await;
     // This one is below the limit until it is JSON.
     let escaped = create(&client, json!(["1"])).await;
     let key = format!("hero:job:{}", escaped.as_str().unwrap());
-    let _: i64 = house.redis.run(&["HSET", &key, "status", "finished", "output", &"\u{1}".repeat(2 << 20)]).await;
+    let _: i64 = house.redis.run(&["HSET", &key, "status", "finished", "output", &"\u{1}".repeat(3 << 20)]).await;
     let page = client.ok("list_jobs", json!({})).await;
     assert_eq!((&page["jobs"][1]["job_id"], &page["jobs"][1]["truncated"]), (&json!(id), &json!(["output"])));
     for id in [json!(id), escaped] {
         for method in ["get_job", "get_result", "wait_job"] {
             let fault = client.fault(method, json!([id])).await;
-            assert_eq!((fault.code, &fault.data), (1008, &json!({"limit": 10 << 20})), "{method}: {fault:?}");
+            assert_eq!((fault.code, &fault.data), (1008, &json!({"limit": 16 << 20})), "{method}: {fault:?}");
         }
         assert_eq!(client.ok("get_status", json!([id])).await, "finished");
     }

@@ -130,7 +130,7 @@ async fn a_list_is_refused_by_its_place_wherever_a_method_takes_an_object() {
             params.insert(param_name.to_owned(), list);
             let fault = client.fault(name, params.into()).await;
             assert!(
-                fault.code == -32602 && fault.message.starts_with(&format!("parameter `{place}`: invalid type: sequence, ")),
+                fault.code == -32602 && fault.message.starts_with(&format!("parameter `{place}`: expected an object, but got an array")),
                 "{name} {fault:?}"
             );
             refused.push(format!("{name} {place}"));
@@ -148,7 +148,10 @@ async fn a_list_is_refused_by_its_place_wherever_a_method_takes_an_object() {
         ("list_jobs", json!([["created"]]), "where"),
     ] {
         let fault = client.fault(method, params).await;
-        assert!(fault.code == -32602 && fault.message.starts_with(&format!("parameter `{place}`: invalid type: sequence, ")), "{fault:?}");
+        assert!(
+            fault.code == -32602 && fault.message.starts_with(&format!("parameter `{place}`: expected an object, but got an array")),
+            "{fault:?}"
+        );
     }
     // Whole calls may be by position.
     create(&client, json!(["1", "osis"])).await;

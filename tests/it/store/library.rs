@@ -194,10 +194,26 @@ async fn a_circle_is_found_exactly_where_there_is_one() {
 }
 
 #[tokio::test]
-async fn relations_are_read_from_both_fields_in_any_form_that_is_a_list() {
+async fn relations_are_read_from_both_fields_and_a_list_that_is_none_is_told() {
     let redis = Redis::start().await;
-    let code = "return relations.prerequisites_of(ARGV[9], '[\"b\"]')";
-    for (text, ids) in [("[\"a\", \"c\"]", &["a", "c"][..]), ("[\"a\",\"a\"]", &["a"]), ("[]", &["b"])] {
+    let code = "local ids = relations.prerequisites_by_outsider(ARGV[9], '[\"b\"]') \
+                if not ids then return { 'unreadable' } end table.sort(ids) return ids";
+    for (text, ids) in [
+        ("[\"a\", \"c\"]", &["a", "b", "c"][..]),
+        ("[\"a\",\"a\"]", &["a", "b"]),
+        ("[]", &["b"]),
+        ("", &["b"]),
+        (" [ ] ", &["b"]),
+        ("{}", &["b"]),
+        ("null", &["b"]),
+        ("a", &["unreadable"]),
+        ("a,b", &["unreadable"]),
+        ("[a]", &["unreadable"]),
+        ("[1]", &["unreadable"]),
+        ("['a']", &["unreadable"]),
+        ("{\"a\":\"b\"}", &["unreadable"]),
+        ("\"a\"", &["unreadable"]),
+    ] {
         assert_eq!(evaluated::<Vec<String>>(&redis, code, text).await, ids, "{text}");
     }
 }

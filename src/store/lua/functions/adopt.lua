@@ -163,16 +163,16 @@ local function consider(id)
 end
 
 local function adopt(queue, element)
+  if not queue.kind.words and not values.is_uuid(element) then return outsiders.refuse_id(element) end
   if #element > 128 or not string.find(element, queue.kind.element) then return end
   if queue.kind.words then
     local id = translate(queue, element)
     return id and consider(id)
-  elseif values.is_uuid(element) then
-    local key = keys.job(element)
-    if redis.call('EXISTS', key) == 0 then return later(queue, element, key) end
-    -- The end replies as the layout asks.
-    if try('HSETNX', key, 'dialect', queue.dialect) then return consider(element) end
   end
+  local key = keys.job(element)
+  if redis.call('EXISTS', key) == 0 then return later(queue, element, key) end
+  -- The end replies as the layout asks.
+  if try('HSETNX', key, 'dialect', queue.dialect) then return consider(element) end
 end
 
 -- Takes elements, one of each queue in turn, so that none waits for another to run empty. Gives how many were looked at.

@@ -187,7 +187,7 @@ end
 -- Takes a job for a slot, if it may run. 'later': nobody can tell in this call. `was_watched`: whether somebody looked after it when it was
 -- taken out of its queue; nil if nobody has asked.
 local function claim(id, queue, slot, owned, was_watched)
-  if not values.is_uuid(id) then return end
+  if not values.is_uuid(id) then return outsiders.refuse_id(id) end
   -- It lies there twice.
   if found_ids[id] then start_found() end
   local list = try('HMGET', keys.job(id), unpack(FIELDS))

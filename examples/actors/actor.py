@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""An actor in Python: takes jobs of the script type `words`, counts the words of their scripts, and gives the number.
+
+    hero serve --script-types words --redis redis://127.0.0.1:6379
+    python3 examples/actors/actor.py 127.0.0.1:6379        (or the path of a unix socket)
+    hero run --type words -e 'how many words are these'
+
+It needs nothing but Python: `call` speaks to Redis. A lease is renewed three times while it lasts; whoever is killed loses it, and the job
+runs again elsewhere. docs/protocol.md says what the functions take and give.
+"""
+import json, os, socket, sys, threading, time
+
+SCRIPT_TYPE, GROUP, INSTANCE, LEASE_MS, CONTEXT = "words", "default", int(os.environ.get("INSTANCE", "1")), 3000, 0
+ACTOR = f"{SCRIPT_TYPE}:{GROUP}:{INSTANCE}"
+OWNER = f"{socket.gethostname()}:{os.getpid()}:{time.time_ns():x}"  # Another one with each start: a lease is not inherited.
+PLACES = ["", f":group:{GROUP}", f":group:{GROUP}:inst:{INSTANCE}"]
+QUEUES = [f"hero:q:work:type:{SCRIPT_TYPE}{place}{prio}" for prio in (":prio:0", "", ":prio:2") for place in reversed(PLACES)]
+
+
+class Redis:
+    def __init__(self, address):
+        host, _, port = address.rpartition(":")
+        self.socket = socket.create_connection((host, int(port))) if host else socket.socket(socket.AF_UNIX)
+        if not host:
+            self.socket.connect(address)
+        self.file, self.lock = self.socket.makefile("rb"), threading.Lock()
+
+    def call(self, *words):
+        words = [str(word).encode() for word in words]
+        with self.lock:
+            self.socket.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
+            return self.answer()
+
+    def answer(self):
+        kind, rest = (line := self.file.readline())[:1], line[1:-2]
+        if kind == b"-":
+            raise RuntimeError(rest.decode())
+        if kind == b"$":
+            return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2].decode()
+        if kind == b"*":
+            return [self.answer() for _ in range(int(rest))]
+        return int(rest) if kind == b":" else rest.decode()
+
+
+def present(redis):
+    """Says that this actor is there, for 15 s: then it is listed, and hero knows who takes its script type."""
+    presence = json.dumps({"pid": os.getpid(), "hostname": socket.gethostname()})
+    redis.call("SET", f"hero:meta:actor:inst:{ACTOR}", presence, "EX", 15)
+
+
+def keep(redis, job, over, state):
+    """Renews the lease until the job is over; notes that it is to stop, or that somebody else has it."""
+    while not over.wait(LEASE_MS / 3000):
+        present(redis)
+        state["lease"] = redis.call("FCALL", "hero_renew", 1, f"hero:job:{job['id']}", OWNER, CONTEXT, job["claim"], LEASE_MS)
+
+
+def work(redis, job):
+    of_job = [1, f"hero:job:{job['id']}", OWNER, CONTEXT, job["claim"]]
+    over, state = threading.Event(), {"lease": "renewed"}
+    threading.Thread(target=keep, args=(redis, job, over, state), daemon=True).start()
+    try:
+        redis.call("FCALL", "hero_log", *of_job, "info", f"attempt {job['attempt']} of {ACTOR}")
+        until = time.monotonic() + float(json.loads(job.get("args", "null") or "null") or 0)
+        while time.monotonic() < until and state["lease"] == "renewed":
+            time.sleep(0.02)
+        if state["lease"] == "stop":
+            return redis.call("FCALL", "hero_fail", *of_job, "stopped_by_request", "stopped")
+        return redis.call("FCALL", "hero_finish", *of_job, len(job.get("script", "").split()), "json")  # 'lost' if somebody else has it.
+    finally:
+        over.set()
+
+
+if __name__ == "__main__":
+    redis = Redis(sys.argv[1])
+    while True:
+        present(redis)
+        taken = redis.call("FCALL", "hero_claim", len(QUEUES), *QUEUES, OWNER, CONTEXT, ACTOR, LEASE_MS)
+        if taken:
+            print(work(redis, dict(zip(taken[::2], taken[1::2]))), flush=True)
+        else:
+            time.sleep(0.1)

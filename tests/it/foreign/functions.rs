@@ -1,0 +1,113 @@
+//! Actors in other languages that claim, renew, log and finish by functions: the one of `examples/actors`, beside ours.
+
+use std::process::Stdio;
+
+use hero::model::{JobId, JobSpec, Json, Status};
+use redis::FromRedisValue;
+use tokio::process::{Child, Command};
+
+use crate::support::{House, spec, until};
+
+const ACTOR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/actors/actor.py");
+
+/// Starts the actor of the example; it ends with the test.
+fn hire(house: &House, instance: u32) -> Child {
+    let mut command = Command::new("python3");
+    command.arg(ACTOR).arg(house.redis.socket()).env("INSTANCE", instance.to_string());
+    command.stdout(Stdio::null()).kill_on_drop(true).spawn().unwrap()
+}
+
+fn words(text: &str, seconds: u32) -> JobSpec {
+    let args = Some(Json::from(seconds));
+    JobSpec { script_type: "words".parse().unwrap(), args, ..spec(text) }
+}
+
+async fn field<T: FromRedisValue>(house: &House, id: &JobId, field: &str) -> T {
+    house.redis.run(&["HGET", &format!("hero:job:{id}"), field]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_actor_in_python_works_beside_ours_and_what_it_dies_with_runs_again() {
+    let house = House::open(1).await;
+    let (mut first, _second) = (hire(&house, 1), hire(&house, 2));
+    until("a type that somebody takes", || async {
+        let actors = house.dispatcher.actors(hero::model::ContextId(0)).await.unwrap();
+        (actors.iter().filter(|actor| actor.script_type.as_str() == "words").count() == 2).then_some(())
+    })
+    .await;
+    // Until one of them has the instance that is killed.
+    let long = until("a long job of the first", || async {
+        let id = house.start(words("a b c", 600)).await;
+        house.is(&id, Status::Started).await;
+        if field::<String>(&house, &id, "actor").await.ends_with(":1") {
+            return Some(id);
+        }
+        house.dispatcher.stop(hero::model::ContextId(0), &id).await.unwrap();
+        house.is(&id, Status::Error).await;
+        assert_eq!(field::<String>(&house, &id, "error").await, "stopped_by_request");
+        None
+    })
+    .await;
+    let mut short = Vec::new();
+    for number in 1..=20 {
+        short.push((number, house.start(words(&"word ".repeat(number), 0)).await));
+    }
+    assert_eq!(house.run("40 + 2").await.unwrap().output, "42", "ours go on");
+    first.start_kill().unwrap();
+    first.wait().await.unwrap();
+    for (number, id) in short {
+        house.is(&id, Status::Finished).await;
+        assert_eq!(field::<String>(&house, &id, "output").await, number.to_string());
+        assert_eq!(field::<u32>(&house, &id, "attempt").await, 1);
+    }
+    // Its lease runs out, and the other one takes it.
+    until("the second attempt", || async { (field::<u32>(&house, &long, "attempt").await == 2).then_some(()) }).await;
+    assert_eq!(
+        (field::<u32>(&house, &long, "crashes").await, field::<String>(&house, &long, "actor").await),
+        (1, "words:default:2".to_owned())
+    );
+    let lines: Vec<(String, Vec<String>)> = house.redis.run(&["XRANGE", &format!("hero:log:{long}"), "-", "+"]).await;
+    assert_eq!(lines.len(), 2, "{lines:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_claim_is_a_fencing_token_and_wrong_calls_are_told_what_is_right() {
+    let house = House::empty().await;
+    let id = house.start(spec("1")).await;
+    let (key, queue) = (format!("hero:job:{id}"), "hero:q:work:type:osis");
+    let claimed: Vec<String> = house.redis.run(&["FCALL", "hero_claim", "1", queue, "alice:1", "0", "osis:default:1", "30000"]).await;
+    let of = |name: &str| claimed[claimed.iter().position(|word| word == name).unwrap() + 1].clone();
+    assert_eq!((of("id"), of("attempt"), of("script")), (id.to_string(), "1".into(), "1".into()));
+    let call = async |function: &str, owner: &str, claim: &str, rest: &[&str]| -> String {
+        let words = [&["FCALL", function, "1", &key, owner, "0", claim][..], rest].concat();
+        house.redis.run(&words).await
+    };
+    let claim = of("claim");
+    assert_eq!(call("hero_renew", "alice:1", &claim, &["30000"]).await, "renewed");
+    for (owner, number) in [("mallory", &*claim), ("alice:1", "77")] {
+        assert_eq!(call("hero_renew", owner, number, &["30000"]).await, "lost");
+        assert_eq!(call("hero_log", owner, number, &["info", "x"]).await, "lost");
+        assert_eq!(call("hero_finish", owner, number, &["2"]).await, "lost");
+    }
+    assert_eq!(call("hero_release", "alice:1", &claim, &[]).await, "dispatched");
+    assert_eq!(call("hero_finish", "alice:1", &claim, &["2"]).await, "lost");
+    let again: Vec<String> = house.redis.run(&["FCALL", "hero_claim", "1", queue, "alice:1", "0", "osis:default:1", "30000"]).await;
+    let second = again[again.iter().position(|word| word == "claim").unwrap() + 1].clone();
+    assert_ne!(second, claim);
+    assert_eq!(call("hero_fail", "alice:1", &second, &["no luck"]).await, "error");
+    assert_eq!((field::<String>(&house, &id, "error").await, field::<u32>(&house, &id, "attempt").await), ("no luck".into(), 1));
+    let nothing: Vec<String> = house.redis.run(&["FCALL", "hero_claim", "1", queue, "alice:1", "0", "osis:default:1", "30000"]).await;
+    assert!(nothing.is_empty());
+    for wrong in [
+        &["FCALL", "hero_claim", "0", "alice:1", "0", "osis:default:1", "30000"][..],
+        &["FCALL", "hero_claim", "1", queue, "alice 1", "0", "osis:default:1", "30000"],
+        &["FCALL", "hero_claim", "1", queue, "alice:1", "0", "osis", "30000"],
+        &["FCALL", "hero_renew", "1", queue, "alice:1", "0", "1", "30000"],
+        &["FCALL", "hero_finish", "1", &key, "alice:1", "0"],
+    ] {
+        let client = redis::Client::open(house.redis.url()).unwrap();
+        let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+        let error = redis::cmd(wrong[0]).arg(&wrong[1..]).query_async::<redis::Value>(&mut connection).await.unwrap_err();
+        assert!(["key", "third argument"].iter().any(|word| error.to_string().contains(word)), "{wrong:?}: {error}");
+    }
+}
