@@ -1,6 +1,6 @@
 //! What `hero serve` and `hero actor` can be told: flag over environment over TOML file over default.
 //!
-//! [`SETTINGS`] lists every setting, [`Settings`] is what they come to, [`resolve`] goes from one to the other.
+//! [`SETTINGS`] lists every setting, [`Settings`] is what they come to, `resolve.rs` goes from one to the other.
 
 mod context;
 mod defaults;
