@@ -5,8 +5,7 @@
     python3 examples/actors/actor.py 127.0.0.1:6379        (or the path of a unix socket)
     hero run --type words -e 'how many words are these'
 
-It needs nothing but Python: `call` speaks to Redis. A lease is renewed three times while it lasts; whoever is killed loses it, and the job
-runs again elsewhere. docs/protocol.md says what the functions take and give.
+It needs nothing but Python. Whoever is killed loses the lease of its job, which runs again elsewhere. docs/protocol.md has the functions.
 """
 import json, os, socket, sys, threading, time
 
@@ -44,8 +43,7 @@ class Redis:
 
 def present(redis):
     """Says that this actor is there, for 15 s: then it is listed, and hero knows who takes its script type."""
-    presence = json.dumps({"pid": os.getpid(), "hostname": socket.gethostname()})
-    redis.call("SET", f"hero:meta:actor:inst:{ACTOR}", presence, "EX", 15)
+    redis.call("SET", f"hero:meta:actor:inst:{ACTOR}", json.dumps({"pid": os.getpid(), "hostname": socket.gethostname()}), "EX", 15)
 
 
 def keep(redis, job, over, state):

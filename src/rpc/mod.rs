@@ -1,6 +1,6 @@
 //! The wire: JSON-RPC 2.0 over WebSocket and HTTP on one port, described by OpenRPC.
 //!
-//! [`table`] lists every method. A line registers the handler, writes the entry of `openrpc.json`, and states the permission.
+//! `table` lists every method. A line registers the handler, writes the entry of `openrpc.json`, and states the permission.
 //!
 //! A notification is carried out and never answered. `docs/json-rpc.md` says what the specification leaves open, and the one
 //! place where it is not kept to.
@@ -73,7 +73,7 @@ pub fn table() -> Table {
         .subscription::<log::SubscribeLogs>()
 }
 
-/// The OpenRPC document of [`table`]: what `rpc.discover`, `GET /openrpc.json` and `hero openrpc` give.
+/// The OpenRPC document of `table`: what `rpc.discover`, `GET /openrpc.json` and `hero openrpc` give.
 pub fn document() -> &'static str {
     static DOCUMENT: LazyLock<String> = LazyLock::new(|| table().document());
     &DOCUMENT
