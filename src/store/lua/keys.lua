@@ -1,10 +1,15 @@
 -- The keys of the context of a call. Twin of keys.rs; a test compares the two.
 local keys = { prefix = nil, context = nil }
 
+-- Keys of control queues by actor: each turn needs those of its pool. No more are kept.
+local MOST_KEPT = 1024
+local control_instances, kept = {}, 0
+
 -- Makes the keys of a context; nearly always they are those of the call before.
 function keys.of_context(prefix, context)
   if prefix == keys.prefix and context == keys.context then return end
   keys.prefix, keys.context = prefix, context
+  control_instances, kept = {}, 0
   keys.job_prefix = prefix .. 'hero:job:'
   keys.scheduled = prefix .. 'hero:q:scheduled'
   keys.leases = prefix .. 'hero:q:leases'
@@ -37,8 +42,14 @@ function keys.stats(script_type) return keys.prefix .. 'hero:meta:queue:stats:' 
 function keys.control(script_type) return keys.prefix .. 'hero:q:ctl:type:' .. script_type end
 
 function keys.control_instance(actor)
+  local known = control_instances[actor]
+  if known then return known end
   local script_type, group, instance = string.match(actor, '^([^:]+):([^:]+):([^:]+)$')
-  return script_type and keys.control(script_type) .. ':group:' .. group .. ':inst:' .. instance
+  if not script_type then return nil end
+  if kept == MOST_KEPT then control_instances, kept = {}, 0 end
+  local key = keys.control(script_type) .. ':group:' .. group .. ':inst:' .. instance
+  control_instances[actor], kept = key, kept + 1
+  return key
 end
 
 function keys.legacy_reply(id) return keys.prefix .. 'hero:reply:' .. id end

@@ -30,7 +30,11 @@ function request.take()
   return request.argv[at]
 end
 
-function request.take_number() return tonumber(request.take()) end
+function request.take_number()
+  local at = request.at + 1
+  request.at = at
+  return tonumber(request.argv[at])
+end
 
 -- Whether there are arguments left.
 function request.has_more() return request.at < #request.argv end

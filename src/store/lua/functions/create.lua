@@ -69,15 +69,15 @@ end
 
 -- Reads a job from the arguments. Its fields stay there: `first` and `last` are their places.
 local function take_job()
-  local job = {
-    id = request.take(), is_new = request.take() == 'new', starts = request.take() == 'start', actor = request.take(),
-    due = request.take_number(), script_type = request.take(), queue = request.take(),
-    idempotency = request.take(), digest = request.take(), relations = take_relations(),
+  local id, new, start, actor, due, script_type, queue, idempotency, digest = request.take_many(9)
+  local of, fields = take_relations(), request.take_number()
+  local first = request.at + 1
+  request.at = request.at + fields
+  return {
+    id = id, is_new = new == 'new', starts = start == 'start', actor = actor, due = due ~= '' and tonumber(due) or nil,
+    script_type = script_type, queue = queue, idempotency = idempotency, digest = digest, relations = of,
+    first = first, last = request.at, status = nil,
   }
-  local fields = request.take_number()
-  job.first, job.last = request.at + 1, request.at + fields
-  request.at = job.last
-  return job
 end
 
 local read_known = jobs.reader('status', 'caller_id', 'idempotency_key')

@@ -261,12 +261,13 @@ end
 -- What is empty nearly always, looked at together, which costs as much as one pop: the queues, marks that one is paused or sorted, and
 -- stops that nobody has read. Gives how many queues are not, and whether there are those marks.
 local function look(served, with_stops)
-  local all, controls = {}, { keys.control(own_type) }
-  for place, queue in ipairs(served) do all[place] = queue.key end
-  for _, actor in ipairs(slots) do controls[#controls + 1] = keys.control_instance(actor) end
-  local queues_end = #all
-  all[queues_end + 1], all[queues_end + 2] = keys.paused, keys.fair
-  for _, control in ipairs(controls) do all[#all + 1] = control end
+  local all, controls, queues_end = {}, { keys.control(own_type) }, #served
+  for place = 1, queues_end do all[place] = served[place].key end
+  all[queues_end + 1], all[queues_end + 2], all[queues_end + 3] = keys.paused, keys.fair, controls[1]
+  for slot = 1, #slots do
+    local control = keys.control_instance(slots[slot])
+    if control then controls[#controls + 1], all[#all + 1] = control, control end
+  end
   if redis.call('EXISTS', unpack(all)) == 0 then return 0, false, false end
   local paused, sorted = redis.call('EXISTS', keys.paused) == 1, redis.call('EXISTS', keys.fair) == 1
   if with_stops and redis.call('EXISTS', unpack(controls)) > 0 then
