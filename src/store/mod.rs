@@ -98,6 +98,11 @@ pub struct Periods {
     pub keep_created: Duration,
 }
 
+/// As EXPIRE takes it: nothing that is kept goes at once.
+fn whole_seconds(period: Duration) -> u64 {
+    (period.as_secs() + u64::from(period.subsec_nanos() > 0)).max(1)
+}
+
 impl Default for Periods {
     fn default() -> Self {
         let hours = |hours: u64| Duration::from_secs(hours * 3600);
@@ -297,9 +302,9 @@ impl Inner {
             .arg(self.clock.argument(now))
             .arg(now.to_string())
             .arg(self.server.as_str())
-            .arg(self.periods.keep_finished.as_secs_f64())
-            .arg(self.periods.keep_error.as_secs_f64())
-            .arg(self.periods.keep_waited.as_secs_f64());
+            .arg(whole_seconds(self.periods.keep_finished))
+            .arg(whole_seconds(self.periods.keep_error))
+            .arg(whole_seconds(self.periods.keep_waited));
         call
     }
 }

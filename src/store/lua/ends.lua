@@ -9,6 +9,8 @@ function ends.seconds_kept(status, job)
   if retention and not (retention >= 0 and retention <= 3155760000) then retention = nil end
   local kept = request.keep_finished
   if status ~= 'finished' then kept = request.keep_error elseif job.reply == 'none' then kept = request.keep_waited end
+  -- Nearly always as it came.
+  if not retention and not job.idempotency_key then return kept end
   local seconds = math.max(math.ceil(retention or tonumber(kept)), 1)
   return job.idempotency_key and math.max(seconds, jobs.IDEMPOTENCY_SECONDS) or seconds
 end
@@ -36,16 +38,16 @@ end
 -- Ends a job: `text` is its output or its error, `job` what `jobs.end_reader` read of it. The caller has written the other fields of the
 -- end; the reply comes last. `replied`: the actor was a foreign one, and has pushed its reply itself.
 function ends.end_job(id, status, attempt, text, kind, logged, job, replied)
-  local seconds, reply_list = ends.seconds_kept(status, job), keys.reply(id)
+  local seconds = ends.seconds_kept(status, job)
   -- One with relations is kept until they are released, which has to know of it.
   if not job.rel then redis.call('EXPIRE', keys.job(id), seconds) end
   if logged then redis.call('EXPIRE', keys.log(id), seconds) end
   local said = job.dialect and dialects.mirror(id, job.dialect, status, text, seconds, replied or job.reply == 'none')
   if replied then
-    if job.reply == 'none' then try('DEL', reply_list) else try('EXPIRE', reply_list, jobs.REPLY_SECONDS) end
+    if job.reply == 'none' then try('DEL', keys.reply(id)) else try('EXPIRE', keys.reply(id), jobs.REPLY_SECONDS) end
   elseif job.reply ~= 'none' then
-    try('LPUSH', reply_list, text)
-    try('EXPIRE', reply_list, jobs.REPLY_SECONDS)
+    try('LPUSH', keys.reply(id), text)
+    try('EXPIRE', keys.reply(id), jobs.REPLY_SECONDS)
   end
   local list = job.reply_to or job.reply_to_queue
   if list then reply_to(list, id, status, text, said) end

@@ -35,6 +35,40 @@ end
 -- What the end of a job needs of it.
 jobs.read_for_end = jobs.reader(unpack(OF_END))
 
+-- Jobs that started as they were stored and have none of the fields that few have: how many fields they have, and since when. A note saves
+-- their end the look for those, and is one for the function that wrote it alone: where there is none, all is read.
+local MOST_NOTED = 4096
+local fields_of, noted_at, noted = {}, {}, 0
+local OF_FEW = { retention = true, idempotency_key = true, reply_to = true, reply_to_queue = true, rel = true, dialect = true }
+local read_usual = jobs.reader('status', 'attempt', 'lease', 'started_at', 'origin', 'reply', 'script_type')
+
+-- Notes a job whose hash was just written with so many fields, unless `given`, by name, has what few have.
+function jobs.note_start(id, fields, given, first, last)
+  for at = first, last, 2 do
+    if OF_FEW[given[at]] then return end
+  end
+  -- What ended elsewhere leaves its note.
+  if noted == MOST_NOTED then fields_of, noted_at, noted = {}, {}, 0 end
+  fields_of[id], noted_at[id], noted = fields, request.now_text, noted + 1
+end
+
+-- What the end of a run needs of a job that was noted, or nil. One that has got a field meanwhile may have any.
+function jobs.read_noted(id)
+  local fields, since = fields_of[id], noted_at[id]
+  if not fields then return nil end
+  fields_of[id], noted_at[id], noted = nil, nil, noted - 1
+  local job = try('HLEN', keys.job(id)) == fields and read_usual(id)
+  return job and job.started_at == since and job or nil
+end
+
+-- The fields of a new job, each followed by its value: what the dispatcher protocol has in each, also where it is empty, and then those
+-- that it was given, which count where both say something. The server sends none that would say the same.
+function jobs.new_fields(id, script_type, ...)
+  return 'script_type', script_type, 'updated_at', request.now_text, 'id', id, 'created_at', request.now_text, 'worker_id', script_type,
+    'context_id', keys.context, 'caller_id', '', 'timeout', '', 'retries', '0', 'concurrent', 'false', 'log_path', '', 'env_vars', '{}',
+    'prerequisites', '[]', 'dependencies', '[]', 'dependents', '[]', ...
+end
+
 function jobs.status(id) return try('HGET', keys.job(id), 'status') end
 
 function jobs.exists(id) return redis.call('EXISTS', keys.job(id)) == 1 end

@@ -4,12 +4,15 @@ local keys = { prefix = nil, context = nil }
 -- Keys of control queues by actor: each turn needs those of its pool. No more are kept.
 local MOST_KEPT = 1024
 local control_instances, kept = {}, 0
+-- The job whose key was asked for last, and that key: what is done with a job is done in a row.
+local last_job, last_key
 
 -- Makes the keys of a context; nearly always they are those of the call before.
 function keys.of_context(prefix, context)
   if prefix == keys.prefix and context == keys.context then return end
   keys.prefix, keys.context = prefix, context
   control_instances, kept = {}, 0
+  last_job, last_key = nil, nil
   keys.job_prefix = prefix .. 'hero:job:'
   keys.scheduled = prefix .. 'hero:q:scheduled'
   keys.leases = prefix .. 'hero:q:leases'
@@ -31,7 +34,10 @@ function keys.of_context(prefix, context)
   keys.events = prefix .. 'hero:events'
 end
 
-function keys.job(id) return keys.job_prefix .. id end
+function keys.job(id)
+  if id ~= last_job then last_job, last_key = id, keys.job_prefix .. id end
+  return last_key
+end
 
 function keys.reply(id) return keys.prefix .. 'hero:q:reply:' .. id end
 

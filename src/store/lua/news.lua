@@ -2,7 +2,8 @@
 local try, insist = commands.try, commands.insist
 local news = {}
 
-local MOST_EVENTS = 200000
+-- As text where a command gets it: Redis takes long to write a number of Lua's.
+local MOST_EVENTS = '200000'
 local MOST_TYPES, STATS_SECONDS, A_DAY = 1000, 2592000, 86400
 
 -- Adds to a counter of a script type, which is written at the end of the call.
@@ -15,19 +16,24 @@ function news.count(script_type, what, by)
   of_type[what] = (of_type[what] or 0) + (by or 1)
 end
 
--- Appends to the stream of events.
+-- Appends an entry to the stream of events. The first of a call keeps it short, which is enough.
+local function append(...)
+  if request.has_events then return try('XADD', keys.events, '*', ...) end
+  request.has_events = true
+  try('XADD', keys.events, 'MAXLEN', '~', MOST_EVENTS, '*', ...)
+end
+
+-- Tells of a change of a job.
 function news.event(id, status, attempt, kind)
   if kind then
-    try('XADD', keys.events, 'MAXLEN', '~', MOST_EVENTS, '*', 'job', id, 'status', status, 'attempt', attempt, 'kind', kind)
+    append('job', id, 'status', status, 'attempt', attempt, 'kind', kind)
   else
-    try('XADD', keys.events, 'MAXLEN', '~', MOST_EVENTS, '*', 'job', id, 'status', status, 'attempt', attempt)
+    append('job', id, 'status', status, 'attempt', attempt)
   end
 end
 
--- Appends one entry for two events of a job that starts as it is stored: it was dispatched, and its first attempt started.
-function news.event_of_both(id)
-  try('XADD', keys.events, 'MAXLEN', '~', MOST_EVENTS, '*', 'job', id, 'status', 'started', 'attempt', 1, 'dispatched', 1)
-end
+-- Tells by one entry of two changes of a job that starts as it is stored: it was dispatched, and its first attempt started.
+function news.event_of_both(id) append('job', id, 'status', 'started', 'attempt', '1', 'dispatched', '1') end
 
 -- Tells who listens that a queue that was empty holds something.
 function news.woken(queue, script_type)
@@ -37,6 +43,11 @@ end
 
 -- Notes which servers wait for a job that ended in this call.
 function news.notify(origin, id)
+  -- Nearly always this server alone, or nobody.
+  if origin == request.server then
+    request.own[#request.own + 1] = id
+    return
+  end
   for waiting in string.gmatch(origin or '', '%S+') do
     if waiting == request.server then
       request.own[#request.own + 1] = id

@@ -28,7 +28,7 @@ end
 function queues.watch(id, script_type, twin) insist('ZADD', keys.watched, next_look(script_type, twin), id) end
 
 function queues.watch_all(ids, script_type, twins)
-  local look, entries = next_look(script_type, twins), {}
+  local look, entries = request.text(next_look(script_type, twins)), {}
   for at, id in ipairs(ids) do entries[2 * at - 1], entries[2 * at] = look, id end
   insist('ZADD', keys.watched, unpack(entries))
 end

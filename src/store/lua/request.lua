@@ -21,6 +21,8 @@ local request = {
   calm = {},
   -- Jobs whose relatives are to be released.
   releases = 0,
+  -- Whether this call has told of a change.
+  has_events = false,
 }
 
 -- The next argument.
@@ -54,7 +56,14 @@ function request.has_work(script_type)
   end
 end
 
-local function empty(gathered) return next(gathered) and {} or gathered end
+-- A whole number as text: Redis takes long to write one of Lua's that is given to a command as it is.
+function request.text(number) return string.format('%.0f', number) end
+
+-- The time so many ms from now, ms, as text.
+function request.text_in(ms) return request.text(request.now + ms) end
+
+-- A table with nothing in it: the given one, if it is empty. Making one costs as much as a short command.
+function request.empty(gathered) return next(gathered) and {} or gathered end
 
 local function set_time(believed, text)
   request.delay, request.is_timed = 0, string.byte(believed) == 61
@@ -87,9 +96,10 @@ function request.enter(names, argv)
   set_time(argv[3], argv[4])
   request.server, request.keep_finished, request.keep_error, request.keep_waited = argv[5], argv[6], argv[7], argv[8]
   request.argv, request.at = argv, 8
+  local empty = request.empty
   request.counters, request.notices, request.own = empty(request.counters), empty(request.notices), empty(request.own)
   request.types, request.types_seen, request.calm = empty(request.types), empty(request.types_seen), empty(request.calm)
-  request.releases = 0
+  request.releases, request.has_events = 0, false
   return nil
 end
 

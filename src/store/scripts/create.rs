@@ -308,6 +308,7 @@ impl Inner {
             let spec = &job.spec;
             call.arg(job.id.as_str());
             call.arg(if spec.job_id.is_none() { "new" } else { "" }).arg(if job.start { "start" } else { "" });
+            call.arg(if job.waited { "waited" } else { "" });
             call.arg(room.as_ref().map_or("", Reservation::actor));
             call.arg(spec.run_at.map_or_else(String::new, |time| time.as_millis().to_string()));
             let twin = job.twin(&self.keys, self.push);
@@ -322,17 +323,13 @@ impl Inner {
             for (relation, id) in job.relations() {
                 call.arg(relation).arg(id.as_str());
             }
-            let mut fields = fields(spec);
+            let mut fields = fields(spec, self.keys.context());
             if let Some(twin) = twin {
                 // The end replies as the legacy layout asks, whoever brings it about.
                 fields.extend([("dialect", "legacy".into()), ("twin", twin)]);
                 if self.push == Push::Legacy {
                     fields.push(("twin_only", "1".into()));
                 }
-            }
-            if job.waited {
-                fields.push(("origin", self.server.to_string()));
-                fields.push(("reply", "none".into()));
             }
             call.arg(fields.len() * 2);
             for (field, value) in fields {

@@ -73,7 +73,7 @@ impl Store {
         for element in elements {
             match element {
                 Import::Job { bytes, id, parent, spec } => {
-                    let fields = codec::fields(spec);
+                    let fields = codec::fields(spec, self.0.keys.context());
                     call.arg(bytes).arg("job").arg(id.as_str()).arg(parent).arg(spec.script_type.as_str()).arg(2 * fields.len());
                     for (field, value) in fields {
                         call.arg(field).arg(value);

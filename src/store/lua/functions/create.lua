@@ -5,11 +5,11 @@
 --       · the most jobs that may run in the context, or 0 · the slots that jobs are for, as in schedules.lua
 --       · number of pools with room, each: script type · number of its queues · queue …
 --       then number of jobs, each:
---       id · 'new' (nobody else can have it) or '' · 'start' or '' · actor that has room, or '' · due time, ms, or '' · script type ·
---       work queue
+--       id · 'new' (nobody else can have it) or '' · 'start' or '' · 'waited' (this server waits for it) or '' · actor that has room, or ''
+--       · due time, ms, or '' · script type · work queue
 --       · digest of caller and idempotency key, or '' · digest of the parameters
 --       · number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
---       · number of fields and values · field · value …
+--       · number of fields and values other than those of every job · field · value …
 -- Gives for each job {'created', status, and if that is 'started' the time, ms} · {'exists', status} (id taken)
 -- · {'same', id, status} (idempotency key seen) · {'reused', id} (idempotency key seen with other parameters) · {'full', length}
 -- · {'no', parameter, id …} (there are no such jobs) · {'late', id, status} (that dependent has begun)
@@ -27,15 +27,18 @@ local LATE = 5500
 local NEARLY_FULL = 0.9
 
 -- What this call is about; set anew by each.
-local limit_of_queue, given_up, lease_until, has_twins, room, answers, created
+local limit_of_queue, given_up, lease_until, has_twins, room
+local answers, created = {}, {}
+-- How many jobs of each script type it stores, and what it answers for each that starts at once.
+local created_of, answer_started = {}, nil
 -- Whether nobody waits for the actors of a type who would be overtaken.
-local nobody_waits
+local nobody_waits = {}
 -- How long each queue is with what this call puts into it; what it puts there, and what it starts, all together at the end.
-local lengths, pushed, starting
+local lengths, pushed, starting = {}, {}, {}
 -- Ids of which an earlier job left something for readers.
-local used_before
+local used_before = {}
 -- Relations of jobs of this call that are not stored yet, when all are or none is.
-local given
+local given = {}
 -- What was followed for the jobs of this call, how much that was, and how much may still be.
 local walk, followed, left_for_all
 
@@ -57,10 +60,10 @@ local function take_pools()
 end
 
 local function take_relations()
-  local number = request.take_number()
-  if number == 0 then return nil end
+  local number = request.take()
+  if number == '0' then return nil end
   local of = { prerequisite = {}, dependent = {} }
-  for _ = 1, number do
+  for _ = 1, tonumber(number) do
     local kind, id = request.take(), request.take()
     if of[kind] then of[kind][#of[kind] + 1] = id else of[kind] = id end
   end
@@ -69,12 +72,13 @@ end
 
 -- Reads a job from the arguments. Its fields stay there: `first` and `last` are their places.
 local function take_job()
-  local id, new, start, actor, due, script_type, queue, idempotency, digest = request.take_many(9)
+  local id, new, start, waited, actor, due, script_type, queue, idempotency, digest = request.take_many(10)
   local of, fields = take_relations(), request.take_number()
   local first = request.at + 1
   request.at = request.at + fields
   return {
-    id = id, is_new = new == 'new', starts = start == 'start', actor = actor, due = due ~= '' and tonumber(due) or nil,
+    id = id, is_new = new == 'new', starts = start == 'start', is_waited = waited == 'waited', actor = actor,
+    due = due ~= '' and tonumber(due) or nil,
     script_type = script_type, queue = queue, idempotency = idempotency, digest = digest, relations = of,
     first = first, last = request.at, status = nil,
   }
@@ -88,7 +92,8 @@ local function find_known(job)
   local known, own = known_id and read_known(known_id), {}
   for at = job.first, job.last, 2 do own[request.argv[at]] = request.argv[at + 1] end
   -- Another job may have that id by now: what counts is the one that this caller made with this key.
-  if not (known and known.status and known.caller_id == own.caller_id and known.idempotency_key == own.idempotency_key) then return nil end
+  local is_own = known and known.status and known.caller_id == (own.caller_id or '') and known.idempotency_key == own.idempotency_key
+  if not is_own then return nil end
   if digest ~= job.digest then return { 'reused', known_id } end
   return { 'same', known_id, known.status }
 end
@@ -132,30 +137,37 @@ end
 -- The fields that the caller gives a job, and their values.
 local function fields_of(job) return unpack(request.argv, job.first, job.last) end
 
--- Writes the hash of a job.
-local function write(job, status, ...)
-  local id, now = job.id, request.now_text
-  if job.is_new then
-    redis.call('HSET', keys.job(id), 'id', id, 'status', status, 'created_at', now, 'updated_at', now, ...)
-  else
-    if used_before[id] then jobs.clear_leftovers(id) end
-    redis.call('HSET', keys.job(id), 'id', id, 'status', status, 'created_at', now, 'updated_at', now,
-      'given_back', jobs.first_claim(), ...)
+-- The fields of the hash of a job, each followed by its value, but for those that its status brings along.
+local function hash_of(job)
+  local id, script_type = job.id, job.script_type
+  if not job.is_new then
+    if job.is_waited then
+      return 'origin', request.server, 'reply', 'none', 'given_back', jobs.first_claim(), jobs.new_fields(id, script_type, fields_of(job))
+    end
+    return 'given_back', jobs.first_claim(), jobs.new_fields(id, script_type, fields_of(job))
   end
+  if job.is_waited then return 'origin', request.server, 'reply', 'none', jobs.new_fields(id, script_type, fields_of(job)) end
+  return jobs.new_fields(id, script_type, fields_of(job))
+end
+
+-- Where a job is written that may have the id of a former one.
+local function clean_key(job)
+  if used_before[job.id] then jobs.clear_leftovers(job.id) end
+  return keys.job(job.id)
 end
 
 -- Puts a job that is stored where it is brought on, and has relations to be linked or none. Gives its status.
 local function bring_on(job, status)
   local id = job.id
   if job.relations then
-    write(job, 'created', fields_of(job))
+    redis.call('HSET', clean_key(job), 'status', 'created', hash_of(job))
     local start = job.starts and { script_type = job.script_type, queue = job.queue, due = job.due }
     return relations.link(id, job.relations, start, given_up)
   elseif status == 'started' then
     starting[#starting + 1] = job
   elseif status == 'dispatched' then
     -- Says that it was meant for a queue of ours, so that whoever finds it in none pushes it again.
-    write(job, status, 'queued_at', request.now_text, fields_of(job))
+    redis.call('HSET', clean_key(job), 'status', status, 'queued_at', request.now_text, hash_of(job))
     local ids = pushed[job.queue]
     if not ids then
       ids = { script_type = job.script_type }
@@ -163,9 +175,9 @@ local function bring_on(job, status)
     end
     ids[#ids + 1] = id
     news.count(job.script_type, 'dispatched')
-    news.event(id, status, 0)
+    news.event(id, status, '0')
   else
-    write(job, status, fields_of(job))
+    redis.call('HSET', clean_key(job), 'status', status, hash_of(job))
     insist('ZADD', keys.scheduled, status == 'created' and given_up or job.due, id)
     news.event(id, status, 0)
   end
@@ -180,9 +192,10 @@ local function store(job, status)
     insist('HSET', key, 'job', job.id, 'digest', job.digest)
     redis.call('EXPIRE', key, jobs.IDEMPOTENCY_SECONDS)
   end
-  news.count(job.script_type, 'created')
   created[#created + 1] = job.id
-  return { 'created', status, status == 'started' and request.now or nil }
+  created_of[job.script_type] = (created_of[job.script_type] or 0) + 1
+  if status == 'started' then return answer_started end
+  return { 'created', status }
 end
 
 -- Starts jobs for which actors of this server have room.
@@ -192,11 +205,18 @@ local function start_all()
   for at, job in ipairs(starting) do leases[2 * at - 1], leases[2 * at] = lease_until, job.id end
   -- The leases first: a started job without one would be found by nobody.
   insist('ZADD', keys.leases, unpack(leases))
+  local started_of = {}
   for _, job in ipairs(starting) do
-    write(job, 'started', 'started_at', request.now_text, 'attempt', 1, 'lease', request.server, 'actor', job.actor, fields_of(job))
+    -- What its end looks at comes first, as Redis looks through the fields of a short hash one after the other.
+    local fields = redis.call('HSET', keys.job(job.id), 'status', 'started', 'attempt', '1', 'lease', request.server,
+      'started_at', request.now_text, 'actor', job.actor, hash_of(job))
+    jobs.note_start(job.id, fields, request.argv, job.first, job.last)
     news.event_of_both(job.id)
-    news.count(job.script_type, 'dispatched')
-    news.count(job.script_type, 'started')
+    started_of[job.script_type] = (started_of[job.script_type] or 0) + 1
+  end
+  for script_type, many in pairs(started_of) do
+    news.count(script_type, 'dispatched', many)
+    news.count(script_type, 'started', many)
   end
 end
 
@@ -287,13 +307,16 @@ local function store_each(number, slots)
 end
 
 return function()
-  limit_of_queue, given_up, lease_until = request.take_number(), request.now + request.take(), request.now + request.take()
+  limit_of_queue, given_up, lease_until = request.take_number(), request.text_in(request.take()), request.text_in(request.take())
   local words, most_running, slots = request.take(), request.take_number(), schedules.slots_in(request.take())
   if string.find(words, 'look', 1, true) and is_nearly_full() then
     return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
   end
   has_twins = string.find(words, 'twins', 1, true) ~= nil
-  answers, created, nobody_waits, lengths, pushed, starting, used_before, given = {}, {}, {}, {}, {}, {}, {}, {}
+  local empty = request.empty
+  answers, created, nobody_waits, lengths, pushed = {}, {}, empty(nobody_waits), empty(lengths), empty(pushed)
+  created_of, answer_started = empty(created_of), { 'created', 'started', request.now }
+  starting, used_before, given = empty(starting), empty(used_before), empty(given)
   walk, followed, left_for_all = {}, 0, cycles.MOST_FOLLOWED_IN_ALL
   local pools = take_pools()
   room = pools > 0 and request.delay <= LATE and queues.room_at_once(most_running) or 0
@@ -301,6 +324,7 @@ return function()
   start_all()
   push_all()
   if #created > 0 then jobs.list_in(keys.index(request.now_text), unpack(created)) end
+  for script_type, many in pairs(created_of) do news.count(script_type, 'created', many) end
   news.send_all()
   if followed > 0 then answers[#answers + 1] = { 'followed', math.ceil(followed) } end
   return answers

@@ -2,7 +2,7 @@
 -- Takes jobs out of a queue of the conveyor dialect: each becomes a job of ours, or fails at once.
 -- ARGV  what conveyor keys begin with · queue · no work queue gets longer
 --       · elements, the first to take first, each: bytes · then
---       'job' · id · parent or '' · script type · number of fields and values · field · value …
+--       'job' · id · parent or '' · script type · number of fields and values other than those of every job · field · value …
 --       'ill' · id · parent or '' · the job with the reason of its failure      'bad' (no job at all)
 -- Gives for each 'taken' · 'full' (it stays where it is, because the work queue takes no more or is paused) · 'gone' (another server
 -- took it)
@@ -32,9 +32,9 @@ local function import(at, bytes, job, bound, created)
     redis.call('UNLINK', key)
   end
   jobs.clear_leftovers(id)
-  redis.call('HSET', key, 'id', id, 'created_at', request.now_text, 'given_back', jobs.first_claim(), 'dialect', 'conveyor',
-    'dialect_key', conveyor.job_key(at, id), 'dialect_parent', job.parent, 'rel', conveyor.relation(at), 'linked', '1',
-    'indexed', string.format('%.0f', request.now), unpack(request.argv, job.first, job.last))
+  redis.call('HSET', key, 'given_back', jobs.first_claim(), 'dialect', 'conveyor', 'dialect_key', conveyor.job_key(at, id),
+    'dialect_parent', job.parent, 'rel', conveyor.relation(at), 'linked', '1', 'indexed', string.format('%.0f', request.now),
+    jobs.new_fields(id, job.script_type, unpack(request.argv, job.first, job.last)))
   redis.call('SET', conveyor.job_key(at, id), bytes)
   -- No job is its own child, whatever its client says.
   try('SREM', conveyor.job_key(at, id, 'active'), id)

@@ -20,10 +20,7 @@
 local try = commands.try
 
 -- What a turn reads of a job that it may take: what says whether it may, and what its actor is given.
-local DECIDING = {
-  'status', 'attempt', 'crashes', 'started_at', 'stop_requested_at', 'script_type', 'unseen', 'dialect', 'given_back', 'released',
-  'timeout',
-}
+local DECIDING = { 'status', 'attempt', 'stop_requested_at', 'script_type', 'unseen', 'dialect', 'given_back', 'released' }
 local GIVEN = {
   'script', 'args', 'env_vars', 'timeout', 'caller_id', 'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent',
 }
@@ -41,30 +38,29 @@ local LATE = 5500
 local MOST_ATTEMPTS = 2000000000
 
 -- What this call is about; set anew by each.
-local own_type, lease_until, slots, room, taken, stopped, pending, admits, left_to_look_at, left_to_take
+local own_type, lease_until, left_to_look_at, left_to_take
+local slots, room, taken, stopped, pending, admits = {}, {}, {}, {}, {}, {}
 -- Jobs that may run and are not started yet, and their ids.
-local found, found_ids
+local found, found_ids = {}, {}
+-- The queues of the pool, and for each the slot it belongs to, or 0.
+local served, owners
 
 local read_end = jobs.end_reader('status', 'attempt', 'lease', 'failures', 'given_back', 'started_at')
+local read_run = jobs.reader('started_at', 'timeout', 'crashes')
 local read_rest = jobs.reader('retries', 'stop_requested_at', 'crashes', 'group', 'instance', 'priority')
 
--- Reads how an attempt ended from the arguments.
-local function take_outcome()
-  local word = request.take()
-  if word == 'finished' then return { word = word, output = request.take(), format = request.take() } end
-  if word ~= 'error' then return { word = word } end
-  return {
-    word = word, kind = request.take(), message = request.take(), line = request.take(), column = request.take(), stack = request.take(),
-    limit = request.take(), wait = request.take_number(),
-  }
+-- Reads an error from the arguments.
+local function take_error()
+  local kind, message, line, column, stack, limit, wait = request.take_many(7)
+  return { kind = kind, message = message, line = line, column = column, stack = stack, limit = limit, wait = tonumber(wait) }
 end
 
-local function finish(id, job, outcome, usage, logged)
+local function finish(id, job, output, format, usage, logged)
   local key, ended = keys.job(id), ends.ends_at(job.started_at)
-  redis.call('HSET', key, 'status', 'finished', 'lease', '', 'output', outcome.output, 'output_format', outcome.format, 'usage', usage,
-    'finished_at', ended, 'updated_at', ended)
+  redis.call('HSET', key, 'status', 'finished', 'lease', '', 'updated_at', ended, 'output', output, 'output_format', format, 'usage', usage,
+    'finished_at', ended)
   if job.failures then redis.call('HDEL', key, 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit') end
-  ends.end_job(id, 'finished', job.attempt, outcome.output, nil, logged, job)
+  ends.end_job(id, 'finished', job.attempt, output, nil, logged, job)
   return 'finished'
 end
 
@@ -88,20 +84,22 @@ end
 
 -- Records how an attempt ended. `over`: the jobs whose leases are over.
 local function complete(over)
-  local id, claim, logged, usage = request.take(), request.take_number(), request.take() == '1', request.take()
-  local outcome = take_outcome()
-  local job = read_end(id)
-  if not job or job.status ~= 'started' or job.lease ~= request.server or jobs.claim_of(job.attempt, job.given_back) ~= claim then
+  local id, claim, has_logged, usage, outcome = request.take_many(5)
+  local output, format, failure
+  if outcome == 'finished' then output, format = request.take_many(2) elseif outcome == 'error' then failure = take_error() end
+  local job = jobs.read_noted(id) or read_end(id)
+  if not job or job.status ~= 'started' or job.lease ~= request.server
+    or jobs.claim_of(job.attempt, job.given_back) ~= tonumber(claim) then
     return 'lost'
   end
   over[#over + 1] = id
   local script_type = job.script_type or own_type
   -- A run before this one may have logged, too.
-  logged = logged or claim > 1
-  if outcome.word == 'finished' then return finish(id, job, outcome, usage, logged) end
+  local logged = has_logged == '1' or claim ~= '1'
+  if outcome == 'finished' then return finish(id, job, output, format, usage, logged) end
   local rest = read_rest(id)
-  if outcome.word == 'error' then return fail(id, job, rest, outcome, usage, logged, script_type) end
-  if outcome.word == 'crashed' then
+  if outcome == 'error' then return fail(id, job, rest, failure, usage, logged, script_type) end
+  if outcome == 'crashed' then
     if rest.stop_requested_at then
       ends.fail(id, job.attempt, 'stopped', 'stopped_by_request', job)
       return 'error'
@@ -166,11 +164,12 @@ local function may_run(id, queue, job, attempt)
   end
   if status and status ~= '' and status ~= 'dispatched' and status ~= 'started' then return false end
   if status == 'started' then
-    if not jobs.is_abandoned(id, job.started_at, job.timeout) then return false end
+    local run = read_run(id)
+    if not jobs.is_abandoned(id, run.started_at, run.timeout) then return false end
     redis.call('ZREM', keys.leases, id)
     news.count(script_type, 'lease_lost')
     redis.call('HDEL', key, 'seen_at')
-    if ends.crashed(id, attempt, job.crashes, script_type, jobs.read_for_end(id)) then return false end
+    if ends.crashed(id, attempt, run.crashes, script_type, jobs.read_for_end(id)) then return false end
   end
   if pending[id] or job.stop_requested_at then
     ends.fail(id, attempt, 'stopped', 'stopped', jobs.read_for_end(id))
@@ -195,7 +194,9 @@ local function claim(id, queue, slot, owned, was_watched)
   local job = deciding(list)
   local attempt = tonumber(job.attempt) or 0
   if not (attempt >= 0 and attempt < MOST_ATTEMPTS and attempt % 1 == 0) then attempt = 0 end
-  local one = { id = id, job = job, list = list, attempt = attempt + 1, slot = slot, owned = owned }
+  -- As text, which it nearly always is already.
+  local next_attempt = attempt == 0 and '1' or request.text(attempt + 1)
+  local one = { id = id, job = job, list = list, attempt = next_attempt, slot = slot, owned = owned }
   -- Nearly always it simply waits there.
   if job.status == 'dispatched' and was_watched ~= false
     and not (pending[id] or job.stop_requested_at or job.unseen or job.dialect == 'legacy') then
@@ -253,45 +254,43 @@ local function take_slots()
 end
 
 local function take_queues()
-  local served = {}
-  for place = 1, request.take_number() do served[place] = { key = request.take(), slot = request.take_number() } end
-  return served
+  served, owners = {}, {}
+  for place = 1, request.take_number() do served[place], owners[place] = request.take_many(2) end
 end
 
 -- What is empty nearly always, looked at together, which costs as much as one pop: the queues, marks that one is paused or sorted, and
 -- stops that nobody has read. Gives how many queues are not, and whether there are those marks.
-local function look(served, with_stops)
-  local all, controls, queues_end = {}, { keys.control(own_type) }, #served
-  for place = 1, queues_end do all[place] = served[place].key end
-  all[queues_end + 1], all[queues_end + 2], all[queues_end + 3] = keys.paused, keys.fair, controls[1]
-  for slot = 1, #slots do
-    local control = keys.control_instance(slots[slot])
-    if control then controls[#controls + 1], all[#all + 1] = control, control end
-  end
-  if redis.call('EXISTS', unpack(all)) == 0 then return 0, false, false end
+local function look(with_stops)
+  local controls = { keys.paused, keys.fair, keys.control(own_type) }
+  for slot = 1, #slots do controls[#controls + 1] = keys.control_instance(slots[slot]) end
+  local marks = redis.call('EXISTS', unpack(controls))
+  if marks == 0 then return redis.call('EXISTS', unpack(served)), false, false end
   local paused, sorted = redis.call('EXISTS', keys.paused) == 1, redis.call('EXISTS', keys.fair) == 1
-  if with_stops and redis.call('EXISTS', unpack(controls)) > 0 then
-    for _, control in ipairs(controls) do
-      for _, id in ipairs(try('LRANGE', control, 0, MOST_STOPS - 1) or {}) do pending[id] = true end
+  if with_stops and marks > (paused and 1 or 0) + (sorted and 1 or 0) then
+    for place = 3, #controls do
+      for _, id in ipairs(try('LRANGE', controls[place], 0, MOST_STOPS - 1) or {}) do pending[id] = true end
     end
   end
-  return redis.call('EXISTS', unpack(all, 1, queues_end)), paused, sorted
+  return redis.call('EXISTS', unpack(served)), paused, sorted
 end
 
 -- Takes jobs out of the queues of the pool.
-local function take_jobs(served, not_empty, paused, in_turn, sorts)
+local function take_jobs(not_empty, paused, in_turn, sorts)
   if in_turn and not_empty > 0 then not_empty = math.huge end
-  for _, queue in ipairs(served) do
+  for place, queue in ipairs(served) do
     if not_empty <= 0 then break end
-    if not (paused and queues.is_paused(queue.key)) and take_from(queue.key, queue.slot, in_turn and queue.slot == 0, sorts) then
+    local owner = tonumber(owners[place])
+    if not (paused and queues.is_paused(queue)) and take_from(queue, owner, in_turn and owner == 0, sorts) then
       not_empty = not_empty - 1
     end
   end
 end
 
 return function()
-  lease_until, own_type = request.now + request.take(), request.take()
-  slots, room, taken, found, found_ids, stopped, pending, admits = {}, {}, {}, {}, {}, {}, {}, {}
+  lease_until, own_type = request.text_in(request.take()), request.take()
+  local empty = request.empty
+  slots, room, taken, found, found_ids = {}, {}, empty(taken), empty(found), empty(found_ids)
+  stopped, pending, admits = empty(stopped), empty(pending), empty(admits)
   left_to_look_at = MOST_LOOKED_AT
   fair.begin()
   local statuses, over = {}, {}
@@ -299,14 +298,15 @@ return function()
   if #over > 0 then redis.call('ZREM', keys.leases, unpack(over)) end
 
   local asked = take_slots()
-  local served, sorts, most_running = take_queues(), request.take() == 'fair', request.take_number()
+  take_queues()
+  local sorts, most_running = request.take() == 'fair', request.take_number()
   local late = asked > 0 and request.delay > LATE
   left_to_take = late and 0 or asked
   if most_running > 0 then left_to_take = limit.share_of(most_running, own_type, left_to_take) end
   local wanted = left_to_take
   local not_empty, paused, sorted = 0, false, false
-  if asked > 0 then not_empty, paused, sorted = look(served, wanted > 0) end
-  if wanted > 0 then take_jobs(served, sorted and math.huge or not_empty, paused, sorts or sorted, sorts) end
+  if asked > 0 then not_empty, paused, sorted = look(wanted > 0) end
+  if wanted > 0 then take_jobs(sorted and math.huge or not_empty, paused, sorts or sorted, sorts) end
   if most_running > 0 and asked > 0 then
     limit.stand_in_line(own_type, #taken == wanted and wanted < asked and limit.hold_more(served, paused), #taken > 0)
   end
