@@ -141,3 +141,59 @@ async fn a_job_that_could_start_at_once_overtakes_nobody() {
     assert_eq!(events(&house, &later).await, ["dispatched", "started", "finished"]);
     assert_eq!(events(&house, &queued).await, ["created", "dispatched", "started", "finished"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_written_into_a_running_job_counts_at_its_end_though_it_started_as_it_was_stored() {
+    let house = House::open(1).await;
+    let redis = &house.redis;
+    until("a job that never was in a queue", || async {
+        let written = async {
+            let id = until("it runs", || async { redis.run::<Vec<String>>(&["ZRANGE", "hero:q:leases", "0", "-1"]).await.pop() }).await;
+            let key = format!("hero:job:{id}");
+            let _: i64 = redis.run(&["HSET", &key, "reply_to", "my:replies", "retention", "5000"]).await;
+            key
+        };
+        let (ran, key) = tokio::join!(house.run("sleep(0.3); 42"), written);
+        assert_eq!(ran.unwrap().output, "42");
+        let reply: (String, String) = redis.run(&["BLPOP", "my:replies", "10"]).await;
+        assert!(reply.1.contains("42"), "{reply:?}");
+        let kept: i64 = redis.run(&["TTL", &key]).await;
+        assert!((4900..=5000).contains(&kept), "{kept}");
+        let queued: Option<String> = redis.run(&["HGET", &key, "queued_at"]).await;
+        queued.is_none().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_job_is_given_stands_in_its_hash_in_place_of_what_every_job_has() {
+    let house = House::open(1).await;
+    let before = house.run("1").await.unwrap().job_id;
+    let given = JobSpec {
+        caller_id: Some("alice".into()),
+        worker_id: Some("w1".parse().unwrap()),
+        timeout: Some(Duration::from_secs(7).into()),
+        retries: 3,
+        concurrent: true,
+        prerequisites: vec![before.clone()],
+        retention: Some(Duration::from_secs(5000).into()),
+        ..spec("2")
+    };
+    let id = house.dispatcher.run_and_wait(given, PATIENCE).await.unwrap().job_id;
+    let list = format!("[\"{before}\"]");
+    for (field, value) in [
+        ("caller_id", "alice"),
+        ("worker_id", "w1"),
+        ("timeout", "7"),
+        ("retries", "3"),
+        ("concurrent", "true"),
+        ("prerequisites", &list),
+        ("dependencies", &list),
+        ("dependents", "[]"),
+        ("retention", "5000"),
+        ("script_type", "osis"),
+    ] {
+        let is: Option<String> = house.redis.run(&["HGET", &format!("hero:job:{id}"), field]).await;
+        assert_eq!(is.as_deref(), Some(value), "{field}");
+    }
+}
