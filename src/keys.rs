@@ -82,7 +82,7 @@ impl Keys {
         self.context
     }
 
-    /// What every key of the context begins with. Scripts build the keys of jobs they meet from it.
+    /// What every key of the context begins with. Functions build the keys of jobs they meet from it.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }

@@ -41,7 +41,7 @@ pub(super) struct Foreman {
     /// Claims whose lease was lost.
     losses: mpsc::Receiver<(JobId, u32)>,
     bell: Arc<Notify>,
-    /// Room for jobs that start in the script that stores them.
+    /// Room for jobs that start in the function that stores them.
     opening: Arc<Opening>,
     started: mpsc::UnboundedReceiver<Claimed>,
     idle: watch::Sender<bool>,

@@ -10,7 +10,7 @@ pub struct Promoter {
     looked: Option<Instant>,
 }
 
-/// So many jobs are promoted by one script call.
+/// So many jobs are promoted by one call.
 const BATCH: usize = 128;
 /// Due times are met to within this,
 const PAUSE: Duration = Duration::from_millis(100);

@@ -13,7 +13,7 @@ use crate::store::{Created, Error, Firing, Look, NewJob, NotFired, Store, Stored
 
 /// Makes the jobs of schedules when they are due.
 ///
-/// Any number of servers do so for one context. A slot is fired in the script that stores its job, so it has one job whoever is
+/// Any number of servers do so for one context. A slot is fired in the function that stores its job, so it has one job whoever is
 /// first and whoever dies meanwhile.
 pub struct Scheduler {
     store: Store,

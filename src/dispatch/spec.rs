@@ -101,7 +101,7 @@ fn check_texts(spec: &JobSpec) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every label costs the scripts that look for jobs a comparison for each that they look at.
+/// Every label costs the functions that look for jobs a comparison for each that they look at.
 pub(super) fn check_filter(filter: &JobFilter) -> Result<(), Error> {
     for (param, text) in [("where.name", &filter.name), ("where.caller_id", &filter.caller_id)] {
         if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
@@ -118,7 +118,7 @@ pub(super) fn check_filter(filter: &JobFilter) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every relation costs the script that links it a few microseconds.
+/// Every relation costs the function that links it a few microseconds.
 fn check_relations(spec: &mut JobSpec) -> Result<(), Error> {
     for (param, ids) in [("prerequisites", &mut spec.prerequisites), ("dependents", &mut spec.dependents)] {
         distinct(ids);

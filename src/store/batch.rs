@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 use super::deadline::in_time;
 use super::error::Error;
 
-/// At most so many requests go into one script call, so that none holds Redis for long.
+/// At most so many requests go into one call, so that none holds Redis for long.
 pub(super) const LARGEST: usize = 128;
 /// At most so many bytes, and relations, go into one call with others. Redis needs about 6 ms for either.
 const HEAVIEST: Weight = Weight { bytes: 1024 * 1024, relations: 1000 };

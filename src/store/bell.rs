@@ -25,7 +25,7 @@ impl Bells {
         });
     }
 
-    /// Wakes the pools of the types that a script names.
+    /// Wakes the pools of the types that a function names.
     pub(super) fn ring_all<'a>(&self, script_types: impl IntoIterator<Item = &'a String>) {
         for script_type in script_types.into_iter().filter_map(|word| word.parse().ok()) {
             self.ring(&script_type);

@@ -215,7 +215,7 @@ fn added_prerequisites(fields: &HashMap<String, Text>) -> Vec<JobId> {
 
 /// The fields of a new job: those of the dispatcher protocol, even when empty, and what else was given.
 ///
-/// Every field costs each script that touches the hash a tenth of a microsecond, so nothing else is written that says nothing.
+/// Every field costs each function that touches the hash a tenth of a microsecond, so nothing else is written that says nothing.
 pub(super) fn fields(spec: &JobSpec) -> Vec<(&'static str, String)> {
     let mut fields = vec![
         ("script", spec.script.clone()),

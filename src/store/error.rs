@@ -12,11 +12,11 @@ pub enum Error {
     /// The connection or Redis itself refused.
     #[error("Redis: {0}")]
     Redis(#[from] Arc<RedisError>),
-    /// A script answered what its caller does not know.
-    #[error("the script {script} answered {reply}")]
+    /// A function answered what its caller does not know.
+    #[error("the function {function} answered {reply}")]
     Reply {
-        /// The script.
-        script: &'static str,
+        /// The function.
+        function: &'static str,
         /// What it answered.
         reply: String,
     },
@@ -93,9 +93,9 @@ impl Error {
         match self {
             Self::Deadline(_) | Self::Reply { .. } | Self::Closed => false,
             Self::Unsuitable(_) => true,
-            // Redis 7 refuses so only the first write of a script, before anything is done: the disk, the memory or the replicas.
+            // Redis 7 refuses so only the first write of a function, before anything is done: the disk, the memory or the replicas.
             Self::Redis(error) if matches!(error.code(), Some("OOM" | "MISCONF" | "NOREPLICAS" | "READONLY")) => true,
-            // An error in the middle of a script leaves what it did before.
+            // An error in the middle of a function leaves what it did before.
             Self::Redis(error) if error.detail().is_some_and(|detail| detail.contains("script:")) => false,
             Self::Redis(error) => {
                 error.is_connection_refusal()

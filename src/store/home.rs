@@ -192,7 +192,7 @@ pub(super) fn is_elsewhere(error: &RedisError) -> bool {
     use ServerErrorKind::{Ask, BusyLoading, ClusterDown, MasterDown, Moved, ReadOnly, TryAgain};
 
     let refused = matches!(error.kind(), ErrorKind::Server(Moved | Ask | TryAgain | ClusterDown | MasterDown | ReadOnly | BusyLoading));
-    // In the middle of a script something may have been done before.
+    // In the middle of a function something may have been done before.
     refused && !error.detail().is_some_and(|detail| detail.contains("script:")) || error.is_connection_refusal()
 }
 

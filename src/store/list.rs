@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::codec::json;
 use super::query::Condition;
-use super::scripts::{OfStatus, Since};
+use super::functions::{OfStatus, Since};
 use super::{Error, JobFilter, JobPage, Store};
 use crate::model::{Job, JobId, Status, Timestamp};
 use place::Place;
@@ -21,7 +21,7 @@ const LOOKED_FOR: Duration = Duration::from_millis(25);
 const FEW: usize = 8;
 /// So many jobs are read at a time.
 const CHUNK: usize = 128;
-/// And so many at least, however few the page takes, where the first did not do: what scripts let pass may not pass in the end.
+/// And so many at least, however few the page takes, where the first did not do: what functions let pass may not pass in the end.
 const CHUNK_AT_LEAST: usize = 32;
 /// So many bytes of what filters compare are read at most, where it is too long to be read with the rest.
 const COMPARED_AT_ONCE: usize = 16 * 1024 * 1024;

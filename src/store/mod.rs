@@ -14,7 +14,7 @@ mod endpoint;
 mod error;
 mod events;
 mod facts;
-mod function;
+mod fcall;
 mod gauge;
 mod home;
 mod identity;
@@ -36,7 +36,7 @@ mod refusal;
 mod registry;
 mod rhailib;
 mod schedules;
-mod scripts;
+mod functions;
 mod setback;
 mod slots;
 mod subscriber;
@@ -68,11 +68,11 @@ pub use query::{Counters, JobFilter, JobPage, StoreInfo};
 pub use queues::{Pausing, Place, queue_name};
 pub use rhailib::{ReplyQueue, RhailibTasks};
 pub use schedules::StoredSchedule;
-pub use scripts::{
+pub use functions::{
     Claimed, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered, Retried,
     Scheduling, Slot, Started, Stopping, Turn, Turned, Walked,
 };
-pub use scripts::{Close, Closed, ConveyorEnd, Due, Import, Imported};
+pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported};
 pub use subscriber::Subscriber;
 
 pub use crate::keys::ConveyorKeys;
@@ -80,7 +80,7 @@ use crate::keys::Keys;
 use crate::model::{ContextId, ServerId, Timestamp};
 use batch::Batch;
 use connection::Link;
-use function::Function;
+use fcall::Function;
 use home::Home;
 
 /// How long things last.
@@ -194,11 +194,11 @@ impl Store {
         let turns = Link::to(&home)?;
         let inner = Arc::new_cyclic(|inner| Inner {
             changes: Changes::new(commands.clone(), &keys),
-            create: scripts::create_batch(inner.clone()),
-            create_large: scripts::create_batch(inner.clone()),
+            create: functions::create_batch(inner.clone()),
+            create_large: functions::create_batch(inner.clone()),
             related: pace::relate_batch(inner.clone()),
             pace: pace::Pace::default(),
-            start: scripts::start_batch(inner.clone()),
+            start: functions::start_batch(inner.clone()),
             database: if home.is_in_a_cluster() { 0 } else { settings.endpoint.database(settings.context.0) },
             signpost: home.is_in_a_cluster().then(|| keys.events()),
             keys,
@@ -217,7 +217,7 @@ impl Store {
             openings: Openings::default(),
             surveys: survey::Surveys::default(),
             facts: facts::Facts::default(),
-            readers: tokio::sync::Semaphore::new(scripts::READERS),
+            readers: tokio::sync::Semaphore::new(functions::READERS),
             releases: tokio::sync::Notify::new(),
         });
         let store = Self(inner);

@@ -7,10 +7,10 @@ use super::Claimed;
 use super::registry::Registry;
 use crate::model::ScriptType;
 
-/// Pools of this process that have room, so that a new job can start in the very script that stores it.
+/// Pools of this process that have room, so that a new job can start in the very function that stores it.
 ///
 /// That saves a round trip and the way through the queue. It is done only while the queues of the pool are empty, which the
-/// script checks, so that nobody is overtaken.
+/// function checks, so that nobody is overtaken.
 #[derive(Debug, Default)]
 pub struct Openings(Registry<Opening>);
 

@@ -154,7 +154,7 @@ impl Inner {
     }
 }
 
-/// As [`create_batch`](super::scripts::create_batch), no faster than relations may be followed.
+/// As [`create_batch`](super::functions::create_batch), no faster than relations may be followed.
 pub(super) fn relate_batch(store: Weak<Inner>) -> Batch<Related, Created> {
     Batch::new(move |asked: Vec<Related>| {
         let store = store.clone();

@@ -9,7 +9,7 @@ use super::connection::Link;
 use super::{Error, Store};
 use crate::model::{Job, JobId, Name, ScriptType, Status, Timestamp};
 
-/// What a script sees of a filter: a field, how it is compared (`index.lua` says how it may be), and with what.
+/// What a function sees of a filter: a field, how it is compared (`filter.lua` says how it may be), and with what.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Condition {
     field: &'static str,
@@ -91,7 +91,7 @@ impl JobFilter {
         fields.into_iter().filter_map(|(decides, field)| decides.then_some(field)).collect()
     }
 
-    /// What the scripts that look for jobs compare. A job that does not pass there does not pass; of one that does, the caller makes sure.
+    /// What the functions that look for jobs compare. A job that does not pass there does not pass; of one that does, the caller makes sure.
     pub(super) fn conditions(&self) -> Vec<Condition> {
         let is = |field, text: Option<&str>| text.map(|text| Condition { field, how: "is", text: text.to_owned() });
         let time = |how, time: Option<Timestamp>| {
@@ -144,7 +144,7 @@ pub struct JobPage {
     pub next_cursor: Option<String>,
 }
 
-/// Counters of a script type, as the scripts keep them.
+/// Counters of a script type, as the functions keep them.
 pub type Counters = BTreeMap<String, u64>;
 
 /// How a Redis is.
@@ -203,7 +203,7 @@ impl Store {
         Ok((next, keys.into_iter().filter_map(|key| key.0).collect()))
     }
 
-    /// The counters of every script type that the scripts know.
+    /// The counters of every script type that the functions know.
     pub async fn counters(&self) -> Result<BTreeMap<ScriptType, Counters>, Error> {
         let keys = self.members(&self.keys().types()).await?;
         let of = |key: String| Some((self.keys().parse_stats(&key)?, key));

@@ -3,7 +3,7 @@ use std::sync::atomic::Ordering;
 use redis::{Pipeline, RedisResult};
 
 use super::codec::Text;
-use super::function::Function;
+use super::fcall::Function;
 use super::{Error, Store};
 use crate::keys::Keys;
 use crate::model::{ContextId, JobId, Priority, Queue, QueueInfo, Status, Target, Timestamp};
@@ -64,7 +64,7 @@ impl Store {
         match self.pause_or_resume(queue, "pause").await?.as_str() {
             "done" => Ok(Pausing::Paused),
             "many" => Ok(Pausing::Many(MOST_PAUSED)),
-            reply => Err(Error::Reply { script: "pause", reply: reply.into() }),
+            reply => Err(Error::Reply { function: "pause", reply: reply.into() }),
         }
     }
 
@@ -73,7 +73,7 @@ impl Store {
         let resumed = match self.pause_or_resume(queue, "resume").await?.as_str() {
             "done" => true,
             "served" => false,
-            reply => return Err(Error::Reply { script: "pause", reply: reply.into() }),
+            reply => return Err(Error::Reply { function: "pause", reply: reply.into() }),
         };
         self.bells().ring(&queue.script_type);
         Ok(resumed)

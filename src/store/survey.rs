@@ -167,7 +167,7 @@ impl Store {
         for member in strange.into_iter().filter_map(Result::err) {
             self.0.commands.call::<u64>(redis::cmd("SREM").arg(set).arg(member.as_bytes())).await?;
         }
-        // A script may look at keys of its own context only.
+        // A function may look at keys of its own context only.
         let known: Vec<String> = known.into_iter().filter_map(Result::ok).filter(|key| key.starts_with(self.keys().prefix())).collect();
         self.forget(set, &known).await?;
         Ok(())

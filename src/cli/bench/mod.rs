@@ -229,7 +229,7 @@ impl Measuring<'_> {
     }
 
     /// Fills the queue while no actor lives, and times how long fresh actors need to empty it. Says what that cost Redis a job, too, in
-    /// microseconds of scripts.
+    /// microseconds of functions.
     async fn drain(&self, directory: &TempDir, pools: &[&str], how: &str) -> anyhow::Result<(Drain, Option<f64>)> {
         let idle = self.start(directory, &["--pool", "none"]).await?;
         let load = Load::new(self.connect(&idle.url).await?, &self.steps);

@@ -2,7 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::model::JobId;
-use crate::store::scripts::Since;
+use crate::store::functions::Since;
 
 /// Where a page of jobs begins, which is what its cursor says.
 #[derive(Debug, Clone, PartialEq)]

@@ -79,7 +79,7 @@ impl Times {
     }
 }
 
-/// How far jobs are ahead and behind, as scripts note it.
+/// How far jobs are ahead and behind, as functions note it.
 fn off(text: &str) -> Option<(i64, i64)> {
     let (ahead, behind) = text.split_once(' ')?;
     Some((ahead.parse().ok()?, behind.parse().ok()?))

@@ -122,7 +122,7 @@ pub async fn submit(client: usize, seed: u64, addresses: Addresses, jobs: Arc<Jo
         let (mut spec, end) = job(&mut random);
         let id = spec.job_id.clone().unwrap();
         if random.random_range(0..3) == 0 {
-            // Without an id a job may start in the script that stores it.
+            // Without an id a job may start in the function that stores it.
             spec.job_id = None;
             spec.script = format!("{} // {id}", spec.script);
             jobs.1.lock().unwrap().insert(spec.script.clone(), end.clone());

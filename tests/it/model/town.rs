@@ -1,4 +1,4 @@
-//! The same steps, taken by the real scripts; every answer is compared with that of the model.
+//! The same steps, taken by the real functions; every answer is compared with that of the model.
 
 use std::time::Duration;
 

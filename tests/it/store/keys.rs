@@ -9,7 +9,7 @@ use crate::support::Redis;
 const LUA: &str = include_str!("../../../src/store/lua/keys.lua");
 
 #[tokio::test]
-async fn the_scripts_build_the_keys_that_the_store_builds() {
+async fn the_functions_build_the_keys_that_the_store_builds() {
     let redis = Redis::start().await;
     let (id, server) = (JobId::random(), ServerId::new());
     let (sal, io): (ScriptType, Name) = ("sal".parse().unwrap(), "io".parse().unwrap());

@@ -339,7 +339,7 @@ async fn labels_in_other_forms_cost_a_list_few_calls_whatever_the_size_of_a_page
     let filter = JobFilter { labels: [("x".to_owned(), "y".to_owned())].into(), ..JobFilter::default() };
     let relabel =
         "for _, id in ipairs(redis.call('LRANGE', ARGV[1], 0, -1)) do redis.call('HSET', 'hero:job:' .. id, 'labels', ARGV[2]) end";
-    // What scripts can read they compare; what they cannot is read by the server, many at a time.
+    // What functions can read they compare; what they cannot is read by the server, many at a time.
     for (labels, most) in [("{\"a\": \"b\"}", 60), ("{\"a\": \"b\"", 450)] {
         let _: Option<String> = redis.run(&["EVAL", relabel, "0", &index, labels]).await;
         let old: Vec<String> = redis.run(&["LRANGE", &index, "7", "7"]).await;

@@ -1,4 +1,4 @@
-//! Relations, put to the scripts.
+//! Relations, put to the functions.
 
 use hero::model::{JobId, JobSpec, Output, OutputFormat, Status};
 use hero::store::{Created, Ended, NewJob, Outcome, Slot, Store, Turn};

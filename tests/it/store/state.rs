@@ -1,4 +1,4 @@
-//! The table of `Status::on`, put to the real scripts.
+//! The table of `Status::on`, put to the real functions.
 
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ async fn prepare(redis: &Redis, store: &Store, id: &JobId, event: Event) {
     let _: i64 = redis.run(&["HSET", &key, field, value]).await;
 }
 
-/// Puts an event to the script that is there for it.
+/// Puts an event to the function that is there for it.
 async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
     let attempt = store.job(id).await.unwrap().unwrap().attempt;
     match event {
@@ -141,7 +141,7 @@ async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
 }
 
 #[tokio::test]
-async fn the_scripts_keep_to_the_table() {
+async fn the_functions_keep_to_the_table() {
     let redis = Redis::start().await;
     for (from, event) in Status::ALL.into_iter().flat_map(|from| Event::ALL.map(|event| (from, event))) {
         let _: () = redis.run(&["FLUSHALL"]).await;

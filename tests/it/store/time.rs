@@ -117,7 +117,7 @@ async fn where_nobody_looked_at_leases_for_a_while_none_is_over_before_it_could_
 }
 
 #[tokio::test]
-async fn the_scripts_write_times_as_the_program_does() {
+async fn the_functions_write_times_as_the_program_does() {
     let redis = Redis::start().await;
     // As if it were that time, and the server believed in another.
     let time = "{ math.floor(ARGV[9] / 1000), ARGV[9] % 1000 * 1000 }";

@@ -134,13 +134,13 @@ async fn no_jobs_are_created_together_with_nothing() {
 async fn a_thousand_jobs_are_one_round_trip() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
-    // The script is known to Redis from now on.
+    // The function is known to Redis from now on.
     let first = dispatcher.create_many(vec![spec("1")]).await.unwrap().remove(0);
     let specs: Vec<JobSpec> = (0..1_000).map(|at| if at % 2 == 0 { spec("1") } else { after(&[&first]) }).collect();
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
     let ids = dispatcher.create_many(specs).await.unwrap();
     let info: String = redis.run(&["INFO", "commandstats"]).await;
-    // What a script calls is counted, too; only these come from outside.
+    // What a function calls is counted, too; only these come from outside.
     let calls = |command: &str| {
         let line = info.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
         line.map_or(0, |rest| rest.split(',').next().unwrap().parse::<u64>().unwrap())

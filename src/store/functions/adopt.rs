@@ -1,0 +1,26 @@
+use super::unexpected;
+use crate::model::ScriptType;
+use crate::store::codec::Text;
+use crate::store::compat::CompatQueues;
+use crate::store::fcall::Function;
+use crate::store::{Error, Store};
+
+const FUNCTION: Function = Function("adopt");
+
+impl Store {
+    /// Takes at most `wanted` jobs of other layouts (and never more than 128) into our queues, where they are next. True: it found something.
+    ///
+    /// After an error it is unknown whether it did; nothing is lost either way.
+    pub async fn adopt(&self, script_type: &ScriptType, compat: &CompatQueues, wanted: usize) -> Result<bool, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(script_type.as_str()).arg(wanted).arg(compat.queues.len());
+        for (dialect, key) in &compat.queues {
+            call.arg(dialect).arg(key);
+        }
+        call.arg(compat.stops.len()).arg(&compat.stops);
+        let answer: Vec<Text> = self.0.turns.function(&call).await?;
+        let looked: usize = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("adopt", &answer))?;
+        self.0.bells.ring_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
+        Ok(looked > 0)
+    }
+}

@@ -1,0 +1,71 @@
+//! The callers of the functions of the library: each file is the only caller of the function in `store/lua/functions` that has its name.
+//!
+//! ARGV 1 to 8 are the same for all: `store/lua/request.lua` says what they are.
+
+mod adopt;
+mod by_status;
+mod calm;
+mod close_conveyor;
+mod control;
+mod create;
+mod delete;
+mod displaced;
+mod evict;
+mod find;
+mod forget;
+mod held;
+mod hold;
+mod import_conveyor;
+mod leave;
+mod lines;
+mod look_conveyor;
+mod note;
+mod notice;
+mod pass;
+mod present;
+mod promote;
+mod promote_conveyor;
+mod prune;
+mod reap;
+mod recover;
+mod release;
+mod renew;
+mod retry;
+mod schedule;
+mod start;
+mod stop;
+mod summary;
+mod sweep_conveyor;
+mod turn;
+mod unschedule;
+mod wait;
+
+pub(super) use by_status::{OfStatus, Since};
+pub use close_conveyor::{Close, Closed};
+pub(super) use create::create_batch;
+pub use create::{Created, NewJob, NotFired};
+pub use delete::Deleted;
+pub use evict::Evicted;
+pub use import_conveyor::{Import, Imported};
+pub use lines::LogLines;
+pub use look_conveyor::ConveyorEnd;
+pub use notice::Walked;
+pub use pass::Firing;
+pub use promote::Promoted;
+pub use promote_conveyor::Due;
+pub use prune::Pruning;
+pub use recover::Recovered;
+pub use retry::Retried;
+pub use schedule::Scheduling;
+pub use start::Started;
+pub(super) use start::start_batch;
+pub use stop::Stopping;
+pub use turn::{Claimed, Ended, Outcome, Slot, Turn, Turned};
+pub(super) use wait::READERS;
+
+use super::error::Error;
+
+/// What a function answered that its caller does not know.
+fn unexpected(function: &'static str, reply: &impl std::fmt::Debug) -> Error {
+    Error::Reply { function, reply: format!("{reply:?}") }
+}

@@ -1,0 +1,318 @@
+use std::time::Duration;
+
+use rand::seq::IndexedRandom as _;
+use redis::Cmd;
+
+use crate::model::{ErrorKind, JobError, JobId, JobResult, Output, ScriptType, Status, Timestamp, Usage};
+use crate::store::codec::{Look, Settled, Text, json};
+use crate::store::compat::CompatQueues;
+use crate::store::fcall::Function;
+use crate::store::{Audience, Error, Store};
+
+const FUNCTION: Function = Function("turn");
+/// The same while memory is full: Redis refuses the first one then, and this one takes next to nothing.
+const WHEN_FULL: Function = Function("turn_when_full");
+
+/// While memory is full, a pool takes one job in this time: those in the queues are what it is full of, perhaps.
+const TRICKLE: Duration = Duration::from_secs(1);
+
+/// What the function gives, as its header says.
+type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8, i64);
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The script returned.
+    Finished(Output),
+    /// The script failed, was stopped, or ran out of time.
+    Failed {
+        /// Why.
+        error: JobError,
+        /// How long to wait before the next attempt, if there is one left.
+        retry_in: Duration,
+    },
+    /// The engine died.
+    Crashed,
+    /// The actor leaves and gives the job back as if it had not taken it.
+    Released,
+}
+
+impl Outcome {
+    /// It in a word, for the log.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Finished(_) => "finished",
+            Self::Failed { error, .. } => match error.kind {
+                ErrorKind::Timeout => "timed out",
+                ErrorKind::Stopped => "stopped",
+                _ => "failed",
+            },
+            Self::Crashed => "crashed",
+            Self::Released => "given back",
+        }
+    }
+}
+
+/// An attempt that ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// The job.
+    pub job: JobId,
+    /// The number of the attempt, as those learn it who wait.
+    pub attempt: u32,
+    /// The claim, as it was taken; only the one that holds the lease is believed.
+    pub claim: u32,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// Whether it logged anything.
+    pub logged: bool,
+    /// What it used.
+    pub usage: Option<Usage>,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+impl Ended {
+    /// A claim that is given back.
+    pub fn released(job: JobId, claim: u32, started_at: Timestamp) -> Self {
+        Self { job, attempt: claim, claim, started_at, logged: false, usage: None, outcome: Outcome::Released }
+    }
+}
+
+/// An actor that takes jobs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slot {
+    /// Its name: `type:group:instance`.
+    pub actor: String,
+    /// How many jobs it can take now.
+    pub room: usize,
+}
+
+impl Slot {
+    /// The script type and group of its actor.
+    fn pool(&self) -> &str {
+        self.actor.rsplit_once(':').map_or(&*self.actor, |(pool, _)| pool)
+    }
+}
+
+/// What a pool has to say and wants.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    /// The script type of the pool.
+    pub script_type: &'a ScriptType,
+    /// Attempts that ended since the last turn; at most 128.
+    pub ends: &'a [Ended],
+    /// Its actors.
+    pub slots: &'a [Slot],
+    /// Its queues in the order of service, each with the slot it belongs to (from 1), or 0.
+    pub queues: &'a [(String, usize)],
+}
+
+/// A job that was taken. Its attempt has begun, and it belongs to this server until its lease is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claimed {
+    /// The slot it was taken for, from 0.
+    pub slot: usize,
+    /// Whether only that slot may run it.
+    pub owned: bool,
+    /// The job.
+    pub job: JobId,
+    /// The number of the attempt, from 1. One that was given back left its number to the next.
+    pub attempt: u32,
+    /// Which of all times that the job was taken this is: with the server, what tells this run from every other.
+    pub claim: u32,
+    /// When it was taken.
+    pub started_at: Timestamp,
+    /// The script, if the hash has one.
+    pub script: Option<String>,
+    /// The arguments as JSON.
+    pub args: Option<String>,
+    /// The environment as a JSON object.
+    pub env_vars: Option<String>,
+    /// The most seconds the attempt may take.
+    pub timeout: Option<String>,
+    /// Who created it.
+    pub caller_id: Option<String>,
+    /// Where its log file is to be.
+    pub log_path: Option<String>,
+    /// Seconds before the second attempt.
+    pub retry_backoff: Option<f64>,
+    /// How many attempts failed.
+    pub failures: u32,
+    /// When it was put into the queue.
+    pub queued_at: Option<Timestamp>,
+    /// Whether it may run beside other jobs of its actor.
+    pub concurrent: bool,
+}
+
+/// What a turn gave.
+#[derive(Debug, Default)]
+pub struct Turned {
+    /// For each ended attempt the status of its job now, or nothing when somebody else holds the job.
+    pub statuses: Vec<Option<Status>>,
+    /// Jobs to run.
+    pub taken: Vec<Claimed>,
+    /// Whether the queues hold more that was not looked at.
+    pub more: bool,
+}
+
+impl Store {
+    /// Records how attempts ended and takes new jobs, in one round trip. Whoever waits here is told.
+    ///
+    /// After an error it is unknown whether the ends were recorded: they may be sent again, the second time they are
+    /// refused. Jobs may have been taken without anybody knowing: [`Store::held`] finds them.
+    pub async fn turn(&self, turn: &Turn<'_>) -> Result<Turned, Error> {
+        Ok(self.take_turn(turn, &CompatQueues::default(), false).await?.0)
+    }
+
+    /// A [`Store::turn`] in which the callers of jobs take turns: the queues of the type and the group are sorted by caller, and each
+    /// caller gives one job at a time. Within a caller the oldest comes first.
+    ///
+    /// Jobs that are sorted already are taken so by every other turn, too.
+    pub async fn fair_turn(&self, turn: &Turn<'_>) -> Result<Turned, Error> {
+        Ok(self.take_turn(turn, &CompatQueues::default(), true).await?.0)
+    }
+
+    /// A turn, fair or not, that also takes jobs of other layouts into our queues if there is room for more than was found; then
+    /// there is more.
+    ///
+    /// That costs a second round trip, and only then.
+    pub async fn turn_and_adopt(&self, turn: &Turn<'_>, compat: &CompatQueues, fair: bool) -> Result<Turned, Error> {
+        let (mut turned, adoptable) = self.take_turn(turn, compat, fair).await?;
+        if adoptable {
+            let wanted: usize = turn.slots.iter().map(|slot| slot.room).sum();
+            match self.adopt(turn.script_type, compat, wanted.saturating_sub(turned.taken.len())).await {
+                Ok(found) => turned.more |= found,
+                // What the turn gave must not get lost; the next one finds what is left.
+                Err(error) => tracing::debug!(%error, "taking jobs of other layouts failed"),
+            }
+        }
+        Ok(turned)
+    }
+
+    /// A turn, and whether there was room left although a queue of another layout holds something.
+    async fn take_turn(&self, turn: &Turn<'_>, compat: &CompatQueues, fair: bool) -> Result<(Turned, bool), Error> {
+        let store = &self.0;
+        let now = store.clock.now();
+        let call = self.encode_turn(&FUNCTION, turn, turn.slots, compat, fair, now);
+        let audience = self.inbox().audience();
+        let answer: Result<Answer, Error> = store.turns.function(&call).await;
+        let (statuses, taken, stopped, more, releases, adoptable, now) = match answer {
+            Err(error) if error.out_of_memory() => {
+                // What ended is recorded all the same.
+                // Any of the free ones: what is there may be for one alone.
+                let free: Vec<usize> = (0..turn.slots.len()).filter(|slot| turn.slots[*slot].room > 0).collect();
+                let free = free.choose(&mut rand::rng()).copied().filter(|free| store.trickle.is_due(turn.slots[*free].pool(), TRICKLE));
+                let room = |(at, slot): (usize, &Slot)| Slot { room: usize::from(free == Some(at)), ..slot.clone() };
+                let slots: Vec<Slot> = turn.slots.iter().enumerate().map(room).collect();
+                let call = self.encode_turn(&WHEN_FULL, turn, &slots, &CompatQueues::default(), fair, now);
+                store.turns.function(&call).await?
+            }
+            answer => answer?,
+        };
+        let now = Timestamp::from_millis(now);
+        if more == 2 {
+            // Or the clock goes wrong here; what was recorded counts all the same.
+            drop(self.set_clock().await);
+        }
+        let statuses: Vec<Option<Status>> = statuses.iter().map(|word| word.parse().ok()).collect();
+        for (end, status) in turn.ends.iter().zip(&statuses) {
+            self.settle(end, *status, now, audience);
+        }
+        for job in stopped.iter().filter_map(|id| id.parse().ok()) {
+            self.settle_by_reading(job);
+        }
+        if releases > 0 {
+            store.releases.notify_one();
+        }
+        let taken = taken.into_iter().filter_map(|values| claimed(values, now)).collect();
+        Ok((Turned { statuses, taken, more: more > 0 }, adoptable == 1))
+    }
+
+    fn encode_turn(&self, function: &Function, turn: &Turn<'_>, slots: &[Slot], compat: &CompatQueues, fair: bool, now: Timestamp) -> Cmd {
+        let mut call = self.0.call_at(function, now);
+        call.arg(self.0.periods.lease.as_millis() as u64).arg(turn.script_type.as_str()).arg(turn.ends.len());
+        for end in turn.ends {
+            add_end(&mut call, end);
+        }
+        call.arg(slots.len());
+        for slot in slots {
+            call.arg(&slot.actor).arg(slot.room);
+        }
+        call.arg(turn.queues.len());
+        for (queue, slot) in turn.queues {
+            call.arg(queue).arg(*slot);
+        }
+        call.arg(if fair { "fair" } else { "" }).arg(self.max_running());
+        call.arg(compat.queues.len());
+        for key in compat.keys() {
+            call.arg(key);
+        }
+        call
+    }
+
+    /// Tells those who wait here how a job ended, if it did.
+    fn settle(&self, end: &Ended, status: Option<Status>, now: Timestamp, audience: Audience) {
+        let inbox = self.inbox();
+        if !inbox.awaits(&end.job) || !status.is_some_and(Status::is_final) {
+            return;
+        }
+        let settled = match &end.outcome {
+            Outcome::Finished(output) => Settled::Finished(JobResult {
+                job_id: end.job.clone(),
+                status: Status::Finished,
+                output: output.text.clone(),
+                value: Output::value(&output.text, Some(output.format.as_str())),
+                attempt: end.attempt,
+                started_at: Some(end.started_at),
+                finished_at: Some(now.max(end.started_at)),
+                usage: end.usage,
+            }),
+            Outcome::Failed { error, .. } => Settled::Failed { error: error.clone(), attempt: end.attempt },
+            Outcome::Crashed | Outcome::Released => return self.settle_by_reading(end.job.clone()),
+        };
+        if inbox.deliver(&end.job, &Look::Settled(settled), audience) {
+            // The job may run again by now, or this is the end that those who came meanwhile wait for.
+            self.settle_by_reading(end.job.clone());
+        }
+    }
+}
+
+fn add_end(call: &mut Cmd, end: &Ended) {
+    call.arg(end.job.as_str()).arg(end.claim).arg(if end.logged { "1" } else { "" });
+    call.arg(end.usage.as_ref().map_or_else(String::new, json));
+    match &end.outcome {
+        Outcome::Finished(output) => call.arg("finished").arg(&output.text).arg(output.format.as_str()),
+        Outcome::Failed { error, retry_in } => {
+            let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
+            call.arg("error").arg(error.kind.as_str()).arg(&error.message).arg(number(error.line)).arg(number(error.column));
+            call.arg(if error.stack.is_empty() { String::new() } else { json(&error.stack) });
+            call.arg(error.limit.map_or("", |limit| limit.as_str())).arg(u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX))
+        }
+        Outcome::Crashed => call.arg("crashed"),
+        Outcome::Released => call.arg("released"),
+    };
+}
+
+fn claimed(values: Vec<Text>, now: Timestamp) -> Option<Claimed> {
+    let mut values = values.into_iter();
+    let mut next = || values.next().unwrap_or_default();
+    Some(Claimed {
+        slot: next().parse::<usize>()?.checked_sub(1)?,
+        owned: next().0.as_deref() == Some("1"),
+        job: next().parse()?,
+        attempt: next().parse()?,
+        claim: next().parse()?,
+        started_at: now,
+        script: next().0,
+        args: next().some(),
+        env_vars: next().some(),
+        timeout: next().some(),
+        caller_id: next().some(),
+        log_path: next().some(),
+        retry_backoff: next().parse(),
+        failures: next().parse().unwrap_or(0),
+        queued_at: next().parse().or(next().parse()),
+        concurrent: next().0.as_deref() == Some("true"),
+    })
+}
