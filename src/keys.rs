@@ -37,8 +37,8 @@
 //! | `hero:index:left` | zset by ms | notice: jobs of outsiders that were left long ago without an end | an entry until its job is gone or ends |
 //! | `hero:index:{yyyymmddhh}:front` | list | prune: the front part of that list | while ids of jobs that are gone are taken out |
 //! | `hero:idem:{sha256}` | hash | create | 24 h |
-//! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as twins | while not empty |
-//! | `hero:reply:{id}` | list | the end of a job that came so or has a twin; foreign actors | 5 min |
+//! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as shadows | while not empty |
+//! | `hero:reply:{id}` | list | the end of a job that came so or has a shadow; foreign actors | 5 min |
 //! | `rhai_tasks:{circle}` · `rhai_task_details:{id}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
 //! | `queue:{t}` · `job:{caller}:{n}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
 //! | `hero:bell:{ctx}:{t}` · `hero:inbox:{server}` | channel | whoever pushes · turn, stop | hints only |

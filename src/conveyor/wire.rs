@@ -1,4 +1,4 @@
-//! The message, twin of `proto/conveyor.proto`.
+//! The message, the same as `proto/conveyor.proto`.
 
 use prost::Message;
 

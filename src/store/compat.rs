@@ -36,12 +36,14 @@ pub enum Push {
     /// Ours alone.
     #[default]
     Canonical,
-    /// Ours, and the legacy queue of the same name: the *twin*, `hero:work_queue:{worker_id}` where a worker was named, else
-    /// `hero:job:actor_queue:{script_type}`, as *queue-naming* says of a migration. Whoever takes a job first has it. A job that starts with an actor of this process in the
-    /// step that stores it never is in a queue, and one for a group or instance has a twin only if it names a worker.
+    /// Ours, and a legacy queue, the *shadow* of ours: `hero:work_queue:{worker_id}` where a worker was named, else
+    /// `hero:job:actor_queue:{script_type}`. Whoever takes a job first has it.
+    ///
+    /// A job that starts with an actor of this process in the call that stores it is in no queue at all. A job for a group or an
+    /// instance has a shadow only if it names a worker.
     Both,
-    /// The twin alone, for fleets of workers of the *dispatcher protocol*: `hero:work_queue:{worker_id}`, whose worker is named as the script type if
-    /// no other was. The job's hash says the same.
+    /// The shadow alone, for workers that know only legacy queues: `hero:work_queue:{worker_id}`. Where no worker was named, the
+    /// script type is its name, and the job's hash says so.
     Legacy,
 }
 

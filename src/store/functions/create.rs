@@ -180,16 +180,16 @@ impl NewJob {
         prerequisites.chain(dependents).chain(parent).chain(spec.predecessor_id.iter().map(|id| ("predecessor", id)))
     }
 
-    /// The legacy queue it is pushed to as well, or alone. A target within our layout has no name in the other one.
-    fn twin(&self, keys: &Keys, push: Push) -> Option<String> {
+    /// The shadow queue: the legacy queue to which the job is pushed as well, or alone. One for a group or an instance has none, unless it names a worker.
+    fn shadow(&self, keys: &Keys, push: Push) -> Option<String> {
         let spec = &self.spec;
         match (push, &spec.worker_id) {
             (Push::Canonical, _) => None,
             (_, Some(worker)) => Some(keys.work_queue(worker.as_str())),
             (Push::Both, None) if spec.group.is_some() || spec.instance.is_some() => None,
-            // As a supervisor of queue-naming does while its actors migrate.
+            // A supervisor of legacy actors pushes there while these migrate.
             (Push::Both, None) => Some(keys.actor_queue(spec.script_type.as_str())),
-            // As a client of the dispatcher protocol does: the hash names the type as its worker.
+            // A client of legacy workers pushes there: the hash names the type as its worker.
             (Push::Legacy, None) => Some(keys.work_queue(spec.script_type.as_str())),
         }
     }
@@ -283,7 +283,7 @@ impl Inner {
         let mut call = self.call_at(&FUNCTION, now);
         call.arg(self.queue_limit).arg(self.periods.keep_created.as_millis() as u64);
         call.arg(self.periods.lease.as_millis() as u64).arg(
-            [("all", or_none), ("twins", self.push == Push::Both), ("look", self.memory.share() > LOOK_FROM)]
+            [("all", or_none), ("shadows", self.push == Push::Both), ("look", self.memory.share() > LOOK_FROM)]
                 .into_iter()
                 .filter_map(|(word, holds)| holds.then_some(word))
                 .collect::<Vec<_>>()
@@ -310,8 +310,8 @@ impl Inner {
             call.arg(if spec.job_id.is_none() { "new" } else { "" }).arg(if job.start { "start" } else { "" });
             call.arg(room.as_ref().map_or("", Reservation::actor));
             call.arg(spec.run_at.map_or_else(String::new, |time| time.as_millis().to_string()));
-            let twin = job.twin(&self.keys, self.push);
-            let queue = twin.clone().filter(|_| self.push == Push::Legacy).unwrap_or_else(|| self.keys.work(&job.queue()));
+            let shadow = job.shadow(&self.keys, self.push);
+            let queue = shadow.clone().filter(|_| self.push == Push::Legacy).unwrap_or_else(|| self.keys.work(&job.queue()));
             call.arg(spec.script_type.as_str()).arg(queue);
             match &spec.idempotency_key {
                 // Two callers may use the same key for different jobs.
@@ -323,9 +323,9 @@ impl Inner {
                 call.arg(relation).arg(id.as_str());
             }
             let mut fields = fields(spec);
-            if let Some(twin) = twin {
+            if let Some(shadow) = shadow {
                 // The end replies as the legacy layout asks, whoever brings it about.
-                fields.extend([("dialect", "legacy".into()), ("twin", twin)]);
+                fields.extend([("dialect", "legacy".into()), ("twin", shadow)]);
                 if self.push == Push::Legacy {
                     fields.push(("twin_only", "1".into()));
                 }

@@ -55,23 +55,23 @@ end
 
 -- The legacy queue that a job is pushed to as well, and whether it is pushed only there. Whoever wrote the hash may have named any key:
 -- only the names of legacy queues count, and no job's hash is one.
-function dialects.twin_of(id)
+function dialects.shadow_of(id)
   local named, only = unpack(redis.pcall('HMGET', keys.job(id), 'twin', 'twin_only'))
-  local twin = named and string.sub(named, 1, #keys.prefix) == keys.prefix and named
-  if not twin then return nil, nil end
-  local place = string.sub(twin, #keys.prefix + 1)
+  local shadow = named and string.sub(named, 1, #keys.prefix) == keys.prefix and named
+  if not shadow then return nil, nil end
+  local place = string.sub(shadow, #keys.prefix + 1)
   local worker = string.match(place, '^hero:work_queue:(.+)$') or string.match(place, '^hero:job:actor_queue:(.+)$')
   local name = worker or string.match(place, '^hero:job:(.+)$')
   if not name or not values.is_name(name) then return nil, nil end
   if not worker and string.find(name, '^%x+%-%x+%-%x+%-%x+%-%x+$') then return nil, nil end
-  return twin, only == '1'
+  return shadow, only == '1'
 end
 
--- Takes a job that is to start out of its twin queue. False: a foreign actor has taken it from there. It stays dispatched, and is pushed
+-- Takes a job that is to start out of its shadow queue. False: a foreign actor has taken it from there. It stays dispatched, and is pushed
 -- again, to our queue alone, if nobody starts it.
-function dialects.untwin(id)
-  local twin = dialects.twin_of(id)
-  if not twin or redis.pcall('LREM', twin, -1, id) == 1 then return true end
+function dialects.remove_from_shadow(id)
+  local shadow = dialects.shadow_of(id)
+  if not shadow or redis.pcall('LREM', shadow, -1, id) == 1 then return true end
   redis.pcall('HDEL', keys.job(id), 'twin', 'twin_only')
   redis.call('ZADD', keys.watched, 'NX', request.now + 500, id)
   return false

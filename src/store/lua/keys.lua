@@ -1,4 +1,4 @@
--- The keys of the context of a call. Twin of keys.rs; a test compares the two.
+-- The keys of the context of a call. They are the same as in keys.rs; a test compares the two.
 local keys = { prefix = nil, context = nil }
 
 -- Keys of control queues by actor: each turn needs those of its pool. No more are kept.

@@ -115,7 +115,7 @@ function outsiders.admit(id, queue, walk)
 end
 
 -- How long a job waits before it is tried again, ms: after the first failure its `retry_backoff`, then twice as long each time, give or
--- take a quarter; `chance` is from 0 to 1. Twin of model/retry.rs; a test compares the two.
+-- take a quarter; `chance` is from 0 to 1. The same as in model/retry.rs; a test compares the two.
 function outsiders.backoff(retry_backoff, failures, chance)
   local first = values.number(retry_backoff, DEFAULT_BACKOFF)
   local seconds = math.min(first * 2 ^ math.min(failures - 1, MOST_DOUBLINGS), math.max(first, LONGEST_BACKOFF))
@@ -168,7 +168,7 @@ function outsiders.settle(id, status)
   if (time.millis(ended) or request.now) < (time.millis(job.started_at) or 0) then ended = ends.ends_at(job.started_at) end
   redis.call('HDEL', key, 'seen_at', 'missing_at')
   if job.dialect == 'legacy' then
-    -- It may have been taken from its twin queue.
+    -- It may have been taken from its shadow queue.
     try('LREM', keys.work(job.script_type or jobs.DEFAULT_TYPE, job.group, job.instance, job.priority), -1, id)
   end
   if status == 'finished' then

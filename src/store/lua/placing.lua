@@ -9,18 +9,18 @@ local read_target = jobs.reader('dialect', 'script_type', 'worker_id')
 
 -- Puts a job into its queue; where the key is no list, the promoter tries again in a while.
 function placing.enqueue(queue, script_type, id, again)
-  local job, twin, only = read_target(id), nil, false
+  local job, shadow, only = read_target(id), nil, false
   if job.dialect then
     dialects.mirror(id, job.dialect, 'dispatched')
-    twin, only = dialects.twin_of(id)
+    shadow, only = dialects.shadow_of(id)
   elseif not job.script_type and job.worker_id and job.worker_id ~= '' then
     -- An outsider's job that names no script type goes to the worker that it names.
     queue = keys.legacy_work(job.worker_id)
   end
-  local pushed = twin and try('LPUSH', twin, id)
+  local pushed = shadow and try('LPUSH', shadow, id)
   if not only then pushed = queues.push(queue, script_type, id, again) end
   if pushed then
-    queues.watch(id, script_type, twin)
+    queues.watch(id, script_type, shadow)
     return 'dispatched'
   end
   redis.call('HSET', keys.job(id), 'status', 'scheduled')
@@ -60,8 +60,8 @@ end
 
 -- Takes a job that does not run out of everything that would bring it to an actor.
 function placing.withdraw(id, script_type, job)
-  local twin = dialects.twin_of(id)
-  if twin then try('LREM', twin, -1, id) end
+  local shadow = dialects.shadow_of(id)
+  if shadow then try('LREM', shadow, -1, id) end
   try('ZREM', keys.scheduled, id)
   try('ZREM', keys.watched, id)
   if script_type then try('LREM', keys.work(script_type, job.group, job.instance, job.priority), 1, id) end

@@ -24,11 +24,11 @@ local function next_look(script_type, may_be_elsewhere)
   return may_be_elsewhere and request.now + queues.RESTLESS_PAUSE or queues.look_again_at(script_type)
 end
 
--- Has a job that is in a queue looked after. `twin`: it is in another queue, too, out of which foreign actors take.
-function queues.watch(id, script_type, twin) insist('ZADD', keys.watched, next_look(script_type, twin), id) end
+-- Has a job that is in a queue looked after. `shadow`: it is in another queue, too, out of which foreign actors take.
+function queues.watch(id, script_type, shadow) insist('ZADD', keys.watched, next_look(script_type, shadow), id) end
 
-function queues.watch_all(ids, script_type, twins)
-  local look, entries = next_look(script_type, twins), {}
+function queues.watch_all(ids, script_type, shadows)
+  local look, entries = next_look(script_type, shadows), {}
   for at, id in ipairs(ids) do entries[2 * at - 1], entries[2 * at] = look, id end
   insist('ZADD', keys.watched, unpack(entries))
 end

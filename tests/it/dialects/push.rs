@@ -9,7 +9,7 @@ use super::{becomes, blpop, empties, hget, hset, llen};
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec};
 
 const OURS: &str = "hero:q:work:type:osis";
-const TWIN: &str = "hero:job:actor_queue:osis";
+const SHADOW: &str = "hero:job:actor_queue:osis";
 
 async fn hire(house: &mut House, compat: Compat) {
     let settings = hero::actor::PoolSettings { compat, ..pool_settings(house.redis.directory(), 1) };
@@ -20,10 +20,10 @@ async fn hire(house: &mut House, compat: Compat) {
 async fn a_job_in_both_queues_is_taken_out_of_both_by_whoever_starts_it() {
     let mut house = House::pushing(Redis::start().await, Push::Both).await;
     let job = house.start(spec("40 + 2")).await;
-    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, TWIN).await), (1, 1));
+    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (1, 1));
     hire(&mut house, Compat::none()).await;
     house.is(&job, Status::Finished).await;
-    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, TWIN).await), (0, 0));
+    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (0, 0));
     assert_eq!(house.run("1").await.unwrap().output, "1");
     house.close().await;
 }
@@ -35,7 +35,7 @@ async fn a_worker_of_the_dispatcher_protocol_is_reached_by_its_name() {
     assert_eq!(blpop(&house.redis, "hero:work_queue:w1").await, job.as_str());
     // A target within our layout has no name in the other one.
     house.start(JobSpec { group: Some("io".parse().unwrap()), ..spec("1") }).await;
-    assert_eq!((llen(&house.redis, TWIN).await, llen(&house.redis, &format!("{OURS}:group:io")).await), (0, 1));
+    assert_eq!((llen(&house.redis, SHADOW).await, llen(&house.redis, &format!("{OURS}:group:io")).await), (0, 1));
     house.close().await;
 }
 
@@ -43,7 +43,7 @@ async fn a_worker_of_the_dispatcher_protocol_is_reached_by_its_name() {
 async fn a_job_that_a_foreign_actor_has_popped_is_left_to_it() {
     let mut house = House::pushing(Redis::start().await, Push::Both).await;
     let job = house.start(spec("\"ours\"")).await;
-    assert_eq!(blpop(&house.redis, TWIN).await, job.as_str());
+    assert_eq!(blpop(&house.redis, SHADOW).await, job.as_str());
     hire(&mut house, Compat::none()).await;
     empties(&house.redis, OURS).await;
     // Another job shows that the pool went on.
@@ -62,7 +62,7 @@ async fn a_job_that_a_foreign_actor_has_just_started_is_not_started_again() {
     let house = House::pushing(Redis::start().await, Push::Both).await;
     let job = house.start(spec("1")).await;
     // All that a worker of the dispatcher protocol does, and our copy of the id is still there.
-    let _: i64 = house.redis.run(&["LREM", TWIN, "1", job.as_str()]).await;
+    let _: i64 = house.redis.run(&["LREM", SHADOW, "1", job.as_str()]).await;
     hset(&house.redis, &format!("hero:job:{job}"), &[("status", "started")]).await;
     let (osis, slots) = ("osis".parse().unwrap(), [Slot { actor: "osis:default:1".into(), room: 1 }]);
     let turn = Turn { script_type: &osis, ends: &[], slots: &slots, queues: &[(OURS.to_owned(), 0)] };
@@ -77,7 +77,7 @@ async fn what_a_foreign_actor_took_leaves_our_queue() {
     let house = House::pushing(Redis::start().await, Push::Both).await;
     let (slow, quick) = (house.start(spec("1")).await, house.start(spec("2")).await);
     for job in [&slow, &quick] {
-        let _: i64 = house.redis.run(&["LREM", TWIN, "1", job.as_str()]).await;
+        let _: i64 = house.redis.run(&["LREM", SHADOW, "1", job.as_str()]).await;
     }
     hset(&house.redis, &format!("hero:job:{slow}"), &[("status", "started")]).await;
     hset(&house.redis, &format!("hero:job:{quick}"), &[("status", "finished"), ("output", "2")]).await;
@@ -93,7 +93,7 @@ async fn beside_an_old_actor_each_job_runs_once() {
     let old = async {
         let mut ran = Vec::new();
         loop {
-            let popped: Option<(String, String)> = house.redis.run(&["BLPOP", TWIN, "2"]).await;
+            let popped: Option<(String, String)> = house.redis.run(&["BLPOP", SHADOW, "2"]).await;
             let Some((_, id)) = popped else { return ran };
             let key = format!("hero:job:{id}");
             tokio::time::sleep(Duration::from_millis(ran.len() as u64 % 40)).await;
@@ -122,7 +122,7 @@ async fn beside_an_old_actor_each_job_runs_once() {
     let unique: std::collections::BTreeSet<&String> = ran.iter().collect();
     assert_eq!(unique.len(), ran.len());
     assert!(!ran.is_empty() && ran.len() < jobs.len(), "{} of {}", ran.len(), jobs.len());
-    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, TWIN).await), (0, 0));
+    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (0, 0));
     house.close().await;
 }
 
@@ -131,7 +131,7 @@ async fn a_stopped_job_leaves_both_queues() {
     let house = House::pushing(Redis::start().await, Push::Both).await;
     let job = house.start(spec("1")).await;
     house.dispatcher.stop(CONTEXT, &job).await.unwrap();
-    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, TWIN).await), (0, 0));
+    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (0, 0));
     house.close().await;
 }
 
@@ -147,18 +147,18 @@ async fn a_pool_that_reads_both_queues_runs_each_job_once() {
         house.is(job, Status::Finished).await;
         assert_eq!(house.dispatcher.job(CONTEXT, job).await.unwrap().attempt, 1);
     }
-    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, TWIN).await), (0, 0));
+    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (0, 0));
     house.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn our_own_reading_of_the_twin_leaves_the_job_in_our_queue() {
+async fn our_own_reading_of_the_shadow_leaves_the_job_in_our_queue() {
     let house = House::pushing(Redis::start().await, Push::Both).await;
     let job = house.start(spec("1")).await;
     let osis = "osis".parse().unwrap();
     let queues = house.store.compat_queues(&osis, &Compat::all(&osis));
     assert!(house.store.adopt(&osis, &queues, 10).await.unwrap());
-    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, TWIN).await), (1, 0));
+    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (1, 0));
     assert_eq!(hget(&house.redis, &format!("hero:job:{job}"), "twin").await, None);
     house.close().await;
 }
@@ -170,7 +170,7 @@ async fn a_job_for_the_old_fleet_lies_only_in_its_queue() {
     let theirs = house.start(spec("1")).await;
     let key = format!("hero:job:{theirs}");
     let worker = hget(&house.redis, &key, "worker_id").await.unwrap();
-    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, TWIN).await, &*worker), (0, 0, "osis"));
+    assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await, &*worker), (0, 0, "osis"));
     assert_eq!(blpop(&house.redis, &format!("hero:work_queue:{worker}")).await, theirs.as_str());
     let named = house.start(JobSpec { worker_id: Some("w1".parse().unwrap()), ..spec("1") }).await;
     assert_eq!(blpop(&house.redis, "hero:work_queue:w1").await, named.as_str());

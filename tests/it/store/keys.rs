@@ -1,4 +1,4 @@
-//! `keys.lua` is the twin of `keys.rs`.
+//! `keys.lua` has the same keys as `keys.rs`.
 
 use hero::keys::Keys;
 use hero::model::{ContextId, JobId, Name, Priority, Queue, ScriptType, ServerId, Target};
@@ -97,7 +97,7 @@ fn every_key_of_the_functions_is_compared() {
     let names: Vec<&str> = of_context.chain(made).collect();
     assert!(names.len() > 35, "{names:?}");
     for name in names {
-        // The legacy queues have no twins in Rust: only functions write them.
+        // The legacy queues are not built in Rust: only functions write them.
         if !matches!(name, "of_context" | "job_prefix" | "legacy_stop" | "legacy_work") {
             assert!([format!("keys.{name}("), format!("\"keys.{name}\"")].iter().any(|call| test.contains(call)), "{name} is not compared");
         }

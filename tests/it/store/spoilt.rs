@@ -211,16 +211,16 @@ async fn a_job_that_names_a_key_of_ours_as_its_mirror_changes_nothing_there() {
 }
 
 #[tokio::test]
-async fn a_job_that_names_a_key_of_ours_as_its_twin_gets_nothing_pushed_there() {
+async fn a_job_that_names_a_key_of_ours_as_its_shadow_gets_nothing_pushed_there() {
     let (redis, store) = house().await;
     let (other, nobody) = (JobId::random(), JobId::random());
     let _: i64 = redis.run(&["HSET", &key(&other), "script", "1"]).await;
-    for twin in ["hero:q:release", "hero:q:work:type:sal", "hero:q:reply:x", "hero:job:actor_queue:a b", &key(&other), &key(&nobody)] {
+    for shadow in ["hero:q:release", "hero:q:work:type:sal", "hero:q:reply:x", "hero:job:actor_queue:a b", &key(&other), &key(&nobody)] {
         let (id, _) = create(&store, JobSpec::default()).await;
         finish(&store, &id).await;
-        let _: i64 = redis.run(&["HSET", &key(&id), "dialect", "legacy", "twin", twin, "twin_only", "1"]).await;
-        assert!(matches!(store.retry(&id).await.unwrap(), Retried::Started(Status::Dispatched)), "{twin}");
-        assert_eq!(redis.run::<String>(&["TYPE", twin]).await, if twin == key(&other) { "hash" } else { "none" }, "{twin}");
+        let _: i64 = redis.run(&["HSET", &key(&id), "dialect", "legacy", "twin", shadow, "twin_only", "1"]).await;
+        assert!(matches!(store.retry(&id).await.unwrap(), Retried::Started(Status::Dispatched)), "{shadow}");
+        assert_eq!(redis.run::<String>(&["TYPE", shadow]).await, if shadow == key(&other) { "hash" } else { "none" }, "{shadow}");
         // It is in our queue, and nobody is said to have taken it from the other one.
         finish(&store, &id).await;
     }

@@ -138,8 +138,8 @@ local function consider(id)
   if not job then return end
   local status = (job.status and job.status ~= '') and job.status or 'dispatched'
   if status ~= 'dispatched' and status ~= 'started' then return end
-  local twin, only = dialects.twin_of(id)
-  if twin then
+  local shadow, only = dialects.shadow_of(id)
+  if shadow then
     redis.call('HDEL', key, 'twin', 'twin_only')
     -- It is in our queue already.
     if status == 'dispatched' and not only and redis.call('ZSCORE', keys.watched, id) then return end

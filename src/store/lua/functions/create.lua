@@ -1,7 +1,7 @@
 -- Flags:
 -- Creates jobs, and starts those that are to be started: into their queue, or with an actor of this server that has room.
 -- ARGV  queue length limit · so long a job that is not started is kept, ms · lease, ms
---       · words: 'all' (all jobs or none), 'twins' (some go to a second queue, too), 'look' (memory may be short)
+--       · words: 'all' (all jobs or none), 'shadows' (some go to a second queue, too), 'look' (memory may be short)
 --       · the most jobs that may run in the context, or 0 · the slots that jobs are for, as in schedules.lua
 --       · number of pools with room, each: script type · number of its queues · queue …
 --       then number of jobs, each:
@@ -27,7 +27,7 @@ local LATE = 5500
 local NEARLY_FULL = 0.9
 
 -- What this call is about; set anew by each.
-local limit_of_queue, given_up, lease_until, has_twins, room, answers, created
+local limit_of_queue, given_up, lease_until, has_shadows, room, answers, created
 -- Whether nobody waits for the actors of a type who would be overtaken.
 local nobody_waits
 -- How long each queue is with what this call puts into it; what it puts there, and what it starts, all together at the end.
@@ -204,10 +204,10 @@ end
 local function push_all()
   for queue, ids in pairs(pushed) do
     if try('LPUSH', queue, unpack(ids)) == #ids then news.woken(queue, ids.script_type) end
-    queues.watch_all(ids, ids.script_type, has_twins)
-    for place = 1, has_twins and #ids or 0 do
-      local twin, only = dialects.twin_of(ids[place])
-      if twin and not only then try('LPUSH', twin, ids[place]) end
+    queues.watch_all(ids, ids.script_type, has_shadows)
+    for place = 1, has_shadows and #ids or 0 do
+      local shadow, only = dialects.shadow_of(ids[place])
+      if shadow and not only then try('LPUSH', shadow, ids[place]) end
     end
   end
 end
@@ -292,7 +292,7 @@ return function()
   if string.find(words, 'look', 1, true) and is_nearly_full() then
     return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
   end
-  has_twins = string.find(words, 'twins', 1, true) ~= nil
+  has_shadows = string.find(words, 'shadows', 1, true) ~= nil
   answers, created, nobody_waits, lengths, pushed, starting, used_before, given = {}, {}, {}, {}, {}, {}, {}, {}
   walk, followed, left_for_all = {}, 0, cycles.MOST_FOLLOWED_IN_ALL
   local pools = take_pools()

@@ -82,11 +82,11 @@ local function again_in(id, pause) redis.call('ZADD', keys.watched, request.now 
 
 local function look_at_queued(id, job)
   local key, script_type = keys.job(id), job.script_type or jobs.DEFAULT_TYPE
-  local queue, twin, only = keys.work(script_type, job.group, job.instance, job.priority), nil, false
-  if job.dialect == 'legacy' then twin, only = dialects.twin_of(id) end
-  if only then queue = twin end
+  local queue, shadow, only = keys.work(script_type, job.group, job.instance, job.priority), nil, false
+  if job.dialect == 'legacy' then shadow, only = dialects.shadow_of(id) end
+  if only then queue = shadow end
   local length = try('LLEN', queue) or 0
-  local pause = twin and queues.RESTLESS_PAUSE or queues.look_again_at(script_type) - request.now
+  local pause = shadow and queues.RESTLESS_PAUSE or queues.look_again_at(script_type) - request.now
   if length > FAR or length > 0 and try('LPOS', queue, id, 'RANK', -1) or queues.is_sorted(queue, id, FAR) then
     if job.missing_at then redis.call('HDEL', key, 'missing_at') end
     -- A round through a long queue takes longer, so that looking never costs much.
@@ -127,7 +127,7 @@ local function look_at_started(id, job)
       'updated_at', request.now_text)
     redis.call('HDEL', key, 'missing_at')
     if job.dialect then dialects.mirror(id, job.dialect, 'started') end
-    -- It was taken from its twin queue.
+    -- It was taken from its shadow queue.
     if job.dialect == 'legacy' then try('LREM', keys.work(script_type, job.group, job.instance, job.priority), -1, id) end
     news.event(id, 'started', attempt)
     if redis.call('HDEL', key, 'released') == 0 and job.script_type then news.count(script_type, 'started') end

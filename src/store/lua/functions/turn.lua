@@ -178,7 +178,7 @@ local function may_run(id, queue, job, attempt)
     jobs.forget_stops(id, own_type, unpack(redis.call('HMGET', key, 'actor', 'worker_id')))
     return false
   end
-  if job.dialect == 'legacy' and not dialects.untwin(id) and status ~= 'started' then return false end
+  if job.dialect == 'legacy' and not dialects.remove_from_shadow(id) and status ~= 'started' then return false end
   -- What lies in a queue is watched, unless an outsider put it there.
   if (redis.call('ZREM', keys.watched, id) == 0 or job.unseen) and status ~= 'started' then return outsiders.admit(id, queue, admits) end
   return true
