@@ -369,8 +369,8 @@ impl Keys {
         self.key(format_args!("idem:{digest}"))
     }
 
-    /// The channel that says that work of a type arrived.
-    pub fn bell(&self, script_type: &ScriptType) -> String {
+    /// The channel that says that work of a type arrived; its name in Redis has an older word for it.
+    pub fn wake_up(&self, script_type: &ScriptType) -> String {
         format!("hero:bell:{}:{script_type}", self.context)
     }
 

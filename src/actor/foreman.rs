@@ -40,7 +40,7 @@ pub(super) struct Foreman {
     stops: broadcast::Receiver<JobId>,
     /// Claims whose lease was lost.
     losses: mpsc::Receiver<(JobId, u32)>,
-    bell: Arc<Notify>,
+    wake_up: Arc<Notify>,
     /// Room for jobs that start in the function that stores them.
     opening: Arc<Opening>,
     started: mpsc::UnboundedReceiver<Claimed>,
@@ -82,7 +82,7 @@ impl Foreman {
         staff: Staff,
         reports: mpsc::Receiver<Report>,
         losses: mpsc::Receiver<(JobId, u32)>,
-        bell: Arc<Notify>,
+        wake_up: Arc<Notify>,
         idle: watch::Sender<bool>,
     ) -> Self {
         let labels = store.labels([("script_type", settings.script_type.to_string())]);
@@ -104,7 +104,7 @@ impl Foreman {
             settings,
             reports,
             losses,
-            bell,
+            wake_up,
             idle,
             hungry: true,
             asked_for: 0,
@@ -171,7 +171,7 @@ impl Foreman {
                 }
                 () = self.opening.closed(), if overdue || leaving.is_some() => {}
                 Some((job, claim)) = self.losses.recv() => self.staff.lose(&job, |other| other == claim),
-                () = self.bell.notified() => self.hungry = true,
+                () = self.wake_up.notified() => self.hungry = true,
                 stop = self.stops.recv() => match stop {
                     Ok(job) => self.staff.stop(&job, Instant::now()),
                     // The control queues hold what was missed here.

@@ -21,7 +21,7 @@ pub(super) fn scouted(type_queue: String, compat: &CompatQueues) -> impl Iterato
 /// Watches one queue while the pool has nothing to do, so that a push by any client wakes it at once.
 ///
 /// In a busy pool the next turn finds the work anyway.
-pub(super) async fn scout(store: Store, queue: String, bell: Arc<Notify>, mut idle: watch::Receiver<bool>, shutdown: CancellationToken) {
+pub(super) async fn scout(store: Store, queue: String, wake_up: Arc<Notify>, mut idle: watch::Receiver<bool>, shutdown: CancellationToken) {
     let mut peek = Peek::new(store);
     let watching = async {
         loop {
@@ -41,7 +41,7 @@ pub(super) async fn scout(store: Store, queue: String, bell: Arc<Notify>, mut id
             };
             match found {
                 Ok(true) => {
-                    bell.notify_one();
+                    wake_up.notify_one();
                     // If the pool does not get busy, it may not take what it sees.
                     let _ = tokio::time::timeout(PAUSE, idle.wait_for(|idle| !idle)).await;
                 }

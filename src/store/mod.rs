@@ -3,7 +3,7 @@
 //! Every change of a job is one call of a function in `store/lua/functions`, so that any number of servers can share one Redis.
 
 mod batch;
-mod bell;
+
 mod clock;
 mod codec;
 mod compat;
@@ -15,6 +15,7 @@ mod error;
 mod events;
 mod facts;
 mod fcall;
+mod functions;
 mod gauge;
 mod home;
 mod identity;
@@ -36,19 +37,19 @@ mod refusal;
 mod registry;
 mod rhailib;
 mod schedules;
-mod functions;
 mod setback;
 mod slots;
 mod subscriber;
 mod survey;
 mod trickle;
+mod wake_up;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 pub use batch::Weight;
-pub use bell::Bells;
+
 pub use clock::Clock;
 pub use codec::{Look, Settled};
 pub use compat::{Compat, CompatQueues, Push};
@@ -56,6 +57,11 @@ pub use conveyor::{AddTo, ConveyorProducer, Relative};
 pub use endpoint::Endpoint;
 pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
+pub use functions::{
+    Claimed, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered, Retried,
+    Scheduling, Slot, Started, Stopping, Turn, Turned, Walked,
+};
+pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported};
 pub use gauge::Gauge;
 pub use inbox::{Audience, Inbox, Waiter};
 #[doc(hidden)]
@@ -68,12 +74,8 @@ pub use query::{Counters, JobFilter, JobPage, StoreInfo};
 pub use queues::{Pausing, Place, queue_name};
 pub use rhailib::{ReplyQueue, RhailibTasks};
 pub use schedules::StoredSchedule;
-pub use functions::{
-    Claimed, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered, Retried,
-    Scheduling, Slot, Started, Stopping, Turn, Turned, Walked,
-};
-pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported};
 pub use subscriber::Subscriber;
+pub use wake_up::WakeUps;
 
 pub use crate::keys::ConveyorKeys;
 use crate::keys::Keys;
@@ -135,7 +137,7 @@ struct Inner {
     commands: Arc<Link>,
     turns: Link,
     inbox: Arc<Inbox>,
-    bells: Bells,
+    wake_ups: WakeUps,
     openings: Openings,
     surveys: survey::Surveys,
     facts: facts::Facts,
@@ -213,7 +215,7 @@ impl Store {
             push: settings.push,
             commands,
             inbox: Arc::default(),
-            bells: Bells::default(),
+            wake_ups: WakeUps::default(),
             openings: Openings::default(),
             surveys: survey::Surveys::default(),
             facts: facts::Facts::default(),
@@ -267,8 +269,8 @@ impl Store {
     }
 
     /// What wakes the pools of this process.
-    pub fn bells(&self) -> &Bells {
-        &self.0.bells
+    pub fn wake_ups(&self) -> &WakeUps {
+        &self.0.wake_ups
     }
 
     /// Which pools of this process have room.

@@ -75,7 +75,7 @@ impl Store {
             "served" => false,
             reply => return Err(Error::Reply { function: "pause", reply: reply.into() }),
         };
-        self.bells().ring(&queue.script_type);
+        self.wake_ups().wake(&queue.script_type);
         Ok(resumed)
     }
 

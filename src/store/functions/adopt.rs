@@ -20,7 +20,7 @@ impl Store {
         call.arg(compat.stops.len()).arg(&compat.stops);
         let answer: Vec<Text> = self.0.turns.function(&call).await?;
         let looked: usize = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("adopt", &answer))?;
-        self.0.bells.ring_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
+        self.0.wake_ups.wake_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
         Ok(looked > 0)
     }
 }

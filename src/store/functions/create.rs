@@ -229,17 +229,17 @@ impl Inner {
         let reservations: Vec<Option<Reservation>> = jobs.iter().map(room).collect();
         let call = self.encode(jobs, or_none, &reservations, now);
         self.memory.add(jobs.len(), &call);
-        let ring = || {
+        let wake = || {
             let queued = jobs.iter().zip(&reservations).filter(|(job, room)| job.start && room.is_none());
-            queued.for_each(|(job, _)| self.bells.ring(&job.spec.script_type));
+            queued.for_each(|(job, _)| self.wake_ups.wake(&job.spec.script_type));
         };
         let answers: Result<Vec<Vec<Text>>, Error> = if or_none || jobs.iter().map(NewJob::weight).sum::<Weight>().is_heavy() {
             // No turn shall wait until so much has been sent.
             let answers = self.commands.function(&call).await;
-            ring();
+            wake();
             answers
         } else {
-            self.turns.function_and_then(&call, ring).await
+            self.turns.function_and_then(&call, wake).await
         };
         let mut started_at = Vec::new();
         let answers = match answers {
@@ -258,7 +258,7 @@ impl Inner {
                 for (job, room) in jobs.iter().zip(reservations) {
                     match room {
                         // The pool says anew how much room it has.
-                        Some(_) if error.not_done() => self.bells.ring(&job.spec.script_type),
+                        Some(_) if error.not_done() => self.wake_ups.wake(&job.spec.script_type),
                         Some(room) => room.lost(),
                         None => {}
                     }
@@ -272,7 +272,7 @@ impl Inner {
                     let claimed = job.claimed(room.slot(), started_at.unwrap_or(now));
                     room.fill(claimed);
                 }
-                (Some(_), _) => self.bells.ring(&job.spec.script_type),
+                (Some(_), _) => self.wake_ups.wake(&job.spec.script_type),
                 (None, _) => {}
             }
         }

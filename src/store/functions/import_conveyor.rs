@@ -103,7 +103,7 @@ impl Store {
         let imported: Vec<Imported> = imported.collect::<Result<_, _>>()?;
         for (element, became) in elements.iter().zip(&imported) {
             if let (Import::Job { spec, .. }, Imported::Taken) = (element, became) {
-                self.0.bells.ring(&spec.script_type);
+                self.0.wake_ups.wake(&spec.script_type);
             }
         }
         Ok(imported)

@@ -44,7 +44,7 @@ impl Store {
             }
             let answer: Vec<Text> = self.0.commands.function(&call).await?;
             new += answer.first().and_then(Text::parse::<usize>).ok_or_else(|| unexpected("notice", &answer))?;
-            self.0.bells.ring_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
+            self.0.wake_ups.wake_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
         }
         Ok(new)
     }

@@ -32,7 +32,7 @@ impl Store {
         if handled > 0 {
             self.0.releases.notify_one();
         }
-        self.0.bells.ring_all(answer.iter().skip(2).filter_map(|text| text.0.as_ref()));
+        self.0.wake_ups.wake_all(answer.iter().skip(2).filter_map(|text| text.0.as_ref()));
         Ok(Promoted { handled, next_due: answer.get(1).and_then(Text::parse).map(Timestamp::from_millis) })
     }
 }

@@ -19,7 +19,7 @@ impl Store {
         if looked > 0 {
             self.0.releases.notify_one();
         }
-        self.0.bells.ring_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
+        self.0.wake_ups.wake_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
         Ok(Some(looked))
     }
 }

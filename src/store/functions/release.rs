@@ -14,7 +14,7 @@ impl Store {
         call.arg(limit);
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
         let more: u8 = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("release", &answer))?;
-        self.0.bells.ring_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
+        self.0.wake_ups.wake_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
         Ok(more == 1)
     }
 

@@ -43,7 +43,7 @@ impl Store {
         let status = || Status::parse(text(1)).unwrap_or(Status::Started);
         match text(0) {
             Some("started") => {
-                self.0.bells.ring_all(answer.get(2).and_then(|text| text.0.as_ref()));
+                self.0.wake_ups.wake_all(answer.get(2).and_then(|text| text.0.as_ref()));
                 Ok(Retried::Started(status()))
             }
             Some("illegal") => Ok(Retried::Illegal(status())),

@@ -56,7 +56,7 @@ impl Inner {
             call.arg(job.as_str());
         }
         let answers: Vec<Vec<Text>> = self.commands.function(&call).await?;
-        self.bells.ring_all(answers.iter().filter_map(|answer| answer.get(2)?.0.as_ref()));
+        self.wake_ups.wake_all(answers.iter().filter_map(|answer| answer.get(2)?.0.as_ref()));
         answers.into_iter().map(started).collect()
     }
 }

@@ -60,7 +60,7 @@ function keys.legacy_work(worker) return keys.prefix .. 'hero:work_queue:' .. wo
 
 function keys.idempotency(digest) return keys.prefix .. 'hero:idem:' .. digest end
 
-function keys.bell(script_type) return 'hero:bell:' .. keys.context .. ':' .. script_type end
+function keys.wake_up(script_type) return 'hero:bell:' .. keys.context .. ':' .. script_type end
 
 function keys.inbox(server) return 'hero:inbox:' .. server end
 

@@ -12,7 +12,7 @@ function limit.share_of(most, script_type, wanted)
   insist('ZREMRANGEBYSCORE', keys.capped, '-inf', request.now - PATIENCE)
   for _, other in ipairs(redis.call('ZRANGE', keys.capped, 0, -1)) do
     if other == script_type then break end
-    if free > 0 then redis.call('PUBLISH', keys.bell(other), '') end
+    if free > 0 then redis.call('PUBLISH', keys.wake_up(other), '') end
     free = free - 1
   end
   return math.max(math.min(wanted, free), 0)

@@ -32,7 +32,7 @@ end
 -- Tells who listens that a queue that was empty holds something.
 function news.woken(queue, script_type)
   insist('SADD', keys.queues, queue)
-  redis.call('PUBLISH', keys.bell(script_type), request.server)
+  redis.call('PUBLISH', keys.wake_up(script_type), request.server)
 end
 
 -- Notes which servers wait for a job that ended in this call.

@@ -24,7 +24,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.control('sal')".to_owned(), keys.control(&sal)),
             ("keys.control_instance('sal:io:3')".to_owned(), keys.control_instance(&sal, &io, 3)),
             (format!("keys.idempotency('{digest}')"), keys.idempotency(digest)),
-            ("keys.bell('sal')".to_owned(), keys.bell(&sal)),
+            ("keys.wake_up('sal')".to_owned(), keys.wake_up(&sal)),
             ("keys.inbox(ARGV[10])".to_owned(), format!("{}{server}", Keys::inbox_prefix())),
             ("keys.scheduled".to_owned(), keys.scheduled()),
             ("keys.leases".to_owned(), keys.leases()),

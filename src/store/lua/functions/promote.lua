@@ -43,7 +43,7 @@ local function look_for_hash(member, nobody_looked)
   if hash == '' then
     if known and script_type and queues.push(queue, script_type, id, true) then request.has_work(script_type) end
   elseif (known or hash == '-') and try(known and 'RPUSH' or 'LPUSH', queue, id) then
-    redis.call('PUBLISH', keys.bell(other_type), request.server)
+    redis.call('PUBLISH', keys.wake_up(other_type), request.server)
     request.has_work(other_type)
   end
   return true
