@@ -14,7 +14,7 @@ use super::settings::PoolSettings;
 use super::staff::Staff;
 use super::worker::Report;
 use crate::model::JobId;
-use crate::store::{Claimed, CompatQueues, Ended, Error, Opening, Post, Store, Turn, Turned};
+use crate::store::{Claimed, CompatQueues, DirectStart, Ended, Error, Post, Store, Turn, Turned};
 
 /// The queues are looked at this often, whatever wakes us.
 const POLL: Duration = Duration::from_secs(1);
@@ -41,8 +41,8 @@ pub(super) struct Foreman {
     /// Claims whose lease was lost.
     losses: mpsc::Receiver<(JobId, u32)>,
     wake_up: Arc<Notify>,
-    /// Room for jobs that start in the function that stores them.
-    opening: Arc<Opening>,
+    /// Room for jobs that start in the call that stores them.
+    direct_start: Arc<DirectStart>,
     started: mpsc::UnboundedReceiver<Claimed>,
     idle: watch::Sender<bool>,
     /// Whether the queues may hold something.
@@ -89,10 +89,10 @@ impl Foreman {
         let queues: Arc<[(String, usize)]> = store.queues_of(posts).into();
         let names = posts.iter().map(ToString::to_string).collect();
         let compat = Arc::new(store.compat_queues(&settings.script_type, &settings.compat));
-        let (opening, started) =
-            store.openings().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()).collect());
+        let (direct_start, started) =
+            store.direct_starts().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()).collect());
         Self {
-            opening,
+            direct_start,
             started,
             staff,
             queues,
@@ -123,18 +123,18 @@ impl Foreman {
             if leaving.is_none() {
                 self.staff.hand_out();
             }
-            if self.opening.take_unsure() {
+            if self.direct_start.take_unsure() {
                 self.unsure = true;
                 self.doubt.arise(self.store.periods().lease);
             }
             let stale = self.staff.oldest_waiting().map(|since| since + STALE);
             let mut overdue = stale.is_some_and(|stale| Instant::now() >= stale);
             if overdue || leaving.is_some() {
-                self.opening.set_room(0);
+                self.direct_start.set_room(0);
             }
             let asked_for = if talk.is_some() { self.asked_for } else { 0 };
             // Whoever filled a reservation has sent the job before it is given back.
-            let nothing_comes = self.opening.is_closed() && self.started.is_empty();
+            let nothing_comes = self.direct_start.is_closed() && self.started.is_empty();
             if nothing_comes && asked_for == 0 {
                 self.staff.expect_nothing();
                 if overdue {
@@ -147,7 +147,7 @@ impl Foreman {
                 talk = self.next_talk(leaving.is_some() || overdue);
             }
             if !overdue && leaving.is_none() {
-                self.opening.set_room(self.staff.room().saturating_sub(if talk.is_some() { self.asked_for } else { 0 }));
+                self.direct_start.set_room(self.staff.room().saturating_sub(if talk.is_some() { self.asked_for } else { 0 }));
             }
             let rests = self.staff.holdings().len() == 0;
             self.idle.send_if_modified(|idle| std::mem::replace(idle, rests) != rests);
@@ -169,7 +169,7 @@ impl Foreman {
                         self.staff.give_back_what_waits(false);
                     }
                 }
-                () = self.opening.closed(), if overdue || leaving.is_some() => {}
+                () = self.direct_start.closed(), if overdue || leaving.is_some() => {}
                 Some((job, claim)) = self.losses.recv() => self.staff.lose(&job, |other| other == claim),
                 () = self.wake_up.notified() => self.hungry = true,
                 stop = self.stops.recv() => match stop {

@@ -10,6 +10,7 @@ mod compat;
 mod connection;
 mod conveyor;
 mod deadline;
+mod direct_start;
 mod endpoint;
 mod error;
 mod events;
@@ -26,7 +27,6 @@ mod log;
 mod managed;
 mod members;
 mod memory;
-mod openings;
 mod pace;
 mod peek;
 mod plain;
@@ -54,6 +54,7 @@ pub use clock::Clock;
 pub use codec::{Look, Settled};
 pub use compat::{Compat, CompatQueues, Push};
 pub use conveyor::{AddTo, ConveyorProducer, Relative};
+pub use direct_start::{DirectStart, DirectStarts};
 pub use endpoint::Endpoint;
 pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
@@ -67,7 +68,6 @@ pub use inbox::{Audience, Inbox, Waiter};
 #[doc(hidden)]
 pub use library::script_behind_the_modules;
 pub use managed::{Durability, Managed, PrivateRedis};
-pub use openings::{Opening, Openings};
 pub use peek::Peek;
 pub use presence::{Held, PRESENCE, Post};
 pub use query::{Counters, JobFilter, JobPage, StoreInfo};
@@ -138,7 +138,7 @@ struct Inner {
     turns: Link,
     inbox: Arc<Inbox>,
     wake_ups: WakeUps,
-    openings: Openings,
+    direct_starts: DirectStarts,
     surveys: survey::Surveys,
     facts: facts::Facts,
     /// Who reads long results.
@@ -216,7 +216,7 @@ impl Store {
             commands,
             inbox: Arc::default(),
             wake_ups: WakeUps::default(),
-            openings: Openings::default(),
+            direct_starts: DirectStarts::default(),
             surveys: survey::Surveys::default(),
             facts: facts::Facts::default(),
             readers: tokio::sync::Semaphore::new(functions::READERS),
@@ -274,8 +274,8 @@ impl Store {
     }
 
     /// Which pools of this process have room.
-    pub fn openings(&self) -> &Openings {
-        &self.0.openings
+    pub fn direct_starts(&self) -> &DirectStarts {
+        &self.0.direct_starts
     }
 
     /// Every change of every job.

@@ -10,8 +10,8 @@ use crate::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, 
 use crate::store::batch::{Batch, Request, Weight};
 use crate::store::codec::{Text, fields, json};
 use crate::store::connection::digest;
+use crate::store::direct_start::Reservation;
 use crate::store::fcall::Function;
-use crate::store::openings::Reservation;
 use crate::store::{Claimed, Error, Firing, Inner, Push, Store};
 
 const FUNCTION: Function = Function("create");
@@ -224,7 +224,7 @@ impl Inner {
         let now = self.clock.now();
         // A job for the legacy fleet alone does not start here.
         let room = |job: &NewJob| {
-            if self.push != Push::Legacy && job.may_start_at_once() { self.openings.reserve(&job.spec.script_type) } else { None }
+            if self.push != Push::Legacy && job.may_start_at_once() { self.direct_starts.reserve(&job.spec.script_type) } else { None }
         };
         let reservations: Vec<Option<Reservation>> = jobs.iter().map(room).collect();
         let call = self.encode(jobs, or_none, &reservations, now);

@@ -111,9 +111,9 @@ async fn a_job_does_not_start_at_once_past_a_pause_or_a_limit_or_sorted_jobs() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let osis: ScriptType = "osis".parse().unwrap();
-    let (opening, _started) = store.openings().open(&osis, vec!["osis:io:1".into()], vec!["hero:q:work:type:osis".into()]);
+    let (direct_start, _started) = store.direct_starts().open(&osis, vec!["osis:io:1".into()], vec!["hero:q:work:type:osis".into()]);
     let create = async || {
-        opening.set_room(1);
+        direct_start.set_room(1);
         store.create(job_of("ann")).await.unwrap()
     };
     assert_eq!(create().await, Created::Created(Status::Started));

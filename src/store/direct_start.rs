@@ -7,16 +7,16 @@ use super::Claimed;
 use super::registry::Registry;
 use crate::model::ScriptType;
 
-/// Pools of this process that have room, so that a new job can start in the very function that stores it.
+/// The pools of this process that take direct starts: a new job starts in the very call that stores it.
 ///
 /// That saves a round trip and the way through the queue. It is done only while the queues of the pool are empty, which the
 /// function checks, so that nobody is overtaken.
 #[derive(Debug, Default)]
-pub struct Openings(Registry<Opening>);
+pub struct DirectStarts(Registry<DirectStart>);
 
-/// The room of one pool.
+/// What one pool takes by direct starts, and how much.
 #[derive(Debug)]
-pub struct Opening {
+pub struct DirectStart {
     /// The names of its actors.
     actors: Vec<String>,
     /// Its queues.
@@ -33,41 +33,41 @@ pub struct Opening {
 /// Room for one job, given back when dropped.
 #[derive(Debug)]
 pub(super) struct Reservation {
-    opening: Arc<Opening>,
+    direct_start: Arc<DirectStart>,
     slot: usize,
 }
 
-impl Openings {
-    /// Opens a pool: what was started for it arrives at the receiver. It is open as long as the opening is kept.
+impl DirectStarts {
+    /// Lets a pool take direct starts, as long as the first value is kept: the jobs arrive at the receiver.
     pub fn open(
         &self,
         script_type: &ScriptType,
         actors: Vec<String>,
         queues: Vec<String>,
-    ) -> (Arc<Opening>, mpsc::UnboundedReceiver<Claimed>) {
+    ) -> (Arc<DirectStart>, mpsc::UnboundedReceiver<Claimed>) {
         // Bounded by the room of the pool.
         let (jobs, incoming) = mpsc::unbounded_channel();
         let (room, reserved, unsure) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-        let opening = Arc::new(Opening { actors, queues, room, reserved, closed: Notify::new(), unsure, jobs });
-        self.0.enter(script_type, &opening);
-        (opening, incoming)
+        let direct_start = Arc::new(DirectStart { actors, queues, room, reserved, closed: Notify::new(), unsure, jobs });
+        self.0.enter(script_type, &direct_start);
+        (direct_start, incoming)
     }
 
     /// Room for one job of a type, if a pool has any.
     pub(super) fn reserve(&self, script_type: &ScriptType) -> Option<Reservation> {
-        self.0.find_map(script_type, |opening| {
+        self.0.find_map(script_type, |direct_start| {
             // Counted before it is taken, so that a pool that closes never misses one.
-            opening.reserved.fetch_add(1, Ordering::SeqCst);
-            let mut reservation = Reservation { opening, slot: 0 };
-            let room = &reservation.opening.room;
+            direct_start.reserved.fetch_add(1, Ordering::SeqCst);
+            let mut reservation = Reservation { direct_start, slot: 0 };
+            let room = &reservation.direct_start.room;
             let before = room.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |room| room.checked_sub(1)).ok()?;
-            reservation.slot = before % reservation.opening.actors.len().max(1);
+            reservation.slot = before % reservation.direct_start.actors.len().max(1);
             Some(reservation)
         })
     }
 }
 
-impl Opening {
+impl DirectStart {
     /// Says how many more jobs the pool can hold. What is reserved already counts against it.
     pub fn set_room(&self, room: usize) {
         self.room.store(room.saturating_sub(self.reserved.load(Ordering::SeqCst)), Ordering::SeqCst);
@@ -92,7 +92,7 @@ impl Opening {
 impl Reservation {
     /// The actor for which the job starts.
     pub(super) fn actor(&self) -> &str {
-        self.opening.actors.get(self.slot).map_or("", String::as_str)
+        self.direct_start.actors.get(self.slot).map_or("", String::as_str)
     }
 
     /// The slot of that actor.
@@ -102,29 +102,29 @@ impl Reservation {
 
     /// The queues that must be empty.
     pub(super) fn queues(&self) -> &[String] {
-        &self.opening.queues
+        &self.direct_start.queues
     }
 
     /// Whether two reservations are of one pool.
     pub(super) fn is_beside(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.opening, &other.opening)
+        Arc::ptr_eq(&self.direct_start, &other.direct_start)
     }
 
     /// Hands the started job to the pool. A pool that has just gone leaves it to its lease.
     pub(super) fn fill(self, job: Claimed) {
-        let _ = self.opening.jobs.send(job);
+        let _ = self.direct_start.jobs.send(job);
     }
 
     /// The answer got lost: the job may have been started.
     pub(super) fn lost(self) {
-        self.opening.unsure.store(true, Ordering::SeqCst);
+        self.direct_start.unsure.store(true, Ordering::SeqCst);
     }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        if self.opening.reserved.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.opening.closed.notify_one();
+        if self.direct_start.reserved.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.direct_start.closed.notify_one();
         }
     }
 }
