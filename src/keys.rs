@@ -230,8 +230,8 @@ impl Keys {
         self.key(format_args!("rel:{id}:onComplete"))
     }
 
-    /// The script types that no foreign actor takes.
-    pub fn calm(&self) -> String {
+    /// The script types that only our actors take; the key has an older word for them.
+    pub fn native_only(&self) -> String {
         self.key(format_args!("meta:calm"))
     }
 

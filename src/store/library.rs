@@ -25,8 +25,8 @@ const MODULES: Files = files!("lua/",
 
 /// What can be called.
 const FUNCTIONS: Files = files!("lua/functions/",
-    "adopt" "calm" "close_conveyor" "control" "create" "delete" "displaced" "evict" "failed" "find" "forget" "held" "hold" "import_conveyor"
-    "leave" "lines" "live" "look_conveyor" "note" "notice" "pass" "pause" "place" "present" "promote" "promote_conveyor" "prune" "reap"
+    "adopt" "close_conveyor" "control" "create" "delete" "displaced" "evict" "failed" "find" "forget" "held" "hold" "import_conveyor"
+    "leave" "lines" "live" "look_conveyor" "note" "note_native_only" "notice" "pass" "pause" "place" "present" "promote" "promote_conveyor" "prune" "reap"
     "recover" "release" "renew" "retry" "schedule" "sift" "start" "stop" "summary" "sweep_conveyor" "turn" "turn_when_full" "unschedule" "wait"
 );
 

@@ -103,7 +103,7 @@ impl Store {
         let survey = self.survey().await?;
         let actors = self.actors_since(survey.ended).await?;
         surveys.last.send_replace(Some(survey));
-        self.note_calm(&actors).await
+        self.find_native_only(&actors).await
     }
 
     /// Notes presences that foreign actors wrote.
@@ -122,13 +122,13 @@ impl Store {
         Ok(Survey { began, ended: Instant::now(), steps })
     }
 
-    /// Says which script types only actors of ours take. Who puts a job of another type into a queue has it looked at more often.
-    async fn note_calm(&self, actors: &[Actor]) -> Result<(), Error> {
+    /// Finds the script types that only actors of ours take. Who puts a job of another type into a queue has it looked at more often.
+    async fn find_native_only(&self, actors: &[Actor]) -> Result<(), Error> {
         let types = |foreign: bool| -> BTreeSet<&ScriptType> {
             actors.iter().filter(|actor| actor.foreign == foreign).map(|actor| &actor.script_type).collect()
         };
-        let calm: Vec<&str> = types(false).difference(&types(true)).map(|script_type| script_type.as_str()).collect();
-        self.calm(&calm).await
+        let native_only: Vec<&str> = types(false).difference(&types(true)).map(|script_type| script_type.as_str()).collect();
+        self.note_native_only(&native_only).await
     }
 
     /// Forgets actors, queues, hours and types that are gone. What comes at the same time stays.

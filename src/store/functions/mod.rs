@@ -4,7 +4,7 @@
 
 mod adopt;
 mod by_status;
-mod calm;
+
 mod close_conveyor;
 mod control;
 mod create;
@@ -20,6 +20,7 @@ mod leave;
 mod lines;
 mod look_conveyor;
 mod note;
+mod note_native_only;
 mod notice;
 mod pass;
 mod present;

@@ -18,7 +18,7 @@ function keys.of_context(prefix, context)
   keys.releases = prefix .. 'hero:q:release'
   keys.conveyor_ends = prefix .. 'hero:q:conveyor'
   keys.capped = prefix .. 'hero:q:capped'
-  keys.calm = prefix .. 'hero:meta:calm'
+  keys.native_only = prefix .. 'hero:meta:calm'
   keys.foreign = prefix .. 'hero:meta:foreign'
   keys.reaped = prefix .. 'hero:meta:reaped'
   keys.hours = prefix .. 'hero:meta:hours'

@@ -74,7 +74,7 @@ end
 -- Has the end of a job noticed that others wait for: foreign actors tell nobody, and one that only they had was never seen here.
 local function heed(id, status)
   if values.is_waiting(status) then return end
-  local due = request.now + queues.RESTLESS_PAUSE
+  local due = request.now + queues.FOREIGN_PAUSE
   if try('ZSCORE', keys.leases, id) or insist('ZADD', keys.watched, 'NX', due, id) == 0 then return end
   redis.call('HSET', keys.job(id), 'unseen', '1')
 end

@@ -17,8 +17,8 @@ local request = {
   counters = {}, notices = {}, own = {},
   -- Script types that have work again, each once.
   types = {}, types_seen = {},
-  -- Whether only actors of ours take a script type, as far as this call has asked.
-  calm = {},
+  -- Whether a script type is native only, as far as this call has asked.
+  native_only = {},
   -- Jobs whose relatives are to be released.
   releases = 0,
 }
@@ -88,7 +88,7 @@ function request.enter(names, argv)
   request.server, request.keep_finished, request.keep_error, request.keep_waited = argv[5], argv[6], argv[7], argv[8]
   request.argv, request.at = argv, 8
   request.counters, request.notices, request.own = empty(request.counters), empty(request.notices), empty(request.own)
-  request.types, request.types_seen, request.calm = empty(request.types), empty(request.types_seen), empty(request.calm)
+  request.types, request.types_seen, request.native_only = empty(request.types), empty(request.types_seen), empty(request.native_only)
   request.releases = 0
   return nil
 end

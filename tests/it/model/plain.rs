@@ -15,7 +15,7 @@ pub use loops::Refusal;
 const LEASE: u64 = 30_000;
 pub const RETRY_IN: u64 = 5000;
 const GIVEN_UP: u64 = 24 * 3600 * 1000;
-const RESTLESS: u64 = 500;
+const FOREIGN_PAUSE: u64 = 500;
 const MISSING: u64 = 30_000;
 const ABANDONED: u64 = 90_000;
 const UNWRITTEN: u64 = 5000;
@@ -134,7 +134,7 @@ impl Plain {
         } else {
             self.queue.push_front(job)
         }
-        self.watched.insert(job, self.now + RESTLESS);
+        self.watched.insert(job, self.now + FOREIGN_PAUSE);
     }
 
     fn begin(&mut self, job: Number, due: Option<u64>) -> Status {

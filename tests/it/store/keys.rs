@@ -45,7 +45,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.relatives(ARGV[9], 'children')".to_owned(), keys.children(&id)),
             ("keys.relatives(ARGV[9], 'active')".to_owned(), keys.active(&id)),
             ("keys.relatives(ARGV[9], 'onComplete')".to_owned(), keys.heirs(&id)),
-            ("keys.calm".to_owned(), keys.calm()),
+            ("keys.native_only".to_owned(), keys.native_only()),
             ("keys.foreign".to_owned(), keys.foreign()),
             ("keys.index('2026-11-21T03:54:01.5Z')".to_owned(), keys.index("2026-11-21T03:54:01.5Z".parse().unwrap())),
             ("keys.schedules".to_owned(), keys.schedules()),

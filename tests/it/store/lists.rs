@@ -370,7 +370,7 @@ async fn what_runs_elsewhere_for_long_is_found_behind_a_long_queue() {
     let queue =
         "for number = 1, 2100 do redis.call('ZADD', 'hero:q:watched', 9e15, string.format('%08d-0000-4000-8000-000000000000', number)) end";
     let _: Option<String> = redis.run(&["EVAL", queue, "0"]).await;
-    // What `calm` does an hour after it was first seen.
+    // What `note_native_only` does an hour after it was first seen.
     let _: i64 = redis.run(&["DEL", "hero:meta:foreign"]).await;
     look().await;
     assert_eq!(by(&store, &of(Status::Started), 10).await, [id]);

@@ -18,7 +18,7 @@ local OLD = 60000
 -- What an outsider made of these gives way: work would stand still for as long as it is there.
 local KINDS = {
   leases = 'zset', watched = 'zset', scheduled = 'zset', unwritten = 'zset', releases = 'list', queues = 'set', paused = 'set',
-  fair = 'set', calm = 'set', foreign = 'zset', capped = 'zset', schedules = 'zset', conveyor_ends = 'zset', strays = 'hash',
+  fair = 'set', native_only = 'set', foreign = 'zset', capped = 'zset', schedules = 'zset', conveyor_ends = 'zset', strays = 'hash',
 }
 
 local function give_way(key, kind)
@@ -86,7 +86,7 @@ local function look_at_queued(id, job)
   if job.dialect == 'legacy' then shadow, only = dialects.shadow_of(id) end
   if only then queue = shadow end
   local length = try('LLEN', queue) or 0
-  local pause = shadow and queues.RESTLESS_PAUSE or queues.look_again_at(script_type) - request.now
+  local pause = shadow and queues.FOREIGN_PAUSE or queues.look_again_at(script_type) - request.now
   if length > FAR or length > 0 and try('LPOS', queue, id, 'RANK', -1) or queues.is_sorted(queue, id, FAR) then
     if job.missing_at then redis.call('HDEL', key, 'missing_at') end
     -- A round through a long queue takes longer, so that looking never costs much.
@@ -97,14 +97,14 @@ local function look_at_queued(id, job)
   if job.indexed and not job.queued_at or not job.script_type then
     -- An outsider put it where we do not look, and does not want it anywhere else. Only its end concerns us, the longer ago the less.
     local age = request.now - (tonumber(job.indexed) or 0)
-    return again_in(id, math.max(queues.RESTLESS_PAUSE, math.floor(math.min(age / 60, OLD)), redis.call('ZCARD', keys.watched) / 2))
+    return again_in(id, math.max(queues.FOREIGN_PAUSE, math.floor(math.min(age / 60, OLD)), redis.call('ZCARD', keys.watched) / 2))
   end
   local since = tonumber(job.missing_at)
   if not since then
     redis.call('HSET', key, 'missing_at', string.format('%.0f', request.now))
-    return again_in(id, queues.RESTLESS_PAUSE)
+    return again_in(id, queues.FOREIGN_PAUSE)
   elseif request.now - since < MISSING then
-    return again_in(id, queues.RESTLESS_PAUSE)
+    return again_in(id, queues.FOREIGN_PAUSE)
   end
   redis.call('HDEL', key, 'missing_at')
   news.count(script_type, 'pushed_again')
@@ -122,7 +122,7 @@ local function look_at_started(id, job)
   if not since then
     attempt = attempt + 1
     redis.call('ZADD', keys.foreign, request.now, script_type)
-    redis.call('SREM', keys.calm, script_type)
+    redis.call('SREM', keys.native_only, script_type)
     redis.call('HSET', key, 'seen_at', string.format('%.0f', request.now), 'attempt', attempt, 'started_at', request.now_text,
       'updated_at', request.now_text)
     redis.call('HDEL', key, 'missing_at')
@@ -139,7 +139,7 @@ local function look_at_started(id, job)
     -- Whoever runs it is still there, however long ago it began.
     redis.call('ZADD', keys.foreign, request.now, script_type)
   end
-  again_in(id, queues.RESTLESS_PAUSE)
+  again_in(id, queues.FOREIGN_PAUSE)
 end
 
 -- Whether a job lies far back in a long queue, so that nobody needs to look closer; then it is looked at again later. `lengths`: those of

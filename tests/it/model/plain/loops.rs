@@ -211,7 +211,7 @@ impl Plain {
     }
 
     pub(in crate::model) fn look_at_queued(&mut self, job: Number) {
-        self.watched.insert(job, self.now + RESTLESS);
+        self.watched.insert(job, self.now + FOREIGN_PAUSE);
         if self.queue.contains(&job) {
             self.jobs[job].missing_at = None;
             return;
@@ -221,7 +221,7 @@ impl Plain {
         }
         if let Some(noticed) = self.jobs[job].noticed.filter(|_| !self.jobs[job].queued) {
             // An outsider put it where we do not look.
-            self.watched.insert(job, self.now + RESTLESS.max(((self.now - noticed) / 60).min(60_000)));
+            self.watched.insert(job, self.now + FOREIGN_PAUSE.max(((self.now - noticed) / 60).min(60_000)));
             return;
         }
         let since = *self.jobs[job].missing_at.get_or_insert(self.now);
@@ -243,7 +243,7 @@ impl Plain {
             self.watched.remove(&job);
             return self.lost(job);
         }
-        self.watched.insert(job, now + RESTLESS);
+        self.watched.insert(job, now + FOREIGN_PAUSE);
     }
 
     /// Takes note of an end that a foreign actor wrote.

@@ -35,7 +35,7 @@ impl Plain {
     pub(in crate::model) fn heed(&mut self, job: Number, status: Option<Status>) {
         let elsewhere = !matches!(status, Some(Status::Created | Status::Scheduled | Status::WaitingForPrerequisites));
         if elsewhere && !self.leases.contains_key(&job) && !self.watched.contains_key(&job) {
-            self.watched.insert(job, self.now + RESTLESS);
+            self.watched.insert(job, self.now + FOREIGN_PAUSE);
             self.jobs[job].unseen = true;
         }
     }

@@ -1,5 +1,5 @@
 -- Flags: allow-oom
--- Says which script types no foreign actor takes.
+-- Notes which script types are native only: no foreign actor takes them.
 -- ARGV  seconds for which that holds · script types that actors of ours take, and no other that shows itself …
 -- Gives the number of types.
 
@@ -11,20 +11,20 @@ return function()
   redis.call('ZREMRANGEBYSCORE', keys.foreign, '-inf', request.now - SIGN_COUNTS)
   if redis.call('EXISTS', keys.foreign) == 1 then redis.call('EXPIRE', keys.foreign, SIGNS_SECONDS) end
 
-  local is_calm, calm, changed = {}, {}, false
+  local is_native_only, native_only, changed = {}, {}, false
   while request.has_more() do
     local script_type = request.take()
     if not redis.call('ZSCORE', keys.foreign, script_type) then
-      is_calm[script_type] = true
-      calm[#calm + 1] = script_type
-      changed = changed or redis.call('SISMEMBER', keys.calm, script_type) == 0
+      is_native_only[script_type] = true
+      native_only[#native_only + 1] = script_type
+      changed = changed or redis.call('SISMEMBER', keys.native_only, script_type) == 0
     end
   end
-  for _, script_type in ipairs(redis.call('SMEMBERS', keys.calm)) do
-    if not is_calm[script_type] then redis.call('SREM', keys.calm, script_type) end
+  for _, script_type in ipairs(redis.call('SMEMBERS', keys.native_only)) do
+    if not is_native_only[script_type] then redis.call('SREM', keys.native_only, script_type) end
   end
   -- Each write goes to the append-only file, so nothing is written that says nothing new.
-  if changed then redis.call('SADD', keys.calm, unpack(calm)) end
-  if #calm > 0 and redis.call('TTL', keys.calm) < seconds / 2 then redis.call('EXPIRE', keys.calm, seconds) end
-  return #calm
+  if changed then redis.call('SADD', keys.native_only, unpack(native_only)) end
+  if #native_only > 0 and redis.call('TTL', keys.native_only) < seconds / 2 then redis.call('EXPIRE', keys.native_only, seconds) end
+  return #native_only
 end
