@@ -3,7 +3,6 @@
 //! Every change of a job is one call of a function in `store/lua/functions`, so that any number of servers can share one Redis.
 
 mod batch;
-
 mod clock;
 mod codec;
 mod compat;
@@ -69,7 +68,7 @@ pub use inbox::{Audience, Inbox, Waiter};
 pub use library::script_behind_the_modules;
 pub use managed::{Durability, Managed, PrivateRedis};
 pub use peek::Peek;
-pub use presence::{Held, PRESENCE, Post};
+pub use presence::{PRESENCE, Post, PostClaim};
 pub use query::{Counters, JobFilter, JobPage, StoreInfo};
 pub use queues::{Pausing, Place, queue_name};
 pub use rhailib::{ReplyQueue, RhailibTasks};

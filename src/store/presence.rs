@@ -12,7 +12,7 @@ pub const PRESENCE: Duration = Duration::from_secs(15);
 /// So many presences are read by one pipeline.
 const AT_ONCE: usize = 1000;
 
-/// The place of an actor: script type, group, instance.
+/// What an actor holds while it lives, one actor at a time: its script type, group and instance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Post {
     /// The script type.
@@ -29,11 +29,11 @@ impl std::fmt::Display for Post {
     }
 }
 
-/// Whether an actor has its post.
+/// What became of the claim of a post.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Held {
-    /// It has.
-    Held,
+pub enum PostClaim {
+    /// The actor has it.
+    Claimed,
     /// Somebody else has, who says this of himself.
     Taken(Box<Presence>),
 }

@@ -4,7 +4,7 @@
 
 mod adopt;
 mod by_status;
-
+mod claim_post;
 mod close_conveyor;
 mod control;
 mod create;
@@ -14,9 +14,7 @@ mod evict;
 mod find;
 mod forget;
 mod held;
-mod hold;
 mod import_conveyor;
-mod leave;
 mod lines;
 mod look_conveyor;
 mod note;
@@ -30,6 +28,7 @@ mod prune;
 mod reap;
 mod recover;
 mod release;
+mod release_post;
 mod renew;
 mod retry;
 mod schedule;

@@ -1,5 +1,5 @@
 -- Flags: allow-oom
--- Leaves a post, if this incarnation holds it.
+-- Releases a post, if this incarnation holds it.
 -- ARGV  presence key · set of presence keys · incarnation
 return function()
   local key, set, incarnation = request.take(), request.take(), request.take()

@@ -1,7 +1,7 @@
 -- Flags: allow-oom
--- Takes a post or keeps it.
+-- Claims a post or keeps it.
 -- ARGV  presence key · set of presence keys · incarnation · presence (JSON) · seconds it lasts · a dead incarnation, or ''
--- Gives {'held'} or {'taken', presence of the holder}.
+-- Gives {'claimed'} or {'taken', presence of the holder}.
 return function()
   local key, set, incarnation, presence, seconds, dead =
     request.take(), request.take(), request.take(), request.take(), request.take(), request.take()
@@ -13,5 +13,5 @@ return function()
   end
   redis.call('SET', key, presence, 'EX', seconds)
   commands.insist('SADD', set, key)
-  return { 'held' }
+  return { 'claimed' }
 end
