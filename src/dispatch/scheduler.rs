@@ -61,17 +61,17 @@ impl Scheduler {
         }
         let (Some(spec), Some(table)) = (&due.spec, table) else { return Ok(false) };
         let Some(plan) = table.plan(due.slot, due.tried_at, here_since, self.store.clock().now()) else { return Ok(false) };
-        let (mut expected, mut passed, mut last_job) = (due.slot, plan.passed, due.last_job.clone());
-        let firing = Firing { schedule: due.id.clone(), expected, slot: expected, next: plan.next, passed, overlap: spec.overlap };
+        let (mut expected, mut missed, mut last_job) = (due.slot, plan.missed, due.last_job.clone());
+        let firing = Firing { schedule: due.id.clone(), expected, slot: expected, next: plan.next, missed, overlap: spec.overlap };
         if plan.slots.is_empty() {
-            if self.store.pass(&firing).await? {
-                count(&self.store, "missed", passed);
+            if self.store.skip_missed(&firing).await? {
+                count(&self.store, "missed", missed);
             }
             return Ok(true);
         }
         let following = plan.slots.iter().skip(1).copied().map(Some).chain([plan.next]);
         for (slot, next) in plan.slots.iter().copied().zip(following) {
-            let firing = Firing { expected, slot, next, passed, ..firing.clone() };
+            let firing = Firing { expected, slot, next, missed, ..firing.clone() };
             let job = self.job(&spec.job, firing, last_job.as_ref()).await?;
             let (id, script_type) = (job.id.clone(), job.spec.script_type.clone());
             match self.store.create(job).await? {
@@ -86,8 +86,8 @@ impl Scheduler {
                 // There is no room, or the job before has gone at this moment.
                 _ => return Ok(false),
             }
-            count(&self.store, "missed", passed);
-            (expected, passed) = (next.unwrap_or(slot), 0);
+            count(&self.store, "missed", missed);
+            (expected, missed) = (next.unwrap_or(slot), 0);
         }
         Ok(true)
     }

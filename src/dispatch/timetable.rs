@@ -34,7 +34,7 @@ enum Rule {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plan {
     /// How many are left out, as far as they were counted.
-    pub(super) passed: u64,
+    pub(super) missed: u64,
     /// Those to fire, in their order.
     pub(super) slots: Vec<Timestamp>,
     /// The one after all these.
@@ -130,24 +130,24 @@ impl Timetable {
                 }
                 let mut slots: Vec<Timestamp> = self.slots_after(before).take_while(|slot| *slot <= now).take(AT_ONCE).collect();
                 let next = self.after(slots.last().copied().unwrap_or(now));
-                let passed = slots.partition_point(|slot| *slot < here_since);
-                slots.drain(..passed);
-                return Some(Plan { passed: passed as u64, slots, next });
+                let missed = slots.partition_point(|slot| *slot < here_since);
+                slots.drain(..missed);
+                return Some(Plan { missed: missed as u64, slots, next });
             }
             let slots: Vec<Timestamp> = self.slots_after(before).take_while(|slot| *slot <= now).take(AT_ONCE).collect();
             let next = self.after(slots.last().copied().unwrap_or(now));
-            return Some(Plan { passed: 0, slots, next });
+            return Some(Plan { missed: 0, slots, next });
         }
         let keep = if self.missed == Missed::All { self.limit } else { 1 };
         let newest = std::iter::successors(self.at_or_before(now), |slot| self.at_or_before(slot.minus(Duration::from_millis(1))));
         let mut slots: Vec<Timestamp> = newest.take_while(|slot| *slot >= expected).take(keep).collect();
         slots.reverse();
         let first = slots.first().copied().unwrap_or(now);
-        let mut passed = self.slots_after(before).take_while(|slot| *slot < first).take(COUNTED).count() as u64;
+        let mut missed = self.slots_after(before).take_while(|slot| *slot < first).take(COUNTED).count() as u64;
         if self.missed == Missed::Skip && slots.last().is_some_and(|slot| now.since(*slot) > LATE) {
-            passed += slots.drain(..).count() as u64;
+            missed += slots.drain(..).count() as u64;
         }
-        Some(Plan { passed, next: self.after(now), slots })
+        Some(Plan { missed, next: self.after(now), slots })
     }
 }
 

@@ -136,7 +136,7 @@ fn plan(missed: Missed, limit: u16, expected: &str, tried_at: Option<&str>, now:
     let spec = ScheduleSpec { missed, missed_limit: Some(limit), ..every(60.0) };
     let minute = |slot: Timestamp| slot.to_string()[14..16].parse().unwrap();
     let plan = timetable(&spec).plan(at(expected), tried_at.map(at), at(CREATED), at(now)).unwrap();
-    (plan.passed, plan.slots.into_iter().map(minute).collect(), minute(plan.next.unwrap()))
+    (plan.missed, plan.slots.into_iter().map(minute).collect(), minute(plan.next.unwrap()))
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn with_skip_a_slot_of_a_short_outage_is_missed_unless_another_server_fires_it()
     let plan = |missed, here_since, now| {
         let spec = ScheduleSpec { missed, ..every(2.0) };
         let plan = timetable(&spec).plan(at("2026-11-21T10:00:02.250Z"), None, at(here_since), at(now))?;
-        Some((plan.passed, plan.slots.len(), plan.next.unwrap().to_string()[17..19].to_owned()))
+        Some((plan.missed, plan.slots.len(), plan.next.unwrap().to_string()[17..19].to_owned()))
     };
     let (here_since, soon, later) = ("2026-11-21T10:00:05Z", "2026-11-21T10:00:06Z", "2026-11-21T10:00:09Z");
     assert_eq!(plan(Missed::Skip, here_since, soon), None);
@@ -185,7 +185,7 @@ fn years_of_missed_seconds_are_no_work() {
         let spec = ScheduleSpec { missed: Missed::All, missed_limit: Some(1000), ..spec };
         let begun = Instant::now();
         let plan = timetable(&spec).plan(at("2026-11-21T10:00:02.250Z"), None, at(CREATED), at("2066-01-01T00:00:00.300Z")).unwrap();
-        assert_eq!((plan.passed, plan.slots.len()), (1000, 1000));
+        assert_eq!((plan.missed, plan.slots.len()), (1000, 1000));
         assert!(plan.slots.is_sorted() && plan.next.unwrap() > plan.slots[999]);
         assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
     }
@@ -195,7 +195,7 @@ fn years_of_missed_seconds_are_no_work() {
 fn a_plan_ends_where_the_schedule_ends() {
     let spec = ScheduleSpec { end_at: Some(at("2026-11-21T10:03:30Z")), missed: Missed::All, ..every(60.0) };
     let plan = timetable(&spec).plan(at("2026-11-21T10:01:00.250Z"), None, at(CREATED), at("2026-11-21T12:00:00Z")).unwrap();
-    assert_eq!((plan.passed, plan.slots.len(), plan.next), (0, 3, None));
+    assert_eq!((plan.missed, plan.slots.len(), plan.next), (0, 3, None));
 }
 
 proptest! {

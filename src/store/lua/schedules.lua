@@ -6,13 +6,13 @@ local schedules = {}
 local MOST_WAITING = 100
 
 -- The slots in an argument, by the place of the job they are for. Each is
--- 'place, schedule, slot that is to be next, slot that is fired, slot after it or -, slots passed over, overlap policy;' (times in ms,
+-- 'place, schedule, slot that is to be next, slot that is fired, slot after it or -, slots that were missed, overlap policy;' (times in ms,
 -- spaces between).
 function schedules.slots_in(text)
   local slots = {}
-  for place, id, expected, fired, following, passed, overlap in string.gmatch(text, '(%d+) (%S+) (%d+) (%d+) (%S+) (%d+) (%l+);') do
+  for place, id, expected, fired, following, missed, overlap in string.gmatch(text, '(%d+) (%S+) (%d+) (%d+) (%S+) (%d+) (%l+);') do
     slots[tonumber(place)] =
-      { id = id, expected = tonumber(expected), fired = fired, following = following, passed = tonumber(passed), overlap = overlap }
+      { id = id, expected = tonumber(expected), fired = fired, following = following, missed = tonumber(missed), overlap = overlap }
   end
   return slots
 end
@@ -25,7 +25,7 @@ function schedules.move_on(slot)
     try('HSET', key, 'ended_at', request.now_text)
   end
   insist('ZADD', keys.schedules, following, slot.id)
-  if slot.passed > 0 then commands.increase(key, 'missed', slot.passed) end
+  if slot.missed > 0 then commands.increase(key, 'missed', slot.missed) end
 end
 
 local function has_ended(id)
