@@ -34,7 +34,7 @@
 //! | `hero:log:{id}` | stream | the actor | as long as its job |
 //! | `hero:index:{yyyymmddhh}` | list | create, and whoever first sees an outsider's job | trimmed by the pruner |
 //! | `hero:index:error` | zset by ms | every end in error, and the pruner, whose mark (a member `''`) says that none is missing | an entry until its job is retried or gone |
-//! | `hero:index:left` | zset by ms | notice: jobs of outsiders that were left long ago without an end | an entry until its job is gone or ends |
+//! | `hero:index:left` | zset by ms | discover: jobs of outsiders that were left long ago without an end | an entry until its job is gone or ends |
 //! | `hero:index:{yyyymmddhh}:front` | list | prune: the front part of that list | while ids of jobs that are gone are taken out |
 //! | `hero:idem:{sha256}` | hash | create | 24 h |
 //! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as shadows | while not empty |

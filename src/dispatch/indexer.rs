@@ -62,9 +62,9 @@ impl Service for Indexer {
         let walked = self.store.walk_jobs(self.cursor).await?;
         let (next, jobs) = (walked.next, &walked.jobs);
         let new: Vec<JobId> = jobs.iter().filter(|job| self.is_new(job)).cloned().collect();
-        let noticed = self.store.notice(&new).await?;
-        if noticed > 0 {
-            metrics::counter!("hero_jobs_noticed_total", self.store.labels([])).increment(noticed as u64);
+        let discovered = self.store.discover(&new).await?;
+        if discovered > 0 {
+            metrics::counter!("hero_jobs_noticed_total", self.store.labels([])).increment(discovered as u64);
         }
         // After the jobs, whose ends may be what makes room.
         self.store.note_walked(&walked).await?;

@@ -31,7 +31,7 @@ impl Store {
     pub async fn wait(&self, job: &JobId) -> Result<Look, Error> {
         let answer: Vec<Text> = self.0.commands.function(&self.call_to_look(job, "", LONG)).await?;
         if answer.last().is_some_and(|last| answer.len() > FIELDS && last.0.as_deref() == Some("new")) {
-            self.notice(std::slice::from_ref(job)).await?;
+            self.discover(std::slice::from_ref(job)).await?;
         }
         Ok(seen(job, answer))
     }

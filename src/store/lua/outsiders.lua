@@ -11,8 +11,8 @@ local DEFAULT_BACKOFF, LONGEST_BACKOFF, MOST_DOUBLINGS = 1, 300, 20
 
 local read_marks = jobs.reader('indexed', 'lease', 'open', 'unseen')
 
--- Whether a job was made here or noticed before: then it stands in one of these sets, or bears the mark of a transition. A key of
--- another type is none to be noticed.
+-- Whether a job was made here or discovered before: then it stands in one of these sets, or bears the mark of a transition. A key of
+-- another type is none to be discovered.
 function outsiders.is_known(id)
   local job = read_marks(id)
   if not job then return true end

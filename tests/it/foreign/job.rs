@@ -61,11 +61,11 @@ async fn jobs_made_here_are_never_taken_for_those_of_outsiders() {
     let scheduled = house.start(JobSpec { run_at: Some(later), ..spec("1") }).await;
     let dispatched = house.start(spec("1")).await;
     let ids = [created.clone(), waiting, scheduled, dispatched.clone()];
-    assert_eq!(house.store.notice(&ids).await.unwrap(), 0);
+    assert_eq!(house.store.discover(&ids).await.unwrap(), 0);
     house.dispatcher.stop(CONTEXT, &created).await.unwrap();
     let foreign = Worker::hire(&house.redis, Manner::of(&[OSIS])).await;
     house.is(&dispatched, Status::Finished).await;
-    assert_eq!((house.store.notice(&ids).await.unwrap(), foreign.ran().len()), (0, 1));
+    assert_eq!((house.store.discover(&ids).await.unwrap(), foreign.ran().len()), (0, 1));
     house.close().await;
 }
 
@@ -137,7 +137,7 @@ async fn an_outsiders_job_waits_for_what_it_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wait_for_a_job_that_nobody_has_noticed_ends_with_it() {
+async fn a_wait_for_a_job_that_nobody_has_discovered_ends_with_it() {
     let house = House::empty().await;
     let (redis, id) = (&house.redis, JobId::random());
     hset(redis, &id, "once more", &[("retries", "1"), ("retry_backoff", "0.01")]).await;

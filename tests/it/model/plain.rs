@@ -51,8 +51,8 @@ pub struct Job {
     pub linked: bool,
     /// An outsider wrote it, and no server of ours has seen it.
     pub unknown: bool,
-    /// When it was noticed that an outsider wrote it.
-    pub noticed: Option<u64>,
+    /// When it was discovered that an outsider wrote it.
+    pub discovered: Option<u64>,
     /// A server of ours put it into its queue.
     pub queued: bool,
     /// It is only known because another one waits for it.

@@ -213,10 +213,10 @@ impl<'r> Town<'r> {
                     self.store().resume(&queue).await.unwrap();
                 }
             }
-            Step::Notice(number) => {
+            Step::Discover(number) => {
                 let Some(job) = self.any(*number) else { return };
-                let expected = self.plain.notice(job);
-                assert_eq!(self.store().notice(&[self.id(job)]).await.unwrap(), usize::from(expected), "noticed");
+                let expected = self.plain.discover(job);
+                assert_eq!(self.store().discover(&[self.id(job)]).await.unwrap(), usize::from(expected), "discovered");
             }
             Step::Promote => {
                 self.plain.promote();

@@ -50,7 +50,7 @@ async fn a_dispatched_job_that_never_came_into_its_queue_is_pushed_again() {
     let (id, _) = create(&store, JobSpec::default()).await;
     // As a function leaves it that ends before its pushes.
     let _: i64 = redis.run(&["DEL", QUEUE, "hero:q:watched"]).await;
-    assert_eq!(store.notice(std::slice::from_ref(&id)).await.unwrap(), 1);
+    assert_eq!(store.discover(std::slice::from_ref(&id)).await.unwrap(), 1);
     for _ in 0..3 {
         store.reap(128).await.unwrap();
         store.clock().advance(std::time::Duration::from_secs(31));

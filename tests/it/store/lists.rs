@@ -223,7 +223,7 @@ async fn jobs_of_outsiders_are_listed_by_the_time_that_they_say_whenever_they_we
         let fields = ["status", status, "script", "1", "created_at", &*created, "updated_at", &*said(now)];
         let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;
     }
-    assert_eq!(store.notice(&[past.clone(), soon.clone(), odd.clone()]).await.unwrap(), 3);
+    assert_eq!(store.discover(&[past.clone(), soon.clone(), odd.clone()]).await.unwrap(), 3);
     let own = create(&store, JobSpec::default()).await.0;
     prune(&store).await;
     for status in [None, Some(Status::Error)] {
@@ -262,7 +262,7 @@ async fn jobs_that_outsiders_left_long_ago_are_found_by_their_status() {
         let id = JobId::random();
         let fields = ["status", status.as_str(), "script", "1", "created_at", &*ago, "updated_at", &*ago];
         let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;
-        assert_eq!(store.notice(std::slice::from_ref(&id)).await.unwrap(), 1);
+        assert_eq!(store.discover(std::slice::from_ref(&id)).await.unwrap(), 1);
         assert_eq!(by(&store, &of(status), 10).await, [id], "{status}");
     }
     let _: i64 = redis.run(&["DEL", &redis.run::<Vec<String>>(&["KEYS", "hero:job:*"]).await[0]]).await;
@@ -360,7 +360,7 @@ async fn what_runs_elsewhere_for_long_is_found_behind_a_long_queue() {
     let now = store.clock().now().to_string();
     let fields = ["status", "started", "script", "1", "created_at", &*now, "updated_at", &*now];
     let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;
-    assert_eq!(store.notice(std::slice::from_ref(&id)).await.unwrap(), 1);
+    assert_eq!(store.discover(std::slice::from_ref(&id)).await.unwrap(), 1);
     let look = async || {
         let _: i64 = redis.run(&["ZADD", "hero:q:watched", "0", id.as_str()]).await;
         // On a busy machine a call may come too late to do anything.

@@ -58,7 +58,7 @@ end
 local function work(id, status, parent)
   local key, job = keys.job(id), read(id) or {}
   local now_is = job.status
-  -- It was retried, or a foreign actor has even ended it again and nobody has noticed: its next end comes here again.
+  -- It was retried, or a foreign actor has even ended it again and nobody has seen that: its next end comes here again.
   if now_is and (not values.is_final(now_is) or redis.call('ZSCORE', keys.watched, id)) then
     -- Or it was deleted, and the job that has its id now is nobody's child.
     if job.rel ~= parent then leave(id, parent) end

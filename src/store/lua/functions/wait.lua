@@ -2,7 +2,7 @@
 -- Says how a job ended, or has this server told when it does.
 -- ARGV  id · 'only look' or '' · bytes: a longer output is not given
 -- Gives {} (missing), {status, 'long'} or {status, output, then the values of RESULT_FIELDS, then 'new' if an outsider wrote it and
--- nobody has noticed}.
+-- nobody has discovered it}.
 local try = commands.try
 local read = jobs.reader('status', 'origin', 'id', 'reply')
 
@@ -26,7 +26,7 @@ return function()
   if not job or not (job.status or job.id) and not jobs.exists(id) then return {} end
   local status = job.status or 'dispatched'
   if values.is_final(status) and jobs.is_unsettled(id) then
-    -- A foreign actor ended it, and nobody has noticed yet.
+    -- A foreign actor ended it, and nobody has seen that yet.
     status = outsiders.settle(id, status)
     news.send_all()
   end

@@ -128,17 +128,17 @@ async fn a_turn_follows_a_bounded_number_of_relations_for_the_jobs_of_outsiders(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_too_much_for_one_look_at_the_jobs_of_outsiders_is_noticed_by_a_later_one() {
+async fn what_is_too_much_for_one_look_at_the_jobs_of_outsiders_is_discovered_by_a_later_one() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let ids = outsiders(&redis, &store, 4, 1).await;
-    let (mut noticed, mut looks) = (0, 0);
-    while noticed < ids.len() {
+    let (mut discovered, mut looks) = (0, 0);
+    while discovered < ids.len() {
         let before = calls(&redis, "hmget").await;
-        let new = store.notice(&ids).await.unwrap();
+        let new = store.discover(&ids).await.unwrap();
         let read = calls(&redis, "hmget").await - before;
-        assert!(new > 0 && read < 1_600, "{new} noticed, {read} jobs were read");
-        (noticed, looks) = (noticed + new, looks + 1);
+        assert!(new > 0 && read < 1_600, "{new} discovered, {read} jobs were read");
+        (discovered, looks) = (discovered + new, looks + 1);
     }
     assert!(looks > 1, "all were followed at once");
     indexed_once(&redis, &store, &ids).await;

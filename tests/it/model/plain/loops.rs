@@ -154,12 +154,12 @@ impl Plain {
     }
 
     /// Whether it was one that an outsider wrote and nobody knew.
-    pub fn notice(&mut self, job: Number) -> bool {
+    pub fn discover(&mut self, job: Number) -> bool {
         let now = self.now;
         let it = &mut self.jobs[job];
         let Some(status) = it.status.filter(|_| it.unknown || it.unseen) else { return false };
         let heard_of = it.unseen;
-        (it.unknown, it.unseen, it.noticed) = (false, false, Some(now));
+        (it.unknown, it.unseen, it.discovered) = (false, false, Some(now));
         if heard_of && !self.watched.contains_key(&job) {
             return true;
         }
@@ -219,9 +219,9 @@ impl Plain {
         if self.jobs[job].unseen {
             return;
         }
-        if let Some(noticed) = self.jobs[job].noticed.filter(|_| !self.jobs[job].queued) {
+        if let Some(discovered) = self.jobs[job].discovered.filter(|_| !self.jobs[job].queued) {
             // An outsider put it where we do not look.
-            self.watched.insert(job, self.now + FOREIGN_PAUSE.max(((self.now - noticed) / 60).min(60_000)));
+            self.watched.insert(job, self.now + FOREIGN_PAUSE.max(((self.now - discovered) / 60).min(60_000)));
             return;
         }
         let since = *self.jobs[job].missing_at.get_or_insert(self.now);

@@ -93,7 +93,7 @@ impl Plain {
         let it = &mut self.jobs[job];
         let (linked, others, parent, predecessor) = (it.linked, it.prerequisites.clone(), it.parent, it.predecessor);
         (it.unknown, it.unseen) = (false, false);
-        it.noticed.get_or_insert(self.now);
+        it.discovered.get_or_insert(self.now);
         if linked {
             if let Some(parent) = parent.filter(|_| self.jobs[job].rel.flatten() != parent) {
                 self.link_parent(job, parent);

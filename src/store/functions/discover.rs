@@ -9,13 +9,13 @@ use crate::store::codec::Text;
 use crate::store::fcall::Function;
 use crate::store::{Error, Store};
 
-const FUNCTION: Function = Function("notice");
+const FUNCTION: Function = Function("discover");
 
 /// How many jobs one call looks at.
 const CHUNK: usize = 128;
 /// What was last changed longer ago is left as it is.
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// Counters that nobody keeps last so long; `shared.lua` has the same number.
+/// Counters that nobody keeps last so long; `news.lua` has the same number.
 const COUNTERS: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// What a step of a walk through the keys of all jobs met.
@@ -30,10 +30,10 @@ pub struct Walked {
 }
 
 impl Store {
-    /// Takes note of those of some jobs that outsiders wrote and nobody has noticed, and says how many these are.
+    /// Discovers those of some jobs that outsiders wrote and nobody has seen yet, and says how many these are.
     ///
-    /// They are listed from then on, their relations are honoured, and their ends are noticed. What was last changed more than a day ago is only listed.
-    pub async fn notice(&self, jobs: &[JobId]) -> Result<usize, Error> {
+    /// They are listed from then on, their relations are honoured, and their ends are seen. What was last changed more than a day ago is only listed.
+    pub async fn discover(&self, jobs: &[JobId]) -> Result<usize, Error> {
         let mut new = 0;
         for jobs in jobs.chunks(CHUNK) {
             let now = self.0.clock.now();
@@ -43,7 +43,7 @@ impl Store {
                 call.arg(job.as_str());
             }
             let answer: Vec<Text> = self.0.commands.function(&call).await?;
-            new += answer.first().and_then(Text::parse::<usize>).ok_or_else(|| unexpected("notice", &answer))?;
+            new += answer.first().and_then(Text::parse::<usize>).ok_or_else(|| unexpected("discover", &answer))?;
             self.0.wake_ups.wake_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
         }
         Ok(new)

@@ -1,5 +1,5 @@
 -- Flags: allow-oom
--- Takes note of jobs that outsiders wrote: they come into the index, and what follows from the state in which they are happens.
+-- Discovers jobs that outsiders wrote: they come into the index, and what follows from the state in which they are happens.
 -- ARGV  the time a day ago · so long a job that nobody starts is kept, ms · ids …
 -- Gives {number of jobs that were new, script types that have work …}.
 local read = jobs.end_reader('status', 'id', 'script', 'updated_at', 'created_at', 'run_at_ms', 'script_type', 'group', 'instance',
@@ -30,8 +30,8 @@ local function go_on(id, job, status, old, admitted, given_up)
   end
 end
 
--- Takes note of a job. True: it was new. `admits`: what was followed in this call for jobs of outsiders.
-local function notice(id, day_ago, given_up, admits)
+-- Discovers a job. True: it was new. `admits`: what was followed in this call for jobs of outsiders.
+local function discover(id, day_ago, given_up, admits)
   -- Nearly all are, and this is all that they cost.
   if not values.is_uuid(id) or outsiders.is_known(id) then return false end
   local job = read(id)
@@ -56,7 +56,7 @@ end
 return function()
   local day_ago, given_up, new, admits = request.take(), request.now + request.take(), 0, {}
   while request.has_more() do
-    if notice(request.take(), day_ago, given_up, admits) then new = new + 1 end
+    if discover(request.take(), day_ago, given_up, admits) then new = new + 1 end
   end
   news.send_all()
   return { new, unpack(request.types) }
