@@ -203,7 +203,7 @@ impl Foreman {
         if self.unsure && self.staff.ends.is_empty() {
             self.asked_for = 0;
             let (store, settings) = (self.store.clone(), self.settings.clone());
-            return Some(Box::pin(async move { News::Held(store.held(&settings.script_type, &settings.group).await) }));
+            return Some(Box::pin(async move { News::Held(store.list_leases(&settings.script_type, &settings.group).await) }));
         }
         if !full && self.staff.has_plenty() && self.staff.ends.len() < ENOUGH_ENDS {
             // Every actor has its next job: what ended can wait for more, because a turn with one costs as much as one with many.

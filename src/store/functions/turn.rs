@@ -160,7 +160,7 @@ impl Store {
     /// Records how attempts ended and takes new jobs, in one round trip. Whoever waits here is told.
     ///
     /// After an error it is unknown whether the ends were recorded: they may be sent again, the second time they are
-    /// refused. Jobs may have been taken without anybody knowing: [`Store::held`] finds them.
+    /// refused. Jobs may have been taken without anybody knowing: [`Store::list_leases`] finds them.
     pub async fn turn(&self, turn: &Turn<'_>) -> Result<Turned, Error> {
         Ok(self.take_turn(turn, &CompatQueues::default(), false).await?.0)
     }

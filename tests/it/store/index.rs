@@ -85,8 +85,8 @@ async fn a_look_at_what_a_pool_holds_misses_nothing_while_leases_are_renewed() {
         })
     };
     for _ in 0..20 {
-        let held = store.held(&"osis".parse().unwrap(), &"default".parse().unwrap()).await.unwrap();
-        assert_eq!(held, all);
+        let leases = store.list_leases(&"osis".parse().unwrap(), &"default".parse().unwrap()).await.unwrap();
+        assert_eq!(leases, all);
     }
     renewing.abort();
 }

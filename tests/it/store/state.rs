@@ -178,11 +178,11 @@ async fn a_lease_is_renewed_only_by_its_holder() {
     assert_eq!(mallory.renew(&[(id.clone(), 1)]).await.unwrap(), [(id.clone(), 1)]);
     assert!(alice.renew(&[(id.clone(), 1)]).await.unwrap().is_empty());
     let (osis, group) = ("osis".parse().unwrap(), "default".parse().unwrap());
-    assert_eq!(alice.held(&osis, &group).await.unwrap(), [(id, 1)]);
-    assert!(mallory.held(&osis, &group).await.unwrap().is_empty());
+    assert_eq!(alice.list_leases(&osis, &group).await.unwrap(), [(id, 1)]);
+    assert!(mallory.list_leases(&osis, &group).await.unwrap().is_empty());
     // Another pool of the same server has nothing to do with it.
-    assert!(alice.held(&"sal".parse().unwrap(), &group).await.unwrap().is_empty());
-    assert!(alice.held(&osis, &"io".parse().unwrap()).await.unwrap().is_empty());
+    assert!(alice.list_leases(&"sal".parse().unwrap(), &group).await.unwrap().is_empty());
+    assert!(alice.list_leases(&osis, &"io".parse().unwrap()).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -308,7 +308,7 @@ async fn a_release_whose_answer_was_lost_gives_back_no_later_run() {
     assert_eq!(turn(&store, &back, 0).await.statuses, [None]);
     assert_eq!(store.renew(&[(id.clone(), 1), (id.clone(), 2)]).await.unwrap(), [(id.clone(), 1)]);
     let (osis, group) = ("osis".parse().unwrap(), "default".parse().unwrap());
-    assert_eq!(store.held(&osis, &group).await.unwrap(), [(id.clone(), 2)]);
+    assert_eq!(store.list_leases(&osis, &group).await.unwrap(), [(id.clone(), 2)]);
     let end = Ended { claim: 2, ..ended(&id, 1, finished()) };
     assert_eq!(turn(&store, &[end], 0).await.statuses, [Some(Status::Finished)]);
 }
