@@ -9,7 +9,7 @@
 //! | `hero:stop_queue:{worker}` | list | stop, for a job that a foreign worker runs | 60 s |
 //! | `hero:q:scheduled` | zset by ms | whoever delays a job or a retry | an entry until it is due |
 //! | `hero:q:leases` | zset by ms | create, turn, renew, recover | an entry until the job leaves its actor |
-//! | `hero:q:unwritten` | zset by ms | turn, adopt: ids whose hash is not there yet | an entry 5 s, and as long again when nobody looked for a while |
+//! | `hero:q:unwritten` | zset by ms | turn, import_queues: ids whose hash is not there yet | an entry 5 s, and as long again when nobody looked for a while |
 //! | `hero:q:watched` | zset by ms | whoever enqueues a job | an entry until an actor of ours takes the job, or it has ended |
 //! | `hero:q:capped` | zset by ms | turn: types that found no room in their context | an entry 5 s |
 //! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | turn: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |

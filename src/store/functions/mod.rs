@@ -2,7 +2,6 @@
 //!
 //! ARGV 1 to 8 are the same for all: `store/lua/request.lua` says what they are.
 
-mod adopt;
 mod by_status;
 mod claim_post;
 mod close_conveyor;
@@ -15,6 +14,7 @@ mod evict;
 mod find;
 mod forget;
 mod import_conveyor;
+mod import_queues;
 mod lines;
 mod list_leases;
 mod look_conveyor;

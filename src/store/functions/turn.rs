@@ -177,11 +177,11 @@ impl Store {
     /// there is more.
     ///
     /// That costs a second round trip, and only then.
-    pub async fn turn_and_adopt(&self, turn: &Turn<'_>, compat: &CompatQueues, fair: bool) -> Result<Turned, Error> {
-        let (mut turned, adoptable) = self.take_turn(turn, compat, fair).await?;
-        if adoptable {
+    pub async fn turn_and_import(&self, turn: &Turn<'_>, compat: &CompatQueues, fair: bool) -> Result<Turned, Error> {
+        let (mut turned, importable) = self.take_turn(turn, compat, fair).await?;
+        if importable {
             let wanted: usize = turn.slots.iter().map(|slot| slot.room).sum();
-            match self.adopt(turn.script_type, compat, wanted.saturating_sub(turned.taken.len())).await {
+            match self.import_queues(turn.script_type, compat, wanted.saturating_sub(turned.taken.len())).await {
                 Ok(found) => turned.more |= found,
                 // What the turn gave must not get lost; the next one finds what is left.
                 Err(error) => tracing::debug!(%error, "taking jobs of other layouts failed"),
@@ -197,7 +197,7 @@ impl Store {
         let call = self.encode_turn(&FUNCTION, turn, turn.slots, compat, fair, now);
         let audience = self.inbox().audience();
         let answer: Result<Answer, Error> = store.turns.function(&call).await;
-        let (statuses, taken, stopped, more, releases, adoptable, now) = match answer {
+        let (statuses, taken, stopped, more, releases, importable, now) = match answer {
             Err(error) if error.out_of_memory() => {
                 // What ended is recorded all the same.
                 // Any of the free ones: what is there may be for one alone.
@@ -226,7 +226,7 @@ impl Store {
             store.releases.notify_one();
         }
         let taken = taken.into_iter().filter_map(|values| claimed(values, now)).collect();
-        Ok((Turned { statuses, taken, more: more > 0 }, adoptable == 1))
+        Ok((Turned { statuses, taken, more: more > 0 }, importable == 1))
     }
 
     fn encode_turn(&self, function: &Function, turn: &Turn<'_>, slots: &[Slot], compat: &CompatQueues, fair: bool, now: Timestamp) -> Cmd {

@@ -157,7 +157,7 @@ async fn our_own_reading_of_the_shadow_leaves_the_job_in_our_queue() {
     let job = house.start(spec("1")).await;
     let osis = "osis".parse().unwrap();
     let queues = house.store.compat_queues(&osis, &Compat::all(&osis));
-    assert!(house.store.adopt(&osis, &queues, 10).await.unwrap());
+    assert!(house.store.import_queues(&osis, &queues, 10).await.unwrap());
     assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (1, 0));
     assert_eq!(hget(&house.redis, &format!("hero:job:{job}"), "twin").await, None);
     house.close().await;

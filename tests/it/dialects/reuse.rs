@@ -39,13 +39,13 @@ async fn the_end_of_a_run_of_a_former_task_is_not_recorded_for_the_new_one() {
         lpush(&redis, "rhai_tasks:osis", &id).await;
     };
     push().await;
-    assert!(store.adopt(&ScriptType::osis(), &queues, 1).await.unwrap());
+    assert!(store.import_queues(&ScriptType::osis(), &queues, 1).await.unwrap());
     let old = turn(&store, None).await.1.remove(0);
     // Its lease is lost and it is deleted, but its script runs on.
     assert_eq!(later.reap(128).await.unwrap(), Some(1));
     assert_eq!(store.delete(&old.job).await.unwrap(), Deleted::Deleted);
     push().await;
-    assert!(later.adopt(&ScriptType::osis(), &queues, 1).await.unwrap());
+    assert!(later.import_queues(&ScriptType::osis(), &queues, 1).await.unwrap());
     let new = turn(&store, None).await.1.remove(0);
     assert_eq!((&new.job, new.attempt), (&old.job, 1));
     assert_eq!(turn(&store, Some(&old)).await.0, [None]);

@@ -314,7 +314,7 @@ return function()
   -- The operator named them: this user of Redis may have no right to them, which is no reason to stop.
   local others = request.take_number()
   local there = others > 0 and #taken < wanted and redis.pcall('EXISTS', request.take_many(others)) or 0
-  local adoptable = type(there) == 'number' and there > 0
+  local importable = type(there) == 'number' and there > 0
   local more = late and 2 or left_to_look_at == 0 and 1 or 0
-  return { statuses, taken, stopped, more, request.releases, adoptable and 1 or 0, request.now }
+  return { statuses, taken, stopped, more, request.releases, importable and 1 or 0, request.now }
 end

@@ -1,5 +1,5 @@
 -- Flags:
--- Takes jobs of other layouts out of their queues and puts them into ours, where they are taken like any other.
+-- Imports jobs of other layouts: takes them out of their queues and puts them into ours, where they are taken like any other.
 -- ARGV  script type of the pool · how many are wanted · number of queues, each: dialect · key · then number of stop queues, each: key
 -- Gives {number of elements looked at, script types that have work …}.
 local try, try_named = commands.try, commands.try_named
@@ -162,7 +162,7 @@ local function consider(id)
   order[#order + 1] = { id = id, queue = work_queue, script_type = script_type, status = status }
 end
 
-local function adopt(queue, element)
+local function import(queue, element)
   if not queue.kind.words and not values.is_uuid(element) then return outsiders.refuse_id(element) end
   if #element > 128 or not string.find(element, queue.kind.element) then return end
   if queue.kind.words then
@@ -184,7 +184,7 @@ local function take_elements(served, wanted)
       local element = #order < wanted and looked < left and try_named('RPOP', queue.key)
       if element then
         looked, again = looked + 1, true
-        if adopt(queue, element) == 'later' then
+        if import(queue, element) == 'later' then
           -- The next call begins with it; where it cannot go back it comes again all the same.
           if not try_named('RPUSH', queue.key, element) then later(queue, element) end
           left = looked

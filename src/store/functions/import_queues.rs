@@ -5,13 +5,13 @@ use crate::store::compat::CompatQueues;
 use crate::store::fcall::Function;
 use crate::store::{Error, Store};
 
-const FUNCTION: Function = Function("adopt");
+const FUNCTION: Function = Function("import_queues");
 
 impl Store {
-    /// Takes at most `wanted` jobs of other layouts (and never more than 128) into our queues, where they are next. True: it found something.
+    /// Imports at most `wanted` jobs of other layouts (and never more than 128) into our queues, where they are next. True: it found something.
     ///
     /// After an error it is unknown whether it did; nothing is lost either way.
-    pub async fn adopt(&self, script_type: &ScriptType, compat: &CompatQueues, wanted: usize) -> Result<bool, Error> {
+    pub async fn import_queues(&self, script_type: &ScriptType, compat: &CompatQueues, wanted: usize) -> Result<bool, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(script_type.as_str()).arg(wanted).arg(compat.queues.len());
         for (dialect, key) in &compat.queues {
@@ -19,7 +19,7 @@ impl Store {
         }
         call.arg(compat.stops.len()).arg(&compat.stops);
         let answer: Vec<Text> = self.0.turns.function(&call).await?;
-        let looked: usize = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("adopt", &answer))?;
+        let looked: usize = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("import_queues", &answer))?;
         self.0.wake_ups.wake_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
         Ok(looked > 0)
     }
