@@ -9,14 +9,14 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::deadline::{DEADLINE, blocking, in_time};
 use super::endpoint::Endpoint;
 use super::error::Error;
-use super::slots::{Address, Slots};
+use super::hash_slots::{Address, HashSlots};
 use crate::keys::Keys;
 use crate::model::ContextId;
 
 /// The Redis process that has the keys of one context.
 ///
-/// A Redis of its own is the same for ever. In Redis Cluster it is the master that owns the slot of the context's hash tag,
-/// and who that is changes: when the node fails, and when the slot moves.
+/// A Redis of its own is the same for ever. In Redis Cluster it is the master that owns the hash slot of the context,
+/// and who that is changes: when the node fails, and when the hash slot moves.
 pub(super) struct Home {
     now: RwLock<Client>,
     /// Counts up with each change of `now`.
@@ -26,7 +26,7 @@ pub(super) struct Home {
     pub(super) loading: tokio::sync::Mutex<()>,
 }
 
-/// How the owner of a slot is found.
+/// How the owner of a hash slot is found.
 struct Cluster {
     endpoint: Endpoint,
     seed: Client,
@@ -173,7 +173,7 @@ impl Home {
 
 impl Cluster {
     /// Who owns what, as a node sees it, or the seed; nothing if it does not answer.
-    async fn ask(&self, node: Option<&Address>) -> Option<Slots> {
+    async fn ask(&self, node: Option<&Address>) -> Option<HashSlots> {
         let (client, asked_at) = match node {
             Some(node) => (self.endpoint.client_at(node).ok()?, node.clone()),
             None => (self.seed.clone(), self.endpoint.address()),
@@ -181,7 +181,7 @@ impl Cluster {
         let asking = async {
             let mut connection = blocking(&client).await?;
             let slots = redis::cmd("CLUSTER").arg("SLOTS").query_async(&mut connection).await?;
-            Ok::<_, Error>(Slots::read(slots, &asked_at))
+            Ok::<_, Error>(HashSlots::read(slots, &asked_at))
         };
         timeout(ASK, asking).await.ok()?.ok()
     }

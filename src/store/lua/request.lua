@@ -77,8 +77,8 @@ end
 
 -- Begins a call: everything that the one before has left is forgotten here. Gives what is to be answered instead, if it must not be done.
 --
--- While a slot moves, a node raises an error for each key that it has not got (any more), in the middle of a call, too. So a call is
--- refused as a whole, before anything is done. In a cluster, `KEYS[1]` is a key of the slot.
+-- While a hash slot of a cluster moves, a node raises an error for each key that it has not got (any more), in the middle of a call,
+-- too. So a call is refused as a whole, before anything is done. In a cluster, `KEYS[1]` is a key of the hash slot.
 function request.enter(names, argv)
   if names[1] and redis.pcall('EXISTS', names[1] .. ':none') ~= 0 then
     return redis.error_reply('TRYAGAIN the slot of this context is moving')

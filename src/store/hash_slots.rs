@@ -13,9 +13,9 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// Who owns which slots, as one node of a cluster sees it.
+/// Who owns which hash slots, as one node of a cluster sees it.
 #[derive(Debug, Default)]
-pub(super) struct Slots(Vec<Range>);
+pub(super) struct HashSlots(Vec<Range>);
 
 #[derive(Debug)]
 struct Range {
@@ -25,13 +25,13 @@ struct Range {
     nodes: Vec<Address>,
 }
 
-impl Slots {
+impl HashSlots {
     /// Reads the answer to `CLUSTER SLOTS` of the node at an address. What cannot be understood is left out.
     pub(super) fn read(answer: Value, asked_at: &Address) -> Self {
         Self(items(answer).into_iter().filter_map(|range| read_range(range, asked_at)).collect())
     }
 
-    /// The master of a slot, if it has one.
+    /// The master of a hash slot, if it has one.
     pub(super) fn owner_of(&self, slot: u16) -> Option<Address> {
         let slot = i64::from(slot);
         self.0.iter().find(|range| (range.first..=range.last).contains(&slot))?.nodes.first().cloned()
@@ -95,7 +95,7 @@ mod tests {
     fn the_owner_of_a_slot_is_the_first_node_of_its_range() {
         let asked_at = Address { host: "seed".into(), port: 1 };
         let address = |host: &str, port| Address { host: host.into(), port };
-        let slots = Slots::read(
+        let slots = HashSlots::read(
             Value::Array(vec![
                 range(0, 99, &[node("a", 7000), node("b", 7001)]),
                 range(100, 100, &[node("", 7002)]),

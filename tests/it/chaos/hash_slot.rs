@@ -5,8 +5,8 @@ use redis::RedisResult;
 
 use crate::support::{Cluster, MASTERS, PATIENCE, ask};
 
-/// The slot of a context, which moves slowly, whatever happens to its nodes.
-pub struct Slot {
+/// The hash slot of a context, which moves slowly, whatever happens to its nodes.
+pub struct HashSlot {
     ports: [u16; MASTERS],
     number: String,
     /// The node that has it. It changes when a move is over.
@@ -18,7 +18,7 @@ pub struct Slot {
 /// Between two keys that move one by one, and before what failed is tried again.
 const PACE: Duration = Duration::from_millis(50);
 
-impl Slot {
+impl HashSlot {
     /// The slot of a key.
     pub async fn of(cluster: &Cluster, key: &str) -> Self {
         let number: u16 = cluster.node(0).run(&["CLUSTER", "KEYSLOT", key]).await;
