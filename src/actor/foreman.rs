@@ -227,7 +227,7 @@ impl Foreman {
         self.hungry &= !take;
         Some(Box::pin(async move {
             let (slots, queues) = if take { (&slots[..], &queues[..]) } else { (&[][..], &[][..]) };
-            let turn = Turn { script_type: &settings.script_type, ends: &ends, slots, queues };
+            let turn = Turn { script_type: &settings.script_type, ends: &ends, actors: slots, queues };
             let turned = store.turn_and_import(&turn, &compat, settings.fair).await;
             News::Turned(ends, slots.iter().map(|slot| slot.room).sum(), turned)
         }))

@@ -34,7 +34,7 @@ pub struct DirectStart {
 #[derive(Debug)]
 pub(super) struct Reservation {
     direct_start: Arc<DirectStart>,
-    slot: usize,
+    actor_index: usize,
 }
 
 impl DirectStarts {
@@ -58,10 +58,10 @@ impl DirectStarts {
         self.0.find_map(script_type, |direct_start| {
             // Counted before it is taken, so that a pool that closes never misses one.
             direct_start.reserved.fetch_add(1, Ordering::SeqCst);
-            let mut reservation = Reservation { direct_start, slot: 0 };
+            let mut reservation = Reservation { direct_start, actor_index: 0 };
             let room = &reservation.direct_start.room;
             let before = room.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |room| room.checked_sub(1)).ok()?;
-            reservation.slot = before % reservation.direct_start.actors.len().max(1);
+            reservation.actor_index = before % reservation.direct_start.actors.len().max(1);
             Some(reservation)
         })
     }
@@ -92,12 +92,12 @@ impl DirectStart {
 impl Reservation {
     /// The actor for which the job starts.
     pub(super) fn actor(&self) -> &str {
-        self.direct_start.actors.get(self.slot).map_or("", String::as_str)
+        self.direct_start.actors.get(self.actor_index).map_or("", String::as_str)
     }
 
-    /// The slot of that actor.
-    pub(super) fn slot(&self) -> usize {
-        self.slot
+    /// The place of that actor among those of the pool.
+    pub(super) fn actor_index(&self) -> usize {
+        self.actor_index
     }
 
     /// The queues that must be empty.

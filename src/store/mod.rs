@@ -58,8 +58,8 @@ pub use endpoint::Endpoint;
 pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
 pub use functions::{
-    Claimed, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered, Retried,
-    Scheduling, Slot, Started, Stopping, Turn, Turned, Walked,
+    ActorRoom, Claimed, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered,
+    Retried, Scheduling, Started, Stopping, Turn, Turned, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported};
 pub use gauge::Gauge;

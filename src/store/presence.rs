@@ -74,11 +74,11 @@ impl Store {
         targets.extend([(Target::Group(first.group.clone()), 0), (Target::Type, 0)]);
         let mut queues = Vec::new();
         for priority in [Priority::Urgent, Priority::Normal, Priority::Low] {
-            for (target, slot) in &targets {
+            for (target, post) in &targets {
                 let queue = Queue { script_type: first.script_type.clone(), target: target.clone(), priority };
-                queues.push((self.keys().work(&queue), *slot));
+                queues.push((self.keys().work(&queue), *post));
                 if priority == Priority::Normal {
-                    queues.push((self.keys().work_prio_1(&first.script_type, target), *slot));
+                    queues.push((self.keys().work_prio_1(&first.script_type, target), *post));
                 }
             }
         }

@@ -12,7 +12,7 @@ impl Staff {
     pub(in crate::actor) fn give_back_what_waits(&mut self, stale: bool) {
         if stale {
             self.pace.slowed();
-            let alone = self.waiting.front().filter(|(_, job)| !job.concurrent).map(|(_, job)| job.slot);
+            let alone = self.waiting.front().filter(|(_, job)| !job.concurrent).map(|(_, job)| job.actor_index);
             for (slot, desk) in self.desks.iter_mut().enumerate() {
                 if alone == Some(slot) || desk.own.front().is_some_and(|(_, job)| !job.concurrent) {
                     desk.clear();

@@ -48,7 +48,7 @@ impl Shift {
 
 fn job(concurrent: bool) -> Claimed {
     Claimed {
-        slot: 0,
+        actor_index: 0,
         owned: false,
         job: JobId::random(),
         attempt: 1,

@@ -195,10 +195,10 @@ impl NewJob {
     }
 
     /// The job as the pool gets it that has room for it.
-    fn claimed(&self, slot: usize, now: Timestamp) -> Claimed {
+    fn claimed(&self, actor_index: usize, now: Timestamp) -> Claimed {
         let spec = &self.spec;
         Claimed {
-            slot,
+            actor_index,
             owned: false,
             job: self.id.clone(),
             attempt: 1,
@@ -269,7 +269,7 @@ impl Inner {
         for (((job, answer), room), started_at) in jobs.iter().zip(&answers).zip(reservations).zip(started_at) {
             match (room, answer) {
                 (Some(room), Some(Created::Created(Status::Started))) => {
-                    let claimed = job.claimed(room.slot(), started_at.unwrap_or(now));
+                    let claimed = job.claimed(room.actor_index(), started_at.unwrap_or(now));
                     room.fill(claimed);
                 }
                 (Some(_), _) => self.wake_ups.wake(&job.spec.script_type),

@@ -79,16 +79,16 @@ impl Ended {
     }
 }
 
-/// An actor that takes jobs.
+/// An actor that takes jobs, and for how many it has room.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Slot {
+pub struct ActorRoom {
     /// Its name: `type:group:instance`.
     pub actor: String,
     /// How many jobs it can take now.
     pub room: usize,
 }
 
-impl Slot {
+impl ActorRoom {
     /// The script type and group of its actor.
     fn pool(&self) -> &str {
         self.actor.rsplit_once(':').map_or(&*self.actor, |(pool, _)| pool)
@@ -103,17 +103,17 @@ pub struct Turn<'a> {
     /// Attempts that ended since the last turn; at most 128.
     pub ends: &'a [Ended],
     /// Its actors.
-    pub slots: &'a [Slot],
-    /// Its queues in the order of service, each with the slot it belongs to (from 1), or 0.
+    pub actors: &'a [ActorRoom],
+    /// Its queues in the order of service, each with the actor it belongs to (from 1), or 0.
     pub queues: &'a [(String, usize)],
 }
 
 /// A job that was taken. Its attempt has begun, and it belongs to this server until its lease is over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claimed {
-    /// The slot it was taken for, from 0.
-    pub slot: usize,
-    /// Whether only that slot may run it.
+    /// The actor it was taken for, by its place among those of the turn, from 0.
+    pub actor_index: usize,
+    /// Whether only that actor may run it.
     pub owned: bool,
     /// The job.
     pub job: JobId,
@@ -180,7 +180,7 @@ impl Store {
     pub async fn turn_and_import(&self, turn: &Turn<'_>, compat: &CompatQueues, fair: bool) -> Result<Turned, Error> {
         let (mut turned, importable) = self.take_turn(turn, compat, fair).await?;
         if importable {
-            let wanted: usize = turn.slots.iter().map(|slot| slot.room).sum();
+            let wanted: usize = turn.actors.iter().map(|actor| actor.room).sum();
             match self.import_queues(turn.script_type, compat, wanted.saturating_sub(turned.taken.len())).await {
                 Ok(found) => turned.more |= found,
                 // What the turn gave must not get lost; the next one finds what is left.
@@ -194,18 +194,18 @@ impl Store {
     async fn take_turn(&self, turn: &Turn<'_>, compat: &CompatQueues, fair: bool) -> Result<(Turned, bool), Error> {
         let store = &self.0;
         let now = store.clock.now();
-        let call = self.encode_turn(&FUNCTION, turn, turn.slots, compat, fair, now);
+        let call = self.encode_turn(&FUNCTION, turn, turn.actors, compat, fair, now);
         let audience = self.inbox().audience();
         let answer: Result<Answer, Error> = store.turns.function(&call).await;
         let (statuses, taken, stopped, more, releases, importable, now) = match answer {
             Err(error) if error.out_of_memory() => {
                 // What ended is recorded all the same.
                 // Any of the free ones: what is there may be for one alone.
-                let free: Vec<usize> = (0..turn.slots.len()).filter(|slot| turn.slots[*slot].room > 0).collect();
-                let free = free.choose(&mut rand::rng()).copied().filter(|free| store.trickle.is_due(turn.slots[*free].pool(), TRICKLE));
-                let room = |(at, slot): (usize, &Slot)| Slot { room: usize::from(free == Some(at)), ..slot.clone() };
-                let slots: Vec<Slot> = turn.slots.iter().enumerate().map(room).collect();
-                let call = self.encode_turn(&WHEN_FULL, turn, &slots, &CompatQueues::default(), fair, now);
+                let free: Vec<usize> = (0..turn.actors.len()).filter(|at| turn.actors[*at].room > 0).collect();
+                let free = free.choose(&mut rand::rng()).copied().filter(|free| store.trickle.is_due(turn.actors[*free].pool(), TRICKLE));
+                let room = |(at, of_actor): (usize, &ActorRoom)| ActorRoom { room: usize::from(free == Some(at)), ..of_actor.clone() };
+                let actors: Vec<ActorRoom> = turn.actors.iter().enumerate().map(room).collect();
+                let call = self.encode_turn(&WHEN_FULL, turn, &actors, &CompatQueues::default(), fair, now);
                 store.turns.function(&call).await?
             }
             answer => answer?,
@@ -229,19 +229,27 @@ impl Store {
         Ok((Turned { statuses, taken, more: more > 0 }, importable == 1))
     }
 
-    fn encode_turn(&self, function: &Function, turn: &Turn<'_>, slots: &[Slot], compat: &CompatQueues, fair: bool, now: Timestamp) -> Cmd {
+    fn encode_turn(
+        &self,
+        function: &Function,
+        turn: &Turn<'_>,
+        actors: &[ActorRoom],
+        compat: &CompatQueues,
+        fair: bool,
+        now: Timestamp,
+    ) -> Cmd {
         let mut call = self.0.call_at(function, now);
         call.arg(self.0.periods.lease.as_millis() as u64).arg(turn.script_type.as_str()).arg(turn.ends.len());
         for end in turn.ends {
             add_end(&mut call, end);
         }
-        call.arg(slots.len());
-        for slot in slots {
-            call.arg(&slot.actor).arg(slot.room);
+        call.arg(actors.len());
+        for of_actor in actors {
+            call.arg(&of_actor.actor).arg(of_actor.room);
         }
         call.arg(turn.queues.len());
-        for (queue, slot) in turn.queues {
-            call.arg(queue).arg(*slot);
+        for (queue, actor) in turn.queues {
+            call.arg(queue).arg(*actor);
         }
         call.arg(if fair { "fair" } else { "" }).arg(self.max_running());
         call.arg(compat.queues.len());
@@ -298,7 +306,7 @@ fn claimed(values: Vec<Text>, now: Timestamp) -> Option<Claimed> {
     let mut values = values.into_iter();
     let mut next = || values.next().unwrap_or_default();
     Some(Claimed {
-        slot: next().parse::<usize>()?.checked_sub(1)?,
+        actor_index: next().parse::<usize>()?.checked_sub(1)?,
         owned: next().0.as_deref() == Some("1"),
         job: next().parse()?,
         attempt: next().parse()?,

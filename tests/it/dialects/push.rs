@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{JobSpec, Status};
-use hero::store::{Compat, Push, Slot, Turn};
+use hero::store::{ActorRoom, Compat, Push, Turn};
 
 use super::{becomes, blpop, empties, hget, hset, llen};
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec};
@@ -64,8 +64,8 @@ async fn a_job_that_a_foreign_actor_has_just_started_is_not_started_again() {
     // All that a worker of the dispatcher protocol does, and our copy of the id is still there.
     let _: i64 = house.redis.run(&["LREM", SHADOW, "1", job.as_str()]).await;
     hset(&house.redis, &format!("hero:job:{job}"), &[("status", "started")]).await;
-    let (osis, slots) = ("osis".parse().unwrap(), [Slot { actor: "osis:default:1".into(), room: 1 }]);
-    let turn = Turn { script_type: &osis, ends: &[], slots: &slots, queues: &[(OURS.to_owned(), 0)] };
+    let (osis, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:default:1".into(), room: 1 }]);
+    let turn = Turn { script_type: &osis, ends: &[], actors: &actors, queues: &[(OURS.to_owned(), 0)] };
     assert_eq!(house.store.turn(&turn).await.unwrap().taken, []);
     hset(&house.redis, &format!("hero:job:{job}"), &[("status", "finished"), ("output", "theirs")]).await;
     assert_eq!(house.dispatcher.wait(CONTEXT, &job, PATIENCE).await.unwrap().output, "theirs");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{Output, OutputFormat, ScriptType, Status};
-use hero::store::{Claimed, Compat, Deleted, Ended, Outcome, Slot, Store, Turn};
+use hero::store::{ActorRoom, Claimed, Compat, Deleted, Ended, Outcome, Store, Turn};
 
 use super::{hset, id, lpush};
 use crate::support::Redis;
@@ -15,9 +15,9 @@ pub async fn turn(store: &Store, ended: Option<&Claimed>) -> (Vec<Option<Status>
         .into_iter()
         .map(|run| Ended { attempt: run.attempt, outcome: outcome(), ..Ended::released(run.job.clone(), run.claim, run.started_at) })
         .collect();
-    let slots = [Slot { actor: "osis:default:1".into(), room: usize::from(ended.is_none()) }];
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room: usize::from(ended.is_none()) }];
     let queues = [("hero:q:work:type:osis".to_owned(), 0)];
-    let turn = Turn { script_type: &ScriptType::osis(), ends: &ends, slots: &slots, queues: &queues };
+    let turn = Turn { script_type: &ScriptType::osis(), ends: &ends, actors: &actors, queues: &queues };
     let turned = store.turn(&turn).await.unwrap();
     (turned.statuses, turned.taken)
 }

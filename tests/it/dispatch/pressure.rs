@@ -7,7 +7,7 @@ use std::time::Duration;
 use hero::dispatch::{Error, Indexer};
 use hero::model::{JobError, JobId, JobSpec, Output, OutputFormat, Seconds, Status};
 use hero::service::Service as _;
-use hero::store::{Created, Ended, NewJob, Outcome, Periods, Slot, Store, Turn};
+use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Periods, Store, Turn};
 
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until};
 
@@ -125,14 +125,14 @@ async fn ended(store: &Store, specs: &[JobSpec], outcome: &Outcome) -> Vec<JobId
     let new = |spec: &JobSpec| NewJob { id: JobId::random(), spec: spec.clone(), start: true, waited: false, slot: None };
     let new: Vec<NewJob> = specs.iter().map(new).collect();
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room: 128 }];
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room: 128 }];
     for new in new.chunks(128) {
         store.create_all_or_none(new).await.unwrap();
-        let taken = store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap().taken;
+        let taken = store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken;
         let end = |job: hero::store::Claimed| Ended { outcome: outcome.clone(), ..Ended::released(job.job, job.attempt, job.started_at) };
         let ends: Vec<Ended> = taken.into_iter().map(end).collect();
         assert_eq!(ends.len(), new.len());
-        store.turn(&Turn { script_type: &script_type, ends: &ends, slots: &[], queues: &[] }).await.unwrap();
+        store.turn(&Turn { script_type: &script_type, ends: &ends, actors: &[], queues: &[] }).await.unwrap();
     }
     new.into_iter().map(|job| job.id).collect()
 }
@@ -176,12 +176,12 @@ async fn relief_spares_what_somebody_counts_on() {
             slot: None,
         };
         let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis:prio:0".to_owned(), 0)]);
-        let slots = [Slot { actor: "osis:default:1".into(), room: 1 }];
+        let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
         store.create(new.clone()).await.unwrap();
         let taken =
-            store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap().taken.remove(0);
+            store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken.remove(0);
         let end = Ended { outcome: failed, ..Ended::released(taken.job, taken.attempt, taken.started_at) };
-        store.turn(&Turn { script_type: &script_type, ends: &[end], slots: &[], queues: &[] }).await.unwrap();
+        store.turn(&Turn { script_type: &script_type, ends: &[end], actors: &[], queues: &[] }).await.unwrap();
         new.id
     };
 

@@ -338,17 +338,17 @@ async fn odd_numbers_in_one_hash_harm_no_other_job() {
 
 #[tokio::test]
 async fn what_is_given_back_returns_to_the_queue_it_was_put_into() {
-    use hero::store::{Ended, Slot, Turn};
+    use hero::store::{ActorRoom, Ended, Turn};
     let redis = Redis::start().await;
     let store = redis.store().await;
     let (id, queue) = (id(), "hero:q:work:type:osis:group:io:inst:3");
     hset(&redis, &id, "1", &[]).await;
     lpush(&redis, queue, &id).await;
-    let (script_type, slots) = ("osis".parse().unwrap(), [Slot { actor: "osis:io:3".into(), room: 1 }]);
-    let turn = Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &[(queue.to_owned(), 1)] };
+    let (script_type, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:io:3".into(), room: 1 }]);
+    let turn = Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &[(queue.to_owned(), 1)] };
     let taken = store.turn(&turn).await.unwrap().taken.remove(0);
     let released = [Ended::released(taken.job, taken.claim, taken.started_at)];
-    store.turn(&Turn { ends: &released, slots: &[], queues: &[], ..turn }).await.unwrap();
+    store.turn(&Turn { ends: &released, actors: &[], queues: &[], ..turn }).await.unwrap();
     let back: Vec<String> = redis.run(&["LRANGE", queue, "0", "-1"]).await;
     assert_eq!(back, [id]);
 }

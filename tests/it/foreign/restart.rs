@@ -6,7 +6,7 @@ use hero::actor::{Instances, Pool, PoolSettings};
 use hero::client::Client;
 use hero::model::{ContextId, JobId, JobSpec, Presence, Status};
 use hero::process::Spawner;
-use hero::store::{Claimed, Post, PostClaim, Recovered, Slot, Store, Turn};
+use hero::store::{ActorRoom, Claimed, Post, PostClaim, Recovered, Store, Turn};
 use tokio_util::sync::CancellationToken;
 
 use super::{hget, hset, lpush};
@@ -93,8 +93,8 @@ async fn taken(redis: &Redis, store: &Store) -> Claimed {
     hset(redis, &id, "1", &[]).await;
     lpush(redis, super::OSIS, &id).await;
     let (script_type, queues) = ("osis".parse().unwrap(), [(super::OSIS.to_owned(), 0)]);
-    let slots = [Slot { actor: post().to_string(), room: 1 }];
-    store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap().taken.remove(0)
+    let actors = [ActorRoom { actor: post().to_string(), room: 1 }];
+    store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken.remove(0)
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{ErrorKind, JobError, JobId, JobSpec, Output, OutputFormat, Priority, Queue, Status, Target, Timestamp};
-use hero::store::{Created, Deleted, Ended, NewJob, Outcome, Retried, Slot, Started, Stopping, Store, Turn};
+use hero::store::{ActorRoom, Created, Deleted, Ended, NewJob, Outcome, Retried, Started, Stopping, Store, Turn};
 use redis::aio::MultiplexedConnection;
 
 use super::plain::{Number, Plain, RETRY_IN, Refusal, Relations};
@@ -271,9 +271,9 @@ impl<'r> Town<'r> {
 
     async fn claim(&mut self, place: usize, room: usize) {
         let (script_type, queues) = ("osis".parse().unwrap(), [(QUEUE.to_owned(), 0)]);
-        let slots = [Slot { actor: format!("osis:default:{}", place + 1), room }];
+        let actors = [ActorRoom { actor: format!("osis:default:{}", place + 1), room }];
         let server = &mut self.servers[place];
-        let turned = server.store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
+        let turned = server.store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
         let expected = self.plain.claim(server.number, place, room);
         let real: Vec<(JobId, u32)> = turned.taken.into_iter().map(|job| (job.job, job.claim)).collect();
         let ids: Vec<(JobId, u32)> = expected.iter().map(|(job, claim)| (self.plain.job(*job).id.clone(), *claim)).collect();
@@ -294,7 +294,7 @@ impl<'r> Town<'r> {
         let id = self.plain.job(job).id.clone();
         let ended = Ended { job: id, attempt: claim, claim, started_at: Timestamp::local(), logged: false, usage: None, outcome };
         let script_type = "osis".parse().unwrap();
-        let turned = server.store.turn(&Turn { script_type: &script_type, ends: &[ended], slots: &[], queues: &[] }).await.unwrap();
+        let turned = server.store.turn(&Turn { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] }).await.unwrap();
         assert_eq!(turned.statuses, [self.plain.finish(server.number, job, claim, end)], "ended");
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hero::model::{ErrorKind, JobError, JobId, JobSpec, Output, OutputFormat, Status};
-use hero::store::{Ended, NewJob, Outcome, Slot, Store, Turn};
+use hero::store::{ActorRoom, Ended, NewJob, Outcome, Store, Turn};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -16,7 +16,7 @@ const BATCH: usize = 100;
 /// Creates and runs jobs without engines: some fail, some of these are tried again, some are given back first.
 async fn work(store: Store, mut random: StdRng) -> Vec<JobId> {
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room: BATCH }];
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room: BATCH }];
     let (mut ids, mut ends) = (Vec::new(), Vec::new());
     loop {
         if ids.len() < JOBS {
@@ -28,7 +28,7 @@ async fn work(store: Store, mut random: StdRng) -> Vec<JobId> {
             store.create_all_or_none(&new).await.unwrap();
             ids.extend(new.into_iter().map(|job| job.id));
         }
-        let turned = store.turn(&Turn { script_type: &script_type, ends: &ends, slots: &slots, queues: &queues }).await.unwrap();
+        let turned = store.turn(&Turn { script_type: &script_type, ends: &ends, actors: &actors, queues: &queues }).await.unwrap();
         ends = turned
             .taken
             .into_iter()

@@ -203,9 +203,9 @@ async fn a_look_from_before_a_retry_does_not_end_a_wait_from_after_it() {
     let (store, dispatcher) = (house.store.clone(), house.dispatcher.clone());
     let id = house.start(crate::support::spec("1")).await;
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [hero::store::Slot { actor: "osis:default:1".into(), room: 1 }];
+    let actors = [hero::store::ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let take = async || {
-        let turn = hero::store::Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues };
+        let turn = hero::store::Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues };
         store.turn(&turn).await.unwrap().taken.remove(0)
     };
     let end = async |outcome| {
@@ -215,7 +215,7 @@ async fn a_look_from_before_a_retry_does_not_end_a_wait_from_after_it() {
             attempt: claimed.attempt,
             ..hero::store::Ended::released(claimed.job, claimed.claim, claimed.started_at)
         };
-        let turn = hero::store::Turn { script_type: &script_type, ends: &[ended], slots: &[], queues: &[] };
+        let turn = hero::store::Turn { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] };
         store.turn(&turn).await.unwrap();
     };
     let error = hero::model::JobError::new(hero::model::ErrorKind::Script, "no");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use hero::model::{Backoff, JobId, JobSpec, Output, OutputFormat, ScriptType, Status, Timestamp};
-use hero::store::{Created, Ended, NewJob, Outcome, Slot, Store, Turn, script_behind_the_modules};
+use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Store, Turn, script_behind_the_modules};
 use rand::Rng as _;
 
 use crate::support::Redis;
@@ -16,8 +16,8 @@ fn new() -> NewJob {
 
 async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {
     let (script_type, queues) = (ScriptType::default(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room }];
-    store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap()
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
+    store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
 }
 
 async fn take(store: &Store) -> Ended {

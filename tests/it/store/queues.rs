@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Output, OutputFormat, Priority, Queue, ScriptType, Status, Target, Timestamp};
-use hero::store::{Created, Ended, NewJob, Outcome, Retried, Slot, Store, Turn, Turned};
+use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Retried, Store, Turn, Turned};
 
 use crate::support::Redis;
 
@@ -35,11 +35,11 @@ fn of_type(script_type: &str) -> Queue {
 async fn take(store: &Store, script_type: &str, ends: &[Ended], room: usize, fair: bool) -> Turned {
     let queues: Vec<(String, usize)> =
         [":prio:0", ":group:io", "", ":prio:2"].map(|suffix| (format!("hero:q:work:type:{script_type}{suffix}"), 0)).into();
-    let slots = [Slot { actor: format!("{script_type}:io:1"), room }];
+    let actors = [ActorRoom { actor: format!("{script_type}:io:1"), room }];
     let script_type: ScriptType = script_type.parse().unwrap();
-    let slots = if room == 0 { &[][..] } else { &slots[..] };
+    let actors = if room == 0 { &[][..] } else { &actors[..] };
     let queues = if room == 0 { &[][..] } else { &queues[..] };
-    let turn = Turn { script_type: &script_type, ends, slots, queues };
+    let turn = Turn { script_type: &script_type, ends, actors, queues };
     if fair { store.fair_turn(&turn).await.unwrap() } else { store.turn(&turn).await.unwrap() }
 }
 

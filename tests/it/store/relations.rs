@@ -1,7 +1,7 @@
 //! Relations, put to the functions.
 
 use hero::model::{JobId, JobSpec, Output, OutputFormat, Status};
-use hero::store::{Created, Ended, NewJob, Outcome, Slot, Store, Turn};
+use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Store, Turn};
 
 use crate::support::Redis;
 
@@ -20,8 +20,8 @@ pub(super) async fn create(store: &Store, spec: JobSpec) -> (JobId, Status) {
 
 pub(super) async fn turn(store: &Store, ends: &[Ended], room: usize) -> Vec<JobId> {
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room }];
-    let turned = store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap();
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
+    let turned = store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap();
     turned.taken.into_iter().map(|claimed| claimed.job).collect()
 }
 

@@ -1,7 +1,7 @@
 //! What many have in common: what followers read, room in pools, the little that is taken while memory is full.
 
 use hero::model::{JobId, JobSpec, Status};
-use hero::store::{Created, JobFilter, NewJob, Slot, Turn, Turned};
+use hero::store::{ActorRoom, Created, JobFilter, NewJob, Turn, Turned};
 
 use crate::support::{Redis, spec};
 
@@ -60,9 +60,9 @@ async fn while_memory_is_full_a_pool_without_work_takes_nothing_from_another_of_
     fill(&redis).await;
     let (store, script_type) = (&store, &"osis".parse().unwrap());
     let turn = async |group: &str| -> Turned {
-        let slots = [Slot { actor: format!("osis:{group}:1"), room: 1 }];
+        let actors = [ActorRoom { actor: format!("osis:{group}:1"), room: 1 }];
         let queues = [(format!("hero:q:work:type:osis:group:{group}"), 0)];
-        store.turn(&Turn { script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap()
+        store.turn(&Turn { script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap()
     };
     assert_eq!(turn("a").await.taken.len(), 0);
     assert_eq!(turn("b").await.taken.len(), 1);

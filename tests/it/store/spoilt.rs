@@ -142,8 +142,8 @@ async fn a_job_that_is_held_back_keeps_the_type_of_its_queue() {
     let _: i64 = redis.run(&["HSET", &key(&id), "script", "1", "prerequisites", &format!("[\"{first}\"]")]).await;
     let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:sal", id.as_str()]).await;
     let (sal, queues) = ("sal".parse().unwrap(), [("hero:q:work:type:sal".to_owned(), 0)]);
-    let slots = [hero::store::Slot { actor: "sal:default:1".into(), room: 1 }];
-    let turned = store.turn(&hero::store::Turn { script_type: &sal, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
+    let actors = [hero::store::ActorRoom { actor: "sal:default:1".into(), room: 1 }];
+    let turned = store.turn(&hero::store::Turn { script_type: &sal, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
     assert!(turned.taken.is_empty());
     finish(&store, &first).await;
     assert_eq!(redis.run::<Vec<String>>(&["LRANGE", "hero:q:work:type:sal", "0", "-1"]).await, [id.to_string()]);
@@ -155,8 +155,8 @@ async fn a_spoilt_list_of_a_caller_does_not_hold_up_the_others() {
     let (first, _) = create(&store, JobSpec { caller_id: Some("a".into()), ..JobSpec::default() }).await;
     let (second, _) = create(&store, JobSpec { caller_id: Some("b".into()), ..JobSpec::default() }).await;
     let (osis, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [hero::store::Slot { actor: "osis:default:1".into(), room: 1 }];
-    let one = hero::store::Turn { script_type: &osis, ends: &[], slots: &slots, queues: &queues };
+    let actors = [hero::store::ActorRoom { actor: "osis:default:1".into(), room: 1 }];
+    let one = hero::store::Turn { script_type: &osis, ends: &[], actors: &actors, queues: &queues };
     let taken = store.fair_turn(&one).await.unwrap().taken;
     let left = if taken[0].job == first { second } else { first };
     let lists: Vec<String> = redis.run(&["KEYS", "hero:q:fair:*:of:*"]).await;
@@ -318,10 +318,10 @@ async fn an_index_that_is_no_list_gives_way_and_its_pruning_ends() {
 async fn what_should_say_whose_turn_it_is_gives_way_and_no_job_is_lost() {
     let (redis, store) = house().await;
     let (osis, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = |room| [hero::store::Slot { actor: "osis:default:1".into(), room }];
+    let actors = |room| [hero::store::ActorRoom { actor: "osis:default:1".into(), room }];
     for key in ["hero:meta:fair", "hero:q:fair:type:osis:ring", "hero:q:fair:type:osis:held"] {
         let take = async |room| {
-            let turn = hero::store::Turn { script_type: &osis, ends: &[], slots: &slots(room), queues: &queues };
+            let turn = hero::store::Turn { script_type: &osis, ends: &[], actors: &actors(room), queues: &queues };
             let taken = store.fair_turn(&turn).await.unwrap().taken;
             taken.into_iter().map(|job| job.job).collect::<Vec<JobId>>()
         };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{ErrorKind, Event, JobError, JobId, JobSpec, Next, Output, OutputFormat, Status};
-use hero::store::{Created, Ended, NewJob, Outcome, Slot, Started, Stopping, Store, Turn};
+use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Started, Stopping, Store, Turn};
 
 use crate::support::Redis;
 
@@ -13,8 +13,8 @@ fn job() -> NewJob {
 
 async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room }];
-    store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap()
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
+    store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
 }
 
 fn ended(id: &JobId, attempt: u32, outcome: Outcome) -> Ended {
@@ -73,8 +73,8 @@ async fn prerequisite(redis: &Redis, store: &Store, id: &JobId) -> JobId {
     let other_id = other.id.clone();
     store.create(NewJob { spec: JobSpec { priority: hero::model::Priority::Urgent, ..other.spec }, ..other }).await.unwrap();
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis:prio:0".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room: 1 }];
-    store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
+    store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
     let _: i64 = redis.run(&["RPUSH", &format!("hero:rel:{other_id}:dependents"), id.as_str()]).await;
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{other_id}"), "rel", "-"]).await;
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "open", "1", &format!("waits:dependents:{other_id}"), "1"]).await;
@@ -248,8 +248,8 @@ async fn priority_comes_before_place_and_place_before_age() {
     }
     let queues: Vec<(String, usize)> =
         [":group:io:prio:0", ":prio:0", ":group:io", "", ":prio:2"].map(|suffix| (format!("hero:q:work:type:osis{suffix}"), 0)).into();
-    let (script_type, slots) = ("osis".parse().unwrap(), [Slot { actor: "osis:io:1".into(), room: 5 }]);
-    let turned = store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
+    let (script_type, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:io:1".into(), room: 5 }]);
+    let turned = store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
     let taken: Vec<_> = turned.taken.into_iter().map(|job| job.job).collect();
     assert_eq!(taken, [4, 3, 2, 1, 0].map(|at: usize| order[at].clone()));
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Status, Timestamp};
 use hero::store::{
-    ConveyorKeys, Created, Ended, Import, Imported, JobFilter, NewJob, Outcome, Slot, Store, Turn, script_behind_the_modules,
+    ActorRoom, ConveyorKeys, Created, Ended, Import, Imported, JobFilter, NewJob, Outcome, Store, Turn, script_behind_the_modules,
 };
 
 use crate::support::{Redis, until};
@@ -19,8 +19,8 @@ fn new(later: Option<Timestamp>) -> NewJob {
 
 async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room }];
-    store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap()
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
+    store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
 }
 
 /// Looks as a reaper that is told to wait first.

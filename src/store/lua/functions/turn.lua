@@ -5,13 +5,13 @@
 --         'finished' · output · format
 --         'error' · kind · message · line · column · stack (JSON or '') · limit · wait before a retry, ms
 --         'crashed'       the engine died        'released'       the actor leaves and gives the job back
---       then: number of slots, each an actor ('type:group:instance') · how many jobs it can take
---       then: number of queues in the order of service, each: key · the slot it belongs to, or 0 for any
+--       then: number of actors, each: name ('type:group:instance') · how many jobs it can take
+--       then: number of queues in the order of service, each: key · the number of the actor it belongs to, or 0 for any
 --       then: 'fair' (callers take turns in the queues of the type and group) or ''
 --       then: the most jobs that may run in the context, or 0
 --       then: number of queues of other layouts, each: key
 -- Gives {per attempt: status now, or 'lost' when somebody else holds the job},
---       {per taken job: {slot, '1' if only that slot may run it or '', id, attempt, claim, then the values of GIVEN}},
+--       {per taken job: {number of the actor, '1' if only that actor may run it or '', id, attempt, claim, then the values of GIVEN}},
 --       {ids ended here because a stop was pending},
 --       1 if queues hold more that was not looked at, 2 if nothing was taken because the call was on its way for long, else 0,
 --       number of ended jobs whose relatives are to be released,
@@ -41,7 +41,7 @@ local LATE = 5500
 local MOST_ATTEMPTS = 2000000000
 
 -- What this call is about; set anew by each.
-local own_type, lease_until, slots, room, taken, stopped, pending, admits, left_to_look_at, left_to_take
+local own_type, lease_until, actors, room, taken, stopped, pending, admits, left_to_look_at, left_to_take
 -- Jobs that may run and are not started yet, and their ids.
 local found, found_ids
 
@@ -117,11 +117,11 @@ local function complete(over)
   return 'dispatched'
 end
 
--- The slot with the most room.
+-- The actor with the most room.
 local function roomiest()
   local best = 1
-  for slot = 2, #room do
-    if room[slot] > room[best] then best = slot end
+  for actor = 2, #room do
+    if room[actor] > room[best] then best = actor end
   end
   return best
 end
@@ -140,20 +140,20 @@ local function start_found()
   for _, one in ipairs(found) do
     local id, job, key = one.id, one.job, keys.job(one.id)
     redis.call('HSET', key, 'status', 'started', 'attempt', one.attempt, 'started_at', request.now_text, 'updated_at', request.now_text,
-      'lease', request.server, 'actor', slots[one.slot])
+      'lease', request.server, 'actor', actors[one.actor])
     if not job.script_type then redis.call('HSET', key, 'script_type', own_type) end
     if job.dialect then dialects.mirror(id, job.dialect, 'started') end
     news.event(id, 'started', one.attempt)
     if job.released then redis.call('HDEL', key, 'released') else news.count(job.script_type or own_type, 'started') end
     local claim = jobs.claim_of(one.attempt, job.given_back)
-    taken[#taken + 1] = { one.slot, one.owned, id, one.attempt, claim, unpack(one.list, #DECIDING + 1, #FIELDS) }
+    taken[#taken + 1] = { one.actor, one.owned, id, one.attempt, claim, unpack(one.list, #DECIDING + 1, #FIELDS) }
   end
   found, found_ids = {}, {}
 end
 
 local function add_found(one)
   found[#found + 1], found_ids[one.id] = one, true
-  room[one.slot] = room[one.slot] - 1
+  room[one.actor] = room[one.actor] - 1
   left_to_take = left_to_take - 1
 end
 
@@ -184,9 +184,9 @@ local function may_run(id, queue, job, attempt)
   return true
 end
 
--- Takes a job for a slot, if it may run. 'later': nobody can tell in this call. `was_watched`: whether somebody looked after it when it was
+-- Takes a job for an actor, if it may run. 'later': this call cannot tell. `was_watched`: whether somebody looked after it when it was
 -- taken out of its queue; nil if nobody has asked.
-local function claim(id, queue, slot, owned, was_watched)
+local function claim(id, queue, actor, owned, was_watched)
   if not values.is_uuid(id) then return outsiders.refuse_id(id) end
   -- It lies there twice.
   if found_ids[id] then start_found() end
@@ -195,7 +195,7 @@ local function claim(id, queue, slot, owned, was_watched)
   local job = deciding(list)
   local attempt = tonumber(job.attempt) or 0
   if not (attempt >= 0 and attempt < MOST_ATTEMPTS and attempt % 1 == 0) then attempt = 0 end
-  local one = { id = id, job = job, list = list, attempt = attempt + 1, slot = slot, owned = owned }
+  local one = { id = id, job = job, list = list, attempt = attempt + 1, actor = actor, owned = owned }
   -- Nearly always it simply waits there.
   if job.status == 'dispatched' and was_watched ~= false
     and not (pending[id] or job.stop_requested_at or job.unseen or job.dialect == 'legacy') then
@@ -210,10 +210,10 @@ local function claim(id, queue, slot, owned, was_watched)
 end
 
 -- Takes as many jobs out of a queue as there is room for.
-local function take_from(queue, own_slot, in_turn, sorts)
-  local owned, seen = own_slot > 0 and '1' or '', false
+local function take_from(queue, own_actor, in_turn, sorts)
+  local owned, seen = own_actor > 0 and '1' or '', false
   while left_to_take > 0 and left_to_look_at > 0 do
-    local many = math.min(left_to_take, left_to_look_at, own_slot > 0 and room[own_slot] or math.huge)
+    local many = math.min(left_to_take, left_to_look_at, own_actor > 0 and room[own_actor] or math.huge)
     if many <= 0 then break end
     local ids, was_watched
     if in_turn then
@@ -229,8 +229,8 @@ local function take_from(queue, own_slot, in_turn, sorts)
       left_to_look_at = left_to_look_at - 1
       local watched = nil
       if was_watched then watched = was_watched[at] and true or false end
-      local slot = own_slot > 0 and own_slot or roomiest()
-      if claim(id, queue, slot, owned, watched) == 'later' then
+      local actor = own_actor > 0 and own_actor or roomiest()
+      if claim(id, queue, actor, owned, watched) == 'later' then
         -- The next call begins with it.
         for again = #ids, at, -1 do try('RPUSH', queue, ids[again]) end
         left_to_look_at = 0
@@ -243,18 +243,18 @@ local function take_from(queue, own_slot, in_turn, sorts)
   return seen
 end
 
-local function take_slots()
+local function take_actors()
   local wanted = 0
-  for slot = 1, request.take_number() do
-    slots[slot], room[slot] = request.take(), request.take_number()
-    wanted = wanted + room[slot]
+  for actor = 1, request.take_number() do
+    actors[actor], room[actor] = request.take(), request.take_number()
+    wanted = wanted + room[actor]
   end
   return wanted
 end
 
 local function take_queues()
   local served = {}
-  for place = 1, request.take_number() do served[place] = { key = request.take(), slot = request.take_number() } end
+  for place = 1, request.take_number() do served[place] = { key = request.take(), actor = request.take_number() } end
   return served
 end
 
@@ -264,8 +264,8 @@ local function look(served, with_stops)
   local all, controls, queues_end = {}, { keys.control(own_type) }, #served
   for place = 1, queues_end do all[place] = served[place].key end
   all[queues_end + 1], all[queues_end + 2], all[queues_end + 3] = keys.paused, keys.fair, controls[1]
-  for slot = 1, #slots do
-    local control = keys.control_instance(slots[slot])
+  for actor = 1, #actors do
+    local control = keys.control_instance(actors[actor])
     if control then controls[#controls + 1], all[#all + 1] = control, control end
   end
   if redis.call('EXISTS', unpack(all)) == 0 then return 0, false, false end
@@ -283,7 +283,7 @@ local function take_jobs(served, not_empty, paused, in_turn, sorts)
   if in_turn and not_empty > 0 then not_empty = math.huge end
   for _, queue in ipairs(served) do
     if not_empty <= 0 then break end
-    if not (paused and queues.is_paused(queue.key)) and take_from(queue.key, queue.slot, in_turn and queue.slot == 0, sorts) then
+    if not (paused and queues.is_paused(queue.key)) and take_from(queue.key, queue.actor, in_turn and queue.actor == 0, sorts) then
       not_empty = not_empty - 1
     end
   end
@@ -291,14 +291,14 @@ end
 
 return function()
   lease_until, own_type = request.now + request.take(), request.take()
-  slots, room, taken, found, found_ids, stopped, pending, admits = {}, {}, {}, {}, {}, {}, {}, {}
+  actors, room, taken, found, found_ids, stopped, pending, admits = {}, {}, {}, {}, {}, {}, {}, {}
   left_to_look_at = MOST_LOOKED_AT
   fair.begin()
   local statuses, over = {}, {}
   for attempt = 1, request.take_number() do statuses[attempt] = complete(over) end
   if #over > 0 then redis.call('ZREM', keys.leases, unpack(over)) end
 
-  local asked = take_slots()
+  local asked = take_actors()
   local served, sorts, most_running = take_queues(), request.take() == 'fair', request.take_number()
   local late = asked > 0 and request.delay > LATE
   left_to_take = late and 0 or asked

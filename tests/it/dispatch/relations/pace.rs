@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
 use hero::model::{JobId, JobSpec, Json, Status};
-use hero::store::{Created, Retried, Slot, Store, Turn};
+use hero::store::{ActorRoom, Created, Retried, Store, Turn};
 
 use super::after;
 use super::bounds::{calls, chain, create, new, together};
@@ -113,11 +113,11 @@ async fn a_turn_follows_a_bounded_number_of_relations_for_the_jobs_of_outsiders(
         let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
     }
     let (osis, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room: 128 }];
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room: 128 }];
     let mut more = true;
     while more {
         let before = calls(&redis, "hmget").await;
-        let turned = store.turn(&Turn { script_type: &osis, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
+        let turned = store.turn(&Turn { script_type: &osis, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
         let read = calls(&redis, "hmget").await - before;
         assert!(read < 1_600, "{read} jobs were read in one turn");
         assert!(turned.taken.is_empty());
