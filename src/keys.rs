@@ -28,7 +28,7 @@
 //! | `hero:meta:strays` | hash by index key | whoever first sees an outsider's job that says another time than that: how far ahead and behind, ms; whoever sees that Redis' clock was set back (field with `:back`): how far | swept by the pruner |
 //! | `hero:meta:reaped` | string | reap: when leases were last looked at, and until when none is over, ms | a day |
 //! | `hero:meta:schedules` | zset by ms | schedule, create, skip_missed, unschedule | an entry as long as its schedule |
-//! | `hero:schedule:{id}` | hash | schedule, create, skip_missed | until it is deleted, or a week after its last slot |
+//! | `hero:schedule:{id}` | hash | schedule, create, skip_missed | until it is deleted, or a week after its last occurrence |
 //! | `hero:schedule:{id}:waiting` | list | create: jobs of a schedule that queues them | with its schedule |
 //! | `hero:events` | stream | every transition | about 200,000 entries |
 //! | `hero:log:{id}` | stream | the actor | as long as its job |
@@ -308,7 +308,7 @@ impl Keys {
         self.key(format_args!("meta:identity"))
     }
 
-    /// Every schedule, by its next slot.
+    /// Every schedule, by its next occurrence.
     pub fn schedules(&self) -> String {
         self.key(format_args!("meta:schedules"))
     }

@@ -165,7 +165,7 @@ fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<Stor
         Created::Tangled => {
             Err(Error::invalid("prerequisites", "has too many relations behind it to tell whether the job would wait for itself"))
         }
-        Created::NotFired(_) => unreachable!("only the scheduler stores jobs that have a slot"),
+        Created::NotFired(_) => unreachable!("only the scheduler stores jobs that have an occurrence"),
         Created::None => Err(Error::invalid("jobs", "another entry was refused")),
     }
 }

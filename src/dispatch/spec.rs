@@ -43,7 +43,7 @@ impl Dispatcher {
             spec.group.get_or_insert_with(|| "default".parse().expect("default is a name"));
         }
         let id = spec.job_id.clone().unwrap_or_else(JobId::random);
-        Ok(NewJob { id, spec, start: run, waited: run, slot: None })
+        Ok(NewJob { id, spec, start: run, waited: run, occurrence: None })
     }
 
     /// A type is known if it is built in, configured, or has a live actor somewhere.

@@ -30,8 +30,8 @@ pub struct NewJob {
     pub start: bool,
     /// Whether this server waits for it, so that nobody needs a reply list.
     pub waited: bool,
-    /// The slot of a schedule that it is for. It is stored only if nobody else has fired that slot.
-    pub slot: Option<Firing>,
+    /// The occurrence of a schedule that it is for. It is stored only if nobody else has fired that occurrence.
+    pub occurrence: Option<Firing>,
 }
 
 /// What became of a job that was to be stored.
@@ -47,7 +47,7 @@ pub enum Created {
     Reused(JobId),
     /// The queue is full.
     Full(u64),
-    /// Its slot was not fired.
+    /// Its occurrence was not fired.
     NotFired(NotFired),
     /// There are no such jobs as these that it names in this parameter.
     NoRelative(&'static str, Vec<JobId>),
@@ -74,12 +74,12 @@ impl Created {
     }
 }
 
-/// Why the slot of a schedule was not fired.
+/// Why the occurrence of a schedule was not fired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotFired {
     /// Another server was first, or the schedule is gone.
     Done,
-    /// The job of the slot before has not ended; the schedule moved on.
+    /// The job of the occurrence before has not ended; the schedule moved on.
     Skipped,
 }
 
@@ -158,7 +158,7 @@ impl NewJob {
     /// Whether an actor with room may start it in the function that stores it: nobody else can know it, and any actor will do.
     fn may_start_at_once(&self) -> bool {
         let spec = &self.spec;
-        let plain = self.slot.is_none() && spec.job_id.is_none() && spec.idempotency_key.is_none() && spec.run_at.is_none();
+        let plain = self.occurrence.is_none() && spec.job_id.is_none() && spec.idempotency_key.is_none() && spec.run_at.is_none();
         let plain = plain && self.relations().next().is_none();
         self.start && plain && spec.group.is_none() && spec.instance.is_none() && spec.priority == Priority::Normal
     }
@@ -290,7 +290,7 @@ impl Inner {
                 .join(" "),
         );
         call.arg(self.max_running.load(Ordering::Relaxed));
-        call.arg(jobs.iter().enumerate().filter_map(|(at, job)| Some(job.slot.as_ref()?.argument(at + 1))).collect::<String>());
+        call.arg(jobs.iter().enumerate().filter_map(|(at, job)| Some(job.occurrence.as_ref()?.argument(at + 1))).collect::<String>());
         let mut pools: Vec<(&ScriptType, &Reservation)> = Vec::new();
         for (job, room) in jobs.iter().zip(reservations) {
             if let Some(room) = room
@@ -380,7 +380,7 @@ mod tests {
     #[test]
     fn an_instance_without_a_group_is_one_of_the_default_group() {
         let spec = JobSpec { instance: Some(2), priority: Priority::Urgent, ..JobSpec::default() };
-        let job = NewJob { id: JobId::random(), spec, start: true, waited: false, slot: None };
+        let job = NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None };
         assert_eq!(job.queue().target, Target::Instance("default".parse().unwrap(), 2));
     }
 }

@@ -21,7 +21,7 @@ pub enum Scheduling {
 }
 
 impl Store {
-    /// Stores a schedule with its first slot.
+    /// Stores a schedule with its first occurrence.
     pub async fn schedule(
         &self,
         id: &ScheduleId,

@@ -6,7 +6,7 @@ use crate::store::{Error, Store};
 const FUNCTION: Function = Function("unschedule");
 
 impl Store {
-    /// Deletes a schedule, and says whether it existed. A slot of it that another server is firing right now has its job or has none.
+    /// Deletes a schedule, and says whether it existed. An occurrence of it that another server is firing right now has its job or has none.
     pub async fn unschedule(&self, id: &ScheduleId) -> Result<bool, Error> {
         self.call_unschedule(id, "").await
     }

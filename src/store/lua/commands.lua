@@ -5,7 +5,7 @@ local commands = {}
 local NOT_OF_THE_KEY = { 'non local key', 'cluster', 'executing the script' }
 
 -- Runs a command on a key that outsiders may have spoilt: nil instead of an error that comes from what the key is. Any other, such as that
--- of a slot that moves, or of a right that is missing, ends the call: what cannot be read now is not what is not there.
+-- of a hash slot that moves, or of a right that is missing, ends the call: what cannot be read now is not what is not there.
 function commands.try(...)
   local reply = redis.pcall(...)
   if type(reply) ~= 'table' or not reply.err then return reply end

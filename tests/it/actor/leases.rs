@@ -95,7 +95,7 @@ async fn a_reaper_that_was_held_up_leaves_jobs_to_the_renewals_that_were_held_up
     let redis = Redis::start().await;
     let store = redis.plan().lasting(Periods { lease: Duration::from_millis(400), ..Periods::default() }).store().await;
     let id = JobId::random();
-    let new = NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, slot: None };
+    let new = NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None };
     store.create(new).await.unwrap();
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let queues = [("hero:q:work:type:osis".to_owned(), 0)];

@@ -11,7 +11,7 @@ use crate::support::Redis;
 
 fn new() -> NewJob {
     let spec = JobSpec { script: "1".into(), ..JobSpec::default() };
-    NewJob { id: JobId::random(), spec, start: true, waited: false, slot: None }
+    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
 }
 
 async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {

@@ -6,7 +6,7 @@ use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Store, Turn};
 use crate::support::Redis;
 
 pub(super) fn job(spec: JobSpec) -> NewJob {
-    NewJob { id: JobId::random(), spec: JobSpec { script: "40 + 2".into(), ..spec }, start: true, waited: false, slot: None }
+    NewJob { id: JobId::random(), spec: JobSpec { script: "40 + 2".into(), ..spec }, start: true, waited: false, occurrence: None }
 }
 
 pub(super) async fn create(store: &Store, spec: JobSpec) -> (JobId, Status) {

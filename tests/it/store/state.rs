@@ -8,7 +8,13 @@ use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Started, Stopping,
 use crate::support::Redis;
 
 fn job() -> NewJob {
-    NewJob { id: JobId::random(), spec: JobSpec { script: "40 + 2".into(), ..JobSpec::default() }, start: false, waited: false, slot: None }
+    NewJob {
+        id: JobId::random(),
+        spec: JobSpec { script: "40 + 2".into(), ..JobSpec::default() },
+        start: false,
+        waited: false,
+        occurrence: None,
+    }
 }
 
 async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {

@@ -14,7 +14,7 @@ const HOUR: i64 = 3_600_000;
 
 fn new(later: Option<Timestamp>) -> NewJob {
     let spec = JobSpec { script: "1".into(), run_at: later, ..JobSpec::default() };
-    NewJob { id: JobId::random(), spec, start: true, waited: false, slot: None }
+    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
 }
 
 async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {

@@ -2,7 +2,7 @@
 -- Creates jobs, and starts those that are to be started: into their queue, or with an actor of this server that has room.
 -- ARGV  queue length limit · so long a job that is not started is kept, ms · lease, ms
 --       · words: 'all' (all jobs or none), 'shadows' (some go to a second queue, too), 'look' (memory may be short)
---       · the most jobs that may run in the context, or 0 · the slots that jobs are for, as in schedules.lua
+--       · the most jobs that may run in the context, or 0 · the occurrences that jobs are for, as in schedules.lua
 --       · number of pools with room, each: script type · number of its queues · queue …
 --       then number of jobs, each:
 --       id · 'new' (nobody else can have it) or '' · 'start' or '' · actor that has room, or '' · due time, ms, or '' · script type ·
@@ -17,7 +17,7 @@
 -- · {'leaving'} (a job that had the id is gone, its relatives are still to be released)
 -- · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
 -- · {'again'} (too many with those of the jobs before it: the call after this one may have room, and has if it is the first there)
--- · {'none'} (another one of all is refused) · {'fired'} (another server was first with the slot) · {'skipped'} (the slot is left out).
+-- · {'none'} (another one of all is refused) · {'fired'} (another server fired the occurrence first) · {'skipped'} (it is left out).
 -- Last, if relations were followed: {'followed', number}.
 local try, insist = commands.try, commands.insist
 
@@ -275,20 +275,20 @@ local function refuse_cycle(job)
   return found and { 'cycle', unpack(found) }
 end
 
-local function store_each(number, slots)
+local function store_each(number, occurrences)
   for place = 1, number do
-    local job, slot, answer, status = take_job(), slots[place], nil, nil
-    if slot then answer = schedules.refuse_slot(slot) end
+    local job, occurrence, answer, status = take_job(), occurrences[place], nil, nil
+    if occurrence then answer = schedules.refuse_occurrence(occurrence) end
     answer = answer or check(job) or job.relations and refuse_cycle(job) or nil
     if not answer then answer, status = take_place(job) end
     answers[place] = answer or store(job, status)
-    if slot then schedules.note_slot(slot, job.id, answers[place]) end
+    if occurrence then schedules.note_occurrence(occurrence, job.id, answers[place]) end
   end
 end
 
 return function()
   limit_of_queue, given_up, lease_until = request.take_number(), request.now + request.take(), request.now + request.take()
-  local words, most_running, slots = request.take(), request.take_number(), schedules.slots_in(request.take())
+  local words, most_running, occurrences = request.take(), request.take_number(), schedules.occurrences_in(request.take())
   if string.find(words, 'look', 1, true) and is_nearly_full() then
     return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
   end
@@ -297,7 +297,7 @@ return function()
   walk, followed, left_for_all = {}, 0, cycles.MOST_FOLLOWED_IN_ALL
   local pools = take_pools()
   room = pools > 0 and request.delay <= LATE and queues.room_at_once(most_running) or 0
-  if string.find(words, 'all', 1, true) then store_all(request.take_number()) else store_each(request.take_number(), slots) end
+  if string.find(words, 'all', 1, true) then store_all(request.take_number()) else store_each(request.take_number(), occurrences) end
   start_all()
   push_all()
   if #created > 0 then jobs.list_in(keys.index(request.now_text), unpack(created)) end

@@ -1,11 +1,11 @@
-//! A slot that comes while the job of the one before has not ended.
+//! An occurrence that comes while the job of the one before has not ended.
 
 use hero::model::Overlap;
 
 use super::*;
 
 #[tokio::test]
-async fn skip_leaves_slots_out_until_the_job_has_ended() {
+async fn skip_leaves_occurrences_out_until_the_job_has_ended() {
     let redis = Redis::start().await;
     let mut town = Town::on(&redis).await;
     let id = town.create(every(10.0)).await;
