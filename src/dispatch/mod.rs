@@ -56,7 +56,7 @@ pub use self::{
 
 use crate::log_file::LogDirectory;
 use crate::model::{Actor, ContextId, Job, JobError, JobId, JobResult, QueueInfo, ScriptType, Seconds, Status};
-use crate::store::{Deleted, Look, Retried, Started, Stopping, Store};
+use crate::store::{Deleted, JobView, Retried, Started, Stopping, Store};
 use pressure::Pressure;
 use readiness::Memory;
 use tail::Tails;
@@ -210,7 +210,7 @@ impl Dispatcher {
             Stopping::Ended(status) => Err(Error::State { job_id: id.clone(), status, action: "stopped" }),
             Stopping::Missing => Err(Error::NotFound(id.clone())),
             Stopping::Asked => {
-                if let Look::Open(_) = store.wait(id).await.map_err(failed)? {
+                if let JobView::Open(_) = store.wait(id).await.map_err(failed)? {
                     // Running out of time is an answer, too: the job has not obeyed yet.
                     let _ = tokio::time::timeout(OBEYS_WITHIN, waiter.reply()).await;
                 }
@@ -248,17 +248,19 @@ impl Dispatcher {
     /// The result of a job that has ended.
     pub async fn result(&self, context: ContextId, id: &JobId) -> Result<JobResult, Error> {
         let mut look = self.look(context, id).await?;
-        if look == Look::Long {
+        if look == JobView::Long {
             look = self.store(context)?.whole(id).await.map_err(|error| Error::store(error, Some(id)))?;
         }
         match look {
-            Look::Settled(settled) => wait::result(id, settled),
-            Look::Open(status) => Err(Error::State { job_id: id.clone(), status, action: "asked for its result; wait_job waits for it" }),
-            Look::Missing | Look::Long => Err(Error::NotFound(id.clone())),
+            JobView::Ended(end) => wait::result(id, end),
+            JobView::Open(status) => {
+                Err(Error::State { job_id: id.clone(), status, action: "asked for its result; wait_job waits for it" })
+            }
+            JobView::Missing | JobView::Long => Err(Error::NotFound(id.clone())),
         }
     }
 
-    async fn look(&self, context: ContextId, id: &JobId) -> Result<Look, Error> {
+    async fn look(&self, context: ContextId, id: &JobId) -> Result<JobView, Error> {
         self.store(context)?.look(id).await.map_err(|error| Error::store(error, Some(id)))
     }
 

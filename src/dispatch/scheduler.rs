@@ -9,7 +9,7 @@ use super::pressure::Pressure;
 use super::timetable::Timetable;
 use crate::model::{JobId, JobSpec, Overlap, ScheduleId, Timestamp};
 use crate::service::Service;
-use crate::store::{Created, Error, Firing, Look, NewJob, NotFired, Store, StoredSchedule};
+use crate::store::{Created, Error, Firing, JobView, NewJob, NotFired, Store, StoredSchedule};
 
 /// Makes the jobs of schedules when they are due.
 ///
@@ -98,7 +98,7 @@ impl Scheduler {
         spec.labels.entry("schedule".to_owned()).or_insert_with(|| firing.schedule.to_string());
         spec.labels.entry("slot".to_owned()).or_insert_with(|| firing.occurrence.to_string());
         if let (Overlap::Queue, Some(last)) = (firing.overlap, last_job)
-            && self.store.look(last).await? != Look::Missing
+            && self.store.look(last).await? != JobView::Missing
         {
             spec.predecessor_id = Some(last.clone());
         }

@@ -38,7 +38,7 @@ impl Text {
 
 /// How a job ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Settled {
+pub enum JobEnd {
     /// It has a result.
     Finished(JobResult),
     /// It has none.
@@ -52,9 +52,9 @@ pub enum Settled {
 
 /// What a wait sees of a job.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Look {
+pub enum JobView {
     /// It has ended.
-    Settled(Settled),
+    Ended(JobEnd),
     /// It has finished, with an output so long that only [`Store::whole`](super::Store::whole) reads it.
     Long,
     /// It has not.
@@ -63,10 +63,10 @@ pub enum Look {
     Missing,
 }
 
-/// A look from the answer of `wait.lua`: the status, then the fields of a result.
-pub(super) fn look(id: &JobId, values: Vec<Text>) -> Look {
+/// What is seen of a job, from the answer of `wait.lua`: the status, then the fields of a result.
+pub(super) fn look(id: &JobId, values: Vec<Text>) -> JobView {
     let mut values = values.into_iter();
-    let Some(status) = values.next() else { return Look::Missing };
+    let Some(status) = values.next() else { return JobView::Missing };
     let mut next = || values.next().unwrap_or_default();
     // An unknown word is somebody else's; the job is not ours to call ended.
     let status = Status::parse(status.0.as_deref()).unwrap_or(Status::Started);
@@ -76,10 +76,10 @@ pub(super) fn look(id: &JobId, values: Vec<Text>) -> Look {
         Status::Finished => {
             let (output, times) = (output.0.unwrap_or_default(), [started_at.parse(), finished_at.parse()]);
             let result = JobResult::of(id.clone(), output, format.0.as_deref(), attempt, times, parse_usage(&usage));
-            Look::Settled(Settled::Finished(result))
+            JobView::Ended(JobEnd::Finished(result))
         }
-        Status::Error => Look::Settled(Settled::Failed { error: error(next(), next(), next(), next(), next(), next()), attempt }),
-        open => Look::Open(open),
+        Status::Error => JobView::Ended(JobEnd::Failed { error: error(next(), next(), next(), next(), next(), next()), attempt }),
+        open => JobView::Open(open),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{broadcast, oneshot};
 
-use super::codec::Look;
+use super::codec::JobView;
 use crate::model::JobId;
 
 /// Replies for everybody who waits in this server, and stop requests for what it runs.
@@ -30,7 +30,7 @@ struct Caller {
     number: u64,
     since: Instant,
     /// However many wait, the result is there once.
-    reply: oneshot::Sender<Arc<Look>>,
+    reply: oneshot::Sender<Arc<JobView>>,
 }
 
 /// Everybody who has registered up to a moment. What is read later is news to them; to those who come after that moment it may
@@ -44,7 +44,7 @@ pub struct Waiter {
     inbox: Arc<Inbox>,
     job: JobId,
     number: u64,
-    reply: oneshot::Receiver<Arc<Look>>,
+    reply: oneshot::Receiver<Arc<JobView>>,
 }
 
 impl Default for Inbox {
@@ -75,7 +75,7 @@ impl Inbox {
     }
 
     /// Tells those of an audience who wait for a job how it ended. True: somebody else waits on, who came later.
-    pub fn deliver(&self, job: &JobId, look: &Look, to: Audience) -> bool {
+    pub fn deliver(&self, job: &JobId, look: &JobView, to: Audience) -> bool {
         let mut waiting = self.locked();
         let Some(of_job) = waiting.get_mut(job) else { return false };
         let later = of_job.callers.partition_point(|caller| caller.number <= to.0);
@@ -114,8 +114,8 @@ impl Inbox {
 }
 
 impl Waiter {
-    /// How the job ended: [`Look::Settled`], or [`Look::Missing`] if it was deleted.
-    pub async fn reply(&mut self) -> Look {
+    /// How the job ended: [`JobView::Ended`], or [`JobView::Missing`] if it was deleted.
+    pub async fn reply(&mut self) -> JobView {
         match (&mut self.reply).await {
             Ok(look) => Arc::unwrap_or_clone(look),
             // The sender is only dropped together with this waiter.

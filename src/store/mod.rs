@@ -50,7 +50,7 @@ use std::time::Duration;
 pub use batch::Weight;
 
 pub use clock::Clock;
-pub use codec::{Look, Settled};
+pub use codec::{JobEnd, JobView};
 pub use compat::{Compat, CompatQueues, Push};
 pub use conveyor::{AddTo, ConveyorProducer, Relative};
 pub use direct_start::{DirectStart, DirectStarts};

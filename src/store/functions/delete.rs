@@ -1,6 +1,6 @@
 use super::unexpected;
 use crate::model::{JobId, Status};
-use crate::store::codec::{Look, Text};
+use crate::store::codec::{JobView, Text};
 use crate::store::fcall::Function;
 use crate::store::{Error, Store};
 
@@ -29,7 +29,7 @@ impl Store {
         match answer.first().and_then(|text| text.0.as_deref()) {
             Some("deleted") => {
                 self.0.releases.notify_one();
-                self.inbox().deliver(job, &Look::Missing, audience);
+                self.inbox().deliver(job, &JobView::Missing, audience);
                 Ok(Deleted::Deleted)
             }
             Some("illegal") => Ok(Deleted::Illegal(Status::Started)),

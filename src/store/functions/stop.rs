@@ -29,7 +29,7 @@ impl Store {
         match text(0) {
             Some("stopped") => {
                 self.0.releases.notify_one();
-                self.settle_by_reading(job.clone());
+                self.tell_by_reading(job.clone());
                 Ok(Stopping::Stopped)
             }
             Some("asked") => {

@@ -4,7 +4,7 @@ use rand::seq::IndexedRandom as _;
 use redis::Cmd;
 
 use crate::model::{ErrorKind, JobError, JobId, JobResult, Output, ScriptType, Status, Timestamp, Usage};
-use crate::store::codec::{Look, Settled, Text, json};
+use crate::store::codec::{JobEnd, JobView, Text, json};
 use crate::store::compat::CompatQueues;
 use crate::store::fcall::Function;
 use crate::store::{Audience, Error, Store};
@@ -217,10 +217,10 @@ impl Store {
         }
         let statuses: Vec<Option<Status>> = statuses.iter().map(|word| word.parse().ok()).collect();
         for (end, status) in turn.ends.iter().zip(&statuses) {
-            self.settle(end, *status, now, audience);
+            self.tell_waiters(end, *status, now, audience);
         }
         for job in stopped.iter().filter_map(|id| id.parse().ok()) {
-            self.settle_by_reading(job);
+            self.tell_by_reading(job);
         }
         if releases > 0 {
             store.releases.notify_one();
@@ -260,13 +260,13 @@ impl Store {
     }
 
     /// Tells those who wait here how a job ended, if it did.
-    fn settle(&self, end: &Ended, status: Option<Status>, now: Timestamp, audience: Audience) {
+    fn tell_waiters(&self, end: &Ended, status: Option<Status>, now: Timestamp, audience: Audience) {
         let inbox = self.inbox();
         if !inbox.awaits(&end.job) || !status.is_some_and(Status::is_final) {
             return;
         }
-        let settled = match &end.outcome {
-            Outcome::Finished(output) => Settled::Finished(JobResult {
+        let job_end = match &end.outcome {
+            Outcome::Finished(output) => JobEnd::Finished(JobResult {
                 job_id: end.job.clone(),
                 status: Status::Finished,
                 output: output.text.clone(),
@@ -276,12 +276,12 @@ impl Store {
                 finished_at: Some(now.max(end.started_at)),
                 usage: end.usage,
             }),
-            Outcome::Failed { error, .. } => Settled::Failed { error: error.clone(), attempt: end.attempt },
-            Outcome::Crashed | Outcome::Released => return self.settle_by_reading(end.job.clone()),
+            Outcome::Failed { error, .. } => JobEnd::Failed { error: error.clone(), attempt: end.attempt },
+            Outcome::Crashed | Outcome::Released => return self.tell_by_reading(end.job.clone()),
         };
-        if inbox.deliver(&end.job, &Look::Settled(settled), audience) {
+        if inbox.deliver(&end.job, &JobView::Ended(job_end), audience) {
             // The job may run again by now, or this is the end that those who came meanwhile wait for.
-            self.settle_by_reading(end.job.clone());
+            self.tell_by_reading(end.job.clone());
         }
     }
 }

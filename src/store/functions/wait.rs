@@ -4,14 +4,14 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use redis::{Cmd, Pipeline, RedisResult};
 
 use crate::model::{JobId, Status};
-use crate::store::codec::{Look, Settled, Text, look};
+use crate::store::codec::{JobEnd, JobView, Text, look};
 use crate::store::fcall::Function;
 use crate::store::{Error, Store};
 
 const FUNCTION: Function = Function("wait");
 
-fn seen(job: &JobId, answer: Vec<Text>) -> Look {
-    if matches!(&*answer, [_, long] if long.0.as_deref() == Some("long")) { Look::Long } else { look(job, answer) }
+fn seen(job: &JobId, answer: Vec<Text>) -> JobView {
+    if matches!(&*answer, [_, long] if long.0.as_deref() == Some("long")) { JobView::Long } else { look(job, answer) }
 }
 
 /// The values of a job in an answer.
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Store {
     /// How a job ended, if it has. If not, this server is told when it does.
-    pub async fn wait(&self, job: &JobId) -> Result<Look, Error> {
+    pub async fn wait(&self, job: &JobId) -> Result<JobView, Error> {
         let answer: Vec<Text> = self.0.commands.function(&self.call_to_look(job, "", LONG)).await?;
         if answer.last().is_some_and(|last| answer.len() > FIELDS && last.0.as_deref() == Some("new")) {
             self.discover(std::slice::from_ref(job)).await?;
@@ -37,17 +37,17 @@ impl Store {
     }
 
     /// How a job ended, if it has.
-    pub async fn look(&self, job: &JobId) -> Result<Look, Error> {
+    pub async fn look(&self, job: &JobId) -> Result<JobView, Error> {
         Ok(seen(job, self.0.commands.function(&self.call_to_look(job, "only look", LONG)).await?))
     }
 
     /// The status of a job, or nothing if there is none.
     pub async fn status(&self, job: &JobId) -> Result<Option<Status>, Error> {
         Ok(match self.look(job).await? {
-            Look::Long | Look::Settled(Settled::Finished(_)) => Some(Status::Finished),
-            Look::Settled(Settled::Failed { .. }) => Some(Status::Error),
-            Look::Open(status) => Some(status),
-            Look::Missing => None,
+            JobView::Long | JobView::Ended(JobEnd::Finished(_)) => Some(Status::Finished),
+            JobView::Ended(JobEnd::Failed { .. }) => Some(Status::Error),
+            JobView::Open(status) => Some(status),
+            JobView::Missing => None,
         })
     }
 
@@ -58,7 +58,7 @@ impl Store {
     }
 
     /// How a job ended, if it has, with its output however long it is. Callers see to it that few ask for one client at once.
-    pub async fn whole(&self, job: &JobId) -> Result<Look, Error> {
+    pub async fn whole(&self, job: &JobId) -> Result<JobView, Error> {
         let reader = tokio::time::timeout(PATIENCE, self.0.readers.acquire()).await;
         let _reader = reader.map_err(|_| Error::Deadline(PATIENCE))?;
         let call = self.call_to_look(job, "only look", usize::MAX >> 12);
@@ -68,7 +68,7 @@ impl Store {
     /// Those of some jobs that have ended or are gone, and how.
     ///
     /// One command tells of most jobs that they have not, and costs Redis a fiftieth of the function.
-    pub async fn look_for_ends(&self, jobs: &[JobId]) -> Result<Vec<(JobId, Look)>, Error> {
+    pub async fn look_for_ends(&self, jobs: &[JobId]) -> Result<Vec<(JobId, JobView)>, Error> {
         let mut pipeline = Pipeline::with_capacity(jobs.len());
         for job in jobs {
             pipeline.cmd("HGET").arg(self.keys().job(job)).arg("status");
@@ -83,22 +83,22 @@ impl Store {
         let doubtful: Vec<JobId> =
             jobs.iter().zip(statuses).filter(|(_, status)| !is_open(status.clone())).map(|(job, _)| job.clone()).collect();
         let looks = self.look_at_all(&doubtful).await?;
-        Ok(doubtful.into_iter().zip(looks).filter(|(_, look)| !matches!(look, Look::Open(_))).collect())
+        Ok(doubtful.into_iter().zip(looks).filter(|(_, look)| !matches!(look, JobView::Open(_))).collect())
     }
 
-    async fn look_at_all(&self, jobs: &[JobId]) -> Result<Vec<Look>, Error> {
+    async fn look_at_all(&self, jobs: &[JobId]) -> Result<Vec<JobView>, Error> {
         stream::iter(jobs.to_vec()).map(|job| async move { self.look(&job).await }).buffered(AT_ONCE).try_collect().await
     }
 
     /// Tells those who wait here how a job ended, as its hash says. A failure is left to the sweep.
-    pub(in crate::store) fn settle_by_reading(&self, job: JobId) {
+    pub(in crate::store) fn tell_by_reading(&self, job: JobId) {
         if !self.inbox().awaits(&job) {
             return;
         }
         let (store, audience) = (self.clone(), self.inbox().audience());
         tokio::spawn(async move {
             match store.look(&job).await {
-                Ok(Look::Open(_)) => {}
+                Ok(JobView::Open(_)) => {}
                 Ok(look) => {
                     store.inbox().deliver(&job, &look, audience);
                 }

@@ -156,14 +156,14 @@ pub async fn submit(client: usize, seed: u64, addresses: Addresses, jobs: Arc<Jo
         }
         jobs.0.lock().unwrap().insert(id, end);
         if under_way.len() >= UNDER_WAY {
-            settle(&mut caller, &mut under_way).await;
+            wait_for_all(&mut caller, &mut under_way).await;
         }
     }
-    settle(&mut caller, &mut under_way).await;
+    wait_for_all(&mut caller, &mut under_way).await;
 }
 
 /// Waits for everything that is under way.
-async fn settle(caller: &mut Caller, under_way: &mut Vec<(JobId, End)>) {
+async fn wait_for_all(caller: &mut Caller, under_way: &mut Vec<(JobId, End)>) {
     for (id, end) in under_way.drain(..) {
         let of = &id;
         let answer = caller.ask(|client| async move { client.wait_job(ContextId::default(), of, PATIENCE).await }).await;

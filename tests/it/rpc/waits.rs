@@ -93,7 +93,7 @@ async fn another_server_is_told_of_the_end_without_looking() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_actor_that_only_writes_the_hash_settles_the_wait() {
+async fn an_actor_that_only_writes_the_hash_ends_the_wait() {
     let (house, _server, client) = open(0).await;
     for (fields, reply) in [(["status", "finished", "output", "by hand"], "by hand"), (["status", "error", "error", "no luck"], "no luck")]
     {
@@ -176,7 +176,7 @@ async fn a_sweep_before_the_job_is_stored_does_not_end_the_wait() {
     spec.job_id = Some(id.clone());
     let caller = tokio::spawn(async move { dispatcher.run_and_wait(spec, crate::support::PATIENCE).await });
     until("a waiter", || async { store.inbox().awaits(&id).then_some(()) }).await;
-    store.inbox().deliver(&id, &hero::store::Look::Missing, store.inbox().audience());
+    store.inbox().deliver(&id, &hero::store::JobView::Missing, store.inbox().audience());
     let _: () = house.redis.run(&["CLIENT", "UNPAUSE"]).await;
     assert_eq!(caller.await.unwrap().unwrap().output, "42");
 }
