@@ -268,7 +268,7 @@ impl Foreman {
                 self.unsure = false;
                 let lost = self.doubt.examine(held, self.staff.holdings(), leaving.is_some());
                 let now = self.store.clock().now();
-                self.staff.ends.extend(lost.into_iter().map(|(job, claim)| Ended::released(job, claim, now)));
+                self.staff.ends.extend(lost.into_iter().map(|(job, claim)| Ended::given_back(job, claim, now)));
                 None
             }
             News::Held(Err(error)) => {

@@ -110,7 +110,7 @@ impl Staff {
             Report::Failed { slot, lane } => {
                 let failed = self.desks[slot].replace(lane, (self.hire)(slot, lane))?;
                 tracing::error!(job = %failed.job, "a worker failed under a job and is replaced");
-                self.end(failed.lost, Ended { outcome: Outcome::Crashed, ..Ended::released(failed.job, failed.claim, now) });
+                self.end(failed.lost, Ended { outcome: Outcome::Crashed, ..Ended::given_back(failed.job, failed.claim, now) });
                 None
             }
             Report::Done { slot, lane, ended, ran, ready } => {
@@ -211,5 +211,5 @@ impl Staff {
 fn stopped(job: Claimed) -> Ended {
     let error = JobError::new(ErrorKind::Stopped, "stopped_by_request");
     let outcome = Outcome::Failed { error, retry_in: Duration::ZERO };
-    Ended { outcome, attempt: job.attempt, ..Ended::released(job.job, job.claim, job.started_at) }
+    Ended { outcome, attempt: job.attempt, ..Ended::given_back(job.job, job.claim, job.started_at) }
 }

@@ -138,7 +138,7 @@ impl Worker {
     /// Gives back a job that waits for an engine that does not start.
     async fn give_back(&mut self) {
         if let Ok(Work { job, .. }) = self.work.try_recv() {
-            let ended = Ended::released(job.job, job.claim, job.started_at);
+            let ended = Ended::given_back(job.job, job.claim, job.started_at);
             // Without a foreman the lease brings the job back.
             let _ = self
                 .reports

@@ -153,7 +153,7 @@ fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<Stor
             "dependents",
             format!("job {other} waits for as many others as it may; a job between them could wait for some"),
         )),
-        Created::Leaving => Err(Error::Full {
+        Created::Unreleased => Err(Error::Full {
             what: format!("a job that had the id {id} is gone, and those that waited for it are still being let go"),
             retry_after: RETRY_AFTER,
         }),

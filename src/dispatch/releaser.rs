@@ -26,7 +26,7 @@ impl Service for Releaser {
     const NAME: &'static str = "releaser";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        if !self.store.release(BATCH).await? {
+        if !self.store.release_relatives(BATCH).await? {
             self.store.ended_with_relatives(PAUSE).await;
         }
         Ok(Duration::ZERO)

@@ -122,7 +122,7 @@ impl Link {
             if !self.home.is_in_a_cluster() {
                 // A server that became a replica refuses writes on a connection that looks healthy.
                 if error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly) {
-                    self.home.leave(seen).await;
+                    self.home.find_again(seen).await;
                 }
                 return Err(error.into());
             }
@@ -133,7 +133,7 @@ impl Link {
                 return Err(error.into());
             }
             // That nothing was done is known, so the caller learns that before its own deadline.
-            if timeout_at(until - LEFT, self.home.leave(seen)).await.is_err() {
+            if timeout_at(until - LEFT, self.home.find_again(seen)).await.is_err() {
                 return Err(error.into());
             }
         }
@@ -193,7 +193,7 @@ impl Link {
                     return Err(Error::Deadline(DEADLINE));
                 }
             };
-            if !self.home.is_in_a_cluster() || timeout_at(until, self.home.leave(seen)).await.is_err() {
+            if !self.home.is_in_a_cluster() || timeout_at(until, self.home.find_again(seen)).await.is_err() {
                 return Err(error);
             }
         }

@@ -79,7 +79,7 @@ impl Home {
         let home = Self { cluster: Some(cluster), ..Self::of(seed) };
         let until = Instant::now() + DEADLINE;
         while home.generation() == 0 {
-            if timeout_at(until, home.leave(0)).await.is_err() {
+            if timeout_at(until, home.find_again(0)).await.is_err() {
                 return Err(Error::Unsuitable(format!(
                     "no node of the Redis Cluster at {} says who owns slot {slot}, where context {context} is; \
                      see redis-cli --cluster check",
@@ -110,8 +110,8 @@ impl Home {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Gives the process of a generation up: looks once for the one that has the keys now, and pauses if it is still the same.
-    pub(super) async fn leave(&self, seen: u64) {
+    /// Finds the home again, for who gives up the process of a generation: looks once for the one that has the keys now, and pauses if it is still the same.
+    pub(super) async fn find_again(&self, seen: u64) {
         let Some(cluster) = &self.cluster else {
             self.renew(seen);
             return;
@@ -134,11 +134,11 @@ impl Home {
         }
     }
 
-    /// The same as [`Home::leave`] in the background, for a call that is not repeated.
+    /// The same as [`Home::find_again`] in the background, for a call that is not repeated.
     pub(super) fn doubt(self: &Arc<Self>, seen: u64) {
         if self.is_in_a_cluster() && seen == self.generation() {
             let home = self.clone();
-            tokio::spawn(async move { timeout(DEADLINE, home.leave(seen)).await });
+            tokio::spawn(async move { timeout(DEADLINE, home.find_again(seen)).await });
         }
     }
 

@@ -27,8 +27,8 @@ const MODULES: Files = files!("lua/",
 const FUNCTIONS: Files = files!("lua/functions/",
     "claim_post" "close_conveyor" "control" "create" "delete" "discover" "displaced" "evict" "failed" "find" "forget" "import_conveyor"
     "import_queues" "lines" "list_leases" "live" "look_conveyor" "note" "note_native_only" "pause" "place" "present" "promote"
-    "promote_conveyor" "prune" "reap" "recover" "release" "release_post" "renew" "retry" "schedule" "sift" "skip_missed" "start" "stop"
-    "summary" "sweep_conveyor" "turn" "turn_when_full" "unschedule" "wait"
+    "promote_conveyor" "prune" "reap" "recover" "release_post" "release_relatives" "renew" "retry" "schedule" "sift" "skip_missed"
+    "start" "stop" "summary" "sweep_conveyor" "turn" "turn_when_full" "unschedule" "wait"
 );
 
 /// What actors in any language call.

@@ -56,7 +56,7 @@ pub enum Created {
     /// A dependent that it names waits for as many others as it may.
     Crowded(JobId),
     /// A job that had its id is gone, and those that waited for that one are still to be let go.
-    Leaving,
+    Unreleased,
     /// It would wait for itself: these jobs would wait for each other.
     Cycle(Vec<JobId>),
     /// It is related to more jobs than can be followed to see whether it would wait for itself.
@@ -361,7 +361,7 @@ fn created(answer: Vec<Text>) -> Result<Option<Created>, Error> {
         }
         (Some("late"), Some(id)) => Created::Late(id, status(2)),
         (Some("crowded"), Some(id)) => Created::Crowded(id),
-        (Some("leaving"), _) => Created::Leaving,
+        (Some("unreleased"), _) => Created::Unreleased,
         (Some("cycle"), Some(_)) => Created::Cycle(jobs(1)),
         (Some("tangled"), _) => Created::Tangled,
         (Some("again"), _) => return Ok(None),

@@ -34,7 +34,7 @@ pub enum Outcome {
     /// The engine died.
     Crashed,
     /// The actor leaves and gives the job back as if it had not taken it.
-    Released,
+    GivenBack,
 }
 
 impl Outcome {
@@ -48,7 +48,7 @@ impl Outcome {
                 _ => "failed",
             },
             Self::Crashed => "crashed",
-            Self::Released => "given back",
+            Self::GivenBack => "given back",
         }
     }
 }
@@ -74,8 +74,8 @@ pub struct Ended {
 
 impl Ended {
     /// A claim that is given back.
-    pub fn released(job: JobId, claim: u32, started_at: Timestamp) -> Self {
-        Self { job, attempt: claim, claim, started_at, logged: false, usage: None, outcome: Outcome::Released }
+    pub fn given_back(job: JobId, claim: u32, started_at: Timestamp) -> Self {
+        Self { job, attempt: claim, claim, started_at, logged: false, usage: None, outcome: Outcome::GivenBack }
     }
 }
 
@@ -277,7 +277,7 @@ impl Store {
                 usage: end.usage,
             }),
             Outcome::Failed { error, .. } => JobEnd::Failed { error: error.clone(), attempt: end.attempt },
-            Outcome::Crashed | Outcome::Released => return self.tell_by_reading(end.job.clone()),
+            Outcome::Crashed | Outcome::GivenBack => return self.tell_by_reading(end.job.clone()),
         };
         if inbox.deliver(&end.job, &JobView::Ended(job_end), audience) {
             // The job may run again by now, or this is the end that those who came meanwhile wait for.
@@ -298,7 +298,7 @@ fn add_end(call: &mut Cmd, end: &Ended) {
             call.arg(error.limit.map_or("", |limit| limit.as_str())).arg(u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX))
         }
         Outcome::Crashed => call.arg("crashed"),
-        Outcome::Released => call.arg("released"),
+        Outcome::GivenBack => call.arg("released"),
     };
 }
 

@@ -13,7 +13,7 @@ pub async fn turn(store: &Store, ended: Option<&Claimed>) -> (Vec<Option<Status>
     let outcome = || Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json });
     let ends: Vec<Ended> = ended
         .into_iter()
-        .map(|run| Ended { attempt: run.attempt, outcome: outcome(), ..Ended::released(run.job.clone(), run.claim, run.started_at) })
+        .map(|run| Ended { attempt: run.attempt, outcome: outcome(), ..Ended::given_back(run.job.clone(), run.claim, run.started_at) })
         .collect();
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: usize::from(ended.is_none()) }];
     let queues = [("hero:q:work:type:osis".to_owned(), 0)];

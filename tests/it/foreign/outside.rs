@@ -347,8 +347,8 @@ async fn what_is_given_back_returns_to_the_queue_it_was_put_into() {
     let (script_type, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:io:3".into(), room: 1 }]);
     let turn = Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &[(queue.to_owned(), 1)] };
     let taken = store.turn(&turn).await.unwrap().taken.remove(0);
-    let released = [Ended::released(taken.job, taken.claim, taken.started_at)];
-    store.turn(&Turn { ends: &released, actors: &[], queues: &[], ..turn }).await.unwrap();
+    let given_back = [Ended::given_back(taken.job, taken.claim, taken.started_at)];
+    store.turn(&Turn { ends: &given_back, actors: &[], queues: &[], ..turn }).await.unwrap();
     let back: Vec<String> = redis.run(&["LRANGE", queue, "0", "-1"]).await;
     assert_eq!(back, [id]);
 }

@@ -228,7 +228,7 @@ impl<'r> Town<'r> {
             }
             Step::Release(limit) => {
                 self.plain.release();
-                while self.store().release((*limit).into()).await.unwrap() {}
+                while self.store().release_relatives((*limit).into()).await.unwrap() {}
             }
             Step::Advance(seconds) => {
                 self.plain.now += u64::from(*seconds) * 1000;
@@ -289,7 +289,7 @@ impl<'r> Town<'r> {
             End::Finished => Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json }),
             End::Failed => Outcome::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::from_millis(RETRY_IN) },
             End::Crashed => Outcome::Crashed,
-            End::GivenBack => Outcome::Released,
+            End::GivenBack => Outcome::GivenBack,
         };
         let id = self.plain.job(job).id.clone();
         let ended = Ended { job: id, attempt: claim, claim, started_at: Timestamp::local(), logged: false, usage: None, outcome };

@@ -36,7 +36,7 @@ async fn work(store: Store, mut random: StdRng) -> Vec<JobId> {
                 let outcome = match random.random_range(0..10) {
                     0..=6 => Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json }),
                     7..=8 => Outcome::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::ZERO },
-                    _ => Outcome::Released,
+                    _ => Outcome::GivenBack,
                 };
                 Ended {
                     job: job.job,

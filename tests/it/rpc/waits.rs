@@ -213,7 +213,7 @@ async fn a_look_from_before_a_retry_does_not_end_a_wait_from_after_it() {
         let ended = hero::store::Ended {
             outcome,
             attempt: claimed.attempt,
-            ..hero::store::Ended::released(claimed.job, claimed.claim, claimed.started_at)
+            ..hero::store::Ended::given_back(claimed.job, claimed.claim, claimed.started_at)
         };
         let turn = hero::store::Turn { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] };
         store.turn(&turn).await.unwrap();

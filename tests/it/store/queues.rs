@@ -283,7 +283,7 @@ async fn a_job_that_is_given_back_is_the_next_of_its_caller() {
     let taken = ids(&take(&store, "osis", &[], 4, true).await);
     assert_eq!(taken, [&of_ann[0], &of_bob[0], &of_ann[1], &of_bob[1]].map(Clone::clone));
     // The one that is to come first goes last.
-    let back: Vec<Ended> = [&taken[2], &taken[0]].map(|id| Ended::released(id.clone(), 1, Timestamp::local())).into();
+    let back: Vec<Ended> = [&taken[2], &taken[0]].map(|id| Ended::given_back(id.clone(), 1, Timestamp::local())).into();
     take(&store, "osis", &back, 0, true).await;
     assert_eq!(ids(&take(&store, "osis", &[], 9, true).await), of_ann);
 }

@@ -31,7 +31,7 @@ pub(super) fn ended(id: &JobId) -> Ended {
 }
 
 pub(super) async fn release(store: &Store) {
-    while store.release(128).await.unwrap() {}
+    while store.release_relatives(128).await.unwrap() {}
 }
 
 pub(super) async fn now(store: &Store, id: &JobId) -> Status {

@@ -119,7 +119,7 @@ async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
         }
         Event::Succeeded => drop(turn(store, &[ended(id, attempt, finished())], 0).await),
         Event::Failed { .. } => drop(turn(store, &[ended(id, attempt, failed())], 0).await),
-        Event::Released => drop(turn(store, &[ended(id, attempt, Outcome::Released)], 0).await),
+        Event::Released => drop(turn(store, &[ended(id, attempt, Outcome::GivenBack)], 0).await),
         Event::LeaseLost { .. } => {
             store.clock().advance(Duration::from_secs(31));
             store.reap(128).await.unwrap();
@@ -141,7 +141,7 @@ async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
             let other = prerequisite(redis, store, id).await;
             let outcome = if event == Event::PrerequisitesMet { finished() } else { failed() };
             turn(store, &[ended(&other, 1, outcome)], 0).await;
-            store.release(128).await.unwrap();
+            store.release_relatives(128).await.unwrap();
         }
     }
 }
@@ -306,7 +306,7 @@ async fn a_release_whose_answer_was_lost_gives_back_no_later_run() {
     let store = redis.store().await;
     let id = at(&store, Status::Dispatched).await;
     let first = turn(&store, &[], 1).await.taken.remove(0);
-    let back = [Ended::released(id.clone(), first.claim, first.started_at)];
+    let back = [Ended::given_back(id.clone(), first.claim, first.started_at)];
     assert_eq!(turn(&store, &back, 0).await.statuses, [Some(Status::Dispatched)]);
     // Another pool of this process takes the job before the first one has sent its release again.
     let second = turn(&store, &[], 1).await.taken.remove(0);
@@ -327,7 +327,7 @@ async fn what_an_outsider_wrote_as_the_number_of_releases_harms_nothing() {
         let id = at(&store, Status::Dispatched).await;
         let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "given_back", word]).await;
         let taken = turn(&store, &[], 1).await.taken.remove(0);
-        let back = [Ended::released(id.clone(), taken.claim, taken.started_at)];
+        let back = [Ended::given_back(id.clone(), taken.claim, taken.started_at)];
         assert_eq!(turn(&store, &back, 0).await.statuses, [Some(Status::Dispatched)], "{word}");
         let taken = turn(&store, &[], 1).await.taken.remove(0);
         assert_eq!((taken.attempt, taken.claim), (1, 2), "{word}");

@@ -14,7 +14,7 @@
 -- · {'same', id, status} (idempotency key seen) · {'reused', id} (idempotency key seen with other parameters) · {'full', length}
 -- · {'no', parameter, id …} (there are no such jobs) · {'late', id, status} (that dependent has begun)
 -- · {'crowded', id} (that dependent waits for as many as it may)
--- · {'leaving'} (a job that had the id is gone, its relatives are still to be released)
+-- · {'unreleased'} (a job that had the id is gone, its relatives are still to be released)
 -- · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
 -- · {'again'} (too many with those of the jobs before it: the call after this one may have room, and has if it is the first there)
 -- · {'none'} (another one of all is refused) · {'fired'} (another server fired the occurrence first) · {'skipped'} (it is left out).
@@ -102,7 +102,7 @@ local function check(job)
   if not job.is_new and redis.call('EXISTS', key, keys.reply(id), keys.legacy_reply(id), keys.log(id), keys.relatives(id, 'dependents'),
     keys.relatives(id, 'children'), keys.relatives(id, 'active'), keys.relatives(id, 'onComplete')) > 0 then
     if jobs.exists(id) then return { 'exists', jobs.status(id) or '' } end
-    if relations.left_behind(id) then return { 'leaving' } end
+    if relations.left_behind(id) then return { 'unreleased' } end
     used_before[id] = true
   end
   return job.relations and relations.refuse(id, job.relations, given)

@@ -100,7 +100,7 @@ async fn each_of_many_that_name_a_job_lets_it_go_and_blocks_its_retry() {
     for id in before.iter().chain([&last]) {
         store.start(id).await.unwrap();
     }
-    let release = async || while store.release(128).await.unwrap() {};
+    let release = async || while store.release_relatives(128).await.unwrap() {};
     hand.take(&before[149]).await;
     for id in &before[..149] {
         hand.finish(id).await;

@@ -327,12 +327,12 @@ async fn an_end_that_was_taken_back_before_its_release_ends_nobody() {
     hand.fail(&job).await;
     store.retry(&job).await.unwrap();
     let behind = create(after(&[&job])).await;
-    store.release(128).await.unwrap();
+    store.release_relatives(128).await.unwrap();
     for waiting in [&before, &behind] {
         assert_eq!(store.job(waiting).await.unwrap().unwrap().status, Status::WaitingForPrerequisites);
     }
     hand.finish(&job).await;
-    store.release(128).await.unwrap();
+    store.release_relatives(128).await.unwrap();
     hand.finish(&before).await;
     hand.finish(&behind).await;
 }

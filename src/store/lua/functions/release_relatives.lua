@@ -17,7 +17,7 @@ local function next_of(list)
 end
 
 -- The parent of a job that has closed, and of its heirs, may close in turn.
-local function leave(id, parent)
+local function leave_parent(id, parent)
   if try('SREM', keys.relatives(parent, 'active'), id) ~= 1 or not relations.is_closed(parent) then return end
   local job = read_parent(parent) or {}
   ends.release(parent, job.status or 'error', job.rel or '-')
@@ -61,7 +61,7 @@ local function work(id, status, parent)
   -- It was retried, or a foreign actor has even ended it again and nobody has seen that: its next end comes here again.
   if now_is and (not values.is_final(now_is) or redis.call('ZSCORE', keys.watched, id)) then
     -- Or it was deleted, and the job that has its id now is nobody's child.
-    if job.rel ~= parent then leave(id, parent) end
+    if job.rel ~= parent then leave_parent(id, parent) end
     return true
   end
   status = now_is or status
@@ -82,7 +82,7 @@ local function work(id, status, parent)
   end
   if more then return false end
   if redis.call('TTL', key) == -1 then redis.call('EXPIRE', key, ends.seconds_kept(now_is, job)) end
-  if parent ~= '-' then leave(id, parent) end
+  if parent ~= '-' then leave_parent(id, parent) end
   return true
 end
 
