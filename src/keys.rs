@@ -23,7 +23,7 @@
 //! | `hero:meta:paused` · `hero:meta:fair` | set | pause, resume · turn: queues that keep jobs sorted by caller | until resumed · until those are taken |
 //! | `hero:meta:calm` · `hero:meta:foreign` | set · zset by ms | the surveyor, reap | types that only our actors take · last signs of others |
 //! | `hero:meta:queue:stats:{t}` | hash | every transition | 30 days after the last; at most 1,000 |
-//! | `hero:meta:identity` | string | the first job with a log file: 32 random digits that tell this place from others | for ever |
+//! | `hero:meta:identity` | string | the first job with a log file: 32 random digits that tell this Redis from others | for ever |
 //! | `hero:meta:hours` · `hero:meta:types` | set | whoever first writes such an index or such counters; the indexer | swept by the pruner |
 //! | `hero:meta:strays` | hash by index key | whoever first sees an outsider's job that says another time than that: how far ahead and behind, ms; whoever sees that Redis' clock was set back (field with `:back`): how far | swept by the pruner |
 //! | `hero:meta:reaped` | string | reap: when leases were last looked at, and until when none is over, ms | a day |
@@ -303,7 +303,7 @@ impl Keys {
         self.key(format_args!("meta:reaped"))
     }
 
-    /// What tells this place from every other.
+    /// What tells this Redis from every other.
     pub fn identity(&self) -> String {
         self.key(format_args!("meta:identity"))
     }

@@ -92,9 +92,9 @@ pub(super) fn log_creation(store: &Store, id: &JobId, script_type: &ScriptType) 
 
 /// Has jobs that are stored together name each other in one direction only: a dependent gets a prerequisite.
 fn join(jobs: &mut [NewJob]) -> Result<(), (usize, Error)> {
-    let mut places: HashMap<JobId, usize> = HashMap::new();
+    let mut positions: HashMap<JobId, usize> = HashMap::new();
     for (index, job) in jobs.iter().enumerate() {
-        if places.insert(job.id.clone(), index).is_some() {
+        if positions.insert(job.id.clone(), index).is_some() {
             return Err((index, Error::invalid("job_id", format!("{} is the id of an earlier entry", job.id))));
         }
     }
@@ -109,19 +109,21 @@ fn join(jobs: &mut [NewJob]) -> Result<(), (usize, Error)> {
     for index in 0..jobs.len() {
         let (id, spec) = (jobs[index].id.clone(), jobs[index].spec.clone());
         let named = spec.prerequisites.iter().chain(&spec.dependents).chain(&spec.parent_id).chain(&spec.predecessor_id);
-        if let Some(other) = named.into_iter().find(|other| places.get(*other).is_some_and(|at| jobs[*at].spec.idempotency_key.is_some())) {
+        if let Some(other) =
+            named.into_iter().find(|other| positions.get(*other).is_some_and(|at| jobs[*at].spec.idempotency_key.is_some()))
+        {
             // It may turn out to be an older job with another id.
             let error = Error::invalid(
                 "idempotency_key",
                 format!("is not possible for {other}, because jobs[{index}] names it; its job_id does the same"),
             );
-            return Err((places[other], error));
+            return Err((positions[other], error));
         }
         let (here, elsewhere): (Vec<JobId>, Vec<JobId>) =
-            spec.dependents.into_iter().partition(|other| *other != id && places.contains_key(other));
+            spec.dependents.into_iter().partition(|other| *other != id && positions.contains_key(other));
         jobs[index].spec.dependents = elsewhere;
         for other in here {
-            let prerequisites = &mut jobs[places[&other]].spec.prerequisites;
+            let prerequisites = &mut jobs[positions[&other]].spec.prerequisites;
             if !prerequisites.contains(&id) {
                 prerequisites.push(id.clone());
             }

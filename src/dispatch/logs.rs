@@ -99,7 +99,7 @@ impl Dispatcher {
     }
 }
 
-/// Whether a cursor is a place in a file. One that is none at all is refused.
+/// whether a cursor is a position in a file. One that is none at all is refused.
 pub(super) fn is_of_file(cursor: Option<&str>) -> Result<bool, Error> {
     match cursor {
         None => Ok(false),

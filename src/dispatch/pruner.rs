@@ -9,7 +9,7 @@ use crate::store::{Error, Pruning, Store};
 pub struct Pruner {
     store: Store,
     pressure: Arc<Pressure>,
-    place: Option<Walk>,
+    position: Option<Walk>,
     relief: Relief,
     tidied: Option<Instant>,
     /// What was last said of sets that hold too much.
@@ -28,7 +28,7 @@ enum Walk {
 /// it is, does not hide what may.
 #[derive(Debug, Default)]
 struct Relief {
-    place: Option<(String, usize)>,
+    position: Option<(String, usize)>,
     /// How many jobs went since the walk through the index began.
     gone: usize,
     /// Whether those that ended in error may go, too: there was nothing else, and new jobs are refused.
@@ -52,7 +52,7 @@ const WALK: Duration = Duration::from_secs(60);
 impl Pruner {
     /// A pruner for one context.
     pub(super) fn new(store: Store, pressure: Arc<Pressure>) -> Self {
-        Self { store, pressure, place: None, relief: Relief::default(), tidied: None, overfull: Vec::new(), walked: None }
+        Self { store, pressure, position: None, relief: Relief::default(), tidied: None, overfull: Vec::new(), walked: None }
     }
 
     /// Looks how full Redis is, and deletes jobs before their time while it is too full.
@@ -84,8 +84,8 @@ impl Pruner {
     /// Looks at the next few jobs. Gives how many went; nothing at the end of the index.
     async fn relieve_a_little(&mut self) -> Result<Option<usize>, Error> {
         let relief = &mut self.relief;
-        let (hour, from) = match relief.place.take() {
-            Some(place) => place,
+        let (hour, from) = match relief.position.take() {
+            Some(position) => position,
             None => match hour_after(&self.store, None).await? {
                 Some(hour) => (hour, 0),
                 None => return Ok(None),
@@ -93,11 +93,11 @@ impl Pruner {
         };
         let evicted = self.store.evict(&hour, from, relief.errors).await?;
         relief.gone += evicted.gone;
-        relief.place = match evicted.next {
+        relief.position = match evicted.next {
             Some(next) => Some((hour, next)),
             None => hour_after(&self.store, Some(&hour)).await?.map(|hour| (hour, 0)),
         };
-        if relief.place.is_none() {
+        if relief.position.is_none() {
             let in_vain = std::mem::take(&mut relief.gone) == 0;
             let more = in_vain && !relief.errors && !self.pressure.admits_jobs();
             (relief.errors, relief.in_vain) = (more, (in_vain && !more).then(Instant::now));
@@ -108,11 +108,11 @@ impl Pruner {
 
     /// One chunk of one index. True: the walk is over.
     async fn walk(&mut self) -> Result<bool, Error> {
-        let place = match self.place.take() {
-            Some(place) => place,
+        let position = match self.position.take() {
+            Some(position) => position,
             None => self.hour_or_status(None).await?,
         };
-        self.place = match place {
+        self.position = match position {
             Walk::Hour(hour, at) => Some(match self.store.prune_index(&hour, at).await? {
                 Some(at) => Walk::Hour(hour, at),
                 None => self.hour_or_status(Some(&hour)).await?,
@@ -123,7 +123,7 @@ impl Pruner {
                 None => (status == ERROR).then_some(Walk::Status(LEFT, 0)),
             },
         };
-        Ok(self.place.is_none())
+        Ok(self.position.is_none())
     }
 
     async fn hour_or_status(&self, after: Option<&str>) -> Result<Walk, Error> {

@@ -116,15 +116,15 @@ impl Tail {
         let tails = self.dispatcher.tails(self.context)?;
         let busy = || Error::Busy { what: "too many follow logs at once", retry_after: error::RETRY_AFTER };
         let _reader = tokio::time::timeout(PATIENCE, tails.readers.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
-        let place = Arc::clone(&tails.pages).try_acquire_owned().ok();
-        let bytes = if place.is_some() { PAGE } else { SHORT };
+        let permit = Arc::clone(&tails.pages).try_acquire_owned().ok();
+        let bytes = if permit.is_some() { PAGE } else { SHORT };
         let (page, lost) = self.dispatcher.log_page(self.context, &self.job, self.cursor.as_deref(), LINES, bytes).await?;
         let size: usize = page.lines.iter().map(|line| line.text.len()).sum();
         let is_empty = page.lines.is_empty();
         let lagged = self.cursor.take().filter(|_| lost).map(|cursor| Followed::Lagged { cursor });
         self.items = lagged.into_iter().chain(page.lines.into_iter().map(Followed::Item)).collect();
         (self.cursor, self.ended) = (page.next_cursor, page.ended);
-        self._page = place.filter(|_| size > SHORT);
+        self._page = permit.filter(|_| size > SHORT);
         Ok(!is_empty || page.ended)
     }
 }

@@ -207,7 +207,7 @@ fn added_prerequisites(fields: &HashMap<String, Text>) -> Vec<JobId> {
     if !fields.contains_key("more_prerequisites") {
         return Vec::new();
     }
-    let added = fields.iter().filter_map(|(field, place)| Some((place.parse()?, field.strip_prefix("prerequisite:")?.parse().ok()?)));
+    let added = fields.iter().filter_map(|(field, number)| Some((number.parse()?, field.strip_prefix("prerequisite:")?.parse().ok()?)));
     let mut added: Vec<(u64, JobId)> = added.collect();
     added.sort_unstable();
     added.into_iter().map(|(_, id)| id).collect()

@@ -95,7 +95,7 @@ impl Reservation {
         self.direct_start.actors.get(self.actor_index).map_or("", String::as_str)
     }
 
-    /// The place of that actor among those of the pool.
+    /// The number of that actor among those of the pool.
     pub(super) fn actor_index(&self) -> usize {
         self.actor_index
     }

@@ -42,7 +42,7 @@ impl Changes {
 
     /// What comes from now on, from a reader that runs as long as anybody listens.
     async fn listen(&self) -> Result<broadcast::Receiver<Arc<JobEvent>>, Error> {
-        // Held until a new reader has its place in the stream: what others read themselves must not end before it.
+        // Held until a new reader has its position in the stream: what others read themselves must not end before it.
         let mut live = self.live.lock().await;
         if let Some(sender) = &*live {
             let receiver = sender.subscribe();

@@ -4,7 +4,7 @@ use super::{Error, Store};
 const DIGITS: usize = 32;
 
 impl Store {
-    /// What tells this place from every other. It is made when it is first asked for; a Redis that lost everything is another place.
+    /// What tells this Redis from every other. It is made when it is first asked for; a Redis that lost everything is another one.
     pub async fn identity(&self) -> Result<String, Error> {
         if let Some(known) = self.known_identity().await? {
             return Ok(known);

@@ -19,14 +19,14 @@ macro_rules! files {
 
 /// What functions share, in the order in which it builds on each other.
 const MODULES: Files = files!("lua/",
-    "commands" "values" "keys" "time" "request" "jobs" "news" "dialects" "ends" "queues" "placing" "relations" "cycles" "index" "filter"
+    "commands" "values" "keys" "time" "request" "jobs" "news" "dialects" "ends" "queues" "routing" "relations" "cycles" "index" "filter"
     "outsiders" "schedules" "conveyor" "fair" "limit" "calling"
 );
 
 /// What can be called.
 const FUNCTIONS: Files = files!("lua/functions/",
-    "claim_post" "close_conveyor" "control" "create" "delete" "discover" "displaced" "evict" "failed" "find" "forget" "import_conveyor"
-    "import_queues" "lines" "list_leases" "live" "look_conveyor" "note" "note_native_only" "pause" "place" "present" "promote"
+    "claim_post" "close_conveyor" "control" "create" "delete" "discover" "displaced" "evict" "failed" "find" "find_position" "forget"
+    "import_conveyor" "import_queues" "lines" "list_leases" "live" "look_conveyor" "note" "note_native_only" "pause" "present" "promote"
     "promote_conveyor" "prune" "reap" "recover" "release_post" "release_relatives" "renew" "retry" "schedule" "sift" "skip_missed"
     "start" "stop" "summary" "sweep_conveyor" "turn" "turn_when_full" "unschedule" "wait"
 );

@@ -70,7 +70,7 @@ pub use managed::{Durability, Managed, PrivateRedis};
 pub use peek::Peek;
 pub use presence::{PRESENCE, Post, PostClaim};
 pub use query::{Counters, JobFilter, JobPage, StoreInfo};
-pub use queues::{Pausing, Place, queue_name};
+pub use queues::{Pausing, QueuePosition, queue_name};
 pub use rhailib::{ReplyQueue, RhailibTasks};
 pub use schedules::StoredSchedule;
 pub use subscriber::Subscriber;
@@ -237,9 +237,9 @@ impl Store {
         labels.into_iter().chain(context).map(|(name, value)| metrics::Label::new(name, value)).collect()
     }
 
-    /// Names the place where the keys of this context are, so that two contexts in one place can be told.
+    /// Names where the keys of this context are, so that two contexts in one location can be told.
     pub async fn location(&self) -> Result<String, Error> {
-        self.0.place().await
+        self.0.location().await
     }
 
     /// The keys of the context.
@@ -284,7 +284,7 @@ impl Store {
 }
 
 impl Inner {
-    async fn place(&self) -> Result<String, Error> {
+    async fn location(&self) -> Result<String, Error> {
         let info: String = self.commands.call(redis::cmd("INFO").arg("server")).await?;
         let run = info.lines().find_map(|line| line.strip_prefix("run_id:")).unwrap_or_default().trim();
         Ok(format!("{run}/{}/{}", self.database, self.keys.prefix()))

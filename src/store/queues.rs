@@ -28,7 +28,7 @@ pub enum Pausing {
 
 /// How a job in a queue stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct QueuePosition {
     /// The key of the queue.
     pub queue: String,
     /// How many jobs wait in it.
@@ -130,7 +130,7 @@ impl Store {
     }
 
     /// How a job stands in a queue; its position only if that is asked for. What it says of several keys is not of one moment.
-    pub async fn place(&self, job: &JobId, queue: &Queue, position: bool) -> Result<Place, Error> {
+    pub async fn queue_position(&self, job: &JobId, queue: &Queue, position: bool) -> Result<QueuePosition, Error> {
         let name = self.keys().work(queue);
         let mut look = Pipeline::new();
         look.cmd("LLEN").arg(&name);
@@ -145,7 +145,7 @@ impl Store {
         let (length, sorted) = (number(0).unwrap_or(0), number(1).unwrap_or(0));
         // What is sorted is taken first, but whose turn comes when is not known.
         let position = number(4).filter(|_| sorted == 0).map(|at| length.saturating_sub(at));
-        Ok(Place { queue: name, depth: length + sorted, position, paused: number(2) == Some(1), running: number(3).unwrap_or(0) })
+        Ok(QueuePosition { queue: name, depth: length + sorted, position, paused: number(2) == Some(1), running: number(3).unwrap_or(0) })
     }
 
     /// When a job is due that waits for its time or its next attempt.

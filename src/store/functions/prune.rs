@@ -28,7 +28,7 @@ impl Store {
         let mut call = self.0.call(&FUNCTION);
         call.arg(self.0.keys.index_of_hour(hour)).arg(if at.moves { "move" } else { "look" }).arg(at.from).arg(CHUNK);
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
-        let number = |place: usize| answer.get(place).and_then(Text::parse::<usize>);
+        let number = |at: usize| answer.get(at).and_then(Text::parse::<usize>);
         let (from, gone) = (number(1).unwrap_or(0), at.gone + number(2).unwrap_or(0));
         let moving = Pruning { from: 0, gone: 0, moves: true };
         match answer.first().and_then(|word| word.0.as_deref()) {

@@ -16,8 +16,8 @@ impl Store {
             for (job, claim) in claims {
                 call.arg(job.as_str()).arg(*claim);
             }
-            let places: Vec<usize> = self.0.turns.function(&call).await?;
-            lost.extend(places.into_iter().filter_map(|place| claims.get(place.checked_sub(1)?).cloned()));
+            let numbers: Vec<usize> = self.0.turns.function(&call).await?;
+            lost.extend(numbers.into_iter().filter_map(|number| claims.get(number.checked_sub(1)?).cloned()));
         }
         Ok(lost)
     }

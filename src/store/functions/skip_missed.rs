@@ -23,11 +23,11 @@ pub struct Firing {
 }
 
 impl Firing {
-    /// The occurrence as `schedules.lua` reads it, for the job at a place, counted from 1.
-    pub(super) fn argument(&self, place: usize) -> String {
+    /// The occurrence as `schedules.lua` reads it, for the job of this number, counted from 1.
+    pub(super) fn argument(&self, number: usize) -> String {
         let next = self.next.map_or_else(|| "-".to_owned(), |next| next.as_millis().to_string());
         let (expected, occurrence) = (self.expected.as_millis(), self.occurrence.as_millis());
-        format!("{place} {} {expected} {occurrence} {next} {} {};", self.schedule, self.missed, self.overlap.as_str())
+        format!("{number} {} {expected} {occurrence} {next} {} {};", self.schedule, self.missed, self.overlap.as_str())
     }
 }
 

@@ -111,7 +111,7 @@ pub struct Turn<'a> {
 /// A job that was taken. Its attempt has begun, and it belongs to this server until its lease is over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claimed {
-    /// The actor it was taken for, by its place among those of the turn, from 0.
+    /// The actor it was taken for, by its number among those of the turn, from 0.
     pub actor_index: usize,
     /// Whether only that actor may run it.
     pub owned: bool,

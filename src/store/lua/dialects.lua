@@ -59,9 +59,9 @@ function dialects.shadow_of(id)
   local named, only = unpack(redis.pcall('HMGET', keys.job(id), 'twin', 'twin_only'))
   local shadow = named and string.sub(named, 1, #keys.prefix) == keys.prefix and named
   if not shadow then return nil, nil end
-  local place = string.sub(shadow, #keys.prefix + 1)
-  local worker = string.match(place, '^hero:work_queue:(.+)$') or string.match(place, '^hero:job:actor_queue:(.+)$')
-  local name = worker or string.match(place, '^hero:job:(.+)$')
+  local rest = string.sub(shadow, #keys.prefix + 1)
+  local worker = string.match(rest, '^hero:work_queue:(.+)$') or string.match(rest, '^hero:job:actor_queue:(.+)$')
+  local name = worker or string.match(rest, '^hero:job:(.+)$')
   if not name or not values.is_name(name) then return nil, nil end
   if not worker and string.find(name, '^%x+%-%x+%-%x+%-%x+%-%x+$') then return nil, nil end
   return shadow, only == '1'

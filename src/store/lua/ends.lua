@@ -24,9 +24,9 @@ end
 -- Pushes the end of a job to the list that its caller named. `said` is the beginning of the message in a dialect that has its own.
 local function reply_to(list, id, status, text, said)
   -- In a cluster a key of another context may be in reach, and of ours only replies are lists for others.
-  local place = string.sub(list, 1, #keys.prefix) == keys.prefix and string.sub(list, #keys.prefix + 1) or ''
-  local is_ours = string.sub(place, 1, 5) == 'hero:'
-  if place == '' or is_ours and not (string.find(place, '^hero:reply:') or string.find(place, '^hero:q:reply:')) then return end
+  local rest = string.sub(list, 1, #keys.prefix) == keys.prefix and string.sub(list, #keys.prefix + 1) or ''
+  local is_ours = string.sub(rest, 1, 5) == 'hero:'
+  if rest == '' or is_ours and not (string.find(rest, '^hero:reply:') or string.find(rest, '^hero:q:reply:')) then return end
   local message = said or { job_id = id, status = status }
   message[status == 'finished' and 'output' or 'error'] = text
   -- A list that was there before has an owner; and this user of Redis may have no right to this one.

@@ -24,8 +24,8 @@ function relations.prerequisites_by_outsider(prerequisites, dependencies)
     if not is_empty then
       local readable, found = pcall(cjson.decode, #text <= LONGEST_LIST and text or '')
       if not readable or type(found) ~= 'table' then return nil end
-      for place, id in pairs(found) do
-        if type(place) ~= 'number' or type(id) ~= 'string' then return nil end
+      for at, id in pairs(found) do
+        if type(at) ~= 'number' or type(id) ~= 'string' then return nil end
       end
     end
   end
@@ -214,7 +214,7 @@ function relations.unblock(id)
   local open = try('HINCRBY', keys.job(id), 'open', -1)
   if job.status == 'waiting_for_prerequisites' and (open or 0) <= 0 then
     local script_type = job.script_type or jobs.DEFAULT_TYPE
-    placing.begin(id, job.attempt or 0, script_type, keys.work(script_type, job.group, job.instance, job.priority), nil, 0)
+    routing.begin(id, job.attempt or 0, script_type, keys.work(script_type, job.group, job.instance, job.priority), nil, 0)
     return script_type
   end
 end
@@ -239,7 +239,7 @@ function relations.link(id, of, start, given_up)
     relations.give_up(id, relations.told_of('prerequisite', failed))
     return 'error'
   elseif start then
-    return placing.begin(id, 0, start.script_type, start.queue, start.due, open)
+    return routing.begin(id, 0, start.script_type, start.queue, start.due, open)
   end
   insist('ZADD', keys.scheduled, given_up, id)
   news.event(id, 'created', 0)

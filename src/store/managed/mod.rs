@@ -86,7 +86,7 @@ impl Managed {
         let lock = lock(data)?;
         let secret = secret(data).map_err(|error| failed("cannot write the secret in", error))?;
         let program = program::find().await?;
-        let socket = Socket::place(data, END).await?;
+        let socket = Socket::find(data, END).await?;
         let endpoint = Endpoint { password: Some(secret.clone()), ..Endpoint::of_socket(socket.path()) };
         set_log_aside(&data.join("redis.log"));
 

@@ -22,8 +22,8 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Finds a place for it, after the Redis of a predecessor has left, within `patience`.
-    pub(super) async fn place(data: &Path, patience: Duration) -> Result<Self, Error> {
+    /// Finds a path for it, after the Redis of a predecessor has left, within `patience`.
+    pub(super) async fn find(data: &Path, patience: Duration) -> Result<Self, Error> {
         let known = data.join("redis.sock");
         // Two servers on one append-only file would spoil it, so wherever the predecessor's socket is: it must be silent.
         match std::fs::read_link(&known) {

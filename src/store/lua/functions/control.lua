@@ -20,7 +20,7 @@ local function honour(queue, id, mine)
   elseif values.is_waiting(status) or status == 'dispatched' then
     -- It may still lie in a legacy queue, which nobody has looked into; its client waits for the reply of that layout.
     if not job.dialect and string.find(queue, 'hero:stop_queue:', 1, true) then job.dialect = 'legacy' end
-    placing.withdraw(id, job.script_type, job)
+    routing.withdraw(id, job.script_type, job)
     ends.fail(id, job.attempt or 0, 'stopped', 'stopped', job)
     try('LREM', queue, 0, id)
   end

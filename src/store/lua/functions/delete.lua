@@ -26,7 +26,7 @@ return function()
   relations.unlink(id)
   -- One that has ended is in no queue, unless an outsider put it there.
   local queue = keys.work(script_type, job.group, job.instance, job.priority)
-  if not values.is_final(status) or (try('LLEN', queue) or LONG) < LONG then placing.withdraw(id, job.script_type, job) end
+  if not values.is_final(status) or (try('LLEN', queue) or LONG) < LONG then routing.withdraw(id, job.script_type, job) end
   jobs.forget_stops(id, script_type, job.actor, job.worker_id)
   jobs.erase(id)
   -- The relatives of one that has ended are released already, or are about to be.

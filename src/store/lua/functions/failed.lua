@@ -13,9 +13,9 @@ return function()
   local key, passes = keys.index_of_status('error'), filter.take()
   if not commands.try('ZSCORE', key, '') then return { 'partial' } end
   latest = math.min(from or math.huge, latest)
-  local place, found = redis.call('ZCOUNT', key, '(' .. string.format('%.0f', latest), '+inf'), {}
+  local position, found = redis.call('ZCOUNT', key, '(' .. string.format('%.0f', latest), '+inf'), {}
   while true do
-    local entries = redis.call('ZREVRANGE', key, place, place + CHUNK - 1, 'WITHSCORES')
+    local entries = redis.call('ZREVRANGE', key, position, position + CHUNK - 1, 'WITHSCORES')
     for at = 1, #entries, 2 do
       local id, listed = entries[at], tonumber(entries[at + 1])
       if id == '' or listed < earliest then return { 'end', '', '', unpack(found) } end
@@ -31,6 +31,6 @@ return function()
       end
     end
     if #entries < 2 * CHUNK then return { 'end', '', '', unpack(found) } end
-    place = place + CHUNK
+    position = position + CHUNK
   end
 end

@@ -40,7 +40,7 @@ local function import(at, bytes, job, bound, created)
   try('SREM', conveyor.job_key(at, id, 'active'), id)
   for _, what in ipairs({ 'children', 'active', 'onComplete' }) do redis.call('PERSIST', conveyor.job_key(at, id, what)) end
   news.count(job.script_type, 'created')
-  placing.begin(id, 0, job.script_type, work, nil, 0)
+  routing.begin(id, 0, job.script_type, work, nil, 0)
   created[#created + 1] = id
   return 'taken'
 end

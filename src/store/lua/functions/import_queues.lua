@@ -209,11 +209,11 @@ return function()
   local looked = take_elements(served, wanted)
 
   -- They go to the taking end, where the last one is taken first.
-  for place = #order, 1, -1 do
-    local job = order[place]
+  for at = #order, 1, -1 do
+    local job = order[at]
     if not queues.push(job.queue, job.script_type, job.id, true) then
       redis.call('HSET', keys.job(job.id), 'status', 'scheduled')
-      redis.call('ZADD', keys.scheduled, request.now + placing.AGAIN, job.id)
+      redis.call('ZADD', keys.scheduled, request.now + routing.AGAIN, job.id)
     elseif job.status == 'dispatched' then
       queues.watch(job.id, job.script_type)
       news.count(job.script_type, 'dispatched')

@@ -14,7 +14,7 @@ return function()
   local bytes = try('GET', conveyor.job_key(at, id)) or ''
   local answer = { job.status or '', job.error or '', tostring(attempts), job.dialect_parent or '', bytes, tostring(#children) }
   -- Taken from the right, so the last one comes first.
-  for place = #children, 1, -1 do answer[#answer + 1] = children[place] end
-  for place = #heirs, 1, -1 do answer[#answer + 1] = heirs[place] end
+  for number = #children, 1, -1 do answer[#answer + 1] = children[number] end
+  for number = #heirs, 1, -1 do answer[#answer + 1] = heirs[number] end
   return answer
 end

@@ -14,7 +14,7 @@ local function promote(id)
   if job and job.status == 'scheduled' then
     local script_type = job.script_type or jobs.DEFAULT_TYPE
     local queue = keys.work(script_type, job.group, job.instance, job.priority)
-    local status = placing.begin(id, job.attempt or 0, script_type, queue, nil, tonumber(job.open) or 0)
+    local status = routing.begin(id, job.attempt or 0, script_type, queue, nil, tonumber(job.open) or 0)
     if status == 'dispatched' then request.has_work(script_type) end
   elseif job and job.status == 'created' then
     ends.fail(id, 0, 'stopped', 'stopped', job)

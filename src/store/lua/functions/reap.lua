@@ -46,7 +46,7 @@ local function lost(id, attempt, script_type, job)
     ends.fail(id, attempt, 'stopped', 'stopped_by_request', job)
     jobs.forget_stops(id, script_type, unpack(redis.call('HMGET', keys.job(id), 'actor', 'worker_id')))
   elseif not ends.crashed(id, attempt, job.crashes, script_type, job) then
-    placing.requeue(id, attempt, 'crashed', script_type, job)
+    routing.requeue(id, attempt, 'crashed', script_type, job)
     request.has_work(script_type)
   end
 end
@@ -108,7 +108,7 @@ local function look_at_queued(id, job)
   end
   redis.call('HDEL', key, 'missing_at')
   news.count(script_type, 'pushed_again')
-  if placing.enqueue(queue, script_type, id, true) == 'dispatched' then request.has_work(script_type) end
+  if routing.enqueue(queue, script_type, id, true) == 'dispatched' then request.has_work(script_type) end
 end
 
 local function look_at_started(id, job)

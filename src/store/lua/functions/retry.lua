@@ -87,5 +87,5 @@ return function()
   if of.predecessor then open = open + relations.link_predecessor(id, of.predecessor) end
   if of.parent then open = open + relations.link_parent(id, of.parent) end
   redis.call('HSET', keys.job(id), 'open', open, 'linked', '1')
-  return answer('started', placing.begin(id, tonumber(job.attempt) or 0, script_type, queue, nil, open), script_type)
+  return answer('started', routing.begin(id, tonumber(job.attempt) or 0, script_type, queue, nil, open), script_type)
 end

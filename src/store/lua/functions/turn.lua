@@ -107,13 +107,13 @@ local function complete(over)
       return 'error'
     end
     if ends.crashed(id, job.attempt, rest.crashes, script_type, job) then return 'error' end
-    placing.requeue(id, job.attempt, 'crashed', script_type, rest)
+    routing.requeue(id, job.attempt, 'crashed', script_type, rest)
     return 'dispatched'
   end
   -- The number goes to the next attempt, which is counted already; but no claim has the number of another.
   local given_back = string.format('%.0f', jobs.claim_of(0, job.given_back) + 1)
   redis.call('HSET', keys.job(id), 'given_back', given_back, 'released', '1')
-  placing.requeue(id, tonumber(job.attempt) - 1, nil, script_type, rest)
+  routing.requeue(id, tonumber(job.attempt) - 1, nil, script_type, rest)
   return 'dispatched'
 end
 

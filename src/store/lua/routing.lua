@@ -1,14 +1,15 @@
--- Puts jobs where they are brought on, and takes them away from there.
+-- Routes jobs: puts them where they are looked after next (a queue, the scheduled jobs, a list of those that wait), and takes them
+-- away from there.
 local try, insist = commands.try, commands.insist
-local placing = {}
+local routing = {}
 
 -- A job whose queue is no list tries again after so long, ms.
-placing.AGAIN = 5000
+routing.AGAIN = 5000
 
 local read_target = jobs.reader('dialect', 'script_type', 'worker_id')
 
 -- Puts a job into its queue; where the key is no list, the promoter tries again in a while.
-function placing.enqueue(queue, script_type, id, again)
+function routing.enqueue(queue, script_type, id, again)
   local job, shadow, only = read_target(id), nil, false
   if job.dialect then
     dialects.mirror(id, job.dialect, 'dispatched')
@@ -24,21 +25,21 @@ function placing.enqueue(queue, script_type, id, again)
     return 'dispatched'
   end
   redis.call('HSET', keys.job(id), 'status', 'scheduled')
-  insist('ZADD', keys.scheduled, request.now + placing.AGAIN, id)
+  insist('ZADD', keys.scheduled, request.now + routing.AGAIN, id)
   return 'scheduled'
 end
 
 -- Puts a job back where it is taken next. `job` has its group, instance and priority.
-function placing.requeue(id, attempt, kind, script_type, job)
+function routing.requeue(id, attempt, kind, script_type, job)
   redis.call('HSET', keys.job(id), 'status', 'dispatched', 'lease', '', 'attempt', attempt, 'queued_at', request.now_text,
     'updated_at', request.now_text)
   local queue = keys.work(script_type, job.group, job.instance, job.priority)
-  local status = placing.enqueue(queue, script_type, id, true)
+  local status = routing.enqueue(queue, script_type, id, true)
   news.event(id, status, attempt, kind)
 end
 
 -- Puts a job on its way: to its time (ms) if that is to come, behind those it waits for, or into its queue. Gives its status then.
-function placing.begin(id, attempt, script_type, queue, due, open)
+function routing.begin(id, attempt, script_type, queue, due, open)
   local key, status = keys.job(id), 'waiting_for_prerequisites'
   if due and due > request.now then
     status = 'scheduled'
@@ -50,7 +51,7 @@ function placing.begin(id, attempt, script_type, queue, due, open)
       redis.call('HSET', key, 'status', status, 'updated_at', request.now_text)
     else
       redis.call('HSET', key, 'status', 'dispatched', 'queued_at', request.now_text, 'updated_at', request.now_text)
-      status = placing.enqueue(queue, script_type, id)
+      status = routing.enqueue(queue, script_type, id)
       if status == 'dispatched' then news.count(script_type, status) end
     end
   end
@@ -59,7 +60,7 @@ function placing.begin(id, attempt, script_type, queue, due, open)
 end
 
 -- Takes a job that does not run out of everything that would bring it to an actor.
-function placing.withdraw(id, script_type, job)
+function routing.withdraw(id, script_type, job)
   local shadow = dialects.shadow_of(id)
   if shadow then try('LREM', shadow, -1, id) end
   try('ZREM', keys.scheduled, id)
@@ -67,4 +68,4 @@ function placing.withdraw(id, script_type, job)
   if script_type then try('LREM', keys.work(script_type, job.group, job.instance, job.priority), 1, id) end
 end
 
-return placing
+return routing

@@ -6,14 +6,14 @@ use crate::store::functions::Since;
 
 /// Where a page of jobs begins, which is what its cursor says.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Place {
-    /// The next job is the one before a place in the index of an hour: `{hour}-{end}`.
+pub(super) enum PageStart {
+    /// The next job is the one before a position in the index of an hour: `{hour}-{end}`.
     Hour(String, usize),
     /// The next job is this one, or the first that came before it, of those of a status: `{time}.{id}`.
     Since(Since),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for PageStart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Hour(hour, end) => write!(f, "{hour}-{end}"),
@@ -22,7 +22,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for PageStart {
     type Err = ();
 
     fn from_str(cursor: &str) -> Result<Self, ()> {
@@ -42,12 +42,12 @@ mod tests {
 
     #[test]
     fn a_cursor_is_read_back_and_one_of_nonsense_refused() {
-        for place in [Place::Hour("2026112110".into(), 5), Place::Since((1_763_000_000_000, JobId::random()))] {
-            assert_eq!(place.to_string().parse(), Ok(place));
+        for start in [PageStart::Hour("2026112110".into(), 5), PageStart::Since((1_763_000_000_000, JobId::random()))] {
+            assert_eq!(start.to_string().parse(), Ok(start));
         }
         let id = JobId::random();
         for bad in ["", "x", "2026112110", "2026112110-x", "20261121-5", "*-1", "5.", "5.x", &format!("x.{id}"), &format!("-1.{id}")] {
-            assert_eq!(bad.parse::<Place>(), Err(()), "{bad}");
+            assert_eq!(bad.parse::<PageStart>(), Err(()), "{bad}");
         }
     }
 }

@@ -1,7 +1,7 @@
 -- Flags: no-writes
--- Finds the place in the index of an hour from which on all jobs came at a time or later. What cannot be told is before it.
+-- Finds the position in the index of an hour from which on all jobs came at a time or later. What cannot be told is before it.
 -- ARGV  index key · time, ms
--- Gives the place.
+-- Gives the position.
 return function()
   local list, from = request.take(), request.take_number()
   local low, high = 0, index.length(list)
