@@ -27,7 +27,6 @@ mod log;
 mod managed;
 mod members;
 mod memory;
-mod pace;
 mod peek;
 mod plain;
 mod presence;
@@ -35,6 +34,7 @@ mod query;
 mod queues;
 mod refusal;
 mod registry;
+mod relation_budget;
 mod rhailib;
 mod schedules;
 mod setback;
@@ -149,8 +149,8 @@ struct Inner {
     /// Those that are large: others shall not wait for so much to be sent.
     create_large: Batch<NewJob, Created>,
     /// Those whose relations have to be followed.
-    related: Batch<pace::Related, Created>,
-    pace: pace::Pace,
+    related: Batch<relation_budget::Related, Created>,
+    relation_budget: relation_budget::RelationBudget,
     start: Batch<crate::model::JobId, Started>,
 }
 
@@ -197,8 +197,8 @@ impl Store {
             changes: Changes::new(commands.clone(), &keys),
             create: functions::create_batch(inner.clone()),
             create_large: functions::create_batch(inner.clone()),
-            related: pace::relate_batch(inner.clone()),
-            pace: pace::Pace::default(),
+            related: relation_budget::relate_batch(inner.clone()),
+            relation_budget: relation_budget::RelationBudget::default(),
             start: functions::start_batch(inner.clone()),
             database: if home.is_in_a_cluster() { 0 } else { settings.endpoint.database(settings.context.0) },
             signpost: home.is_in_a_cluster().then(|| keys.events()),

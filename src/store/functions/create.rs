@@ -115,7 +115,7 @@ impl Store {
         let creating = self.0.create_all(jobs, true);
         let answers = if jobs.iter().any(|job| job.spec.parent_id.is_some() || !job.spec.dependents.is_empty()) {
             let caller = jobs.iter().find_map(|job| job.spec.caller_id.as_deref()).unwrap_or_default();
-            self.0.pace.in_turn(caller, creating).await?
+            self.0.relation_budget.in_turn(caller, creating).await?
         } else {
             // What is there leads to none of them.
             Some(creating.await?)
@@ -246,7 +246,7 @@ impl Inner {
             Ok(mut answers) => {
                 let followed = answers.pop_if(|answer| answer.first().and_then(|word| word.0.as_deref()) == Some("followed"));
                 let followed = followed.and_then(|mut answer| answer.pop()?.parse::<u32>());
-                followed.into_iter().for_each(|relations| self.pace.pay(relations));
+                followed.into_iter().for_each(|relations| self.relation_budget.pay(relations));
                 started_at.extend(answers.iter().map(|answer| answer.get(2).and_then(Text::parse).map(Timestamp::from_millis)));
                 answers.into_iter().map(created).collect::<Result<Vec<_>, _>>()
             }

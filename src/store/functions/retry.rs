@@ -37,7 +37,7 @@ impl Store {
     pub async fn retry(&self, job: &JobId) -> Result<Retried, Error> {
         let answer = self.try_retry(job, Some(FEW)).await?;
         let more = answer.first().is_some_and(|word| word.0.as_deref() == Some("more"));
-        let answer = if more { self.0.pace.in_turn(RETRIES, self.try_retry(job, None)).await? } else { Some(answer) };
+        let answer = if more { self.0.relation_budget.in_turn(RETRIES, self.try_retry(job, None)).await? } else { Some(answer) };
         let Some(answer) = answer else { return Ok(Retried::Busy) };
         let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
         let status = || Status::parse(text(1)).unwrap_or(Status::Started);
@@ -61,7 +61,7 @@ impl Store {
         call.arg(job.as_str()).arg(self.0.queue_limit).arg(may_follow.map_or_else(String::new, |most| most.to_string()));
         let mut answer: Vec<Text> = self.0.commands.function(&call).await?;
         let followed = if answer.is_empty() { None } else { answer.remove(0).parse() };
-        self.0.pace.pay(followed.ok_or_else(|| unexpected("retry", &answer))?);
+        self.0.relation_budget.pay(followed.ok_or_else(|| unexpected("retry", &answer))?);
         Ok(answer)
     }
 }

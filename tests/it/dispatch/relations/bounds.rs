@@ -183,7 +183,7 @@ async fn jobs_that_make_redis_follow_many_relations_wait_for_its_time_and_others
     // Each of them takes 20 ms of Redis, and has the next ones wait for five times that.
     let most = 2 + began.elapsed().as_millis() / 100;
     let followed = answers.iter().filter(|answer| **answer == Created::Tangled).count();
-    assert!((1..=most).contains(&(followed as u128)), "{followed} walks, {most} is what the pace allows");
+    assert!((1..=most).contains(&(followed as u128)), "{followed} walks, {most} is what the budget allows");
     assert_eq!(answers.iter().filter(|answer| **answer == Created::Busy).count(), 100 - followed);
     assert_eq!(plain, vec![Created::Created(Status::Created); 100]);
     create(&store, after(&[&other])).await;

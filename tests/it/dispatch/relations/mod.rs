@@ -3,6 +3,7 @@
 //! Where an order matters a [`hand::Hand`] plays the actor, so that a test says when an attempt ends, and how.
 
 mod bounds;
+mod budget;
 mod bulk;
 mod defects;
 mod delete;
@@ -11,7 +12,6 @@ mod fan_out;
 mod hand;
 mod heirs;
 mod outsiders;
-mod pace;
 mod prerequisites;
 mod refusals;
 mod retry;

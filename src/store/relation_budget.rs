@@ -23,8 +23,8 @@ const OF_A_CALLER: usize = 100;
 /// What has a call of its own takes so much of that; creates share calls.
 const ALONE: u32 = 12;
 
-/// How fast relations are followed. Who made Redis follow many has all that follow wait, whether or not his job was stored.
-pub(super) struct Pace {
+/// How much Redis may do to follow relations. Who made Redis follow many has all that follow wait, whether or not his job was stored.
+pub(super) struct RelationBudget {
     paid: Mutex<Paid>,
     /// Held by the one that waits or follows.
     line: tokio::sync::Mutex<()>,
@@ -35,7 +35,7 @@ pub(super) struct Pace {
 
 struct Paid {
     until: Instant,
-    /// What was to be paid, in all.
+    /// What was to be paid for, in all.
     price: Duration,
 }
 
@@ -46,14 +46,14 @@ struct Since {
     price: Duration,
 }
 
-impl Default for Pace {
+impl Default for RelationBudget {
     fn default() -> Self {
         let paid = Mutex::new(Paid { until: Instant::now(), price: Duration::ZERO });
         Self { paid, line: tokio::sync::Mutex::default(), callers: Mutex::default(), last: Mutex::default() }
     }
 }
 
-impl Pace {
+impl RelationBudget {
     fn paid(&self) -> MutexGuard<'_, Paid> {
         self.paid.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -78,11 +78,11 @@ impl Pace {
     }
 
     /// Room in line for a caller, who has only so much there.
-    async fn place(&self, caller: &str, room: u32) -> OwnedSemaphorePermit {
+    async fn room_in_line(&self, caller: &str, room: u32) -> OwnedSemaphorePermit {
         let of_caller = {
             let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
             // Those who have none in line need no entry: it is as long as the line.
-            callers.retain(|_, places| Arc::strong_count(places) > 1);
+            callers.retain(|_, room| Arc::strong_count(room) > 1);
             callers.entry(caller.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(OF_A_CALLER))).clone()
         };
         of_caller.acquire_many_owned(room).await.expect("nobody closes it")
@@ -92,8 +92,8 @@ impl Pace {
     pub(super) async fn in_turn<T>(&self, caller: &str, follow: impl Future<Output = Result<T, Error>>) -> Result<Option<T>, Error> {
         let since = self.since();
         let waiting = async {
-            let place = self.place(caller, ALONE).await;
-            (place, self.turn().await)
+            let room = self.room_in_line(caller, ALONE).await;
+            (room, self.turn().await)
         };
         match self.patiently(since, waiting).await? {
             Some(_turn) => follow.await.map(Some),
@@ -145,10 +145,10 @@ impl Related {
 impl Inner {
     /// Stores a job whose relations have to be followed, when it is its caller's turn.
     pub(super) async fn relate(&self, job: NewJob) -> Result<Created, Error> {
-        let since = self.pace.since();
+        let since = self.relation_budget.since();
         let caller = job.spec.caller_id.clone().unwrap_or_default();
-        match self.pace.patiently(since, self.pace.place(&caller, 1)).await? {
-            Some(_place) => self.related.ask(Related { job, since }).await,
+        match self.relation_budget.patiently(since, self.relation_budget.room_in_line(&caller, 1)).await? {
+            Some(_room) => self.related.ask(Related { job, since }).await,
             None => Ok(Created::Busy),
         }
     }
@@ -160,13 +160,13 @@ pub(super) fn relate_batch(store: Weak<Inner>) -> Batch<Related, Created> {
         let store = store.clone();
         async move {
             let Some(store) = store.upgrade() else { return (asked, Err(Error::Closed)) };
-            let _turn = store.pace.turn().await;
-            let is_late = |one: &Related| store.pace.is_late(one.since);
+            let _turn = store.relation_budget.turn().await;
+            let is_late = |one: &Related| store.relation_budget.is_late(one.since);
             if asked.iter().any(is_late) {
                 let answers = asked.iter().map(|one| is_late(one).then_some(Created::Busy)).collect();
                 return (asked, Ok(answers));
             }
-            let caller = store.pace.next_caller(&asked);
+            let caller = store.relation_budget.next_caller(&asked);
             let jobs: Vec<NewJob> = asked.iter().filter(|one| one.caller() == caller).map(|one| one.job.clone()).collect();
             let answers = store.create_all(&jobs, false).await.map(|answers| {
                 let mut answers = answers.into_iter();
