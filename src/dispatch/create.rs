@@ -23,7 +23,7 @@ pub(super) struct Stored {
 impl Dispatcher {
     /// Stores a job; [`Dispatcher::start`] starts it. The same idempotency key gives the same job.
     pub async fn create(&self, spec: JobSpec) -> Result<JobId, Error> {
-        let job = self.check(spec, false).await?;
+        let job = self.prepare(spec).await?;
         self.store_job(job).await.map(|stored| stored.id)
     }
 
@@ -43,7 +43,7 @@ impl Dispatcher {
                     Error::invalid("context_id", format!("differs from that of the first entry, {context}; jobs of one call share it"));
                 return Err(entry(index)(error));
             }
-            jobs.push(self.check(spec, false).await.map_err(entry(index))?);
+            jobs.push(self.prepare(spec).await.map_err(entry(index))?);
         }
         join(&mut jobs).map_err(|(index, error)| entry(index)(error))?;
         let Weight { bytes, relations } = jobs.iter().map(NewJob::weight).sum();

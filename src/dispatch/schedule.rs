@@ -28,7 +28,7 @@ impl Dispatcher {
         if let Some(field) = of_single_jobs(&spec.job) {
             return Err(Error::invalid("job", format!("has {field}, which is for single jobs; leave it out")));
         }
-        spec.job = self.check(spec.job, false).await?.spec;
+        spec.job = self.prepare(spec.job).await?.spec;
         check_name(&spec)?;
         let created_at = store.clock().now();
         let table = Timetable::new(&spec, created_at)?;

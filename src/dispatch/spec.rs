@@ -13,8 +13,8 @@ const MOST_FILTERED: usize = 16;
 const MOST_RELATIVES: usize = 1000;
 
 impl Dispatcher {
-    /// Checks what a job is to be, and fills in the defaults.
-    pub(super) async fn check(&self, mut spec: JobSpec, run: bool) -> Result<NewJob, Error> {
+    /// Checks what a job is to be and fills in the defaults: a job that somebody starts later.
+    pub(super) async fn prepare(&self, mut spec: JobSpec) -> Result<NewJob, Error> {
         self.store(spec.context_id)?;
         let settings = &self.0.settings;
         if !self.0.pressure.get(&spec.context_id).is_none_or(|pressure| pressure.admits_jobs()) {
@@ -37,13 +37,18 @@ impl Dispatcher {
         spec.timeout = spec.timeout.or(Self::seconds(settings.timeout));
         spec.retry_backoff = spec.retry_backoff.or(Self::seconds(settings.retry_backoff));
         spec.caller_id.get_or_insert_with(|| "anonymous".to_owned());
-        // The worker of the dispatcher protocol is an instance where it is a number.
+        // A worker whose name is a number is an instance here.
         spec.instance = spec.instance.or_else(|| spec.worker_id.as_ref()?.as_str().parse().ok());
         if spec.instance.is_some() {
             spec.group.get_or_insert_with(|| "default".parse().expect("default is a name"));
         }
         let id = spec.job_id.clone().unwrap_or_else(JobId::random);
-        Ok(NewJob { id, spec, start: run, waited: run, occurrence: None })
+        Ok(NewJob { id, spec, start: false, waited: false, occurrence: None })
+    }
+
+    /// The same for a job that starts as it is stored, and for which its caller waits.
+    pub(super) async fn prepare_to_run(&self, spec: JobSpec) -> Result<NewJob, Error> {
+        Ok(NewJob { start: true, waited: true, ..self.prepare(spec).await? })
     }
 
     /// A type is known if it is built in, configured, or has a live actor somewhere.

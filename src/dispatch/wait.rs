@@ -72,7 +72,7 @@ impl Dispatcher {
 
     /// Like [`Dispatcher::run_and_wait`], but leaves a long result in the store.
     pub async fn run_until_end(&self, spec: JobSpec, wait: Duration) -> Result<Awaited, Error> {
-        let job = self.check(spec, true).await?;
+        let job = self.prepare_to_run(spec).await?;
         let (context, id) = (job.spec.context_id, job.id.clone());
         let (began, deadline) = (Instant::now(), tokio::time::Instant::now() + wait);
         let mut waiter = self.store(context)?.inbox().register(&id);
@@ -87,7 +87,7 @@ impl Dispatcher {
 
     /// Runs a job and does not wait. The same idempotency key gives the same job.
     pub async fn run(&self, spec: JobSpec) -> Result<(), Error> {
-        let mut job = self.check(spec, true).await?;
+        let mut job = self.prepare_to_run(spec).await?;
         job.waited = false;
         let context = job.spec.context_id;
         let stored = self.store_job(job).await?;
