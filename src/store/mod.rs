@@ -27,6 +27,7 @@ mod log;
 mod managed;
 mod members;
 mod memory;
+mod memory_throttle;
 mod peek;
 mod plain;
 mod presence;
@@ -40,7 +41,6 @@ mod schedules;
 mod setback;
 mod subscriber;
 mod survey;
-mod trickle;
 mod wake_up;
 
 use std::sync::Arc;
@@ -131,7 +131,7 @@ struct Inner {
     /// The most jobs that may run in the context; 0 is no limit.
     max_running: AtomicUsize,
     memory: memory::Memory,
-    trickle: trickle::Trickle,
+    memory_throttle: memory_throttle::MemoryThrottle,
     push: Push,
     commands: Arc<Link>,
     turns: Link,
@@ -209,7 +209,7 @@ impl Store {
             queue_limit: settings.queue_limit,
             max_running: AtomicUsize::new(0),
             memory: memory::Memory::default(),
-            trickle: trickle::Trickle::default(),
+            memory_throttle: memory_throttle::MemoryThrottle::default(),
             turns,
             push: settings.push,
             commands,

@@ -14,7 +14,7 @@ const FUNCTION: Function = Function("turn");
 const WHEN_FULL: Function = Function("turn_when_full");
 
 /// While memory is full, a pool takes one job in this time: those in the queues are what it is full of, perhaps.
-const TRICKLE: Duration = Duration::from_secs(1);
+const PAUSE_WHEN_FULL: Duration = Duration::from_secs(1);
 
 /// What the function gives, as its header says.
 type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8, i64);
@@ -202,7 +202,10 @@ impl Store {
                 // What ended is recorded all the same.
                 // Any of the free ones: what is there may be for one alone.
                 let free: Vec<usize> = (0..turn.actors.len()).filter(|at| turn.actors[*at].room > 0).collect();
-                let free = free.choose(&mut rand::rng()).copied().filter(|free| store.trickle.is_due(turn.actors[*free].pool(), TRICKLE));
+                let free = free
+                    .choose(&mut rand::rng())
+                    .copied()
+                    .filter(|free| store.memory_throttle.is_due(turn.actors[*free].pool(), PAUSE_WHEN_FULL));
                 let room = |(at, of_actor): (usize, &ActorRoom)| ActorRoom { room: usize::from(free == Some(at)), ..of_actor.clone() };
                 let actors: Vec<ActorRoom> = turn.actors.iter().enumerate().map(room).collect();
                 let call = self.encode_turn(&WHEN_FULL, turn, &actors, &CompatQueues::default(), fair, now);

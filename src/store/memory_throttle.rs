@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 /// When each pool, a script type and a group, last took a job although memory was full.
 #[derive(Debug, Default)]
-pub(super) struct Trickle(Mutex<HashMap<String, Instant>>);
+pub(super) struct MemoryThrottle(Mutex<HashMap<String, Instant>>);
 
-impl Trickle {
+impl MemoryThrottle {
     /// Whether a pool may take one, because its last is this long ago.
     pub(super) fn is_due(&self, pool: &str, pause: Duration) -> bool {
         let mut last = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
