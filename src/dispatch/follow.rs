@@ -59,17 +59,17 @@ impl Dispatcher {
             _ => None,
         };
         let jobs: Vec<JobId> = moments.iter().filter_map(item).collect();
-        let facts = match self.store(context) {
-            Ok(store) => store.facts(&jobs, filter).await.map_err(|error| Error::store(error, None)),
+        let compared = match self.store(context) {
+            Ok(store) => store.compared_fields(&jobs, filter).await.map_err(|error| Error::store(error, None)),
             Err(error) => Err(error),
         };
-        let facts = match facts {
-            Ok(facts) => facts,
+        let compared = match compared {
+            Ok(compared) => compared,
             Err(error) => return vec![Err(error)],
         };
         // The job as it is now may be further than the event; only what does not change is asked of it.
         let fixed = JobFilter { status: None, ..filter.clone() };
-        let passes = |job: &JobId| facts.get(job).and_then(Option::as_ref).is_some_and(|job| fixed.admits(job));
+        let passes = |job: &JobId| compared.get(job).and_then(Option::as_ref).is_some_and(|job| fixed.admits(job));
         moments.retain(|moment| item(moment).is_none_or(|job| passes(&job)));
         moments
     }

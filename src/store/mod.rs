@@ -13,8 +13,8 @@ mod direct_start;
 mod endpoint;
 mod error;
 mod events;
-mod facts;
 mod fcall;
+mod filter_cache;
 mod functions;
 mod gauge;
 mod hash_slots;
@@ -139,7 +139,7 @@ struct Inner {
     wake_ups: WakeUps,
     direct_starts: DirectStarts,
     surveys: survey::Surveys,
-    facts: facts::Facts,
+    filter_cache: filter_cache::FilterCache,
     /// Who reads long results.
     readers: tokio::sync::Semaphore,
     changes: Changes,
@@ -217,7 +217,7 @@ impl Store {
             wake_ups: WakeUps::default(),
             direct_starts: DirectStarts::default(),
             surveys: survey::Surveys::default(),
-            facts: facts::Facts::default(),
+            filter_cache: filter_cache::FilterCache::default(),
             readers: tokio::sync::Semaphore::new(functions::READERS),
             releases: tokio::sync::Notify::new(),
         });
