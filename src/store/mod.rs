@@ -16,7 +16,6 @@ mod events;
 mod fcall;
 mod filter_cache;
 mod functions;
-mod gauge;
 mod hash_slots;
 mod home;
 mod identity;
@@ -31,6 +30,7 @@ mod memory_throttle;
 mod peek;
 mod plain;
 mod presence;
+mod profile;
 mod query;
 mod queues;
 mod refusal;
@@ -62,13 +62,13 @@ pub use functions::{
     Retried, Scheduling, Started, Stopping, Turn, Turned, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported};
-pub use gauge::Gauge;
 pub use inbox::{Audience, Inbox, Waiter};
 #[doc(hidden)]
 pub use library::script_behind_the_modules;
 pub use managed::{Durability, Managed, PrivateRedis};
 pub use peek::Peek;
 pub use presence::{PRESENCE, Post, PostClaim};
+pub use profile::Profile;
 pub use query::{Counters, JobFilter, JobPage, StoreInfo};
 pub use queues::{Pausing, QueuePosition, queue_name};
 pub use rhailib::{ReplyQueue, RhailibTasks};

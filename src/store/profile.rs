@@ -1,15 +1,15 @@
 use super::plain::Plain;
 use super::{Endpoint, Error};
 
-/// Looks into a Redis that is measured, and is there for nothing else.
-pub struct Gauge(Plain);
+/// What a Redis spends its time on. That Redis is measured, and is there for nothing else.
+pub struct Profile(Plain);
 
 /// What took longer than this is remembered by Redis, in microseconds.
 const SLOW: u32 = 500;
 /// Redis remembers so many of the latest slow commands.
 const KEPT: u32 = 4096;
 
-impl Gauge {
+impl Profile {
     /// Has a Redis remember what took long.
     pub async fn of(endpoint: &Endpoint) -> Result<Self, Error> {
         let redis = Plain::connect(endpoint).await?;
@@ -37,7 +37,7 @@ impl Gauge {
     }
 
     /// The time that Redis spent in functions since the reset, in microseconds.
-    pub async fn script_us(&self) -> Result<f64, Error> {
+    pub async fn function_us(&self) -> Result<f64, Error> {
         let info: String = self.0.call(redis::cmd("INFO").arg("commandstats")).await?;
         let usec = |line: &str| line.split_once(",usec=")?.1.split(',').next()?.parse::<f64>().ok();
         Ok(info.lines().filter(|line| line.starts_with("cmdstat_fcall")).filter_map(usec).sum())
