@@ -1,10 +1,10 @@
-use super::plain::Plain;
+use super::plain_connection::PlainConnection;
 use super::{ConveyorKeys, Endpoint, Error, Store};
 use crate::model::Name;
 
 /// What a producer of conveyor jobs does in its Redis: it adds. Cheap to clone.
 #[derive(Clone)]
-pub struct ConveyorProducer(Plain);
+pub struct ConveyorProducer(PlainConnection);
 
 /// What an element is added to.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,7 @@ pub enum AddTo {
 impl ConveyorProducer {
     /// Connects to the database that the endpoint names.
     pub async fn connect(endpoint: &Endpoint) -> Result<Self, Error> {
-        Ok(Self(Plain::connect(endpoint).await?))
+        Ok(Self(PlainConnection::connect(endpoint).await?))
     }
 
     /// Adds an element to what is at a key.

@@ -28,7 +28,7 @@ mod members;
 mod memory;
 mod memory_throttle;
 mod peek;
-mod plain;
+mod plain_connection;
 mod presence;
 mod profile;
 mod query;

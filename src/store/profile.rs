@@ -1,8 +1,8 @@
-use super::plain::Plain;
+use super::plain_connection::PlainConnection;
 use super::{Endpoint, Error};
 
 /// What a Redis spends its time on. That Redis is measured, and is there for nothing else.
-pub struct Profile(Plain);
+pub struct Profile(PlainConnection);
 
 /// What took longer than this is remembered by Redis, in microseconds.
 const SLOW: u32 = 500;
@@ -12,7 +12,7 @@ const KEPT: u32 = 4096;
 impl Profile {
     /// Has a Redis remember what took long.
     pub async fn of(endpoint: &Endpoint) -> Result<Self, Error> {
-        let redis = Plain::connect(endpoint).await?;
+        let redis = PlainConnection::connect(endpoint).await?;
         for (setting, value) in [("slowlog-log-slower-than", SLOW), ("slowlog-max-len", KEPT)] {
             redis.call::<String>(redis::cmd("CONFIG").arg("SET").arg(setting).arg(value)).await?;
         }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use redis::cmd;
 
-use super::plain::Plain;
+use super::plain_connection::PlainConnection;
 use super::{Endpoint, Error};
 use crate::keys::Keys;
 use crate::model::{ContextId, JobId, Name};
@@ -11,7 +11,7 @@ use crate::model::{ContextId, JobId, Name};
 /// The tasks of rhailib's workers in their Redis, as clients see them. Cheap to clone.
 #[derive(Clone)]
 pub struct RhailibTasks {
-    redis: Plain,
+    redis: PlainConnection,
     keys: Keys,
 }
 
@@ -31,7 +31,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 impl RhailibTasks {
     /// Connects to the Redis, and the database of it, where the workers look.
     pub async fn connect(endpoint: &Endpoint) -> Result<Self, Error> {
-        Ok(Self { redis: Plain::connect(endpoint).await?, keys: Keys::standalone(ContextId(0)) })
+        Ok(Self { redis: PlainConnection::connect(endpoint).await?, keys: Keys::standalone(ContextId(0)) })
     }
 
     /// A reply queue for one task.

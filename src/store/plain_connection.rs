@@ -6,11 +6,11 @@ use super::connection::Link;
 use super::deadline::{blocking, in_time};
 use super::{Endpoint, Error};
 
-/// A connection for what is no script: clients of foreign layouts, and measurements.
+/// A connection for plain commands, without the library of functions: for clients of other layouts, and for measurements.
 #[derive(Clone)]
-pub(super) struct Plain(std::sync::Arc<Link>);
+pub(super) struct PlainConnection(std::sync::Arc<Link>);
 
-impl Plain {
+impl PlainConnection {
     /// Connects to the database that the endpoint names.
     pub(super) async fn connect(endpoint: &Endpoint) -> Result<Self, Error> {
         let client = endpoint.client(0)?;
