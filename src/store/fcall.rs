@@ -34,13 +34,13 @@ impl Link {
 
     /// The same, and what to do as soon as the call is on its way. What that sends on this connection comes after the call.
     pub(super) async fn function_and_then<T: FromRedisValue>(&self, call: &Cmd, sent: impl Fn()) -> Result<T, Error> {
-        if self.refusal.lasts() {
+        if self.library_refusal.lasts() {
             return self.as_script(call, sent).await;
         }
         match first_sent(self.call(call), &sent).await {
             Err(Error::Redis(error)) if is_unknown_function(&error) => {
                 self.load_library().await?;
-                if self.refusal.lasts() { self.as_script(call, sent).await } else { first_sent(self.call(call), &sent).await }
+                if self.library_refusal.lasts() { self.as_script(call, sent).await } else { first_sent(self.call(call), &sent).await }
             }
             answer => answer,
         }
@@ -62,7 +62,7 @@ impl Link {
             Err(Error::Redis(error)) if error.to_string().contains("already exists") => Ok(()),
             Err(Error::Redis(error)) if !error.is_io_error() => {
                 tracing::warn!(%error, "Redis does not load the library of functions; scripts do its work");
-                self.refusal.note();
+                self.library_refusal.note();
                 Ok(())
             }
             loaded => loaded.map(drop),

@@ -6,9 +6,9 @@ const LASTS: Duration = Duration::from_secs(10);
 
 /// Since when a Redis refuses to load the library, if it does.
 #[derive(Default)]
-pub(super) struct Refusal(Mutex<Option<Instant>>);
+pub(super) struct LibraryRefusal(Mutex<Option<Instant>>);
 
-impl Refusal {
+impl LibraryRefusal {
     pub(super) fn lasts(&self) -> bool {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_some_and(|since| since.elapsed() < LASTS)
     }
