@@ -348,8 +348,8 @@ impl Keys {
         self.key(format_args!("index:{status}"))
     }
 
-    /// How far the times that outsiders gave their jobs are from those at which they came into the index of an hour.
-    pub fn strays(&self) -> String {
+    /// How far the times that outsiders gave their jobs are from those at which they came into the index of an hour; the key has an older word for it.
+    pub fn time_offsets(&self) -> String {
         self.key(format_args!("meta:strays"))
     }
 

@@ -147,14 +147,14 @@ impl Store {
             }
         }
         // What is noted of an hour goes after the hour, which is listed before anything is noted.
-        let noted: Vec<Text> = self.0.commands.call(redis::cmd("HKEYS").arg(keys.strays())).await?;
+        let noted: Vec<Text> = self.0.commands.call(redis::cmd("HKEYS").arg(keys.time_offsets())).await?;
         if !noted.is_empty() {
             let hours = self.index_hours().await?;
             let is_gone =
                 |key: &String| keys.parse_index(set_back(key).unwrap_or(key)).is_none_or(|hour| !hours.iter().any(|other| other == hour));
             let gone: Vec<String> = noted.into_iter().filter_map(|key| key.0).filter(is_gone).collect();
             if !gone.is_empty() {
-                self.0.commands.call::<u64>(redis::cmd("HDEL").arg(keys.strays()).arg(gone)).await?;
+                self.0.commands.call::<u64>(redis::cmd("HDEL").arg(keys.time_offsets()).arg(gone)).await?;
             }
         }
         Ok(())

@@ -22,7 +22,7 @@ function keys.of_context(prefix, context)
   keys.foreign = prefix .. 'hero:meta:foreign'
   keys.reaped = prefix .. 'hero:meta:reaped'
   keys.hours = prefix .. 'hero:meta:hours'
-  keys.strays = prefix .. 'hero:meta:strays'
+  keys.time_offsets = prefix .. 'hero:meta:strays'
   keys.types = prefix .. 'hero:meta:types'
   keys.queues = prefix .. 'hero:meta:queues'
   keys.paused = prefix .. 'hero:meta:paused'

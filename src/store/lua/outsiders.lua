@@ -51,10 +51,10 @@ function outsiders.list(id, created_at)
   jobs.list_in(list, id)
   local off = created_at and math.max(-FAR, math.min((time.millis(created_at) or request.now) - request.now, FAR)) or 0
   if math.abs(off) <= NEAR then return end
-  local ahead, behind = string.match(try('HGET', keys.strays, list) or '', '^(%d+) (%d+)$')
+  local ahead, behind = string.match(try('HGET', keys.time_offsets, list) or '', '^(%d+) (%d+)$')
   ahead, behind = tonumber(ahead or 0), tonumber(behind or 0)
   if off > ahead or -off > behind then
-    insist('HSET', keys.strays, list, string.format('%.0f %.0f', math.max(ahead, off), math.max(behind, -off)))
+    insist('HSET', keys.time_offsets, list, string.format('%.0f %.0f', math.max(ahead, off), math.max(behind, -off)))
   end
 end
 

@@ -98,12 +98,12 @@ impl Ground {
     }
 
     /// The keys that are where they do not belong.
-    pub async fn strays(&self) -> Vec<String> {
+    pub async fn misplaced_keys(&self) -> Vec<String> {
         let Self::Cluster(cluster, slot) = self else { return Vec::new() };
-        let mut strays = Vec::new();
+        let mut misplaced_keys = Vec::new();
         for at in (0..MASTERS).filter(|at| *at != slot.home()) {
-            strays.extend(cluster.node(at).keys().await);
+            misplaced_keys.extend(cluster.node(at).keys().await);
         }
-        strays
+        misplaced_keys
     }
 }

@@ -211,8 +211,8 @@ impl Town {
     }
 
     /// The keys that are where they do not belong.
-    pub async fn strays(&self) -> Vec<String> {
-        self.ground.strays().await
+    pub async fn misplaced_keys(&self) -> Vec<String> {
+        self.ground.misplaced_keys().await
     }
 
     /// One command to Redis, as soon as it answers. In its words `hero:` stands for the beginning of all keys.

@@ -34,7 +34,7 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.hours".to_owned(), keys.hours()),
             ("keys.types".to_owned(), keys.types()),
             ("keys.index_of_status('error')".to_owned(), keys.index_of_status("error")),
-            ("keys.strays".to_owned(), keys.strays()),
+            ("keys.time_offsets".to_owned(), keys.time_offsets()),
             ("keys.paused".to_owned(), keys.paused()),
             ("keys.fair".to_owned(), keys.fair()),
             ("keys.capped".to_owned(), keys.capped()),

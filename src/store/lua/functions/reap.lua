@@ -18,7 +18,7 @@ local OLD = 60000
 -- What an outsider made of these gives way: work would stand still for as long as it is there.
 local KINDS = {
   leases = 'zset', watched = 'zset', scheduled = 'zset', unwritten = 'zset', releases = 'list', queues = 'set', paused = 'set',
-  fair = 'set', native_only = 'set', foreign = 'zset', capped = 'zset', schedules = 'zset', conveyor_ends = 'zset', strays = 'hash',
+  fair = 'set', native_only = 'set', foreign = 'zset', capped = 'zset', schedules = 'zset', conveyor_ends = 'zset', time_offsets = 'hash',
 }
 
 local function give_way(key, kind)
