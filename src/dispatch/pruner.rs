@@ -118,7 +118,7 @@ impl Pruner {
                 None => self.hour_or_status(Some(&hour)).await?,
             }),
             // When it begins, all hours have put in what was missing.
-            Walk::Status(status, from) => match self.store.sift(status, from, status == ERROR && from == 0).await? {
+            Walk::Status(status, from) => match self.store.clean_status_index(status, from, status == ERROR && from == 0).await? {
                 Some(from) => Some(Walk::Status(status, from)),
                 None => (status == ERROR).then_some(Walk::Status(LEFT, 0)),
             },

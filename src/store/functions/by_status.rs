@@ -9,7 +9,7 @@ use crate::store::{Error, Store};
 
 const FAILED: Function = Function("failed");
 const LIVE: Function = Function("live");
-const SIFT: Function = Function("sift");
+const CLEAN: Function = Function("clean_status_index");
 
 /// Where a job stands among others of its status: since when it is in the index of an hour, in milliseconds, and its id.
 pub(in crate::store) type Since = (i64, JobId);
@@ -61,10 +61,10 @@ impl Store {
     /// One step through an index by status, `error` or `left`, which takes out what is not of it any more. Gives where to go on, or nothing at the end.
     ///
     /// `whole`: a walk through all hours has put in what was missing.
-    pub async fn sift(&self, status: &str, from: usize, whole: bool) -> Result<Option<usize>, Error> {
+    pub async fn clean_status_index(&self, status: &str, from: usize, whole: bool) -> Result<Option<usize>, Error> {
         /// How many one call looks at.
         const CHUNK: usize = 256;
-        let mut call = self.0.call(&SIFT);
+        let mut call = self.0.call(&CLEAN);
         call.arg(status).arg(from).arg(CHUNK).arg(if whole { "whole" } else { "" });
         let (looked, gone): (usize, usize) = self.0.commands.function(&call).await?;
         Ok((looked == CHUNK).then_some(from + looked - gone))

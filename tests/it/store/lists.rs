@@ -90,7 +90,7 @@ async fn prune(store: &Store) {
     for status in ["error", "left"] {
         let mut at = Some(0);
         while let Some(place) = at {
-            at = store.sift(status, place, status == "error" && place == 0).await.unwrap();
+            at = store.clean_status_index(status, place, status == "error" && place == 0).await.unwrap();
         }
     }
     store.tidy().await.unwrap();
