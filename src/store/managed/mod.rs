@@ -144,7 +144,7 @@ struct Server {
 
 impl Server {
     async fn launch(&self, patience: Duration) -> io::Result<Child> {
-        // A socket that a killed predecessor left is in the way.
+        // A socket that a killed server left before is in the way.
         match std::fs::remove_file(&self.socket) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -161,7 +161,7 @@ impl Server {
 
     /// The lock that one child at a time has, to be its standard output, to which it writes nothing: two on one append-only file would spoil it.
     ///
-    /// A predecessor whose socket is silent may not have begun to listen, or may be ending. What it forked keeps the lock, too, and may outlive it
+    /// A previous server whose socket is silent may not have begun to listen, or may be ending. What it forked keeps the lock, too, and may outlive it
     /// by long, so there is an end to waiting.
     async fn alone(&self, patience: Duration) -> io::Result<File> {
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&self.lock)?;
