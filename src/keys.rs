@@ -25,16 +25,16 @@
 //! | `hero:meta:queue:stats:{t}` | hash | every transition | 30 days after the last; at most 1,000 |
 //! | `hero:meta:identity` | string | the first job with a log file: 32 random digits that tell this Redis from others | for ever |
 //! | `hero:meta:hours` · `hero:meta:types` | set | whoever first writes such an index or such counters; the indexer | swept by the pruner |
-//! | `hero:meta:strays` | hash by index key | whoever first sees an outsider's job that says another time than that: how far ahead and behind, ms; whoever sees that Redis' clock was set back (field with `:back`): how far | swept by the pruner |
+//! | `hero:meta:strays` | hash by index key | whoever first sees a foreign job that says another time than that: how far ahead and behind, ms; whoever sees that Redis' clock was set back (field with `:back`): how far | swept by the pruner |
 //! | `hero:meta:reaped` | string | reap: when leases were last looked at, and until when none is over, ms | a day |
 //! | `hero:meta:schedules` | zset by ms | schedule, create, skip_missed, unschedule | an entry as long as its schedule |
 //! | `hero:schedule:{id}` | hash | schedule, create, skip_missed | until it is deleted, or a week after its last occurrence |
 //! | `hero:schedule:{id}:waiting` | list | create: jobs of a schedule that queues them | with its schedule |
 //! | `hero:events` | stream | every transition | about 200,000 entries |
 //! | `hero:log:{id}` | stream | the actor | as long as its job |
-//! | `hero:index:{yyyymmddhh}` | list | create, and whoever first sees an outsider's job | trimmed by the pruner |
+//! | `hero:index:{yyyymmddhh}` | list | create, and whoever first sees a foreign job | trimmed by the pruner |
 //! | `hero:index:error` | zset by ms | every end in error, and the pruner, whose mark (a member `''`) says that none is missing | an entry until its job is retried or gone |
-//! | `hero:index:left` | zset by ms | discover: jobs of outsiders that were left long ago without an end | an entry until its job is gone or ends |
+//! | `hero:index:left` | zset by ms | discover: foreign jobs that were left long ago without an end | an entry until its job is gone or ends |
 //! | `hero:index:{yyyymmddhh}:front` | list | prune: the front part of that list | while ids of jobs that are gone are taken out |
 //! | `hero:idem:{sha256}` | hash | create | 24 h |
 //! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as shadows | while not empty |
@@ -348,7 +348,7 @@ impl Keys {
         self.key(format_args!("index:{status}"))
     }
 
-    /// How far the times that outsiders gave their jobs are from those at which they came into the index of an hour; the key has an older word for it.
+    /// How far the times that foreign programs gave their jobs are from those at which they came into the index of an hour; the key has an older word for it.
     pub fn time_offsets(&self) -> String {
         self.key(format_args!("meta:strays"))
     }

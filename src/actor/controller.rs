@@ -5,7 +5,7 @@ use crate::model::ScriptType;
 use crate::service::Service;
 use crate::store::{CompatQueues, Error, Post, Store};
 
-/// Looks for stop requests that outsiders pushed.
+/// Looks for stop requests that foreign programs pushed.
 pub(super) struct Controller {
     store: Store,
     holdings: Holdings,

@@ -8,7 +8,7 @@ use crate::model::JobId;
 use crate::service::Service;
 use crate::store::{Error, Store};
 
-/// Finds the jobs that outsiders wrote, by walking through all jobs again and again.
+/// Finds the jobs that foreign programs wrote, by walking through all jobs again and again.
 pub struct Indexer {
     store: Store,
     cursor: u64,
@@ -26,7 +26,7 @@ const STEP: Duration = Duration::from_millis(100);
 const ROUND: Duration = Duration::from_secs(2);
 /// So many jobs are remembered, at 8 bytes each; others are looked at in every round.
 const REMEMBERED: usize = 1 << 20;
-/// After so many rounds everything is looked at once more, because an outsider may use an id again.
+/// After so many rounds everything is looked at once more, because a foreign program may use an id again.
 const FORGET: u32 = 30;
 
 impl Indexer {

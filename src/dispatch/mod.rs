@@ -292,7 +292,7 @@ impl Dispatcher {
         let path = match store.job(id).await {
             Ok(job) => job.and_then(|job| job.log_path),
             Err(error) if error.may_pass() => return Err(failed(error)),
-            // What an outsider made of the key has no log file.
+            // What a foreign program made of the key has no log file.
             Err(_) => None,
         };
         match store.delete(id).await.map_err(failed)? {

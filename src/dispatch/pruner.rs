@@ -43,7 +43,7 @@ const ROUND: Duration = Duration::from_millis(300);
 const IN_VAIN: Duration = Duration::from_secs(5);
 /// Actors and queues that are gone are forgotten this often.
 const TIDY: Duration = Duration::from_secs(5);
-/// The indexes by status: of jobs that ended in error, and of those of outsiders that were left long ago.
+/// The indexes by status: of jobs that ended in error, and of those of foreign programs that were left long ago.
 const ERROR: &str = "error";
 const LEFT: &str = "left";
 /// The indexes are walked this often.

@@ -6,7 +6,7 @@ use redis::{FromRedisValue, ParsingError, Value};
 
 use crate::model::{ContextId, ErrorKind, Job, JobError, JobId, JobResult, JobSpec, Limit, Priority, Status, Usage};
 
-/// A text that outsiders may have written: any bytes, or nothing.
+/// A text that foreign programs may have written: any bytes, or nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Text(pub(super) Option<String>);
 
@@ -99,7 +99,7 @@ fn error(message: Text, kind: Text, line: Text, column: Text, stack: Text, limit
     }
 }
 
-/// The fields of a job's hash that outsiders may see.
+/// The fields of a job's hash that foreign programs may see.
 pub(super) const SHOWN: [&str; 41] = [
     "status",
     "name",
@@ -144,7 +144,7 @@ pub(super) const SHOWN: [&str; 41] = [
     "usage",
 ];
 
-/// Everything in a job's hash that outsiders may see. Values of `env_vars` are masked.
+/// Everything in a job's hash that foreign programs may see. Values of `env_vars` are masked.
 pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
     let mut fields = fields;
     let added = added_prerequisites(&fields);

@@ -23,7 +23,7 @@ impl Store {
         found.map(|found| self.checked(found)).transpose()
     }
 
-    /// Outsiders can write the key, and what stands there becomes part of a file name.
+    /// Foreign programs can write the key, and what stands there becomes part of a file name.
     fn checked(&self, identity: String) -> Result<String, Error> {
         if identity.len() == DIGITS && identity.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(identity);

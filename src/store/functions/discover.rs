@@ -30,7 +30,7 @@ pub struct Walked {
 }
 
 impl Store {
-    /// Discovers those of some jobs that outsiders wrote and nobody has seen yet, and says how many these are.
+    /// Discovers those of some jobs that foreign programs wrote and nobody has seen yet, and says how many these are.
     ///
     /// They are listed from then on, their relations are honoured, and their ends are seen. What was last changed more than a day ago is only listed.
     pub async fn discover(&self, jobs: &[JobId]) -> Result<usize, Error> {
@@ -59,7 +59,7 @@ impl Store {
         Ok(Walked { next, jobs, hours, counters })
     }
 
-    /// Notes the indexes and counters that a step met, so that none is overlooked that an older version or an outsider wrote.
+    /// Notes the indexes and counters that a step met, so that none is overlooked that an older version or a foreign program wrote.
     pub async fn note_walked(&self, walked: &Walked) -> Result<(), Error> {
         let keys = self.keys();
         self.note(&keys.hours(), &walked.hours).await?;

@@ -7,7 +7,7 @@ const FUNCTION: Function = Function("note");
 const CHUNK: usize = 1000;
 
 impl Store {
-    /// Has keys in a set of ours, also while Redis is full. What an outsider made of the set gives way.
+    /// Has keys in a set of ours, also while Redis is full. What a foreign program made of the set gives way.
     pub(in crate::store) async fn note<Key: AsRef<str>>(&self, set: &str, keys: &[Key]) -> Result<(), Error> {
         for keys in keys.chunks(CHUNK) {
             let mut call = self.0.call(&FUNCTION);

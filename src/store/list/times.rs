@@ -7,19 +7,19 @@ use crate::store::setback::set_back;
 use crate::store::{Error, JobFilter, Store};
 
 /// Jobs stand in an index in the order in which they came, but for this (ms): servers of another version wrote times of their own clock, and what is
-/// said of outsiders' jobs is not said of those that are off by less.
+/// said of foreign jobs is not said of those that are off by less.
 const NEAR: i64 = 2000;
 const HOUR: i64 = 3_600_000;
 
 /// When jobs within the bounds of a filter came into the index, in milliseconds.
 ///
-/// That is when they were created. But an outsider's job was created before it was seen, and by his clock. And where Redis' clock was set back, jobs
+/// That is when they were created. But a foreign job was created before it was seen, and by another clock. And where Redis' clock was set back, jobs
 /// are not in the order of their times.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Times {
     since: Option<i64>,
     until: Option<i64>,
-    /// How far the times of outsiders' jobs in an hour are ahead and behind, and of all jobs where Redis' clock was set back.
+    /// How far the times of foreign jobs in an hour are ahead and behind, and of all jobs where Redis' clock was set back.
     offsets: HashMap<String, (i64, i64)>,
 }
 
@@ -34,7 +34,7 @@ impl Times {
         store.set_clock().await?;
         let keys = store.keys();
         let noted: HashMap<String, Text> = match store.0.commands.call(redis::cmd("HGETALL").arg(keys.time_offsets())).await {
-            // An outsider made something else of it, which the reaper takes away.
+            // A foreign program made something else of it, which the reaper takes away.
             Err(error) if !error.may_pass() => HashMap::new(),
             noted => noted?,
         };

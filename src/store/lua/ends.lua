@@ -5,7 +5,7 @@ local ends = {}
 -- Seconds to keep a job that has ended.
 function ends.seconds_kept(status, job)
   local retention = tonumber(job.retention)
-  -- Outsiders may have written anything; what EXPIRE would refuse is nothing.
+  -- Foreign programs may have written anything; what EXPIRE would refuse is nothing.
   if retention and not (retention >= 0 and retention <= 3155760000) then retention = nil end
   local kept = request.keep_finished
   if status ~= 'finished' then kept = request.keep_error elseif job.reply == 'none' then kept = request.keep_waited end
@@ -15,7 +15,7 @@ end
 
 -- Has the relatives of a job released that has ended, or was 'deleted' before it did. `rel` is its parent, or '-'.
 function ends.release(id, status, rel)
-  -- An outsider may have written anything.
+  -- A foreign program may have written anything.
   if string.find(rel, '%s') or rel == '' then rel = '-' end
   insist('LPUSH', keys.releases, id .. ' ' .. status .. ' ' .. rel)
   request.releases = request.releases + 1

@@ -63,7 +63,7 @@ local function holds(key, condition)
 end
 
 -- Reads a filter from the arguments: the number of its conditions, each: field · how · text. Gives what says of the key of a job whether it
--- may pass. False is certain. What outsiders wrote in forms of their own may pass, and the caller looks closer.
+-- may pass. False is certain. What foreign programs wrote in forms of their own may pass, and the caller looks closer.
 --   'is'      the value is this text              'status'  the status is this one
 --   'from'    the time is this one or later       'until'   it is earlier
 --   'label'   the JSON of the labels has this member

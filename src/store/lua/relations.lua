@@ -8,17 +8,17 @@ local MOST_ADDED = 10000
 -- A refusal names no more ids.
 relations.NAMED = 20
 
--- What a job waits for to finish; outsiders may write either field, or another list into each.
+-- What a job waits for to finish; foreign programs may write either field, or another list into each.
 function relations.prerequisites_of(prerequisites, dependencies)
   if not dependencies or dependencies == prerequisites then return values.listed(prerequisites) end
   return values.listed((prerequisites or '') .. dependencies)
 end
 
--- No longer text of an outsider is read for ids.
+-- No longer text of a foreign program is read for ids.
 local LONGEST_LIST = 262144
 
--- The same for a job that an outsider wrote. Nil: one of the fields is there and is no JSON list of texts: nobody knows what it waits for.
-function relations.prerequisites_by_outsider(prerequisites, dependencies)
+-- The same for a foreign job. Nil: one of the fields is there and is no JSON list of texts, so that nobody knows what it waits for.
+function relations.foreign_prerequisites(prerequisites, dependencies)
   for _, text in ipairs({ prerequisites or '', dependencies or '' }) do
     local is_empty = string.find(text, '^%s*$') or string.find(text, '^%s*null%s*$') or string.find(text, '^%s*[%[{]%s*[%]}]%s*$')
     if not is_empty then
@@ -42,7 +42,7 @@ local function add_prerequisite(id, other)
   end
   local prerequisites, dependencies = unpack(redis.call('HMGET', key, 'prerequisites', 'dependencies'))
   local text = prerequisites and prerequisites ~= '[]' and prerequisites or dependencies or '[]'
-  -- Otherwise an outsider wrote it, or nobody.
+  -- Otherwise a foreign program wrote it, or nobody.
   if string.sub(text, -2) ~= '"]' then text = '["' .. table.concat(values.listed(text), '","') .. '"]' end
   text = text == '[""]' and '["' .. other .. '"]' or string.sub(text, 1, -2) .. ',"' .. other .. '"]'
   redis.call('HSET', key, 'prerequisites', text, 'dependencies', text)
@@ -55,7 +55,7 @@ function relations.added_prerequisites(id)
   return others
 end
 
--- Whether a job that is gone left relatives behind. If an outsider deleted its hash nothing is on its way yet that lets them go.
+-- Whether a job that is gone left relatives behind. If a foreign program deleted its hash nothing is on its way yet that lets them go.
 function relations.left_behind(id)
   local lists = redis.call('EXISTS', keys.relatives(id, 'dependents'), keys.relatives(id, 'children'), keys.relatives(id, 'active'),
     keys.relatives(id, 'onComplete'))

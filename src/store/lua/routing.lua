@@ -15,7 +15,7 @@ function routing.enqueue(queue, script_type, id, again)
     dialects.mirror(id, job.dialect, 'dispatched')
     shadow, only = dialects.shadow_of(id)
   elseif not job.script_type and job.worker_id and job.worker_id ~= '' then
-    -- An outsider's job that names no script type goes to the worker that it names.
+    -- A foreign job that names no script type goes to the worker that it names.
     queue = keys.legacy_work(job.worker_id)
   end
   local pushed = shadow and try('LPUSH', shadow, id)

@@ -1,7 +1,7 @@
 -- What texts and numbers say that others wrote.
 local values = {}
 
--- A number that an outsider may have written, from 0 on.
+-- A number that a foreign program may have written, from 0 on.
 function values.number(text, default)
   local value = tonumber(text)
   if not value or value ~= value or value < 0 or value == math.huge then return default end

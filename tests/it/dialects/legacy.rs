@@ -12,7 +12,7 @@ const ENDLESS: &str = "loop { }";
 async fn create(redis: &Redis, id: &str, script: &str, more: &[(&str, &str)]) {
     let mut fields = vec![
         ("id", id),
-        ("caller_id", "outsider"),
+        ("caller_id", "foreign"),
         ("worker_id", "osis"),
         ("context_id", "0"),
         ("script", script),

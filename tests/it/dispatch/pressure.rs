@@ -294,7 +294,7 @@ async fn old_errors_go_only_where_there_is_nothing_else_and_new_jobs_are_refused
 }
 
 #[tokio::test]
-async fn without_any_memory_what_outsiders_ended_gets_an_end_and_their_actors_are_seen() {
+async fn without_any_memory_what_foreign_programs_ended_gets_an_end_and_their_actors_are_seen() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let key = format!("hero:job:{}", JobId::random());

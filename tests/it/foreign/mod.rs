@@ -27,7 +27,7 @@ async fn hset_at(redis: &Redis, id: &str, now: &str, script: &str, more: &[(&str
     let key = format!("hero:job:{id}");
     let fields = [
         ("id", id),
-        ("caller_id", "outsider"),
+        ("caller_id", "foreign"),
         ("worker_id", "w1"),
         ("context_id", "0"),
         ("script", script),

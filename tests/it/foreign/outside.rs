@@ -1,4 +1,4 @@
-//! An outsider who has only redis-cli and the source documents, and never our code.
+//! A foreign program that has only redis-cli and the description of the keys, and never our code.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -45,7 +45,7 @@ async fn a_job_that_was_written_by_hand_runs_and_replies() {
     lpush(redis, "hero:q:work:type:osis", &id).await;
     assert_eq!(blpop(redis, &id).await, "42");
     let job: HashMap<String, String> = redis.run(&["HGETALL", &format!("hero:job:{id}")]).await;
-    assert_eq!((job["status"].as_str(), job["output"].as_str(), job["caller_id"].as_str()), ("finished", "42", "outsider"));
+    assert_eq!((job["status"].as_str(), job["output"].as_str(), job["caller_id"].as_str()), ("finished", "42", "foreign"));
     assert!(job["updated_at"].as_str() > "2026-01-01T00:00:00Z" && job["started_at"] <= job["finished_at"]);
     let ttl: i64 = redis.run(&["TTL", &format!("hero:job:{id}")]).await;
     assert!(ttl > 0, "{ttl}");

@@ -49,9 +49,9 @@ pub struct Job {
     pub predecessor: Option<Number>,
     /// Its relations were looked at.
     pub linked: bool,
-    /// An outsider wrote it, and no server of ours has seen it.
+    /// A foreign program wrote it, and no server of ours has seen it.
     pub unknown: bool,
-    /// When it was discovered that an outsider wrote it.
+    /// When it was discovered that a foreign program wrote it.
     pub discovered: Option<u64>,
     /// A server of ours put it into its queue.
     pub queued: bool,

@@ -60,7 +60,7 @@ pub enum Step {
         prerequisites: Vec<u8>,
         parent: Option<u8>,
     },
-    /// A server of ours comes across a job that an outsider may have written.
+    /// A server of ours comes across a job that a foreign program may have written.
     Discover(u8),
     /// A foreign client pushes an id again.
     Push(u8),

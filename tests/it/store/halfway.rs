@@ -1,4 +1,4 @@
-//! What outsiders spoilt does not end a function half way, and what one that ended so left behind goes on.
+//! What foreign programs spoilt does not end a function half way, and what one that ended so left behind goes on.
 
 use futures_util::future::join_all;
 use hero::model::{JobId, JobSpec, Status};

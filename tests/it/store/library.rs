@@ -136,7 +136,7 @@ async fn retries_wait_as_long_for_foreign_actors_as_for_ours() {
     for first in [0.0, 0.1, 1.0, 7.0, 299.0, 300.0, 4000.0] {
         for (failures, chance) in [(1, 0.0), (1, 1.0), (2, 0.5), (5, 0.25), (9, 0.75), (12, 1.0), (60, 0.5)] {
             let ours = Backoff::starting_with(Duration::from_secs_f64(first)).wait(failures, chance).as_secs_f64() * 1000.0;
-            let code = format!("return string.format('%.0f', outsiders.backoff(ARGV[9], {failures}, {chance}))");
+            let code = format!("return string.format('%.0f', foreign.backoff(ARGV[9], {failures}, {chance}))");
             let theirs: f64 = evaluated(&redis, &code, &first.to_string()).await;
             assert!((ours - theirs).abs() <= 1.0, "{first} {failures} {chance}: {ours} and {theirs}");
         }
@@ -196,7 +196,7 @@ async fn a_circle_is_found_exactly_where_there_is_one() {
 #[tokio::test]
 async fn relations_are_read_from_both_fields_and_a_list_that_is_none_is_told() {
     let redis = Redis::start().await;
-    let code = "local ids = relations.prerequisites_by_outsider(ARGV[9], '[\"b\"]') \
+    let code = "local ids = relations.foreign_prerequisites(ARGV[9], '[\"b\"]') \
                 if not ids then return { 'unreadable' } end table.sort(ids) return ids";
     for (text, ids) in [
         ("[\"a\", \"c\"]", &["a", "b", "c"][..]),

@@ -207,7 +207,7 @@ async fn a_list_of_a_time_looks_at_no_job_of_another() {
 }
 
 #[tokio::test]
-async fn jobs_of_outsiders_are_listed_by_the_time_that_they_say_whenever_they_were_seen() {
+async fn foreign_jobs_are_listed_by_the_time_that_they_say_whenever_they_were_seen() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let now = store.clock().now();
@@ -254,7 +254,7 @@ async fn jobs_of_outsiders_are_listed_by_the_time_that_they_say_whenever_they_we
 }
 
 #[tokio::test]
-async fn jobs_that_outsiders_left_long_ago_are_found_by_their_status() {
+async fn jobs_that_foreign_programs_left_long_ago_are_found_by_their_status() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let ago = store.clock().now().minus(Duration::from_secs(3 * 86_400)).to_string();

@@ -303,7 +303,7 @@ async fn a_sorted_job_is_in_a_queue_for_those_who_look_after_it() {
 }
 
 #[tokio::test]
-async fn of_sets_that_outsiders_fill_a_list_reads_a_bounded_part_and_says_so() {
+async fn of_sets_that_foreign_programs_fill_a_list_reads_a_bounded_part_and_says_so() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     put(&store, job_of("ann")).await;

@@ -1,4 +1,4 @@
-//! What outsiders write where it does not belong stops nothing, and nobody waits for ever.
+//! What foreign programs write where it does not belong stops nothing, and nobody waits for ever.
 
 use std::time::Duration;
 

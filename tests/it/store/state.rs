@@ -320,7 +320,7 @@ async fn a_release_whose_answer_was_lost_gives_back_no_later_run() {
 }
 
 #[tokio::test]
-async fn what_an_outsider_wrote_as_the_number_of_releases_harms_nothing() {
+async fn what_a_foreign_program_wrote_as_the_number_of_releases_harms_nothing() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     for word in ["-3", "nan", "inf", "1e300", "0.5", "x"] {

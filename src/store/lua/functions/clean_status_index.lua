@@ -1,6 +1,6 @@
 -- Flags: allow-oom
 -- Takes jobs out of an index by status that are not of it any more: they run again, or are gone.
--- ARGV  'error' (those that ended so) or 'left' (those of outsiders that were left long ago, and have not ended)
+-- ARGV  'error' (those that ended so) or 'left' (those of foreign programs that were left long ago, and have not ended)
 --       · where to look, from the front · how many to look at
 --       · 'whole' if a walk through all hours has put in what was missing, else ''
 -- Gives {number looked at, number taken out}.

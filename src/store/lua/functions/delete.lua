@@ -16,7 +16,7 @@ return function()
   local status, script_type = job.status, job.script_type or jobs.DEFAULT_TYPE
   if values.is_final(status) and jobs.is_unsettled(id) then
     -- A foreign actor has just ended it. Those who wait for it are let go by that end.
-    status = outsiders.settle(id, status)
+    status = foreign.settle(id, status)
   end
   -- Its heirs and its own parent wait for them, and its hash says who that is.
   if redis.call('EXISTS', keys.relatives(id, 'active')) == 1 or values.is_final(status) and not relations.is_closed(id) then
@@ -24,7 +24,7 @@ return function()
     return { 'open', status }
   end
   relations.unlink(id)
-  -- One that has ended is in no queue, unless an outsider put it there.
+  -- One that has ended is in no queue, unless a foreign program put it there.
   local queue = keys.work(script_type, job.group, job.instance, job.priority)
   if not values.is_final(status) or (try('LLEN', queue) or LONG) < LONG then routing.withdraw(id, job.script_type, job) end
   jobs.forget_stops(id, script_type, job.actor, job.worker_id)

@@ -1,17 +1,17 @@
 -- Flags: allow-oom
--- Discovers jobs that outsiders wrote: they come into the index, and what follows from the state in which they are happens.
+-- Discovers jobs that foreign programs wrote: they come into the index, and what follows from the state in which they are happens.
 -- ARGV  the time a day ago · so long a job that nobody starts is kept, ms · ids …
 -- Gives {number of jobs that were new, script types that have work …}.
 local read = jobs.end_reader('status', 'id', 'script', 'updated_at', 'created_at', 'run_at_ms', 'script_type', 'group', 'instance',
   'priority', 'unseen')
 
--- Goes on with a job from the state that an outsider has left it in. `old`: long ago. `admitted`: its relations let it run.
+-- Goes on with a job from the state that a foreign program has left it in. `old`: long ago. `admitted`: its relations let it run.
 local function go_on(id, job, status, old, admitted, given_up)
   local key, script_type = keys.job(id), job.script_type or jobs.DEFAULT_TYPE
   if status == 'dispatched' then
     if admitted then redis.call('ZADD', keys.watched, request.now, id) end
   elseif values.is_final(status) and not old then
-    outsiders.settle(id, status)
+    foreign.settle(id, status)
   elseif values.is_final(status) then
     if redis.call('TTL', key) == -1 then redis.call('EXPIRE', key, ends.seconds_kept(status, job)) end
     if job.rel then ends.release(id, status, job.rel) end
@@ -30,10 +30,10 @@ local function go_on(id, job, status, old, admitted, given_up)
   end
 end
 
--- Discovers a job. True: it was new. `admits`: what was followed in this call for jobs of outsiders.
+-- Discovers a job. True: it was new. `admits`: what was followed in this call for foreign jobs.
 local function discover(id, day_ago, given_up, admits)
   -- Nearly all are, and this is all that they cost.
-  if not values.is_uuid(id) or outsiders.is_known(id) then return false end
+  if not values.is_uuid(id) or foreign.is_known(id) then return false end
   local job = read(id)
   if not (job.status or job.id or job.script) then return false end
   -- One that was heard of is watched until what follows from its state has happened.
@@ -41,11 +41,11 @@ local function discover(id, day_ago, given_up, admits)
   local status, last, admitted = job.status or 'dispatched', job.updated_at or job.created_at or '', nil
   local old = string.find(last, '^%d%d%d%d%-%d%d%-%d%dT') and last < day_ago
   if not settled and (status == 'dispatched' or status == 'waiting_for_prerequisites' and not old) then
-    admitted = outsiders.admit(id, nil, admits)
+    admitted = foreign.admit(id, nil, admits)
     -- Too much was followed in this call; it is new to a later one.
     if admitted == nil then return false end
   else
-    outsiders.list(id, job.created_at)
+    foreign.list(id, job.created_at)
     redis.call('HDEL', keys.job(id), 'unseen')
     if status == 'error' then jobs.list_error(id) end
   end

@@ -153,7 +153,7 @@ local function consider(id)
       return
     end
     if not redis.call('ZSCORE', keys.watched, id) or redis.call('HEXISTS', key, 'unseen') == 1 then
-      local admitted = outsiders.admit(id, nil, admits)
+      local admitted = foreign.admit(id, nil, admits)
       if not admitted then return admitted == nil and 'later' or nil end
     end
   end
@@ -163,7 +163,7 @@ local function consider(id)
 end
 
 local function import(queue, element)
-  if not queue.kind.words and not values.is_uuid(element) then return outsiders.refuse_id(element) end
+  if not queue.kind.words and not values.is_uuid(element) then return foreign.refuse_id(element) end
   if #element > 128 or not string.find(element, queue.kind.element) then return end
   if queue.kind.words then
     local id = translate(queue, element)

@@ -6,7 +6,7 @@
 -- What a line takes besides its text; and the longest text and level: no line of a script of ours is cut.
 local LINE, LONGEST, LONGEST_LEVEL = 64, 262144, 16
 
--- What an entry of the stream says as a line, and its size. Outsiders write entries, too.
+-- What an entry of the stream says as a line, and its size. Foreign programs write entries, too.
 local function line_of(entry)
   local cursor, fields = unpack(entry)
   local line = { cursor = cursor, level = '', text = '', size = LINE + #cursor }

@@ -12,10 +12,10 @@ local read_watched = jobs.end_reader('status', 'attempt', 'crashes', 'stop_reque
 local MISSING = jobs.GRACE_SECONDS * 1000
 -- Looked for only so far from where jobs are taken: what is further back is not due, and queues may be long.
 local FAR = 1000
--- An outsider's job that has lain somewhere for an hour is looked at this often, ms.
+-- A foreign job that has lain somewhere for an hour is looked at this often, ms.
 local OLD = 60000
 
--- What an outsider made of these gives way: work would stand still for as long as it is there.
+-- What a foreign program made of these gives way: work would stand still for as long as it is there.
 local KINDS = {
   leases = 'zset', watched = 'zset', scheduled = 'zset', unwritten = 'zset', releases = 'list', queues = 'set', paused = 'set',
   fair = 'set', native_only = 'set', foreign = 'zset', capped = 'zset', schedules = 'zset', conveyor_ends = 'zset', time_offsets = 'hash',
@@ -69,7 +69,7 @@ local function reap_leases(limit, lease)
     local job = read_lost(id)
     if job and values.is_final(job.status) then
       -- Somebody wrote the end past its actor.
-      outsiders.settle(id, job.status)
+      foreign.settle(id, job.status)
     else
       redis.call('ZREM', keys.leases, id)
       if job and job.status == 'started' then lost(id, tonumber(job.attempt) or 0, job.script_type or jobs.DEFAULT_TYPE, job) end
@@ -92,10 +92,10 @@ local function look_at_queued(id, job)
     -- A round through a long queue takes longer, so that looking never costs much.
     return again_in(id, math.max(pause, math.floor(length / 2)))
   end
-  -- One that was only heard of is where an outsider put it.
+  -- One that was only heard of is where a foreign program put it.
   if job.unseen then return again_in(id, pause) end
   if job.indexed and not job.queued_at or not job.script_type then
-    -- An outsider put it where we do not look, and does not want it anywhere else. Only its end concerns us, the longer ago the less.
+    -- A foreign program put it where we do not look, and does not want it anywhere else. Only its end concerns us, the longer ago the less.
     local age = request.now - (tonumber(job.indexed) or 0)
     return again_in(id, math.max(queues.FOREIGN_PAUSE, math.floor(math.min(age / 60, OLD)), redis.call('ZCARD', keys.watched) / 2))
   end
@@ -159,7 +159,7 @@ local function look_at(id, lengths)
   local job = read_watched(id)
   local status = job and (job.status or jobs.exists(id) and 'dispatched')
   if status == 'dispatched' or status == '' then look_at_queued(id, job)
-  elseif values.is_final(status) then outsiders.settle(id, status)
+  elseif values.is_final(status) then foreign.settle(id, status)
   elseif not status or values.is_waiting(status) then redis.call('ZREM', keys.watched, id)
   else look_at_started(id, job) -- Also where a foreign actor has a word of its own.
   end

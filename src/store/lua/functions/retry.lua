@@ -64,7 +64,7 @@ return function()
   if not values.is_final(job.status) then return { 0, 'illegal', job.status or 'dispatched' } end
   if jobs.is_unsettled(id) then
     -- A foreign actor has just ended it, and its own retries come first.
-    local status = outsiders.settle(id, job.status)
+    local status = foreign.settle(id, job.status)
     if not values.is_final(status) then return answer('illegal', status) end
   end
   local script_type = job.script_type or jobs.DEFAULT_TYPE

@@ -37,7 +37,7 @@ local MOST_LOOKED_AT, MOST_STOPS = 256, 1024
 local FOR_A_HASH = 5000
 -- Whoever asked so long ago, ms, does not wait for an answer any more, and would not know what was taken for him.
 local LATE = 5500
--- An outsider's attempt that is more than this is none.
+-- A foreign program's attempt that is more than this is none.
 local MOST_ATTEMPTS = 2000000000
 
 -- What this call is about; set anew by each.
@@ -179,15 +179,15 @@ local function may_run(id, queue, job, attempt)
     return false
   end
   if job.dialect == 'legacy' and not dialects.remove_from_shadow(id) and status ~= 'started' then return false end
-  -- What lies in a queue is watched, unless an outsider put it there.
-  if (redis.call('ZREM', keys.watched, id) == 0 or job.unseen) and status ~= 'started' then return outsiders.admit(id, queue, admits) end
+  -- What lies in a queue is watched, unless a foreign program put it there.
+  if (redis.call('ZREM', keys.watched, id) == 0 or job.unseen) and status ~= 'started' then return foreign.admit(id, queue, admits) end
   return true
 end
 
 -- Takes a job for an actor, if it may run. 'later': this call cannot tell. `was_watched`: whether somebody looked after it when it was
 -- taken out of its queue; nil if nobody has asked.
 local function claim(id, queue, actor, owned, was_watched)
-  if not values.is_uuid(id) then return outsiders.refuse_id(id) end
+  if not values.is_uuid(id) then return foreign.refuse_id(id) end
   -- It lies there twice.
   if found_ids[id] then start_found() end
   local list = try('HMGET', keys.job(id), unpack(FIELDS))

@@ -81,7 +81,7 @@ async fn a_small_create_does_not_wait_for_large_ones_that_came_before_it() {
 }
 
 /// Jobs in plain hashes that wait for what stands at the end of a chain, and the ends of as many chains.
-async fn outsiders(redis: &Redis, store: &Store, chains: usize, of_each: usize) -> Vec<JobId> {
+async fn foreign_jobs(redis: &Redis, store: &Store, chains: usize, of_each: usize) -> Vec<JobId> {
     let mut ids = Vec::new();
     for _ in 0..chains {
         let end = chain(store, 480).await.1;
@@ -105,10 +105,10 @@ async fn indexed_once(redis: &Redis, store: &Store, ids: &[JobId]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_follows_a_bounded_number_of_relations_for_the_jobs_of_outsiders() {
+async fn a_turn_follows_a_bounded_number_of_relations_for_foreign_jobs() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    let ids = outsiders(&redis, &store, 6, 20).await;
+    let ids = foreign_jobs(&redis, &store, 6, 20).await;
     for id in &ids {
         let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
     }
@@ -128,10 +128,10 @@ async fn a_turn_follows_a_bounded_number_of_relations_for_the_jobs_of_outsiders(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_too_much_for_one_look_at_the_jobs_of_outsiders_is_discovered_by_a_later_one() {
+async fn what_is_too_much_for_one_look_at_foreign_jobs_is_discovered_by_a_later_one() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    let ids = outsiders(&redis, &store, 4, 1).await;
+    let ids = foreign_jobs(&redis, &store, 4, 1).await;
     let (mut discovered, mut looks) = (0, 0);
     while discovered < ids.len() {
         let before = calls(&redis, "hmget").await;

@@ -135,7 +135,7 @@ async fn an_id_is_free_again_once_those_have_been_let_go_who_waited_for_the_form
 }
 
 #[tokio::test]
-async fn who_waits_for_a_job_whose_hash_an_outsider_deleted_ends_when_its_id_is_wanted_again() {
+async fn who_waits_for_a_job_whose_hash_a_foreign_program_deleted_ends_when_its_id_is_wanted_again() {
     let (redis, store, _) = quiet().await;
     let first = started(&store, spec("1")).await;
     let dependent = started(&store, after(&[&first])).await;

@@ -42,7 +42,7 @@ async fn a_waiting_job_is_not_taken_from_wherever_it_was_pushed() {
 
 /// A foreign dispatcher starts what ours created.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_an_outsider_starts_waits_all_the_same() {
+async fn a_job_that_a_foreign_program_starts_waits_all_the_same() {
     let (house, hand) = by_hand().await;
     let first = create(&house, spec("1")).await;
     let parent = create(&house, spec("1")).await;

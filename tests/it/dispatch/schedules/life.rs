@@ -144,7 +144,7 @@ async fn a_schedule_that_is_deleted_while_it_fires_is_gone() {
 }
 
 #[tokio::test]
-async fn what_outsiders_spoil_harms_no_other_schedule() {
+async fn what_foreign_programs_spoil_harms_no_other_schedule() {
     let redis = Redis::start().await;
     let mut town = Town::on(&redis).await;
     let (lost, strange, newer) = (town.create(every(5.0)).await, town.create(every(5.0)).await, town.create(every(5.0)).await);

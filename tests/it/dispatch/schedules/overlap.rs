@@ -84,7 +84,7 @@ async fn a_bounded_number_of_jobs_waits() {
 }
 
 #[tokio::test]
-async fn what_an_outsider_spoils_of_a_schedule_does_not_stop_it() {
+async fn what_a_foreign_program_spoils_of_a_schedule_does_not_stop_it() {
     let redis = Redis::start().await;
     let mut town = Town::on(&redis).await;
     let id = town.create(ScheduleSpec { overlap: Overlap::Queue, missed: Missed::All, missed_limit: Some(1000), ..every(1.0) }).await;

@@ -153,7 +153,7 @@ impl Plain {
         is_final(self.jobs[job].status) && !self.watched.contains_key(&job) && !self.jobs[job].unknown && self.closed(job)
     }
 
-    /// Whether it was one that an outsider wrote and nobody knew.
+    /// Whether it was one that a foreign program wrote and nobody knew.
     pub fn discover(&mut self, job: Number) -> bool {
         let now = self.now;
         let it = &mut self.jobs[job];
@@ -220,7 +220,7 @@ impl Plain {
             return;
         }
         if let Some(discovered) = self.jobs[job].discovered.filter(|_| !self.jobs[job].queued) {
-            // An outsider put it where we do not look.
+            // A foreign program put it where we do not look.
             self.watched.insert(job, self.now + FOREIGN_PAUSE.max(((self.now - discovered) / 60).min(60_000)));
             return;
         }

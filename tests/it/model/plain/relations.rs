@@ -31,7 +31,7 @@ impl Plain {
         }
     }
 
-    /// Has a job looked after that others wait for and that an outsider may have.
+    /// Has a job looked after that others wait for and that a foreign program may have.
     pub(in crate::model) fn heed(&mut self, job: Number, status: Option<Status>) {
         let elsewhere = !matches!(status, Some(Status::Created | Status::Scheduled | Status::WaitingForPrerequisites));
         if elsewhere && !self.leases.contains_key(&job) && !self.watched.contains_key(&job) {
@@ -88,7 +88,7 @@ impl Plain {
         None
     }
 
-    /// Whether a job that an outsider queued may run now.
+    /// Whether a job that a foreign program queued may run now.
     pub(in crate::model) fn admit(&mut self, job: Number) -> bool {
         let it = &mut self.jobs[job];
         let (linked, others, parent, predecessor) = (it.linked, it.prerequisites.clone(), it.parent, it.predecessor);

@@ -15,7 +15,7 @@ async fn written(redis: &Redis, more: &[(&str, &str)]) -> JobId {
 
 async fn written_as(redis: &Redis, id: &JobId, more: &[(&str, &str)]) {
     let (key, now) = (format!("hero:job:{id}"), "2026-01-01T00:00:00Z");
-    let mut words = vec!["HSET", &key, "id", id.as_str(), "caller_id", "outsider", "context_id", "0", "script", "1", "timeout", "10"];
+    let mut words = vec!["HSET", &key, "id", id.as_str(), "caller_id", "foreign", "context_id", "0", "script", "1", "timeout", "10"];
     words.extend(["retries", "0", "concurrent", "false", "created_at", now, "updated_at", now, "status", "dispatched"]);
     words.extend(more.iter().flat_map(|(field, value)| [*field, *value]));
     let _: i64 = redis.run(&words).await;
@@ -52,7 +52,7 @@ async fn foreign_fail(redis: &Redis, id: &JobId) {
     foreign_end(redis, id, &["status", "error", "error", "no"]).await;
 }
 
-/// The word in the hash, which may be that of an outsider.
+/// The word in the hash, which may be that of a foreign program.
 async fn word(redis: &Redis, id: &JobId) -> String {
     redis.run(&["HGET", &format!("hero:job:{id}"), "status"]).await
 }
@@ -66,7 +66,7 @@ fn list(ids: &[&JobId]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn jobs_of_outsiders_wait_for_what_they_name() {
+async fn foreign_jobs_wait_for_what_they_name() {
     let (house, hand) = by_hand().await;
     let redis = &house.redis;
     let (first, parent) = (create(&house, spec("1")).await, create(&house, spec("1")).await);
@@ -93,7 +93,7 @@ async fn jobs_of_outsiders_wait_for_what_they_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_of_an_outsider_ends_with_what_it_names() {
+async fn a_job_of_a_foreign_program_ends_with_what_it_names() {
     let (house, hand) = by_hand().await;
     let redis = &house.redis;
     let (bad, missing) = (house.start(spec("1")).await, JobId::random());
@@ -116,7 +116,7 @@ async fn a_job_of_an_outsider_ends_with_what_it_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn jobs_of_outsiders_that_wait_for_each_other_run_in_order() {
+async fn foreign_jobs_that_wait_for_each_other_run_in_order() {
     let house = House::open(2).await;
     let redis = &house.redis;
     let ids: Vec<JobId> = (0..20).map(|_| JobId::random()).collect();
@@ -136,7 +136,7 @@ async fn jobs_of_outsiders_that_wait_for_each_other_run_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nonsense_in_the_relations_of_an_outsider_loses_nobody_else() {
+async fn nonsense_in_the_relations_of_a_foreign_program_loses_nobody_else() {
     let house = House::open(1).await;
     let redis = &house.redis;
     let own = JobId::random();
@@ -323,7 +323,7 @@ async fn whoever_waits_for_a_job_that_a_foreign_actor_releases_gets_its_result()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_end_that_an_outsider_writes_for_a_job_in_a_queue_counts() {
+async fn an_end_that_a_foreign_program_writes_for_a_job_in_a_queue_counts() {
     let (house, hand) = by_hand().await;
     let job = house.start(spec("1")).await;
     let (dependent, heir) = (house.start(after(&[&job])).await, house.start(heir_of(&job)).await);

@@ -1,10 +1,10 @@
--- Jobs that outsiders wrote, put into queues, or ran.
+-- Jobs that foreign programs wrote, put into queues, or ran.
 local try, insist = commands.try, commands.insist
-local outsiders = {}
+local foreign = {}
 
--- No more relations of a job that an outsider wrote are followed to see whether it would wait for itself, nor for all such jobs of a call.
+-- No more relations of a foreign job are followed to see whether it would wait for itself, nor for all such jobs of a call.
 local FOLLOWED, FOLLOWED_IN_ALL = 500, 1000
--- A time that an outsider's job says is not further off than this, ms, or counts as so far.
+-- A time that a foreign job says is not further off than this, ms, or counts as so far.
 local NEAR, FAR = 1000, 1e14
 -- The wait before the first retry of a job that says none, and the longest, s; and how often it is doubled.
 local DEFAULT_BACKOFF, LONGEST_BACKOFF, MOST_DOUBLINGS = 1, 300, 20
@@ -13,7 +13,7 @@ local read_marks = jobs.reader('indexed', 'lease', 'open', 'unseen')
 
 -- Whether a job was made here or discovered before: then it stands in one of these sets, or bears the mark of a transition. A key of
 -- another type is none to be discovered.
-function outsiders.is_known(id)
+function foreign.is_known(id)
   local job = read_marks(id)
   if not job then return true end
   if job.indexed or job.lease or job.open or job.unseen then return not job.unseen end
@@ -43,9 +43,9 @@ local function circle_of(id, of, walk)
   return circle
 end
 
--- Puts a job of an outsider into the index. The time that he gave it may be another one; how far those of an hour are off is noted, because
+-- Puts a foreign job into the index. The time that it says may be another one; how far those of an hour are off is noted, because
 -- lists of a time look so much further.
-function outsiders.list(id, created_at)
+function foreign.list(id, created_at)
   local list = keys.index(request.now_text)
   redis.call('HSET', keys.job(id), 'indexed', string.format('%.0f', request.now))
   jobs.list_in(list, id)
@@ -61,14 +61,14 @@ end
 local read_admitted = jobs.end_reader('indexed', 'linked', 'prerequisites', 'dependencies', 'predecessor_id', 'parent_id', 'attempt',
   'open', 'finished_at', 'created_at')
 
--- Takes note of a job that an outsider wrote, or put into a queue (nil: it is in none). False: its relations keep it from running now.
+-- Admits a foreign job, or one that a foreign program put into a queue (nil: it is in none). False: its relations keep it from running now.
 -- Nil: `walk`, in which the call notes what was followed for such jobs, has no room for it; nothing was done, and it comes again.
-function outsiders.admit(id, queue, walk)
+function foreign.admit(id, queue, walk)
   local key, job = keys.job(id), read_admitted(id)
   local attempt = job.attempt or 0
   local function named(other) return other and other ~= '' and other ~= id and other or nil end
   local predecessor, parent = named(job.predecessor_id), named(job.parent_id)
-  local others = job.linked and {} or relations.prerequisites_by_outsider(job.prerequisites, job.dependencies)
+  local others = job.linked and {} or relations.foreign_prerequisites(job.prerequisites, job.dependencies)
   local unreadable = not others
   others = others or {}
   local related, circle = not job.linked and (unreadable or #others > 0 or predecessor or parent), nil
@@ -77,7 +77,7 @@ function outsiders.admit(id, queue, walk)
     circle = #others > FOLLOWED or circle_of(id, of, walk)
     if circle == false then return nil end
   end
-  if not job.indexed then outsiders.list(id, job.created_at) end
+  if not job.indexed then foreign.list(id, job.created_at) end
   -- Where it was put says who may run it; it goes back there if it is given back.
   local group, instance = string.match(queue or '', ':group:([^:]+)'), string.match(queue or '', ':inst:(%d+)')
   local script_type = string.match(queue or '', ':type:([%w_.-]+)')
@@ -88,7 +88,7 @@ function outsiders.admit(id, queue, walk)
   if job.linked then
     -- One that has ended before waits for nothing any more: nobody would let it go.
     local open = job.finished_at and 0 or tonumber(job.open) or 0
-    -- It was created here and started by an outsider.
+    -- It was created here and started by a foreign program.
     if parent and job.rel ~= parent then open = open + relations.link_parent(id, parent) end
     return hold_back(id, open, attempt)
   end
@@ -116,7 +116,7 @@ end
 
 -- How long a job waits before it is tried again, ms: after the first failure its `retry_backoff`, then twice as long each time, give or
 -- take a quarter; `chance` is from 0 to 1. The same as in model/retry.rs; a test compares the two.
-function outsiders.backoff(retry_backoff, failures, chance)
+function foreign.backoff(retry_backoff, failures, chance)
   local first = values.number(retry_backoff, DEFAULT_BACKOFF)
   local seconds = math.min(first * 2 ^ math.min(failures - 1, MOST_DOUBLINGS), math.max(first, LONGEST_BACKOFF))
   return math.floor(seconds * (0.75 + 0.5 * chance) * 1000)
@@ -127,8 +127,8 @@ local function chance_of(id, failures) return tonumber(string.sub(redis.sha1hex(
 
 local read_refused = jobs.reader('status', 'script')
 
--- Ends a job that an outsider pushed under an id that is none, so that whoever waits for it learns why.
-function outsiders.refuse_id(id)
+-- Ends a job that a foreign program pushed under an id that is none, so that whoever waits for it learns why.
+function foreign.refuse_id(id)
   local job = values.is_name(id) and read_refused(id)
   if not job or not job.script or job.status and job.status ~= 'dispatched' and job.status ~= '' then return end
   local key, text = keys.job(id), 'the id of a job is a UUID, such as 6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70'
@@ -143,17 +143,17 @@ end
 local read_backoff = jobs.reader('retry_backoff', 'failures')
 
 -- How long a job waits for its next attempt if it fails now, ms.
-function outsiders.next_backoff(id)
+function foreign.next_backoff(id)
   local job = read_backoff(id) or {}
   local failures = values.number(job.failures, 0) + 1
-  return outsiders.backoff(job.retry_backoff, failures, chance_of(id, failures))
+  return foreign.backoff(job.retry_backoff, failures, chance_of(id, failures))
 end
 
 local read_ended = jobs.end_reader('attempt', 'failures', 'retries', 'retry_backoff', 'error', 'output', 'stop_requested_at', 'seen_at',
   'finished_at', 'started_at', 'group', 'instance', 'priority')
 
 -- Takes note of an end that a foreign actor wrote: its retries apply, and everything happens that follows an end. Gives the status then.
-function outsiders.settle(id, status)
+function foreign.settle(id, status)
   local key = keys.job(id)
   redis.call('ZREM', keys.watched, id)
   local counted = redis.call('ZREM', keys.leases, id) == 1
@@ -181,7 +181,7 @@ function outsiders.settle(id, status)
   if kind ~= 'stopped' and not job.stop_requested_at and failures <= values.number(job.retries, 0) then
     redis.call('HSET', key, 'status', 'scheduled', 'attempt', attempt, 'lease', '', 'failures', failures, 'error_kind', kind,
       'updated_at', request.now_text)
-    redis.call('ZADD', keys.scheduled, request.now + outsiders.backoff(job.retry_backoff, failures, chance_of(id, failures)), id)
+    redis.call('ZADD', keys.scheduled, request.now + foreign.backoff(job.retry_backoff, failures, chance_of(id, failures)), id)
     if job.dialect then dialects.mirror(id, job.dialect, 'scheduled') end
     news.event(id, 'scheduled', attempt, kind)
     news.count(job.script_type or jobs.DEFAULT_TYPE, 'retried')
@@ -193,4 +193,4 @@ function outsiders.settle(id, status)
   return 'error'
 end
 
-return outsiders
+return foreign
