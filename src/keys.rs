@@ -14,7 +14,7 @@
 //! | `hero:q:capped` | zset by ms | turn: types that found no room in their context | an entry 5 s |
 //! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | turn: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |
 //! | `hero:q:release` | list | every end of a job with relations | an entry until its relatives are released |
-//! | `hero:q:conveyor` | zset by ms | every end of a job of the conveyor dialect | an entry until the job is closed or waits for its children |
+//! | `hero:q:conveyor` | zset by ms | every end of a job of the conveyor layout | an entry until the job is closed or waits for its children |
 //! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | whoever links a job: who waits for it | until released |
 //! | `hero:rel:{id}:active` | set | release, and whoever links a job: its children that may run | a member until that child is closed |
 //! | `hero:meta:actor:inst:{t}:{g}:{i}` | string | the actor | 15 s |
@@ -51,7 +51,7 @@
 //! hash tag `{ctx:N}:`. Channels always name their context, because pub/sub ignores databases.
 
 mod conveyor;
-mod dialect;
+mod layouts;
 #[cfg(test)]
 mod tests;
 
@@ -200,7 +200,7 @@ impl Keys {
         self.key(format_args!("q:release"))
     }
 
-    /// Jobs of the conveyor dialect that ended and are to be closed, by the time to look.
+    /// Jobs of the conveyor layout that ended and are to be closed, by the time to look.
     pub fn conveyor_ends(&self) -> String {
         self.key(format_args!("q:conveyor"))
     }

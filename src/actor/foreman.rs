@@ -14,7 +14,7 @@ use super::settings::PoolSettings;
 use super::staff::Staff;
 use super::worker::Report;
 use crate::model::JobId;
-use crate::store::{Claimed, CompatQueues, DirectStart, Ended, Error, Post, Store, Turn, Turned};
+use crate::store::{Claimed, DirectStart, Ended, Error, LayoutQueues, Post, Store, Turn, Turned};
 
 /// The queues are looked at this often, whatever wakes us.
 const POLL: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ pub(super) struct Foreman {
     staff: Staff,
     /// Each with the slot it belongs to, in the order of service.
     queues: Arc<[(String, usize)]>,
-    compat: Arc<CompatQueues>,
+    compat: Arc<LayoutQueues>,
     reports: mpsc::Receiver<Report>,
     stops: broadcast::Receiver<JobId>,
     /// Claims whose lease was lost.
@@ -88,7 +88,7 @@ impl Foreman {
         let labels = store.labels([("script_type", settings.script_type.to_string())]);
         let queues: Arc<[(String, usize)]> = store.queues_of(posts).into();
         let names = posts.iter().map(ToString::to_string).collect();
-        let compat = Arc::new(store.compat_queues(&settings.script_type, &settings.compat));
+        let compat = Arc::new(store.layout_queues(&settings.script_type, &settings.compat));
         let (direct_start, started) =
             store.direct_starts().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()).collect());
         Self {

@@ -68,7 +68,7 @@ impl Pool {
         let guard = |service| tasks.spawn(service);
         let (lost, losses) = mpsc::channel(128);
         guard(boxed(service::run(Renewer { store: store.clone(), holdings: holdings.clone(), lost }, guarding.clone())));
-        let compat = store.compat_queues(&settings.script_type, &settings.compat);
+        let compat = store.layout_queues(&settings.script_type, &settings.compat);
         let controller = Controller::new(store.clone(), holdings.clone(), &settings.script_type, &posts, &compat);
         guard(boxed(service::run(controller, guarding.clone())));
         let heartbeat = Heartbeat {

@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::store::{CompatQueues, Peek, Store};
+use crate::store::{LayoutQueues, Peek, Store};
 
 /// A pool that has had nothing to do for so long is worth a blocking connection.
 const REST: Duration = Duration::from_millis(20);
@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const MOST_QUEUES: usize = 16;
 
 /// The queues that are watched for a pool: its type queue, and those of other layouts.
-pub(super) fn scouted(type_queue: String, compat: &CompatQueues) -> impl Iterator<Item = String> {
+pub(super) fn scouted(type_queue: String, compat: &LayoutQueues) -> impl Iterator<Item = String> {
     std::iter::once(type_queue).chain(compat.keys().cloned()).take(MOST_QUEUES)
 }
 

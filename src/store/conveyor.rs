@@ -49,7 +49,7 @@ pub struct Relative {
     pub failed: Vec<u8>,
 }
 
-/// Reads of the conveyor dialect. What takes something is a function.
+/// Reads of the conveyor layout. What takes something is a function.
 impl Store {
     /// The keys of conveyor clients in this context.
     pub fn conveyor_keys(&self, namespace: Option<&Name>) -> ConveyorKeys {

@@ -19,7 +19,7 @@ macro_rules! files {
 
 /// What functions share, in the order in which it builds on each other.
 const MODULES: Files = files!("lua/",
-    "commands" "values" "keys" "time" "request" "jobs" "news" "dialects" "ends" "queues" "routing" "relations" "cycles" "index" "filter"
+    "commands" "values" "keys" "time" "request" "jobs" "news" "layouts" "ends" "queues" "routing" "relations" "cycles" "index" "filter"
     "foreign" "schedules" "conveyor" "fair" "limit" "calling"
 );
 

@@ -5,7 +5,6 @@
 mod batch;
 mod clock;
 mod codec;
-mod compat;
 mod connection;
 mod conveyor;
 mod deadline;
@@ -20,6 +19,7 @@ mod hash_slots;
 mod home;
 mod identity;
 mod inbox;
+mod layouts;
 mod library;
 mod library_refusal;
 mod list;
@@ -51,7 +51,6 @@ pub use batch::Weight;
 
 pub use clock::Clock;
 pub use codec::{JobEnd, JobView};
-pub use compat::{Compat, CompatQueues, Push};
 pub use conveyor::{AddTo, ConveyorProducer, Relative};
 pub use direct_start::{DirectStart, DirectStarts};
 pub use endpoint::Endpoint;
@@ -63,6 +62,7 @@ pub use functions::{
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported};
 pub use inbox::{Audience, Inbox, Waiter};
+pub use layouts::{LayoutQueues, Layouts, Push};
 #[doc(hidden)]
 pub use library::script_behind_the_modules;
 pub use managed::{Durability, Managed, PrivateRedis};

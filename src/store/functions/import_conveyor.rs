@@ -58,7 +58,7 @@ pub enum Imported {
 }
 
 impl Store {
-    /// Takes elements out of a queue of the conveyor dialect, each exactly once, and says what became of each.
+    /// Takes elements out of a queue of the conveyor layout, each exactly once, and says what became of each.
     ///
     /// No work queue gets longer than `backlog` by it.
     pub async fn import_conveyor(

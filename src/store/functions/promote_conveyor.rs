@@ -28,7 +28,7 @@ impl Store {
                 scheduled = keys.scheduled(),
                 failed = keys.failed(),
                 outcome = answer,
-                "a scheduled element is no job of the conveyor dialect, or its queue is no list"
+                "a scheduled element is no job of the conveyor layout, or its queue is no list"
             );
         }
         Ok(answers.iter().filter(|answer| *answer == "moved").count())

@@ -5,8 +5,8 @@ use redis::Cmd;
 
 use crate::model::{ErrorKind, JobError, JobId, JobResult, Output, ScriptType, Status, Timestamp, Usage};
 use crate::store::codec::{JobEnd, JobView, Text, json};
-use crate::store::compat::CompatQueues;
 use crate::store::fcall::Function;
+use crate::store::layouts::LayoutQueues;
 use crate::store::{Audience, Error, Store};
 
 const FUNCTION: Function = Function("turn");
@@ -162,7 +162,7 @@ impl Store {
     /// After an error it is unknown whether the ends were recorded: they may be sent again, the second time they are
     /// refused. Jobs may have been taken without anybody knowing: [`Store::list_leases`] finds them.
     pub async fn turn(&self, turn: &Turn<'_>) -> Result<Turned, Error> {
-        Ok(self.take_turn(turn, &CompatQueues::default(), false).await?.0)
+        Ok(self.take_turn(turn, &LayoutQueues::default(), false).await?.0)
     }
 
     /// A [`Store::turn`] in which the callers of jobs take turns: the queues of the type and the group are sorted by caller, and each
@@ -170,18 +170,18 @@ impl Store {
     ///
     /// Jobs that are sorted already are taken so by every other turn, too.
     pub async fn fair_turn(&self, turn: &Turn<'_>) -> Result<Turned, Error> {
-        Ok(self.take_turn(turn, &CompatQueues::default(), true).await?.0)
+        Ok(self.take_turn(turn, &LayoutQueues::default(), true).await?.0)
     }
 
     /// A turn, fair or not, that also takes jobs of other layouts into our queues if there is room for more than was found; then
     /// there is more.
     ///
     /// That costs a second round trip, and only then.
-    pub async fn turn_and_import(&self, turn: &Turn<'_>, compat: &CompatQueues, fair: bool) -> Result<Turned, Error> {
-        let (mut turned, importable) = self.take_turn(turn, compat, fair).await?;
+    pub async fn turn_and_import(&self, turn: &Turn<'_>, other: &LayoutQueues, fair: bool) -> Result<Turned, Error> {
+        let (mut turned, importable) = self.take_turn(turn, other, fair).await?;
         if importable {
             let wanted: usize = turn.actors.iter().map(|actor| actor.room).sum();
-            match self.import_queues(turn.script_type, compat, wanted.saturating_sub(turned.taken.len())).await {
+            match self.import_queues(turn.script_type, other, wanted.saturating_sub(turned.taken.len())).await {
                 Ok(found) => turned.more |= found,
                 // What the turn gave must not get lost; the next one finds what is left.
                 Err(error) => tracing::debug!(%error, "taking jobs of other layouts failed"),
@@ -191,10 +191,10 @@ impl Store {
     }
 
     /// A turn, and whether there was room left although a queue of another layout holds something.
-    async fn take_turn(&self, turn: &Turn<'_>, compat: &CompatQueues, fair: bool) -> Result<(Turned, bool), Error> {
+    async fn take_turn(&self, turn: &Turn<'_>, other: &LayoutQueues, fair: bool) -> Result<(Turned, bool), Error> {
         let store = &self.0;
         let now = store.clock.now();
-        let call = self.encode_turn(&FUNCTION, turn, turn.actors, compat, fair, now);
+        let call = self.encode_turn(&FUNCTION, turn, turn.actors, other, fair, now);
         let audience = self.inbox().audience();
         let answer: Result<Answer, Error> = store.turns.function(&call).await;
         let (statuses, taken, stopped, more, releases, importable, now) = match answer {
@@ -208,7 +208,7 @@ impl Store {
                     .filter(|free| store.memory_throttle.is_due(turn.actors[*free].pool(), PAUSE_WHEN_FULL));
                 let room = |(at, of_actor): (usize, &ActorRoom)| ActorRoom { room: usize::from(free == Some(at)), ..of_actor.clone() };
                 let actors: Vec<ActorRoom> = turn.actors.iter().enumerate().map(room).collect();
-                let call = self.encode_turn(&WHEN_FULL, turn, &actors, &CompatQueues::default(), fair, now);
+                let call = self.encode_turn(&WHEN_FULL, turn, &actors, &LayoutQueues::default(), fair, now);
                 store.turns.function(&call).await?
             }
             answer => answer?,
@@ -237,7 +237,7 @@ impl Store {
         function: &Function,
         turn: &Turn<'_>,
         actors: &[ActorRoom],
-        compat: &CompatQueues,
+        other: &LayoutQueues,
         fair: bool,
         now: Timestamp,
     ) -> Cmd {
@@ -255,8 +255,8 @@ impl Store {
             call.arg(queue).arg(*actor);
         }
         call.arg(if fair { "fair" } else { "" }).arg(self.max_running());
-        call.arg(compat.queues.len());
-        for key in compat.keys() {
+        call.arg(other.queues.len());
+        for key in other.keys() {
             call.arg(key);
         }
         call

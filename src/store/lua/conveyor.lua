@@ -1,4 +1,4 @@
--- What the functions of the conveyor dialect share. `at` is what its keys begin with (keys/conveyor.rs).
+-- What the functions of the conveyor layout share. `at` is what its keys begin with (keys/conveyor.rs).
 local try = commands.try
 local conveyor = {}
 
@@ -7,10 +7,10 @@ local FAILED, FAILED_SECONDS = 1000, 604800
 
 function conveyor.job_key(at, id, what) return at .. 'jobs:' .. id .. (what and ':' .. what or '') end
 
--- What `rel` of a job of the dialect says, in place of a parent.
+-- What `rel` of a job of the layout says, in place of a parent.
 function conveyor.relation(at) return 'conveyor/' .. at end
 
--- Whether `rel` of a job says that it is of the dialect.
+-- Whether `rel` of a job says that it is of the layout.
 function conveyor.is_relation(rel)
   local start = conveyor.relation(keys.prefix)
   return string.sub(rel, 1, #start) == start

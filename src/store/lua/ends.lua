@@ -21,7 +21,7 @@ function ends.release(id, status, rel)
   request.releases = request.releases + 1
 end
 
--- Pushes the end of a job to the list that its caller named. `said` is the beginning of the message in a dialect that has its own.
+-- Pushes the end of a job to the list that its caller named. `said` is the beginning of the message in a layout that has its own.
 local function reply_to(list, id, status, text, said)
   -- In a cluster a key of another context may be in reach, and of ours only replies are lists for others.
   local rest = string.sub(list, 1, #keys.prefix) == keys.prefix and string.sub(list, #keys.prefix + 1) or ''
@@ -40,7 +40,7 @@ function ends.end_job(id, status, attempt, text, kind, logged, job, replied)
   -- One with relations is kept until they are released, which has to know of it.
   if not job.rel then redis.call('EXPIRE', keys.job(id), seconds) end
   if logged then redis.call('EXPIRE', keys.log(id), seconds) end
-  local said = job.dialect and dialects.mirror(id, job.dialect, status, text, seconds, replied or job.reply == 'none')
+  local said = job.dialect and layouts.mirror(id, job.dialect, status, text, seconds, replied or job.reply == 'none')
   if replied then
     if job.reply == 'none' then try('DEL', reply_list) else try('EXPIRE', reply_list, jobs.REPLY_SECONDS) end
   elseif job.reply ~= 'none' then

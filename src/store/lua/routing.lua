@@ -12,8 +12,8 @@ local read_target = jobs.reader('dialect', 'script_type', 'worker_id')
 function routing.enqueue(queue, script_type, id, again)
   local job, shadow, only = read_target(id), nil, false
   if job.dialect then
-    dialects.mirror(id, job.dialect, 'dispatched')
-    shadow, only = dialects.shadow_of(id)
+    layouts.mirror(id, job.dialect, 'dispatched')
+    shadow, only = layouts.shadow_of(id)
   elseif not job.script_type and job.worker_id and job.worker_id ~= '' then
     -- A foreign job that names no script type goes to the worker that it names.
     queue = keys.legacy_work(job.worker_id)
@@ -61,7 +61,7 @@ end
 
 -- Takes a job that does not run out of everything that would bring it to an actor.
 function routing.withdraw(id, script_type, job)
-  local shadow = dialects.shadow_of(id)
+  local shadow = layouts.shadow_of(id)
   if shadow then try('LREM', shadow, -1, id) end
   try('ZREM', keys.scheduled, id)
   try('ZREM', keys.watched, id)

@@ -316,7 +316,7 @@ async fn a_job_whose_hash_says_1970_hides_none_from_a_list_of_a_time() {
     for number in 0..40 {
         let id = if number == 8 { JobId::random() } else { create(&store, JobSpec::default()).await.0 };
         if number == 8 {
-            // As servers of older versions left what came from a queue of the conveyor dialect.
+            // As servers of older versions left what came from a queue of the conveyor layout.
             let time = store.clock().now();
             let fields = ["status", "dispatched", "script", "1", "created_at", &*time.to_string(), "indexed", "1"];
             let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;

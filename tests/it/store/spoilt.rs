@@ -189,9 +189,9 @@ async fn a_job_that_names_a_key_of_ours_as_its_mirror_changes_nothing_there() {
     let _: i64 = redis.run(&["HSET", "rhai_task_details:", "a", "1"]).await;
     let keys =
         ["hero:meta:queues", "hero:events", "hero:meta:queue:stats:x", "hero:index:*", "rhai_task_details:", "job:1:x", "queue:osis"];
-    for (dialect, named) in ["rhailib", "runner"].into_iter().flat_map(|dialect| keys.map(|named| (dialect, named))) {
+    for (layout, named) in ["rhailib", "runner"].into_iter().flat_map(|layout| keys.map(|named| (layout, named))) {
         let id = JobId::random();
-        let _: i64 = redis.run(&["HSET", &key(&id), "script", "1", "dialect", dialect, "dialect_key", named]).await;
+        let _: i64 = redis.run(&["HSET", &key(&id), "script", "1", "dialect", layout, "dialect_key", named]).await;
         let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
         finish(&store, &id).await;
     }

@@ -206,7 +206,7 @@ local function push_all()
     if try('LPUSH', queue, unpack(ids)) == #ids then news.woken(queue, ids.script_type) end
     queues.watch_all(ids, ids.script_type, has_shadows)
     for place = 1, has_shadows and #ids or 0 do
-      local shadow, only = dialects.shadow_of(ids[place])
+      local shadow, only = layouts.shadow_of(ids[place])
       if shadow and not only then try('LPUSH', shadow, ids[place]) end
     end
   end

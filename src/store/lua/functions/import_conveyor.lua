@@ -1,5 +1,5 @@
 -- Flags:
--- Imports jobs from a queue of the conveyor dialect: each becomes a job of ours, or fails at once.
+-- Imports jobs from a queue of the conveyor layout: each becomes a job of ours, or fails at once.
 -- ARGV  what conveyor keys begin with · queue · no work queue gets longer
 --       · elements, the first to take first, each: bytes · then
 --       'job' · id · parent or '' · script type · number of fields and values · field · value …

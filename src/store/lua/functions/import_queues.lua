@@ -1,6 +1,6 @@
 -- Flags:
 -- Imports jobs of other layouts: takes them out of their queues and puts them into ours, where they are taken like any other.
--- ARGV  script type of the pool · how many are wanted · number of queues, each: dialect · key · then number of stop queues, each: key
+-- ARGV  script type of the pool · how many are wanted · number of queues, each: layout · key · then number of stop queues, each: key
 -- Gives {number of elements looked at, script types that have work …}.
 local try, try_named = commands.try, commands.try_named
 local read = jobs.end_reader('status', 'group', 'instance', 'priority', 'attempt')
@@ -9,7 +9,7 @@ local read = jobs.end_reader('status', 'group', 'instance', 'priority', 'attempt
 local MOST_TAKEN, MOST_LOOKED_AT, MOST_STOPS = 128, 256, 1024
 -- An element is looked at again for so long while its hash is awaited, or after so long if there is none to wait for, ms.
 local FOR_A_HASH, WITHOUT_ONE = 5000, 1000
-local RUNNER = dialects.named.runner.element
+local RUNNER = layouts.named.runner.element
 -- The last retries that a job may have.
 local MOST_RETRIES = 255
 
@@ -76,10 +76,10 @@ end
 local function write_mirror(id, queue, key, theirs, timeout)
   local retries = tonumber(theirs.retries)
   local fields = {
-    'id', id, 'status', 'dispatched', 'dialect', queue.dialect, 'dialect_key', key, 'context_id', keys.context,
+    'id', id, 'status', 'dispatched', 'dialect', queue.layout, 'dialect_key', key, 'context_id', keys.context,
     'updated_at', request.now_text, 'queued_at', request.now_text,
     'created_at', time.millis(theirs.created_at) and theirs.created_at or request.now_text,
-    'script_type', values.is_name(theirs.script_type) and theirs.script_type or own_type, 'caller_id', theirs.caller_id or queue.dialect,
+    'script_type', values.is_name(theirs.script_type) and theirs.script_type or own_type, 'caller_id', theirs.caller_id or queue.layout,
   }
   local function add(field, value)
     if value and value ~= '' then fields[#fields + 1], fields[#fields + 2] = field, value end
@@ -138,7 +138,7 @@ local function consider(id)
   if not job then return end
   local status = (job.status and job.status ~= '') and job.status or 'dispatched'
   if status ~= 'dispatched' and status ~= 'started' then return end
-  local shadow, only = dialects.shadow_of(id)
+  local shadow, only = layouts.shadow_of(id)
   if shadow then
     redis.call('HDEL', key, 'twin', 'twin_only')
     -- It is in our queue already.
@@ -172,7 +172,7 @@ local function import(queue, element)
   local key = keys.job(element)
   if redis.call('EXISTS', key) == 0 then return later(queue, element, key) end
   -- The end replies as the layout asks.
-  if try('HSETNX', key, 'dialect', queue.dialect) then return consider(element) end
+  if try('HSETNX', key, 'dialect', queue.layout) then return consider(element) end
 end
 
 -- Takes elements, one of each queue in turn, so that none waits for another to run empty. Gives how many were looked at.
@@ -202,8 +202,8 @@ return function()
   -- Who pauses the queue of a type pauses those that lead to it.
   if queues.is_paused(keys.work(own_type)) then return { 0 } end
   for at = 1, request.take_number() do
-    local dialect, key = request.take(), request.take()
-    served[at] = { dialect = dialect, key = key, kind = dialects.named[dialect] }
+    local layout, key = request.take(), request.take()
+    served[at] = { layout = layout, key = key, kind = layouts.named[layout] }
   end
   for at = 1, request.take_number() do stops[at] = request.take() end
   local looked = take_elements(served, wanted)

@@ -1,5 +1,5 @@
 -- Flags: allow-oom
--- Moves scheduled jobs of the conveyor dialect to their queues, each once, whoever else looks.
+-- Moves scheduled jobs of the conveyor layout to their queues, each once, whoever else looks.
 -- ARGV  what conveyor keys begin with · elements, each: bytes · name of its queue, or '' (no job)
 -- Gives for each 'moved' · 'gone' (another server moved it, or its time changed) · 'failed' (set aside) · 'later' (its queue is no list).
 

@@ -83,7 +83,7 @@ local function again_in(id, pause) redis.call('ZADD', keys.watched, request.now 
 local function look_at_queued(id, job)
   local key, script_type = keys.job(id), job.script_type or jobs.DEFAULT_TYPE
   local queue, shadow, only = keys.work(script_type, job.group, job.instance, job.priority), nil, false
-  if job.dialect == 'legacy' then shadow, only = dialects.shadow_of(id) end
+  if job.dialect == 'legacy' then shadow, only = layouts.shadow_of(id) end
   if only then queue = shadow end
   local length = try('LLEN', queue) or 0
   local pause = shadow and queues.FOREIGN_PAUSE or queues.look_again_at(script_type) - request.now
@@ -126,7 +126,7 @@ local function look_at_started(id, job)
     redis.call('HSET', key, 'seen_at', string.format('%.0f', request.now), 'attempt', attempt, 'started_at', request.now_text,
       'updated_at', request.now_text)
     redis.call('HDEL', key, 'missing_at')
-    if job.dialect then dialects.mirror(id, job.dialect, 'started') end
+    if job.dialect then layouts.mirror(id, job.dialect, 'started') end
     -- It was taken from its shadow queue.
     if job.dialect == 'legacy' then try('LREM', keys.work(script_type, job.group, job.instance, job.priority), -1, id) end
     news.event(id, 'started', attempt)

@@ -76,7 +76,7 @@ local function fail(id, job, rest, outcome, usage, logged, script_type)
     'error_limit', outcome.limit, 'usage', usage, 'updated_at', ended)
   if again then
     redis.call('ZADD', keys.scheduled, request.now + outcome.wait, id)
-    if job.dialect then dialects.mirror(id, job.dialect, 'scheduled') end
+    if job.dialect then layouts.mirror(id, job.dialect, 'scheduled') end
     news.event(id, 'scheduled', job.attempt, outcome.kind)
     news.count(script_type, 'retried')
     return 'scheduled'
@@ -142,7 +142,7 @@ local function start_found()
     redis.call('HSET', key, 'status', 'started', 'attempt', one.attempt, 'started_at', request.now_text, 'updated_at', request.now_text,
       'lease', request.server, 'actor', actors[one.actor])
     if not job.script_type then redis.call('HSET', key, 'script_type', own_type) end
-    if job.dialect then dialects.mirror(id, job.dialect, 'started') end
+    if job.dialect then layouts.mirror(id, job.dialect, 'started') end
     news.event(id, 'started', one.attempt)
     if job.released then redis.call('HDEL', key, 'released') else news.count(job.script_type or own_type, 'started') end
     local claim = jobs.claim_of(one.attempt, job.given_back)
@@ -178,7 +178,7 @@ local function may_run(id, queue, job, attempt)
     jobs.forget_stops(id, own_type, unpack(redis.call('HMGET', key, 'actor', 'worker_id')))
     return false
   end
-  if job.dialect == 'legacy' and not dialects.remove_from_shadow(id) and status ~= 'started' then return false end
+  if job.dialect == 'legacy' and not layouts.remove_from_shadow(id) and status ~= 'started' then return false end
   -- What lies in a queue is watched, unless a foreign program put it there.
   if (redis.call('ZREM', keys.watched, id) == 0 or job.unseen) and status ~= 'started' then return foreign.admit(id, queue, admits) end
   return true

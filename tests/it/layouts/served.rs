@@ -19,7 +19,7 @@ async fn push_task(redis: &Redis, circle: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_without_any_flag_speaks_every_dialect() {
+async fn a_server_without_any_flag_serves_every_layout() {
     let (redis, data) = (Redis::start().await, tempfile::tempdir().unwrap());
     let server = Process::serve(data.path(), &["--redis", &redis.url()]).await;
     for script_type in ["osis", "sal"] {
@@ -35,7 +35,7 @@ async fn a_server_without_any_flag_speaks_every_dialect() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_speaks_the_dialects_it_is_told_under_the_names_it_is_told() {
+async fn a_server_serves_the_layouts_it_is_told_under_the_names_it_is_told() {
     let (redis, data) = (Redis::start().await, tempfile::tempdir().unwrap());
     let config = data.path().join("hero.toml");
     let pool = "compat = [\"legacy\", \"rhailib\"]\npush = \"both\"\n[[pools]]\ntype = \"osis\"\nworker_ids = [\"w1\", \"w2\"]\ncircles = [\"c1\"]\n";

@@ -1,6 +1,6 @@
 //! *dispatcher-protocol*: `hero:work_queue:{worker_id}`, `hero:reply:{id}`, `hero:stop_queue:{worker_id}`.
 
-use hero::store::Compat;
+use hero::store::Layouts;
 
 use super::{becomes, blpop, empties, hget, hset, id, llen, lpush, ttl};
 use crate::support::{House, Redis, pool_settings};
@@ -144,7 +144,7 @@ async fn jobs_come_in_the_order_they_were_pushed_and_no_more_than_are_wanted() {
         pushed.push(id);
     }
     let osis = "osis".parse().unwrap();
-    let queues = house.store.compat_queues(&osis, &Compat::all(&osis));
+    let queues = house.store.layout_queues(&osis, &Layouts::all(&osis));
     assert!(house.store.import_queues(&osis, &queues, 20).await.unwrap());
     let mut ours: Vec<String> = house.redis.run(&["LRANGE", "hero:q:work:type:osis", "0", "-1"]).await;
     ours.reverse();
@@ -180,7 +180,7 @@ async fn what_should_not_be_there_harms_nothing() {
 async fn a_pool_stands_for_the_workers_it_names_and_for_no_other() {
     let mut house = House::empty().await;
     let mut settings = pool_settings(house.redis.directory(), 1);
-    settings.compat = Compat { worker_ids: vec!["w1".parse().unwrap(), "w2".parse().unwrap()], ..Compat::none() };
+    settings.compat = Layouts { worker_ids: vec!["w1".parse().unwrap(), "w2".parse().unwrap()], ..Layouts::none() };
     house.hire(settings).await;
     let (redis, unserved) = (&house.redis, id());
     create(redis, &unserved, "1", &[]).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{Output, OutputFormat, ScriptType, Status};
-use hero::store::{ActorRoom, Claimed, Compat, Deleted, Ended, Outcome, Store, Turn};
+use hero::store::{ActorRoom, Claimed, Deleted, Ended, Layouts, Outcome, Store, Turn};
 
 use super::{hset, id, lpush};
 use crate::support::Redis;
@@ -33,7 +33,7 @@ pub async fn later(redis: &Redis) -> Store {
 async fn the_end_of_a_run_of_a_former_task_is_not_recorded_for_the_new_one() {
     let redis = Redis::start().await;
     let (store, later, id) = (redis.store().await, later(&redis).await, id());
-    let queues = store.compat_queues(&ScriptType::osis(), &Compat::all(&ScriptType::osis()));
+    let queues = store.layout_queues(&ScriptType::osis(), &Layouts::all(&ScriptType::osis()));
     let push = async || {
         hset(&redis, &format!("rhai_task_details:{id}"), &[("script", "1"), ("status", "pending")]).await;
         lpush(&redis, "rhai_tasks:osis", &id).await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::model::{JobSpec, Status};
-use hero::store::{ActorRoom, Compat, Push, Turn};
+use hero::store::{ActorRoom, Layouts, Push, Turn};
 
 use super::{becomes, blpop, empties, hget, hset, llen};
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec};
@@ -11,8 +11,8 @@ use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec};
 const OURS: &str = "hero:q:work:type:osis";
 const SHADOW: &str = "hero:job:actor_queue:osis";
 
-async fn hire(house: &mut House, compat: Compat) {
-    let settings = hero::actor::PoolSettings { compat, ..pool_settings(house.redis.directory(), 1) };
+async fn hire(house: &mut House, layouts: Layouts) {
+    let settings = hero::actor::PoolSettings { compat: layouts, ..pool_settings(house.redis.directory(), 1) };
     house.hire(settings).await;
 }
 
@@ -21,7 +21,7 @@ async fn a_job_in_both_queues_is_taken_out_of_both_by_whoever_starts_it() {
     let mut house = House::pushing(Redis::start().await, Push::Both).await;
     let job = house.start(spec("40 + 2")).await;
     assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (1, 1));
-    hire(&mut house, Compat::none()).await;
+    hire(&mut house, Layouts::none()).await;
     house.is(&job, Status::Finished).await;
     assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (0, 0));
     assert_eq!(house.run("1").await.unwrap().output, "1");
@@ -44,7 +44,7 @@ async fn a_job_that_a_foreign_actor_has_popped_is_left_to_it() {
     let mut house = House::pushing(Redis::start().await, Push::Both).await;
     let job = house.start(spec("\"ours\"")).await;
     assert_eq!(blpop(&house.redis, SHADOW).await, job.as_str());
-    hire(&mut house, Compat::none()).await;
+    hire(&mut house, Layouts::none()).await;
     empties(&house.redis, OURS).await;
     // Another job shows that the pool went on.
     assert_eq!(house.run("1").await.unwrap().output, "1");
@@ -88,7 +88,7 @@ async fn what_a_foreign_actor_took_leaves_our_queue() {
 #[tokio::test(flavor = "multi_thread")]
 async fn beside_an_old_actor_each_job_runs_once() {
     let mut house = House::pushing(Redis::start().await, Push::Both).await;
-    hire(&mut house, Compat::none()).await;
+    hire(&mut house, Layouts::none()).await;
     // Two slow steps between pop and end, as in the worker of the dispatcher protocol.
     let old = async {
         let mut ran = Vec::new();
@@ -142,7 +142,7 @@ async fn a_pool_that_reads_both_queues_runs_each_job_once() {
     for _ in 0..100 {
         jobs.push(house.start(spec("1")).await);
     }
-    hire(&mut house, Compat::all(&"osis".parse().unwrap())).await;
+    hire(&mut house, Layouts::all(&"osis".parse().unwrap())).await;
     for job in &jobs {
         house.is(job, Status::Finished).await;
         assert_eq!(house.dispatcher.job(CONTEXT, job).await.unwrap().attempt, 1);
@@ -156,7 +156,7 @@ async fn our_own_reading_of_the_shadow_leaves_the_job_in_our_queue() {
     let house = House::pushing(Redis::start().await, Push::Both).await;
     let job = house.start(spec("1")).await;
     let osis = "osis".parse().unwrap();
-    let queues = house.store.compat_queues(&osis, &Compat::all(&osis));
+    let queues = house.store.layout_queues(&osis, &Layouts::all(&osis));
     assert!(house.store.import_queues(&osis, &queues, 10).await.unwrap());
     assert_eq!((llen(&house.redis, OURS).await, llen(&house.redis, SHADOW).await), (1, 0));
     assert_eq!(hget(&house.redis, &format!("hero:job:{job}"), "twin").await, None);
@@ -180,7 +180,7 @@ async fn a_job_for_the_old_fleet_lies_only_in_its_queue() {
     assert_eq!(house.dispatcher.wait(CONTEXT, &theirs, PATIENCE).await.unwrap().output, "theirs");
     // A pool of ours is part of that fleet, and jobs wait for their turn there.
     let ours = house.start(spec("40 + 2")).await;
-    hire(&mut house, Compat::all(&"osis".parse().unwrap())).await;
+    hire(&mut house, Layouts::all(&"osis".parse().unwrap())).await;
     house.is(&ours, Status::Finished).await;
     assert_eq!(house.run("\"waited\"").await.unwrap().output, "waited");
     house.close().await;

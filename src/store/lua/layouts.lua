@@ -1,12 +1,12 @@
 -- How other layouts see a job. A job of theirs has a hash like all others, which every function works with. That hash names its
--- `dialect`, and where the layout keeps a hash of its own (`dialect_key`), what happens to the job is written there, too.
-local dialects = {}
+-- layout (field `dialect`), and where the layout keeps a hash of its own (`dialect_key`), what happens to the job is written there, too.
+local layouts = {}
 
--- A dialect is data:
+-- A layout is data:
 --   element   what its queues hold         prefix    what stands before an element in the key of its hash
 --   words     its words for our statuses   seconds   its times are whole seconds
 --   named     what its replies call a job  result    the field of its hash that holds output or error, as a JSON object
-dialects.named = {
+layouts.named = {
   legacy = { element = '^[%x-]+$', prefix = 'hero:job:' },
   rhailib = {
     element = '^[%w_.-]+$', prefix = 'rhai_task_details:', named = 'task_id',
@@ -24,10 +24,10 @@ dialects.named = {
   },
 }
 
--- Writes where a job is to the hash that its dialect keeps of it. At its end, `text` is its output or error, and `seconds` how long it
--- is kept; `replied`: nobody needs a reply from here. Gives the beginning of a reply, in a dialect that has its own.
-function dialects.mirror(id, dialect, status, text, seconds, replied)
-  local kind = dialects.named[dialect]
+-- Writes where a job is to the hash that its layout keeps of it. At its end, `text` is its output or error, and `seconds` how long it
+-- is kept; `replied`: nobody needs a reply from here. Gives the beginning of a reply, in a layout that has its own.
+function layouts.mirror(id, layout, status, text, seconds, replied)
+  local kind = layouts.named[layout]
   if not kind then return nil end
   if not kind.words then
     if seconds and not replied then redis.pcall('LPUSH', keys.legacy_reply(id), text) end
@@ -55,7 +55,7 @@ end
 
 -- The legacy queue that a job is pushed to as well, and whether it is pushed only there. Whoever wrote the hash may have named any key:
 -- only the names of legacy queues count, and no job's hash is one.
-function dialects.shadow_of(id)
+function layouts.shadow_of(id)
   local named, only = unpack(redis.pcall('HMGET', keys.job(id), 'twin', 'twin_only'))
   local shadow = named and string.sub(named, 1, #keys.prefix) == keys.prefix and named
   if not shadow then return nil, nil end
@@ -69,12 +69,12 @@ end
 
 -- Takes a job that is to start out of its shadow queue. False: a foreign actor has taken it from there. It stays dispatched, and is pushed
 -- again, to our queue alone, if nobody starts it.
-function dialects.remove_from_shadow(id)
-  local shadow = dialects.shadow_of(id)
+function layouts.remove_from_shadow(id)
+  local shadow = layouts.shadow_of(id)
   if not shadow or redis.pcall('LREM', shadow, -1, id) == 1 then return true end
   redis.pcall('HDEL', keys.job(id), 'twin', 'twin_only')
   redis.call('ZADD', keys.watched, 'NX', request.now + 500, id)
   return false
 end
 
-return dialects
+return layouts

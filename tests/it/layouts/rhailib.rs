@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::rhailib::{Client, Error, Status, Task};
-use hero::store::Compat;
+use hero::store::Layouts;
 use serde_json::{Value, json};
 
 use super::{becomes, blpop, empties, hget, hset, id, llen, lpush, ttl};
@@ -126,7 +126,7 @@ async fn one_pool_serves_several_circles_in_turn() {
         }
     }
     let mut settings = pool_settings(house.redis.directory(), 2);
-    settings.compat = Compat { circles: circles.map(|circle| circle.parse().unwrap()).to_vec(), ..Compat::none() };
+    settings.compat = Layouts { circles: circles.map(|circle| circle.parse().unwrap()).to_vec(), ..Layouts::none() };
     house.hire(settings).await;
     for (id, circle) in &tasks {
         assert_eq!(answer(&house.redis, id).await["output"], *circle);

@@ -1,9 +1,9 @@
 use super::Store;
 use crate::model::{Name, ScriptType};
 
-/// Which queues of other layouts a pool takes from, too, after its own.
+/// Which other layouts a pool serves: it takes from their queues, too, after its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Compat {
+pub struct Layouts {
     /// The legacy workers it stands for: their work queues and their stop queues.
     pub worker_ids: Vec<Name>,
     /// The rhailib circles whose tasks it takes.
@@ -12,7 +12,7 @@ pub struct Compat {
     pub runner: bool,
 }
 
-impl Compat {
+impl Layouts {
     /// Every layout, with the script type as the name of worker and circle.
     pub fn all(script_type: &ScriptType) -> Self {
         let name = vec![Self::name(script_type)];
@@ -49,14 +49,14 @@ pub enum Push {
 
 /// Where an actor of another layout would look for jobs and for requests to stop them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CompatQueues {
-    /// Each with its dialect.
+pub struct LayoutQueues {
+    /// Each with its layout.
     pub(super) queues: Vec<(&'static str, String)>,
     /// Requests to stop jobs.
     pub(super) stops: Vec<String>,
 }
 
-impl CompatQueues {
+impl LayoutQueues {
     /// The queues alone.
     pub fn keys(&self) -> impl Iterator<Item = &String> {
         self.queues.iter().map(|(_, key)| key)
@@ -70,16 +70,16 @@ impl CompatQueues {
 
 impl Store {
     /// The queues of other layouts for a pool of a type.
-    pub fn compat_queues(&self, script_type: &ScriptType, compat: &Compat) -> CompatQueues {
+    pub fn layout_queues(&self, script_type: &ScriptType, layouts: &Layouts) -> LayoutQueues {
         let keys = self.keys();
-        let legacy = compat.worker_ids.iter().flat_map(|worker| {
+        let legacy = layouts.worker_ids.iter().flat_map(|worker| {
             [keys.work_queue(worker.as_str()), keys.actor_queue(worker.as_str()), keys.actor_list(worker)].map(|key| ("legacy", key))
         });
-        let rhailib = compat.circles.iter().map(|circle| ("rhailib", keys.rhai_tasks(circle)));
-        let runner = compat.runner.then(|| ("runner", keys.runner_queue(script_type)));
-        CompatQueues {
+        let rhailib = layouts.circles.iter().map(|circle| ("rhailib", keys.rhai_tasks(circle)));
+        let runner = layouts.runner.then(|| ("runner", keys.runner_queue(script_type)));
+        LayoutQueues {
             queues: legacy.chain(rhailib).chain(runner).collect(),
-            stops: compat.worker_ids.iter().map(|worker| keys.stop_queue(worker)).collect(),
+            stops: layouts.worker_ids.iter().map(|worker| keys.stop_queue(worker)).collect(),
         }
     }
 }
