@@ -5,11 +5,11 @@ use super::{Dispatcher, Error};
 use crate::model::{JobId, JobSpec, ScriptType, Status};
 use crate::store::{Created, NewJob, Store, Weight};
 
-/// At most so many jobs are created together, because Redis does nothing else meanwhile: it takes about 20 ms, up to 40 ms with relations.
+/// How many jobs may be created together: Redis does nothing else meanwhile, for about 20 ms, or up to 40 ms with relations.
 const MOST_JOBS: usize = 1000;
-/// Nor have jobs that are created together more relations,
+/// How many relations jobs that are created together may have, in all.
 const MOST_RELATIONS: usize = 2000;
-/// or more bytes.
+/// How many bytes jobs that are created together may have, in all.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
 
 /// A job that is there.

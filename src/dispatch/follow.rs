@@ -19,7 +19,7 @@ pub enum Followed<T> {
     },
 }
 
-/// So many events are compared with a filter at once.
+/// How many events are compared with a filter at once.
 const AT_ONCE: usize = 128;
 /// After so long without a change of a job, it is looked whether the job is still there.
 const QUIET: Duration = Duration::from_secs(5);

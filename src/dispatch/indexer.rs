@@ -24,7 +24,7 @@ pub struct Indexer {
 const STEP: Duration = Duration::from_millis(100);
 /// Between two rounds, or three times as long as the last one took.
 const ROUND: Duration = Duration::from_secs(2);
-/// So many jobs are remembered, at 8 bytes each; others are looked at in every round.
+/// How many jobs are remembered, at 8 bytes each; others are looked at in every round.
 const REMEMBERED: usize = 1 << 20;
 /// After so many rounds everything is looked at once more, because a foreign program may use an id again.
 const FORGET: u32 = 30;

@@ -25,7 +25,7 @@ const STEP: usize = 500;
 const PAUSE: Duration = Duration::from_millis(100);
 /// Between two rounds.
 const ROUND: Duration = Duration::from_secs(60);
-/// So many files are candidates for removal in a round.
+/// How many files are candidates for removal in a round.
 const REMEMBERED: usize = 1 << 20;
 
 impl LogSweeper {

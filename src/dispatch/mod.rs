@@ -99,11 +99,11 @@ pub type Compiler = Arc<dyn Fn(&ScriptType, &str) -> Pin<Box<dyn Future<Output =
 
 /// How long `stop` waits for a running script to obey.
 const OBEYS_WITHIN: Duration = Duration::from_secs(1);
-/// So many lists of jobs are made at once. Others wait,
+/// How many lists of jobs are made at once. Others wait.
 const LISTS: usize = 4;
-/// but not longer.
+/// How long a list of jobs waits for others to be made; then it is refused.
 const LIST_WAITS: Duration = Duration::from_secs(2);
-/// No page of jobs has more bytes of JSON.
+/// The most bytes of JSON that a page of jobs has.
 const LARGEST_PAGE: usize = 1024 * 1024;
 
 /// Creates, starts, waits for and stops jobs. Cheap to clone.
@@ -117,7 +117,7 @@ struct Inner {
     pressure: BTreeMap<ContextId, Arc<Pressure>>,
     memory: BTreeMap<ContextId, Memory>,
     closing: CancellationToken,
-    /// Places for those who list jobs.
+    /// Permits to list jobs.
     lists: Semaphore,
     /// Those who follow logs. Contexts can be in different Redis, one silent and another not.
     tails: BTreeMap<ContextId, Tails>,

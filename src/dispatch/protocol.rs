@@ -8,7 +8,7 @@ use crate::store::JobFilter;
 const HOME: ContextId = ContextId(0);
 /// No list of jobs is longer.
 const MOST_JOBS: usize = 100_000;
-/// So many jobs or lines are read at a time.
+/// How many jobs or lines are read at a time.
 const PAGE: usize = 500;
 /// No log is given further than to this line; streams and files of logs are shorter.
 const MOST_LINES: usize = 1_000_000;

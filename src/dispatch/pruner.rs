@@ -24,8 +24,9 @@ enum Walk {
     Status(&'static str, usize),
 }
 
-/// Where in the index jobs are looked for that may go before their time. It goes on from round to round, so that what may not go, however much
-/// it is, does not hide what may.
+/// The search for jobs that may be deleted before their time.
+///
+/// It goes on from round to round where it stopped, so that many jobs that have to stay do not hide those that may go.
 #[derive(Debug, Default)]
 struct Relief {
     position: Option<(String, usize)>,
@@ -37,14 +38,15 @@ struct Relief {
     in_vain: Option<Instant>,
 }
 
-/// So long a round deletes at most.
+/// How long one round deletes.
 const ROUND: Duration = Duration::from_millis(300);
-/// After a walk that found nothing to delete.
+/// The pause after a walk that found nothing to delete.
 const IN_VAIN: Duration = Duration::from_secs(5);
 /// Actors and queues that are gone are forgotten this often.
 const TIDY: Duration = Duration::from_secs(5);
-/// The indexes by status: of jobs that ended in error, and of those of foreign programs that were left long ago.
+/// The index by status of jobs that ended in error.
 const ERROR: &str = "error";
+/// The index of foreign jobs that were left long ago.
 const LEFT: &str = "left";
 /// The indexes are walked this often.
 const WALK: Duration = Duration::from_secs(60);

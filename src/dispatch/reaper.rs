@@ -12,7 +12,7 @@ pub struct Reaper {
     due: Option<Instant>,
 }
 
-/// So many jobs are looked at by one call.
+/// How many jobs are looked at by one call.
 const BATCH: usize = 32;
 /// Many jobs may lie in queues: looking after them shall not keep Redis busy.
 const BUSY: Duration = Duration::from_millis(15);

@@ -8,7 +8,7 @@ pub struct Releaser {
     store: Store,
 }
 
-/// So many relatives are released by one call, which holds Redis for one to two milliseconds then.
+/// How many relatives are released by one call, which holds Redis for one to two milliseconds then.
 const BATCH: usize = 64;
 /// Jobs that end in this process are noticed at once; those that end elsewhere, and whose process died, within this.
 const PAUSE: Duration = Duration::from_millis(500);

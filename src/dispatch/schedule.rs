@@ -17,7 +17,7 @@ pub struct SchedulePage {
     pub next_cursor: Option<String>,
 }
 
-/// So many of the next runs are shown.
+/// How many of the next runs are shown.
 const SHOWN: usize = 5;
 
 impl Dispatcher {

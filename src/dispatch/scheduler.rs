@@ -28,19 +28,19 @@ pub struct Scheduler {
     failed: bool,
 }
 
-/// So many schedules are served in one round,
+/// How many schedules are served in one round.
 const BATCH: usize = 64;
-/// so many of them at a time.
+/// How many schedules are served at a time.
 const AT_ONCE: usize = 32;
-/// Occurrences are met to within this.
+/// How late an occurrence may be fired.
 const PAUSE: Duration = Duration::from_millis(100);
 /// A server that has not looked for occurrences for so long was not there: its process was stopped, or Redis was nearly full.
 const BREAK: Duration = Duration::from_secs(15);
-/// Where Redis did not answer, this is enough.
+/// The same where Redis did not answer for so long.
 const OUTAGE: Duration = Duration::from_secs(5);
 /// What could not be served is tried again after this.
 const RETRY: Duration = Duration::from_secs(1);
-/// So many unreadable schedules are remembered.
+/// How many unreadable schedules are remembered.
 const REMEMBERED: usize = 1000;
 
 impl Scheduler {

@@ -11,20 +11,21 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::{Dispatcher, Error, Followed, error, logs};
 use crate::model::{ContextId, JobId, LogLine};
 
-/// So many followers read at once. Others wait,
+/// How many followers read at once. Others wait.
 const READERS: usize = 4;
-/// but not longer; so long it takes only if Redis is silent.
+/// How long a follower waits to read. It takes so long only if Redis is silent.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// A page ends after so many lines,
+/// The most lines of a page.
 const LINES: usize = 64;
-/// or before it has more bytes, unless its first line has.
+/// The most bytes of a page, unless its first line has more.
 const PAGE: usize = 64 * 1024;
-/// So many followers may have a page of that size that nobody has taken yet: 16 MB. What others read meanwhile is short.
+/// How many followers may have a page of that size that nobody has taken yet: 16 MB in all.
 const PAGES: usize = 256;
+/// The most bytes of a page for the others.
 const SHORT: usize = 4 * 1024;
-/// How often the log of a running job is read,
+/// The pause between two reads of the log of a running job.
 const PAUSE: Duration = Duration::from_millis(100);
-/// and how long that takes for each of those who follow, if they are many: all logs together are read a thousand times a second.
+/// How much longer that pause is for each of those who follow, if they are many: all logs together are read a thousand times a second.
 const EACH: Duration = Duration::from_millis(1);
 
 /// Those who follow logs of a context. What they hold and read together is bounded, however many they are.

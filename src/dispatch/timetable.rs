@@ -14,9 +14,9 @@ use crate::model::{Missed, ScheduleSpec, Timestamp};
 #[derive(Debug, Clone)]
 pub(super) struct Timetable {
     rule: Rule,
-    /// No occurrence is before this,
+    /// No occurrence is before this.
     start: Timestamp,
-    /// and none after this.
+    /// No occurrence is after this.
     end: Option<Timestamp>,
     missed: Missed,
     /// How many missed occurrences are made up for at a time.
@@ -45,9 +45,9 @@ pub(super) struct Plan {
 const LATE: Duration = Duration::from_secs(30);
 /// An occurrence that came while this server did not look is left to another one for so long, before it counts as missed under [`Missed::Skip`].
 const LEFT_TO_OTHERS: Duration = Duration::from_secs(5);
-/// So many occurrences are planned at a time, unless they were missed.
+/// How many occurrences are planned at a time, unless they were missed.
 const AT_ONCE: usize = 128;
-/// So many occurrences that are left out are counted at a time.
+/// How many of the occurrences that are left out are counted at a time.
 const COUNTED: usize = 1000;
 /// The shortest time from one occurrence to the next.
 const SHORTEST: Duration = Duration::from_secs(1);

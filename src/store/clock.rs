@@ -18,9 +18,9 @@ pub struct Clock {
     stands: AtomicBool,
     /// Whether its time counts in functions, too.
     counts: AtomicBool,
-    /// The latest time that Redis has shown, or would show if its clock had not been set back, in milliseconds;
+    /// The latest time that Redis has shown, or would show if its clock had not been set back, in milliseconds.
     latest: AtomicI64,
-    /// and how far back the clock was when that was noted last. Nothing is noted before it has shown that time again.
+    /// How far back the clock was when that was noted last. Nothing is noted before it has shown that time again.
     noted: AtomicI64,
 }
 

@@ -18,7 +18,7 @@ use super::library_refusal::LibraryRefusal;
 /// When a new connection works, one that is old and good answers within this.
 const PROOF: Duration = Duration::from_secs(1);
 
-/// So much of the deadline is left to callers when a node that has the keys is not found.
+/// How much of the deadline is left to callers when a node that has the keys is not found.
 const LEFT: Duration = Duration::from_millis(250);
 
 /// One multiplexed connection that reconnects for ever, with a deadline round every call.

@@ -31,8 +31,9 @@ pub enum Moment {
     Lagged(String),
 }
 
-/// So many changes wait in memory for a slow follower; then it reads Redis again.
+/// How many changes wait in memory for a slow follower; one that is slower reads Redis again.
 const IN_MEMORY: usize = 4096;
+/// How many changes are read from Redis at a time.
 const PAGE: usize = 500;
 
 impl Changes {

@@ -30,13 +30,13 @@ struct Entry {
     job: Option<Arc<Job>>,
 }
 
-/// For so long a job is not read again; a foreign actor may still add its type or group.
+/// How long what was read of a job is used. After that a foreign actor may have added its type or group.
 const KEPT: Duration = Duration::from_secs(1);
-/// Whoever reads the same is waited for no longer. Then all read for themselves.
+/// How long one waits for another who reads the same. Then all read for themselves.
 const SHARED: Duration = Duration::from_millis(100);
-/// No more jobs,
+/// The most jobs that are kept.
 const MOST: usize = 4096;
-/// and no more bytes are kept.
+/// The most bytes that are kept.
 const BYTES: usize = 16 * 1024 * 1024;
 /// What filters ask of jobs. The status of an event is its own.
 const FIELDS: [&str; 6] = ["script_type", "caller_id", "group", "name", "labels", "created_at"];

@@ -1,6 +1,6 @@
 use super::{Error, Store};
 
-/// So many hexadecimal digits, because a name that has them is put together with others.
+/// How many hexadecimal digits, because a name that has them is put together with others.
 const DIGITS: usize = 32;
 
 impl Store {

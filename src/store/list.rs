@@ -11,19 +11,19 @@ use crate::model::{Job, JobId, Status, Timestamp};
 use page_start::PageStart;
 use times::Times;
 
-/// At most so many jobs are looked at in vain for one page,
+/// How many jobs are looked at in vain for one page.
 const LOOKED_AT: usize = 20_000;
-/// so many at a time,
+/// How many of them are looked at by one call.
 const STRIDE: usize = 1024;
-/// and for no longer than this: a page with few jobs, or none, is better than a late one.
+/// How long jobs are looked at in vain for one page: a page with few jobs, or none, is better than a late one.
 const LOOKED_FOR: Duration = Duration::from_millis(25);
-/// Where less than one of so many is found, the time counts.
+/// That time counts where less than one of so many jobs is found.
 const FEW: usize = 8;
-/// So many jobs are read at a time.
+/// The most jobs that are read at a time.
 const CHUNK: usize = 128;
-/// And so many at least, however few the page takes, where the first did not do: what functions let pass may not pass in the end.
+/// The fewest jobs that are read at a time after the first ones, however few the page takes: what functions let pass may not pass in the end.
 const CHUNK_AT_LEAST: usize = 32;
-/// So many bytes of what filters compare are read at most, where it is too long to be read with the rest.
+/// The most bytes that are read of what filters compare, where it is too long to be read with the rest.
 const COMPARED_AT_ONCE: usize = 16 * 1024 * 1024;
 /// A filter does not see what is longer. No job that was created here has more.
 pub(super) const COMPARED: usize = 1024 * 1024;
@@ -31,17 +31,17 @@ pub(super) const COMPARED: usize = 1024 * 1024;
 /// A page that is being filled.
 struct Page {
     jobs: Vec<Job>,
-    /// How many more jobs may come,
+    /// How many more jobs may come.
     limit: usize,
-    /// and how many bytes of JSON.
+    /// How many more bytes of JSON may come.
     bytes: usize,
     /// How many more bytes may be read to compare.
     comparing: usize,
-    /// How many jobs were read,
+    /// How many jobs were read.
     read: usize,
-    /// how many were looked at, those in the page included,
+    /// How many jobs were looked at, those in the page included.
     looked_at: usize,
-    /// and for how long where few were found.
+    /// For how long jobs were looked at where few were found.
     in_vain: Duration,
 }
 

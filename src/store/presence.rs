@@ -9,7 +9,7 @@ use crate::model::{Actor, Name, Presence, Priority, Queue, ScriptType, Target};
 /// A presence lasts so long without a heartbeat.
 pub const PRESENCE: Duration = Duration::from_secs(15);
 
-/// So many presences are read by one pipeline.
+/// How many presences are read by one pipeline.
 const AT_ONCE: usize = 1000;
 
 /// What an actor holds while it lives, one actor at a time: its script type, group and instance.

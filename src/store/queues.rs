@@ -10,9 +10,9 @@ use crate::model::{ContextId, JobId, Priority, Queue, QueueInfo, Status, Target,
 
 const PAUSE: Function = Function("pause");
 
-/// No more queues of a context are paused at once.
+/// How many queues of a context may be paused at once.
 const MOST_PAUSED: usize = 10_000;
-/// So many queues are looked at by one pipeline.
+/// How many queues are looked at by one pipeline.
 const AT_ONCE: usize = 256;
 /// A job is looked for only among so many that are taken first.
 const LOOKED_AT: usize = 10_000;

@@ -9,18 +9,18 @@ use super::batch::{Batch, Request, Weight};
 use super::deadline::DEADLINE;
 use super::{Created, Error, Inner, NewJob};
 
-/// What a relation that was followed has to wait for: three to five times the 5 to 8 µs that it takes Redis, so that following leaves most of its time
-/// to others.
+/// How long one has to wait for each relation that was followed: three to five times the 5 to 8 µs that it took Redis, so that following leaves
+/// most of the time of Redis to others.
 const PRICE: Duration = Duration::from_micros(25);
-/// So much may be owed without a wait: one long walk, or many short ones.
+/// How much may be owed without a wait: one long walk, or many short ones.
 const CREDIT: Duration = Duration::from_millis(100);
-/// A job waits no longer for the relations of others to be followed. Who asked for it is told before he gives up.
+/// How long a job waits for the relations of others to be followed. Whoever asked for it is told before giving up.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// That wait was for relations if meanwhile so much was to be paid for them: otherwise Redis may have paused.
+/// The relations of others are to blame for that wait if meanwhile so much was to be paid for them; otherwise Redis may have paused.
 const BLAME: Duration = Duration::from_secs(1);
-/// So much room one caller has in line, so that one who asks for much waits for himself.
+/// How much room one caller has in line, so that a caller who asks for much waits for himself.
 const OF_A_CALLER: usize = 100;
-/// What has a call of its own takes so much of that; creates share calls.
+/// How much of that room one takes who has a call of his own. Creates share calls, and take 1 each.
 const ALONE: u32 = 12;
 
 /// How much Redis may do to follow relations. Who made Redis follow many has all that follow wait, whether or not his job was stored.

@@ -35,7 +35,7 @@ pub struct StoredSchedule {
     pub missed: u64,
 }
 
-/// So many ids are read at a time.
+/// How many ids are read at a time.
 const CHUNK: usize = 1000;
 
 impl Store {

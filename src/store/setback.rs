@@ -9,7 +9,7 @@ use crate::model::Timestamp;
 const LITTLE: i64 = 1000;
 /// What is noted of setbacks stands among the time offsets, in a field of its own: the name of the index and this.
 const BACK: &str = ":back";
-/// So many of the newest hours are looked at.
+/// How many of the newest hours are looked at.
 const HOURS: usize = 3;
 
 /// Setbacks of Redis' clock: from then on jobs come into the index of an hour whose times are earlier than of some before them.

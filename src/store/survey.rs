@@ -28,17 +28,18 @@ struct Survey {
     steps: u32,
 }
 
-/// A step, which looks at a thousand keys, keeps Redis busy for less than a millisecond. By itself there is one in this time on average,
+/// The average time from one step of a survey to the next, if nobody asks. A step looks at a thousand keys and keeps Redis busy for less than a
+/// millisecond.
 const STEP: Duration = Duration::from_millis(250);
-/// a survey at most this often,
+/// The shortest time from one survey to the next.
 const OFTEN: Duration = Duration::from_secs(1);
-/// and at least this often.
+/// The longest time from one survey to the next.
 const RARE: Duration = Duration::from_secs(60);
-/// Somebody who asks gets a new one if it takes no more steps than this.
+/// Somebody who asks gets a new survey if it takes no more steps than this.
 const QUICK: u32 = 50;
 /// All who ask take no more than one part in so many of the time; none of them waits longer for the next than `OFTEN`.
 const SHARE: u32 = 50;
-/// So many presences are looked up at once.
+/// How many presences are looked up at once.
 const AT_ONCE: usize = 1000;
 /// Without a surveyor nobody waits longer for a survey; those who have one see it far earlier.
 const PATIENCE: Duration = Duration::from_secs(3);

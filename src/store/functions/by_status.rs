@@ -23,7 +23,7 @@ pub(in crate::store) struct OfStatus {
     pub(in crate::store) next: Option<Since>,
 }
 
-/// No more jobs that have not ended are looked at for a page: they have to be sorted.
+/// How many jobs that have not ended are looked at for a page: they have to be sorted.
 const MOST_LIVE: usize = 4096;
 
 impl Store {

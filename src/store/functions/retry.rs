@@ -6,7 +6,7 @@ use crate::store::{Error, Store};
 
 const FUNCTION: Function = Function("retry");
 
-/// So many relations are followed at once; whoever has more waits in line.
+/// How many relations are followed at once; whoever has more waits in line.
 const FEW: u32 = 50;
 /// How retries stand in line: who asks for them is not known here.
 const RETRIES: &str = "retry_job";

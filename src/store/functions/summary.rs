@@ -9,9 +9,9 @@ use crate::store::{Error, Store};
 
 const FUNCTION: Function = Function("summary");
 
-/// How many jobs one call reads at most,
+/// The most jobs that one call reads.
 const CHUNK: usize = 128;
-/// and after how many bytes it reads no more.
+/// A call that has read so many bytes reads no further job.
 const BYTES: usize = 256 * 1024;
 /// No value in a summary is longer.
 const SUMMARY: usize = 1024;

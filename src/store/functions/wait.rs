@@ -17,13 +17,13 @@ fn seen(job: &JobId, answer: Vec<Text>) -> JobView {
 /// The values of a job in an answer.
 const FIELDS: usize = 13;
 
-/// Longer outputs are read by few at once: what nobody has room for does not pile up, neither here nor in Redis.
+/// Outputs that are longer are read by few at once: what nobody has room for does not pile up, neither here nor in Redis.
 const LONG: usize = 64 * 1024;
-/// So many read one of those at once.
+/// How many read one of those at once.
 pub(in crate::store) const READERS: usize = 4;
-/// So many looks are on their way at once.
+/// How many calls of [`Store::look`] are on their way at once.
 const AT_ONCE: usize = 256;
-/// How long one waits for his turn to.
+/// How long one waits to read a long output.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Store {

@@ -9,6 +9,7 @@ use crate::store::{Error, JobFilter, Store};
 /// Jobs stand in an index in the order in which they came, but for this (ms): servers of another version wrote times of their own clock, and what is
 /// said of foreign jobs is not said of those that are off by less.
 const NEAR: i64 = 2000;
+/// An hour in milliseconds.
 const HOUR: i64 = 3_600_000;
 
 /// When jobs within the bounds of a filter came into the index, in milliseconds.

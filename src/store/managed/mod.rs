@@ -67,6 +67,7 @@ const START: Duration = Duration::from_secs(60);
 const SILENT: Duration = Duration::from_secs(5);
 /// A child that was told to end has this long to flush its data.
 const END: Duration = Duration::from_secs(30);
+/// The pauses between two starts of a Redis that ended.
 const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
 /// The log of Redis is set aside at this size.
 const LONGEST_LOG: u64 = 10 * 1024 * 1024;
