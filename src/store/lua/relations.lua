@@ -4,8 +4,9 @@ local relations = {}
 
 -- Ids beyond this number are not added to the text of a hash, which is written anew for each: they are fields of their own.
 local MOST_IN_TEXT = 100
+-- How many ids may be added to a job so.
 local MOST_ADDED = 10000
--- A refusal names no more ids.
+-- How many ids a refusal names.
 relations.NAMED = 20
 
 -- What a job waits for to finish; foreign programs may write either field, or another list into each.
@@ -71,26 +72,28 @@ function relations.is_closed(id)
   return has_ended and redis.call('EXISTS', keys.relatives(id, 'children'), keys.relatives(id, 'active')) == 0
 end
 
--- Has the end of a job noticed that others wait for: foreign actors tell nobody, and one that only they had was never seen here.
-local function heed(id, status)
+-- Has a job watched whose end others wait for: foreign actors tell nobody when they end one, and what they have may never have been seen
+-- here.
+local function watch_end_of(id, status)
   if values.is_waiting(status) then return end
   local due = request.now + queues.FOREIGN_PAUSE
   if try('ZSCORE', keys.leases, id) or insist('ZADD', keys.watched, 'NX', due, id) == 0 then return end
   redis.call('HSET', keys.job(id), 'unseen', '1')
 end
 
--- The field of a job that says in which list of another one it stands. A later job of the same id has none, and is not let go in its place.
-local function standing(what, other) return 'waits:' .. what .. ':' .. other end
+-- The field of a job that says in which list of another one it stands. A later job of the same id has no such field, so that it is not let
+-- go for the earlier one.
+local function field_of(what, other) return 'waits:' .. what .. ':' .. other end
 
--- Puts a job into a list of another one; further fields are set with the one that says so.
-local function stand_in(id, what, other, ...)
+-- Enters a job into a list of another one. Further fields are set together with the one that says that it stands there.
+local function enter_list(id, what, other, ...)
   insist('RPUSH', keys.relatives(other, what), id)
-  redis.call('HSET', keys.job(id), standing(what, other), '1', ...)
+  redis.call('HSET', keys.job(id), field_of(what, other), '1', ...)
   try('HSETNX', keys.job(other), 'rel', '-')
 end
 
--- Has a job that was taken out of a list stand there no more. False: it never did, another one that had its id was meant.
-function relations.step_out(id, what, other) return try('HDEL', keys.job(id), standing(what, other)) == 1 end
+-- Notes that a job was taken out of a list. False: it never stood there, an earlier job with its id did.
+function relations.leave_list(id, what, other) return try('HDEL', keys.job(id), field_of(what, other)) == 1 end
 
 -- Has a job wait until others have finished. Gives how many are not, and one that ended in error.
 function relations.link_prerequisites(id, others)
@@ -101,8 +104,8 @@ function relations.link_prerequisites(id, others)
     if status == 'error' and not jobs.is_unsettled(other) then
       failed = failed or other
     elseif status ~= 'finished' then
-      stand_in(id, 'dependents', other)
-      heed(other, status)
+      enter_list(id, 'dependents', other)
+      watch_end_of(other, status)
       open = open + 1
     end
   end
@@ -112,9 +115,9 @@ end
 -- Has a job wait until another one and all its descendants have ended. Gives 1 if they have not.
 function relations.link_predecessor(id, other)
   if relations.is_closed(other) then return 0 end
-  stand_in(id, 'onComplete', other)
+  enter_list(id, 'onComplete', other)
   local status = jobs.status(other)
-  if not values.is_final(status) then heed(other, status) end
+  if not values.is_final(status) then watch_end_of(other, status) end
   return 1
 end
 
@@ -130,13 +133,15 @@ function relations.link_parent(id, parent)
     redis.call('PERSIST', keys.job(parent))
     return 0
   end
-  stand_in(id, 'children', parent)
-  heed(parent, status)
+  enter_list(id, 'children', parent)
+  watch_end_of(parent, status)
   return 1
 end
 
--- Out of no more lists a job is taken, nor are more of their elements looked at. What stays there is passed over when its turn comes.
-local MOST_LISTS, SEARCHED = 4000, 100000
+-- Out of how many lists a job is taken. What stays in others is passed over when its turn comes.
+local MOST_LISTS = 4000
+-- How many elements of these lists are looked at, in all.
+local SEARCHED = 100000
 
 -- Takes a job that waits no more out of the lists of those it waited for. Gives the fields that say that it stands there: without those
 -- none of them lets it go another time.
@@ -194,7 +199,7 @@ local function relate(id, of)
   for _, other in ipairs(of.dependent) do
     add_prerequisite(other, id)
     commands.increase(keys.job(other), 'open', 1)
-    stand_in(other, 'dependents', id, 'linked', '1')
+    enter_list(other, 'dependents', id, 'linked', '1')
   end
   return open, failed
 end

@@ -28,22 +28,22 @@ return function()
   for _, set in ipairs(sets) do number_of = number_of + (try('ZCARD', set) or 0) end
   if number_of > most then return { 'many' } end
 
-  local standing, seen = {}, {}
+  local entries, seen = {}, {}
   for _, set in ipairs(sets) do
     for _, id in ipairs(try('ZRANGE', set, 0, -1) or {}) do
       if not seen[id] and values.is_uuid(id) and passes(keys.job(id)) then
         local listed = jobs.listed_at(id)
         local is_behind = not from or listed and (listed < from or listed == from and id <= id_from)
-        if listed and is_behind then standing[#standing + 1] = { time = listed, id = id } end
+        if listed and is_behind then entries[#entries + 1] = { time = listed, id = id } end
       end
       seen[id] = true
     end
   end
-  table.sort(standing, newer)
-  local next_job, found = standing[wanted + 1], {}
-  for at = 1, math.min(wanted, #standing) do
-    found[#found + 1] = string.format('%.0f', standing[at].time)
-    found[#found + 1] = standing[at].id
+  table.sort(entries, newer)
+  local next_job, found = entries[wanted + 1], {}
+  for at = 1, math.min(wanted, #entries) do
+    found[#found + 1] = string.format('%.0f', entries[at].time)
+    found[#found + 1] = entries[at].id
   end
   if not next_job then return { 'end', '', '', unpack(found) } end
   return { 'more', string.format('%.0f', next_job.time), next_job.id, unpack(found) }

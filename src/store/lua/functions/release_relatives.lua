@@ -27,7 +27,7 @@ local function release_dependents(id, status)
   local ids, more = next_of(keys.relatives(id, 'dependents'))
   for _, other in ipairs(ids) do
     -- Or one that had its id before was meant.
-    if relations.step_out(other, 'dependents', id) then
+    if relations.leave_list(other, 'dependents', id) then
       if status == 'finished' then
         request.has_work(relations.unblock(other))
       else
@@ -42,7 +42,7 @@ local function release_children(id, status)
   local ids, more = next_of(keys.relatives(id, 'children'))
   for _, child in ipairs(ids) do
     -- Or it was stopped or deleted meanwhile.
-    if relations.step_out(child, 'children', id) and values.is_waiting(jobs.status(child)) then
+    if relations.leave_list(child, 'children', id) and values.is_waiting(jobs.status(child)) then
       if status == 'finished' then
         commands.insist('SADD', keys.relatives(id, 'active'), child)
         request.has_work(relations.unblock(child))
@@ -78,7 +78,7 @@ local function work(id, status, parent)
   end
   local ids, more = next_of(keys.relatives(id, 'onComplete'))
   for _, heir in ipairs(ids) do
-    if relations.step_out(heir, 'onComplete', id) then request.has_work(relations.unblock(heir)) end
+    if relations.leave_list(heir, 'onComplete', id) then request.has_work(relations.unblock(heir)) end
   end
   if more then return false end
   if redis.call('TTL', key) == -1 then redis.call('EXPIRE', key, ends.seconds_kept(now_is, job)) end

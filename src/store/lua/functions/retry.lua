@@ -14,8 +14,10 @@ local OF_THE_LAST = {
   'output', 'output_format', 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit', 'finished_at', 'usage',
   'stop_requested_at', 'failures', 'crashes', 'progress', 'lease', 'seen_at', 'missing_at', 'started_at',
 }
--- So many fields are deleted with one command; and looking at a prerequisite counts as this part of following a relation.
-local AT_ONCE, A_LOOK = 1000, 0.1
+-- How many fields are deleted with one command.
+local AT_ONCE = 1000
+-- A look at a prerequisite counts as this part of a relation that is followed.
+local A_LOOK = 0.1
 
 local followed = 0
 
@@ -50,9 +52,9 @@ local function clear(id, job, script_type)
   redis.call('PERSIST', keys.log(id))
   redis.call('DEL', keys.reply(id))
   jobs.forget_stops(id, script_type, job.actor, job.worker_id)
-  local standings = relations.unlink(id)
-  for from = 1, #standings, AT_ONCE do
-    redis.call('HDEL', key, unpack(standings, from, math.min(from + AT_ONCE - 1, #standings)))
+  local fields = relations.unlink(id)
+  for from = 1, #fields, AT_ONCE do
+    redis.call('HDEL', key, unpack(fields, from, math.min(from + AT_ONCE - 1, #fields)))
   end
 end
 

@@ -14,7 +14,7 @@ impl Plain {
                 Some(Status::Finished) => {}
                 status => {
                     self.join(List::Dependents, other, job);
-                    self.heed(other, status);
+                    self.watch_end_of(other, status);
                 }
             }
         }
@@ -26,13 +26,13 @@ impl Plain {
             self.join(List::Heirs, other, job);
             let status = self.jobs[other].status;
             if !is_final(status) {
-                self.heed(other, status);
+                self.watch_end_of(other, status);
             }
         }
     }
 
     /// Has a job looked after that others wait for and that a foreign program may have.
-    pub(in crate::model) fn heed(&mut self, job: Number, status: Option<Status>) {
+    pub(in crate::model) fn watch_end_of(&mut self, job: Number, status: Option<Status>) {
         let elsewhere = !matches!(status, Some(Status::Created | Status::Scheduled | Status::WaitingForPrerequisites));
         if elsewhere && !self.leases.contains_key(&job) && !self.watched.contains_key(&job) {
             self.watched.insert(job, self.now + FOREIGN_PAUSE);
@@ -51,7 +51,7 @@ impl Plain {
             self.active.entry(parent).or_default().insert(job);
         } else {
             self.join(List::Children, parent, job);
-            self.heed(parent, status);
+            self.watch_end_of(parent, status);
         }
     }
 
