@@ -2,8 +2,10 @@
 local try = commands.try
 local conveyor = {}
 
--- No more failed jobs are kept, nor for longer, s.
-local FAILED, FAILED_SECONDS = 1000, 604800
+-- How many failed jobs are kept.
+local FAILED = 1000
+-- How long failed jobs are kept, s.
+local FAILED_SECONDS = 604800
 
 function conveyor.job_key(at, id, what) return at .. 'jobs:' .. id .. (what and ':' .. what or '') end
 

@@ -2,8 +2,10 @@
 local try = commands.try
 local cycles = {}
 
--- No more relations are followed to see whether a job of ours would wait for itself, nor for all jobs of one call.
-cycles.MOST_FOLLOWED, cycles.MOST_FOLLOWED_IN_ALL = 4000, 5000
+-- How many relations are followed to see whether one job of ours would wait for itself.
+cycles.MOST_FOLLOWED = 4000
+-- How many relations are followed for all jobs of a call.
+cycles.MOST_FOLLOWED_IN_ALL = 5000
 
 local read_relations = jobs.reader('status', 'prerequisites', 'dependencies', 'parent_id', 'predecessor_id', 'more_prerequisites')
 

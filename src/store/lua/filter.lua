@@ -2,11 +2,15 @@
 local try = commands.try
 local filter = {}
 
--- Longer labels are not read, nor is more of all; no more is decoded, bytes.
-local LONG, MOST_SEARCHED, MOST_DECODED = 65536, 16777216, 262144
+-- Labels of one job that are longer are not read, bytes.
+local LONG = 65536
+-- How much of the labels of all jobs is searched in a call, bytes.
+local MOST_SEARCHED = 16777216
+-- How much of the labels of all jobs is decoded in a call, bytes.
+local MOST_DECODED = 262144
 
--- Whether labels may have all of some: as JSON texts, name:value, in our form, and as a table of them. False is certain; what cannot be
--- told, or would take long in all, is true.
+-- Makes a function that says whether a job has some labels. They are given twice: `texts` are JSON texts "name":"value" as we write them,
+-- `entries` is a table of names and values. False is certain. What cannot be told, or would take long, is true.
 local function labels_from(texts, entries)
   local to_search, to_decode = MOST_SEARCHED, MOST_DECODED
   local function has(labels, text)

@@ -2,12 +2,20 @@
 local try, insist = commands.try, commands.insist
 local foreign = {}
 
--- No more relations of a foreign job are followed to see whether it would wait for itself, nor for all such jobs of a call.
-local FOLLOWED, FOLLOWED_IN_ALL = 500, 1000
--- A time that a foreign job says is not further off than this, ms, or counts as so far.
-local NEAR, FAR = 1000, 1e14
--- The wait before the first retry of a job that says none, and the longest, s; and how often it is doubled.
-local DEFAULT_BACKOFF, LONGEST_BACKOFF, MOST_DOUBLINGS = 1, 300, 20
+-- How many relations of a foreign job are followed to see whether it would wait for itself.
+local FOLLOWED = 500
+-- How many relations are followed for all foreign jobs of a call.
+local FOLLOWED_IN_ALL = 1000
+-- A foreign job may say a time that differs by so much from the one at which it came into the index, ms, and nothing is noted.
+local NEAR = 1000
+-- A difference that is larger counts as this one, ms.
+local FAR = 1e14
+-- The wait before the first retry of a job that says none, s.
+local DEFAULT_BACKOFF = 1
+-- The longest wait before a retry, s.
+local LONGEST_BACKOFF = 300
+-- How often the wait is doubled at most.
+local MOST_DOUBLINGS = 20
 
 local read_marks = jobs.reader('indexed', 'lease', 'open', 'unseen')
 
@@ -28,7 +36,8 @@ local function hold_back(id, open, attempt)
   return false
 end
 
--- Who would wait for himself, as `cycles.find` says it. `walk` is that of all such jobs of this call. False: it has no room for this job.
+-- The jobs that would wait for each other, as `cycles.find` says it. `walk` is that of all such jobs of this call. False: it has no room
+-- for this job.
 local function circle_of(id, of, walk)
   walk.for_all = walk.for_all or FOLLOWED_IN_ALL
   -- Where the walk has met this job it may go on from there now.
@@ -122,7 +131,7 @@ function foreign.backoff(retry_backoff, failures, chance)
   return math.floor(seconds * (0.75 + 0.5 * chance) * 1000)
 end
 
--- A number from 0 to 1 that is another one for each failure of each job. Redis gives functions no chance of their own.
+-- A number from 0 to 1 that is another one for each failure of each job. Functions of Redis have no random numbers of their own.
 local function chance_of(id, failures) return tonumber(string.sub(redis.sha1hex(id .. failures), 1, 4), 16) / 65535 end
 
 local read_refused = jobs.reader('status', 'script')

@@ -2,8 +2,10 @@
 local insist = commands.insist
 local limit = {}
 
--- Who does not come for its room, because its actors are gone, loses its place after so long, ms; and the whole line, s.
-local PATIENCE, LINE_SECONDS = 5000, 10
+-- How long a script type stands in line whose pools do not come, because their actors are gone, ms.
+local PATIENCE = 5000
+-- How long the line is kept, s.
+local LINE_SECONDS = 10
 
 -- How many jobs a pool may take where at most so many may run in the context. Room is left to the script types that stand in line before
 -- its own; they are woken.

@@ -5,10 +5,16 @@
 local try, try_named = commands.try, commands.try_named
 local read = jobs.end_reader('status', 'group', 'instance', 'priority', 'attempt')
 
--- No more jobs are taken by a call, nor are more elements looked at, nor more requests to stop of a queue.
-local MOST_TAKEN, MOST_LOOKED_AT, MOST_STOPS = 128, 256, 1024
--- An element is looked at again for so long while its hash is awaited, or after so long if there is none to wait for, ms.
-local FOR_A_HASH, WITHOUT_ONE = 5000, 1000
+-- How many jobs one call takes.
+local MOST_TAKEN = 128
+-- How many elements one call looks at.
+local MOST_LOOKED_AT = 256
+-- How many requests to stop of a queue one call looks at.
+local MOST_STOPS = 1024
+-- How long an element waits for its hash, ms.
+local FOR_A_HASH = 5000
+-- How long an element waits that waits for something else, ms.
+local WITHOUT_ONE = 1000
 local RUNNER = layouts.named.runner.element
 -- The last retries that a job may have.
 local MOST_RETRIES = 255
@@ -62,7 +68,7 @@ local THEIR_FIELDS = {
 }
 local named = values.naming(THEIR_FIELDS)
 
--- Whether a job of theirs is new, or has been left by whoever ran it.
+-- Whether nobody runs a job of theirs: it is new, or whoever ran it has gone.
 local function is_free(kind, job, timeout)
   local word, words = job.status or '', kind.words
   if word == words.started then
@@ -132,7 +138,7 @@ local function translate(queue, element)
   return id
 end
 
--- Notes a job that shall go into its queue, if it may run. 'later': too much was followed in this call to see whether it may.
+-- Notes a job for its queue, if it may run. 'later': this call has followed too many relations to see whether it may.
 local function consider(id)
   local key, job = keys.job(id), read(id)
   if not job then return end

@@ -3,8 +3,12 @@
 -- ARGV  job · cursor behind which to read, or '' · the most lines · the most bytes; the first line always finds room
 -- Gives whether the line at the cursor is there (1 or 0), whether the page is full (1 or 0), and of each line its cursor, level and text.
 
--- What a line takes besides its text; and the longest text and level: no line of a script of ours is cut.
-local LINE, LONGEST, LONGEST_LEVEL = 64, 262144, 16
+-- How many bytes a line takes besides its text.
+local LINE = 64
+-- The longest text, bytes: no line of a script of ours is cut.
+local LONGEST = 262144
+-- The longest level, bytes.
+local LONGEST_LEVEL = 16
 
 -- What an entry of the stream says as a line, and its size. Foreign programs write entries, too.
 local function line_of(entry)

@@ -3,8 +3,10 @@
 -- ARGV  seconds for which that holds · script types that actors of ours take, and no other that shows itself …
 -- Gives the number of types.
 
--- A sign of one that does not show itself, such as a started job without a lease, counts for so long, ms; and the key lives longer, s.
-local SIGN_COUNTS, SIGNS_SECONDS = 3600000, 7200
+-- How long a sign counts of a foreign actor that has no presence, such as a started job without a lease, ms.
+local SIGN_COUNTS = 3600000
+-- How long the key with these signs lives, s.
+local SIGNS_SECONDS = 7200
 
 return function()
   local seconds = request.take_number()

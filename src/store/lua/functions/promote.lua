@@ -5,8 +5,10 @@
 local try = commands.try
 local read = jobs.end_reader('status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'open')
 
--- A hash that is missing gets so long again; and so long passes until the next look while one is, ms.
-local TIME_FOR_A_HASH, NEXT_LOOK = 5000, 200
+-- How long a hash that is missing is waited for again, ms.
+local TIME_FOR_A_HASH = 5000
+-- The time until the next look while a hash is missing, ms.
+local NEXT_LOOK = 200
 
 local function promote(id)
   redis.call('ZREM', keys.scheduled, id)

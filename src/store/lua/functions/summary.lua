@@ -4,8 +4,12 @@
 -- Gives for each job that was read {} (there is none) or {fields that are not whole, between spaces, then the values}: at least one.
 local try = commands.try
 
--- A longer text is not even read to be cut: nothing of it is given. A hash that takes no more is read as a whole, and has no more fields.
-local READ, SMALL, FEW = 65536, 8192, 64
+-- A longer text is not even read to be cut: nothing of it is given, bytes.
+local READ = 65536
+-- A hash that takes no more memory is read as a whole, bytes.
+local SMALL = 8192
+-- A hash with more fields is not read as a whole.
+local FEW = 64
 local TEXTS = { script = true, output = true, error = true, name = true, status = true }
 
 -- The beginning of a text, not into the middle of a character.
