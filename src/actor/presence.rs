@@ -98,7 +98,7 @@ impl Service for Heartbeat {
             let held = self.store.claim_post(post, &self.presence).await?;
             self.status.beat(slot, matches!(held, PostClaim::Claimed));
             if let PostClaim::Taken(holder) = held {
-                self.store.say_displaced().await?;
+                self.store.note_displaced().await?;
                 tracing::error!(%post, holder = ?holder.hostname, pid = ?holder.pid, "somebody else took the post of an actor while this process was away");
             }
         }

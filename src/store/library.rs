@@ -25,10 +25,11 @@ const MODULES: Files = files!("lua/",
 
 /// What can be called.
 const FUNCTIONS: Files = files!("lua/functions/",
-    "claim_post" "clean_status_index" "close_conveyor" "control" "create" "delete" "discover" "displaced" "evict" "failed" "find"
-    "find_position" "forget" "import_conveyor" "import_queues" "lines" "list_leases" "live" "look_conveyor" "note" "note_native_only"
-    "pause" "present" "promote" "promote_conveyor" "prune" "reap" "recover" "release_post" "release_relatives" "renew" "retry" "schedule"
-    "skip_missed" "start" "stop" "summary" "sweep_conveyor" "turn" "turn_when_full" "unschedule" "wait"
+    "claim_post" "clean_status_index" "close_conveyor" "control" "create" "current_state" "delete" "discover" "evict" "find"
+    "find_failed" "find_open" "find_position" "forget_keys" "import_conveyor" "import_queues" "list_leases" "note_displaced" "note_keys"
+    "note_native_only" "pause" "promote" "promote_conveyor" "prune" "read_conveyor_end" "read_lines" "reap" "recover" "release_post"
+    "release_relatives" "renew" "retry" "schedule" "skip_missed" "start" "stop" "summary" "sweep_conveyor" "turn" "turn_when_full"
+    "unschedule" "wait"
 );
 
 /// What actors in any language call.

@@ -118,7 +118,7 @@ impl Store {
         for found in found.chunks(AT_ONCE) {
             let known: Vec<bool> = self.0.commands.call(redis::cmd("SMISMEMBER").arg(self.keys().actors()).arg(found)).await?;
             let new: Vec<&String> = found.iter().zip(known).filter_map(|(key, known)| (!known).then_some(key)).collect();
-            self.note(&self.keys().actors(), &new).await?;
+            self.note_keys(&self.keys().actors(), &new).await?;
         }
         Ok(Survey { began, ended: Instant::now(), steps })
     }
@@ -170,7 +170,7 @@ impl Store {
         }
         // A function may look at keys of its own context only.
         let known: Vec<String> = known.into_iter().filter_map(Result::ok).filter(|key| key.starts_with(self.keys().prefix())).collect();
-        self.forget(set, &known).await?;
+        self.forget_keys(set, &known).await?;
         Ok(())
     }
 }

@@ -7,8 +7,8 @@ use crate::store::fcall::Function;
 use crate::store::query::Condition;
 use crate::store::{Error, Store};
 
-const FAILED: Function = Function("failed");
-const LIVE: Function = Function("live");
+const FAILED: Function = Function("find_failed");
+const LIVE: Function = Function("find_open");
 const CLEAN: Function = Function("clean_status_index");
 
 /// Where a job stands among others of its status: since when it is in the index of an hour, in milliseconds, and its id.
@@ -40,7 +40,7 @@ impl Store {
         add_place(&mut call, from);
         call.arg(times.end()).arg(times.start()).arg(look_at).arg(wanted);
         Condition::add(conditions, &mut call);
-        of_status("failed", &self.0.commands.function::<Vec<Text>>(&call).await?)
+        of_status("find_failed", &self.0.commands.function::<Vec<Text>>(&call).await?)
     }
 
     /// The same among those of a status that has not ended, where those are few. Nothing: they are many, or stand in no set.
@@ -55,7 +55,7 @@ impl Store {
         add_place(&mut call, from);
         call.arg(status).arg(MOST_LIVE).arg(wanted);
         Condition::add(conditions, &mut call);
-        of_status("live", &self.0.commands.function::<Vec<Text>>(&call).await?)
+        of_status("find_open", &self.0.commands.function::<Vec<Text>>(&call).await?)
     }
 
     /// One step through an index by status, `error` or `left`, which takes out what is not of it any more. Gives where to go on, or nothing at the end.

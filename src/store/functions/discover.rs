@@ -62,8 +62,8 @@ impl Store {
     /// Notes the indexes and counters that a step met, so that none is overlooked that an older version or a foreign program wrote.
     pub async fn note_walked(&self, walked: &Walked) -> Result<(), Error> {
         let keys = self.keys();
-        self.note(&keys.hours(), &walked.hours).await?;
-        self.note(&keys.types(), &walked.counters).await?;
+        self.note_keys(&keys.hours(), &walked.hours).await?;
+        self.note_keys(&keys.types(), &walked.counters).await?;
         let mut expire = Pipeline::with_capacity(walked.counters.len());
         for key in &walked.counters {
             expire.cmd("EXPIRE").arg(key).arg(COUNTERS.as_secs()).arg("NX").ignore();

@@ -131,7 +131,7 @@ async fn jobs_are_taken_from_dead_servers_only() {
     let _: i64 = redis.run(&["DEL", "hero:meta:actor:inst:osis:default:1"]).await;
     new.claim_post(&post(), &presence(&new, None)).await.unwrap();
     assert_eq!(new.recover(&[post()], &nobody).await.unwrap().silent, BTreeSet::from([owner.clone()]));
-    old.say_displaced().await.unwrap();
+    old.note_displaced().await.unwrap();
     let seen = new.recover(&[post()], &nobody).await.unwrap();
     assert_eq!((seen.ended, seen.live.len(), seen.silent.len()), (0, 1, 0));
     new.reap(128).await.unwrap();

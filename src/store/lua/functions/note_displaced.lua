@@ -1,5 +1,5 @@
 -- Flags: allow-oom
--- Says that this server lives although its actors have lost their posts.
+-- Notes that this server lives although its actors have lost their posts.
 -- ARGV  key · seconds it lasts
 return function()
   redis.call('SET', request.take(), '1', 'EX', request.take())

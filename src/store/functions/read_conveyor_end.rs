@@ -3,7 +3,7 @@ use crate::model::{JobId, Status};
 use crate::store::fcall::Function;
 use crate::store::{ConveyorKeys, Error, Store};
 
-const FUNCTION: Function = Function("look_conveyor");
+const FUNCTION: Function = Function("read_conveyor_end");
 
 /// What the end of a conveyor job is about.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub struct ConveyorEnd {
 
 impl Store {
     /// Looks at a conveyor job that has ended, and at most `limit` of its children and heirs each.
-    pub async fn look_conveyor(&self, keys: &ConveyorKeys, id: &JobId, limit: usize) -> Result<ConveyorEnd, Error> {
+    pub async fn read_conveyor_end(&self, keys: &ConveyorKeys, id: &JobId, limit: usize) -> Result<ConveyorEnd, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(keys.prefix()).arg(id.as_str()).arg(limit);
         let answer: Vec<Vec<u8>> = self.0.commands.function(&call).await?;
@@ -34,9 +34,9 @@ impl Store {
         let mut text = || Some(String::from_utf8_lossy(&answer.next()?).into_owned());
         let fixed = (|| Some((text()?, text()?, text()?, text()?)))();
         let (Some((status, error, failures, parent)), Some(bytes), Some(number)) = (fixed, answer.next(), answer.next()) else {
-            return Err(unexpected("look_conveyor", &"too little"));
+            return Err(unexpected("read_conveyor_end", &"too little"));
         };
-        let number = String::from_utf8_lossy(&number).parse().map_err(|_| unexpected("look_conveyor", &number))?;
+        let number = String::from_utf8_lossy(&number).parse().map_err(|_| unexpected("read_conveyor_end", &number))?;
         Ok(ConveyorEnd {
             status: Status::parse(Some(&status).filter(|status| !status.is_empty()).map(String::as_str)).filter(|_| !status.is_empty()),
             error,

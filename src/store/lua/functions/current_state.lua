@@ -1,5 +1,5 @@
 -- Flags: no-writes
--- The present state of a job, and the position in the event stream where it stands.
+-- The current state of a job, and the position in the event stream where it stands.
 -- ARGV  id
 -- Gives {} (missing) or {id of the newest event, status, attempt, time of the last change, error kind, progress}.
 local read = jobs.reader('status', 'attempt', 'updated_at', 'error_kind', 'progress', 'id')

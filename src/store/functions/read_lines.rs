@@ -3,7 +3,7 @@ use crate::store::codec::Text;
 use crate::store::fcall::Function;
 use crate::store::{Error, Store};
 
-const FUNCTION: Function = Function("lines");
+const FUNCTION: Function = Function("read_lines");
 
 /// Lines of a job's log.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ impl Store {
         let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str()).arg(cursor.unwrap_or_default()).arg(limit).arg(bytes);
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
-        let [there, full, entries @ ..] = &*answer else { return Err(super::unexpected("lines", &answer)) };
+        let [there, full, entries @ ..] = &*answer else { return Err(super::unexpected("read_lines", &answer)) };
         let (there, full) = (there.parse() == Some(1), full.parse() == Some(1));
         let lines: Vec<LogLine> = entries.chunks_exact(3).map(|entry| line(&entry[0], &entry[1], &entry[2])).collect();
         Ok(LogLines { lost: cursor.is_some() && !there && !lines.is_empty(), lines, full })

@@ -3,11 +3,11 @@ use crate::store::codec::Text;
 use crate::store::fcall::Function;
 use crate::store::{Error, Store};
 
-const FUNCTION: Function = Function("present");
+const FUNCTION: Function = Function("current_state");
 
 impl Store {
     /// The present state of a job as an event. Following from its cursor neither misses nor repeats a change.
-    pub async fn present(&self, job: &JobId) -> Result<Option<JobEvent>, Error> {
+    pub async fn current_state(&self, job: &JobId) -> Result<Option<JobEvent>, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str());
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
