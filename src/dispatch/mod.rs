@@ -187,7 +187,7 @@ impl Dispatcher {
             }
             Retried::Missing => Err(Error::NotFound(id.clone())),
             Retried::Full(length) => Err(Error::queue_of_job_full(id, length)),
-            Retried::Circle(status) => {
+            Retried::Cycle(status) => {
                 let action = "run again now: it would wait for itself, because a job that it waits for waits for it";
                 Err(Error::State { job_id: id.clone(), status, action })
             }

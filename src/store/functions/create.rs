@@ -101,7 +101,7 @@ impl NewJob {
 impl Store {
     /// Stores a job and perhaps starts it.
     pub async fn create(&self, job: NewJob) -> Result<Created, Error> {
-        if job.may_close_a_circle() {
+        if job.may_close_a_cycle() {
             return self.0.relate(job).await;
         }
         let line = if job.weight().is_large() { &self.0.create_large } else { &self.0.create };
@@ -164,7 +164,7 @@ impl NewJob {
     }
 
     /// Whether relations have to be followed to see that it does not wait for itself; `create.lua` (`refuse_cycle`) has the same rule.
-    fn may_close_a_circle(&self) -> bool {
+    fn may_close_a_cycle(&self) -> bool {
         let spec = &self.spec;
         let waits = spec.predecessor_id.is_some() || !spec.prerequisites.is_empty();
         let leads_here = !spec.dependents.is_empty();

@@ -23,7 +23,7 @@ pub enum Retried {
     /// The queue is full.
     Full(u64),
     /// It would wait for itself by now, because others that it waits for were made to wait for it.
-    Circle(Status),
+    Cycle(Status),
     /// It is related to more jobs than can be followed to see whether it would wait for itself.
     Tangled,
     /// So many relations were followed lately that those of this job have to wait.
@@ -50,7 +50,7 @@ impl Store {
             Some("missing") => Ok(Retried::Missing),
             Some("full") => Ok(Retried::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(0))),
             Some("tangled") => Ok(Retried::Tangled),
-            Some("circle") => Ok(Retried::Circle(status())),
+            Some("cycle") => Ok(Retried::Cycle(status())),
             Some("blocked") => text(1).and_then(|id| id.parse().ok()).map(Retried::Blocked).ok_or_else(|| unexpected("retry", &answer)),
             _ => Err(unexpected("retry", &answer)),
         }

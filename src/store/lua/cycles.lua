@@ -65,7 +65,7 @@ function cycles.find(new, walk, known)
     return { prerequisite = others, parent = job.parent_id, predecessor = job.predecessor_id }
   end
   -- The jobs on the way from a node to itself, the last first.
-  local function circle(node)
+  local function cycle_through(node)
     local ids, seen = {}, {}
     for at = #path, 1, -1 do
       local id = string.match(path[at], ' (.*)$')
@@ -83,7 +83,7 @@ function cycles.find(new, walk, known)
   end
   visit = function(kind, id)
     local node, found = kind .. id
-    if walk.done[node] == 'open' then return circle(node) end
+    if walk.done[node] == 'open' then return cycle_through(node) end
     -- One that leads to where the walk has been costs little.
     if comes_back and not new[id] then walk.left = walk.left - (walk.done[node] and 0.1 or 1) end
     if walk.left < 0 then return true end

@@ -38,18 +38,18 @@ end
 
 -- The jobs that would wait for each other, as `cycles.find` says it. `walk` is that of all such jobs of this call. False: it has no room
 -- for this job.
-local function circle_of(id, of, walk)
+local function cycle_of(id, of, walk)
   walk.for_all = walk.for_all or FOLLOWED_IN_ALL
   -- Where the walk has met this job it may go on from there now.
   if walk.done and (walk.done['start ' .. id] or walk.done['close ' .. id]) then walk.done = nil end
   local most = math.min(walk.for_all, FOLLOWED)
   walk.left = most
-  local circle = cycles.find({ [id] = of }, walk, true)
+  local cycle = cycles.find({ [id] = of }, walk, true)
   walk.for_all = math.max(walk.for_all - most + walk.left, 0)
   -- It may have stopped half way up.
-  if circle == true then walk.climbed = nil end
-  if circle == true and most < FOLLOWED then return false end
-  return circle
+  if cycle == true then walk.climbed = nil end
+  if cycle == true and most < FOLLOWED then return false end
+  return cycle
 end
 
 -- Puts a foreign job into the index. The time that it says may be another one; how far those of an hour are off is noted, because
@@ -80,11 +80,11 @@ function foreign.admit(id, queue, walk)
   local others = job.linked and {} or relations.foreign_prerequisites(job.prerequisites, job.dependencies)
   local unreadable = not others
   others = others or {}
-  local related, circle = not job.linked and (unreadable or #others > 0 or predecessor or parent), nil
+  local related, cycle = not job.linked and (unreadable or #others > 0 or predecessor or parent), nil
   if related then
     local of = { prerequisite = others, dependent = {}, parent = parent, predecessor = predecessor }
-    circle = #others > FOLLOWED or circle_of(id, of, walk)
-    if circle == false then return nil end
+    cycle = #others > FOLLOWED or cycle_of(id, of, walk)
+    if cycle == false then return nil end
   end
   if not job.indexed then foreign.list(id, job.created_at) end
   -- Where it was put says who may run it; it goes back there if it is given back.
@@ -111,8 +111,8 @@ function foreign.admit(id, queue, walk)
   for at = 1, math.min(#others, FOLLOWED) do
     if not jobs.is_job(others[at]) then return end_it('prerequisite ' .. others[at] .. ' does not exist') end
   end
-  if type(circle) == 'table' then return end_it('it would wait for itself, through job ' .. circle[1]) end
-  if circle then return end_it('it has too many relations to tell whether it would wait for itself') end
+  if type(cycle) == 'table' then return end_it('it would wait for itself, through job ' .. cycle[1]) end
+  if cycle then return end_it('it has too many relations to tell whether it would wait for itself') end
   local open, failed = relations.link_prerequisites(id, others)
   if failed then
     redis.call('HSET', key, 'open', open)

@@ -183,7 +183,7 @@ impl<'r> Town<'r> {
                     Ok(status) => Retried::Started(status),
                     Err(Refusal::Illegal(status)) => Retried::Illegal(status),
                     Err(Refusal::Blocked(other)) => Retried::Blocked(self.id(other)),
-                    Err(Refusal::Circle(status)) => Retried::Circle(status),
+                    Err(Refusal::Cycle(status)) => Retried::Cycle(status),
                 };
                 assert_eq!(self.store().retry(&self.id(job)).await.unwrap(), expected);
             }
@@ -249,7 +249,7 @@ impl<'r> Town<'r> {
         let mut group = Vec::new();
         for (at, (wish, inner)) in wishes.iter().enumerate() {
             let mut of = self.relations(wish);
-            // Mostly one that comes before, so that circles stay rare.
+            // Mostly one that comes before, so that cycles stay rare.
             let others = inner.iter().filter_map(|number| match number % 16 {
                 0 => pick(number / 16, wishes.len()),
                 _ => pick(number / 16, at),
@@ -366,6 +366,6 @@ impl<'r> Town<'r> {
 fn compare(real: &[Created], expected: Option<Vec<Created>>) {
     match expected {
         Some(expected) => assert_eq!(real, expected, "created"),
-        None => assert!(real.iter().any(|answer| matches!(answer, Created::Cycle(_))), "a circle was not seen: {real:?}"),
+        None => assert!(real.iter().any(|answer| matches!(answer, Created::Cycle(_))), "a cycle was not seen: {real:?}"),
     }
 }

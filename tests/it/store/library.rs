@@ -157,7 +157,7 @@ async fn what_the_functions_take_for_granted_is_what_the_program_does() {
 }
 
 /// Whether one of these jobs waits for itself, found by taking away those that wait for none that is left.
-fn has_circle(prerequisites: &BTreeMap<String, Vec<String>>) -> bool {
+fn has_cycle(prerequisites: &BTreeMap<String, Vec<String>>) -> bool {
     let mut left = prerequisites.clone();
     while let Some(free) = left.iter().find(|(_, others)| !others.iter().any(|other| left.contains_key(other))).map(|(id, _)| id.clone()) {
         left.remove(&free);
@@ -166,7 +166,7 @@ fn has_circle(prerequisites: &BTreeMap<String, Vec<String>>) -> bool {
 }
 
 #[tokio::test]
-async fn a_circle_is_found_exactly_where_there_is_one() {
+async fn a_cycle_is_found_exactly_where_there_is_one() {
     let redis = Redis::start().await;
     let code = "local new = {} \
                 for id, others in pairs(cjson.decode(ARGV[9])) do new[id] = { prerequisite = others, dependent = {} } end \
@@ -182,11 +182,11 @@ async fn a_circle_is_found_exactly_where_there_is_one() {
         }
         // An empty list of Lua is an object in JSON, and is read as one.
         let found: Vec<String> = evaluated(&redis, code, &serde_json::to_string(&graph).unwrap()).await;
-        assert_eq!(!found.is_empty(), has_circle(&graph), "{graph:?}");
+        assert_eq!(!found.is_empty(), has_cycle(&graph), "{graph:?}");
         for (at, id) in found.iter().enumerate() {
             // The last comes first: each is waited for by the one behind it.
             let waits = &graph[&found[(at + 1) % found.len()]];
-            assert!(waits.contains(id), "{found:?} is no circle of {graph:?}");
+            assert!(waits.contains(id), "{found:?} is no cycle of {graph:?}");
         }
         if found.is_empty() { without += 1 } else { with += 1 }
     }

@@ -96,7 +96,7 @@ async fn a_chain_of_children_may_be_of_any_depth() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let (mut parent, _) = create(&store, JobSpec::default()).await;
-    // Deeper than relations are followed where a circle is possible.
+    // Deeper than relations are followed where a cycle is possible.
     for _ in 0..4500 {
         let (child, status) = create(&store, JobSpec { parent_id: Some(parent), ..JobSpec::default() }).await;
         assert_eq!(status, Status::WaitingForPrerequisites);
@@ -115,8 +115,8 @@ async fn a_job_that_is_refused_takes_no_place_of_another() {
     let between = middle.id.clone();
     assert_eq!(store.create(middle).await.unwrap(), Created::Created(Status::Created));
     // Three at once, of which one would wait for itself.
-    let circle = JobSpec { prerequisites: vec![between], dependents: vec![id], ..JobSpec::default() };
-    let [first, second, third] = [JobSpec::default(), circle, JobSpec::default()].map(|spec| store.create(job(spec)));
+    let cycle = JobSpec { prerequisites: vec![between], dependents: vec![id], ..JobSpec::default() };
+    let [first, second, third] = [JobSpec::default(), cycle, JobSpec::default()].map(|spec| store.create(job(spec)));
     let (first, second, third) = tokio::join!(first, second, third);
     assert!(matches!(second.unwrap(), Created::Cycle(_)));
     assert_eq!([first.unwrap(), third.unwrap()], [Created::Created(Status::Dispatched), Created::Created(Status::Dispatched)]);

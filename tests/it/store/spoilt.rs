@@ -101,7 +101,7 @@ async fn a_retry_that_would_wait_for_itself_is_refused() {
     finish(&store, &child).await;
     let (_running, _) = create(&store, of_root).await;
     assert_eq!(store.retry(&heir).await.unwrap(), Retried::Started(Status::WaitingForPrerequisites));
-    assert_eq!(store.retry(&child).await.unwrap(), Retried::Circle(Status::Finished));
+    assert_eq!(store.retry(&child).await.unwrap(), Retried::Cycle(Status::Finished));
 }
 
 #[tokio::test]

@@ -214,12 +214,12 @@ end
 
 -- Gives jobs that would wait for each other, or are part of what cannot be followed, their answers.
 local function answer_cycle(plan, found)
-  local of_circle = {}
-  for _, id in ipairs(found == true and {} or found) do of_circle[id] = true end
+  local of_cycle = {}
+  for _, id in ipairs(found == true and {} or found) do of_cycle[id] = true end
   for place, job in ipairs(plan) do
-    if found == true then answers[place] = { 'tangled' } elseif of_circle[job.id] then answers[place] = { 'cycle', unpack(found) } end
+    if found == true then answers[place] = { 'tangled' } elseif of_cycle[job.id] then answers[place] = { 'cycle', unpack(found) } end
   end
-  -- A long circle is not named as a whole.
+  -- A long cycle is not named as a whole.
   if not next(answers) then answers[1] = { 'cycle', unpack(found) } end
 end
 
@@ -256,7 +256,7 @@ end
 local function refuse_cycle(job)
   local id, of = job.id, job.relations
   local waits, leads_here = of.predecessor or #of.prerequisite > 0, #of.dependent > 0
-  -- A child that waits for nothing else closes no circle that was not there without it, nor does what waits for nothing.
+  -- A child that waits for nothing else closes no cycle that was not there without it, nor does what waits for nothing.
   if not (of.parent and waits or leads_here and (of.parent or waits)) then
     -- From where the walk has been it may go on to this one now.
     if of.parent or leads_here then walk.done = nil end

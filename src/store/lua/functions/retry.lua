@@ -3,7 +3,7 @@
 -- ARGV  id · queue length limit · no more relations may be followed, or '': as many as ever
 -- Gives {number of relations that were followed, then:
 -- 'started', status, script type} · {'illegal', status} · {'missing'} · {'full', length} · {'blocked', id of a prerequisite in error}
--- · {'circle', status} (it would wait for itself by now) · {'tangled'} (too many relations to tell)
+-- · {'cycle', status} (it would wait for itself by now) · {'tangled'} (too many relations to tell)
 -- · {'more'} (more than may be followed now)}.
 local try = commands.try
 local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'prerequisites', 'parent_id', 'id',
@@ -79,10 +79,10 @@ return function()
   local of = { prerequisite = there, dependent = {}, parent = job.parent_id or nil, predecessor = job.predecessor_id or nil }
   local most = may_follow or cycles.MOST_FOLLOWED
   local walk = { left = most }
-  local circle = cycles.find({ [id] = of }, walk, true)
+  local cycle = cycles.find({ [id] = of }, walk, true)
   followed = followed + most - walk.left
-  if circle == true then return answer(may_follow and 'more' or 'tangled') end
-  if circle then return answer('circle', job.status) end
+  if cycle == true then return answer(may_follow and 'more' or 'tangled') end
+  if cycle then return answer('cycle', job.status) end
 
   clear(id, job, script_type)
   local open = relations.link_prerequisites(id, there)

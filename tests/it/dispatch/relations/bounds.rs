@@ -80,7 +80,7 @@ async fn a_job_that_thousands_name_as_their_dependent_is_not_written_anew_for_ea
     }
     // Who reads the job sees all of them, in order.
     assert_eq!(store.job(&last).await.unwrap().unwrap().prerequisites, before);
-    // So does who looks for a circle.
+    // So does who looks for a cycle.
     let closing = JobSpec { dependents: vec![before[many - 1].clone()], ..after(&[&last]) };
     assert!(matches!(store.create(new(closing)).await.unwrap(), Created::Cycle(_)));
     // It waits for each of them, and for no more than are worth a way back.
@@ -189,9 +189,9 @@ async fn jobs_that_make_redis_follow_many_relations_wait_for_its_time_and_others
     create(&store, after(&[&other])).await;
 }
 
-/// What was followed for one job of a call does not hide the circle that another one closes.
+/// What was followed for one job of a call does not hide the cycle that another one closes.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_circle_is_seen_beside_others_that_follow_the_same_jobs() {
+async fn a_cycle_is_seen_beside_others_that_follow_the_same_jobs() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     for round in 0..10 {

@@ -103,7 +103,7 @@ async fn one_bad_entry_leaves_everything_as_it_was_and_is_named_by_its_index() {
         ("an unknown script type", JobSpec { script_type: "nobody".parse().unwrap(), ..spec("1") }),
         ("a timeout of nothing", JobSpec { timeout: hero::model::Seconds::new(0.0), ..spec("1") }),
         ("a log file elsewhere", JobSpec { log_path: Some("../../x".into()), ..spec("1") }),
-        ("a circle of one", {
+        ("a cycle of one", {
             let own = JobId::random();
             named(&own, after(&[&own]))
         }),

@@ -10,7 +10,7 @@ use crate::model::cycle::waits_for_itself;
 pub enum Refusal {
     Illegal(Status),
     Blocked(Number),
-    Circle(Status),
+    Cycle(Status),
 }
 
 impl Plain {
@@ -101,7 +101,7 @@ impl Plain {
             predecessor: self.jobs[job].predecessor,
         };
         if waits_for_itself(self, &[(job, of, true)]) {
-            return Err(Refusal::Circle(self.jobs[job].status.unwrap()));
+            return Err(Refusal::Cycle(self.jobs[job].status.unwrap()));
         }
         // What it waited for before does not matter any more.
         self.unlink(job);
