@@ -213,7 +213,7 @@ fn added_prerequisites(fields: &HashMap<String, Text>) -> Vec<JobId> {
     added.into_iter().map(|(_, id)| id).collect()
 }
 
-/// The fields of a new job: those of the dispatcher protocol, even when empty, and what else was given.
+/// The fields of a new job: those of the legacy layout, even when empty, and what else was given.
 ///
 /// Every field costs each function that touches the hash a tenth of a microsecond, so nothing else is written that says nothing.
 pub(super) fn fields(spec: &JobSpec) -> Vec<(&'static str, String)> {

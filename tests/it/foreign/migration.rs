@@ -1,4 +1,4 @@
-//! The scenarios of *queue-naming*, by name.
+//! Migrations from legacy actors to ours, each with a name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until
 
 const LEGACY: &str = "hero:job:actor_queue:osis";
 
-/// A new actor of *queue-naming*: it registers, and takes from its instance, its group and its type.
+/// An actor that another program brings along: it registers, and takes from its instance, its group and its type.
 async fn hire(house: &House, script_type: &str, group: &str, instance: u32) -> Worker {
     let of_type = format!("hero:q:work:type:{script_type}");
     let of_group = format!("{of_type}:group:{group}");
@@ -20,7 +20,7 @@ async fn hire(house: &House, script_type: &str, group: &str, instance: u32) -> W
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn scenario_a_a_single_osis_pool_with_two_instances() {
+async fn a_single_osis_pool_with_two_instances() {
     let house = House::empty().await;
     let (one, two) = (hire(&house, "osis", "default", 1).await, hire(&house, "osis", "default", 2).await);
     let mut jobs = Vec::new();
@@ -37,7 +37,7 @@ async fn scenario_a_a_single_osis_pool_with_two_instances() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn scenario_b_a_sal_pool_io_with_instance_3_and_targeted_dispatch() {
+async fn a_sal_pool_io_with_instance_3_and_targeted_dispatch() {
     let house = House::empty().await;
     let (two, three) = (hire(&house, "sal", "io", 2).await, hire(&house, "sal", "io", 3).await);
     let targeted =
@@ -91,7 +91,7 @@ async fn all_finish(house: &House, jobs: &[JobId]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn scenario_c_mixed_old_and_new_actors_in_the_migration_window() {
+async fn mixed_old_and_new_actors_in_the_migration_window() {
     let mut house = House::pushing(Redis::start().await, Push::Both).await;
     let start = async |house: &House| {
         let mut jobs = Vec::new();

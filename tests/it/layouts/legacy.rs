@@ -1,4 +1,4 @@
-//! *dispatcher-protocol*: `hero:work_queue:{worker_id}`, `hero:reply:{id}`, `hero:stop_queue:{worker_id}`.
+//! The legacy layout: `hero:work_queue:{worker_id}`, `hero:reply:{id}`, `hero:stop_queue:{worker_id}`.
 
 use hero::store::Layouts;
 

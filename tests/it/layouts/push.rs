@@ -29,7 +29,7 @@ async fn a_job_in_both_queues_is_taken_out_of_both_by_whoever_starts_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_of_the_dispatcher_protocol_is_reached_by_its_name() {
+async fn a_legacy_worker_is_reached_by_its_name() {
     let house = House::pushing(Redis::start().await, Push::Both).await;
     let job = house.start(JobSpec { worker_id: Some("w1".parse().unwrap()), ..spec("1") }).await;
     assert_eq!(blpop(&house.redis, "hero:work_queue:w1").await, job.as_str());
@@ -61,7 +61,7 @@ async fn a_job_that_a_foreign_actor_has_popped_is_left_to_it() {
 async fn a_job_that_a_foreign_actor_has_just_started_is_not_started_again() {
     let house = House::pushing(Redis::start().await, Push::Both).await;
     let job = house.start(spec("1")).await;
-    // All that a worker of the dispatcher protocol does, and our copy of the id is still there.
+    // All that a worker of the legacy layout does, and our copy of the id is still there.
     let _: i64 = house.redis.run(&["LREM", SHADOW, "1", job.as_str()]).await;
     hset(&house.redis, &format!("hero:job:{job}"), &[("status", "started")]).await;
     let (osis, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:default:1".into(), room: 1 }]);
@@ -89,7 +89,7 @@ async fn what_a_foreign_actor_took_leaves_our_queue() {
 async fn beside_an_old_actor_each_job_runs_once() {
     let mut house = House::pushing(Redis::start().await, Push::Both).await;
     hire(&mut house, Layouts::none()).await;
-    // Two slow steps between pop and end, as in the worker of the dispatcher protocol.
+    // Two slow steps between pop and end, as in a worker of the legacy layout.
     let old = async {
         let mut ran = Vec::new();
         loop {
@@ -166,7 +166,7 @@ async fn our_own_reading_of_the_shadow_leaves_the_job_in_our_queue() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_for_the_old_fleet_lies_only_in_its_queue() {
     let mut house = House::pushing(Redis::start().await, Push::Legacy).await;
-    // Its worker of the dispatcher protocol is the one that the hash names.
+    // Its legacy worker is the one that the hash names.
     let theirs = house.start(spec("1")).await;
     let key = format!("hero:job:{theirs}");
     let worker = hget(&house.redis, &key, "worker_id").await.unwrap();

@@ -1,11 +1,11 @@
-//! Clients and actors that only know Redis and the source documents: their jobs wait like ours, and their ends count.
+//! Clients and actors that only know Redis and the layout of its keys: their jobs wait like ours, and their ends count.
 
 use hero::model::{JobId, JobSpec, Status};
 
 use super::{Hand, after, begin, by_hand, child_of, create, ended_by, fate, heir_of, leaves_nothing, released, status};
 use crate::support::{House, PATIENCE, Redis, pool_settings, spec, until};
 
-/// HSET and LPUSH of a job as *dispatcher-protocol* describes them.
+/// HSET and LPUSH of a job of the legacy layout.
 async fn written(redis: &Redis, more: &[(&str, &str)]) -> JobId {
     let id = JobId::random();
     written_as(redis, &id, more).await;
@@ -25,7 +25,7 @@ async fn lpush(redis: &Redis, id: &JobId) {
     let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
 }
 
-/// The actor of *dispatcher-protocol*: takes this job from the queue and says that it runs.
+/// An actor of the legacy layout: takes this job from the queue and says that it runs.
 async fn foreign_take(redis: &Redis, id: &JobId) {
     until(&format!("{id} in the queue"), || async {
         (redis.run::<i64>(&["LREM", "hero:q:work:type:osis", "1", id.as_str()]).await == 1).then_some(())
