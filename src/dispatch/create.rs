@@ -85,7 +85,7 @@ impl Dispatcher {
     }
 }
 
-/// Names a new job in the log, for who wants to follow one.
+/// Writes the id of a new job to the log, so that a single job can be followed there.
 pub(super) fn log_creation(store: &Store, id: &JobId, script_type: &ScriptType) {
     tracing::debug!(job = %id, %script_type, context = %store.context(), "a job was created");
 }
@@ -138,7 +138,7 @@ pub(super) fn distinct(ids: &mut Vec<JobId>) {
     ids.retain(|id| seen.insert(id.clone()));
 }
 
-/// What became of a job, for who wanted it.
+/// What is told to the caller of what became of a job.
 fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<Stored, Error> {
     match created {
         Created::Created(status) => Ok(Stored { id, status, earlier: false }),

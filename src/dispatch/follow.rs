@@ -7,7 +7,7 @@ use super::{Dispatcher, Error, JobFilter};
 use crate::model::{ContextId, JobEvent, JobId};
 use crate::store::{self, Moment};
 
-/// What somebody who follows sees next: an item, or that items were missed.
+/// What a follower sees next: an item, or that items were missed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Followed<T> {
     /// The next item.

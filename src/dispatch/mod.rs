@@ -119,7 +119,7 @@ struct Inner {
     closing: CancellationToken,
     /// Permits to list jobs.
     lists: Semaphore,
-    /// Those who follow logs. Contexts can be in different Redis, one silent and another not.
+    /// The followers of logs, for each context: contexts can be in different Redis, one silent and another not.
     tails: BTreeMap<ContextId, Tails>,
     compiler: OnceLock<Compiler>,
 }

@@ -25,10 +25,10 @@ const PAGES: usize = 256;
 const SHORT: usize = 4 * 1024;
 /// The pause between two reads of the log of a running job.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How much longer that pause is for each of those who follow, if they are many: all logs together are read a thousand times a second.
+/// How much longer that pause is for each follower, if they are many: all logs together are read a thousand times a second.
 const EACH: Duration = Duration::from_millis(1);
 
-/// Those who follow logs of a context. What they hold and read together is bounded, however many they are.
+/// The followers of logs of a context. What they hold and read together is bounded, however many they are.
 #[derive(Debug)]
 pub(super) struct Tails {
     readers: Semaphore,

@@ -18,7 +18,7 @@ pub(super) fn result(id: &JobId, end: JobEnd) -> Result<JobResult, Error> {
 pub enum Awaited {
     /// The result.
     Whole(JobResult),
-    /// Its output is long and was not read, because that takes memory for each who waits: [`Dispatcher::whole`] does.
+    /// Its output is long and was not read, because that takes memory for each waiter: [`Dispatcher::whole`] does.
     Long(JobId),
 }
 

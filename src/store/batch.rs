@@ -126,12 +126,12 @@ impl<R: Request, Answer: Send + 'static> Batch<R, Answer> {
             self.queue.send(Asked { request, weight, caller }).await.map_err(|_| Error::Closed)?;
             answer.await.map_err(|_| Error::Closed)?
         };
-        // While Redis is away batches fail one after another, and nobody shall wait for those before him as well.
+        // While Redis is away batches fail one after another, and no request shall wait for those before it as well.
         in_time(asking).await
     }
 }
 
-/// Who is to be sent next.
+/// What is sent next.
 struct Line<R, Answer> {
     requests: mpsc::Receiver<Asked<R, Answer>>,
     arrivals: Arrivals,

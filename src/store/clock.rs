@@ -79,7 +79,7 @@ impl Clock {
         (is_theirs && back > known).then_some(back)
     }
 
-    /// Notes that a setback is known to all who list jobs.
+    /// Notes that a setback is written down where lists of jobs find it.
     pub(super) fn has_noted(&self, back: i64) {
         self.noted.fetch_max(back, Ordering::Relaxed);
     }

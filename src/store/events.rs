@@ -13,7 +13,7 @@ use super::{Error, Store};
 use crate::keys::Keys;
 use crate::model::{ContextId, ErrorKind, JobEvent, Status, Timestamp};
 
-/// Every change of every job of a context, read by one connection for all who follow.
+/// Every change of every job of a context, read by one connection for all followers.
 pub struct Changes {
     link: Arc<Link>,
     key: String,
@@ -22,7 +22,7 @@ pub struct Changes {
     live: Mutex<Option<broadcast::Sender<Arc<JobEvent>>>>,
 }
 
-/// What somebody who follows sees next.
+/// What a follower sees next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Moment {
     /// A change.

@@ -48,7 +48,7 @@ impl Link {
 
     /// Sees to it that this Redis has the library, or notes that it refuses to.
     ///
-    /// Loading takes milliseconds, so of those who miss it in this process one loads it.
+    /// Loading takes milliseconds, so of several calls that miss the library one loads it.
     pub(super) async fn load_library(&self) -> Result<(), Error> {
         let _one_at_a_time = self.home().loading.lock().await;
         let known: Result<u64, Error> = self.call(redis::cmd("FCALL_RO").arg(LIBRARY.function("idle")).arg(0)).await;

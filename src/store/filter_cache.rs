@@ -6,11 +6,11 @@ use super::list::COMPARED;
 use super::{Error, JobFilter, Store};
 use crate::model::{Job, JobId};
 
-/// What filters ask of the jobs of the latest events, read once for all who ask the same of them.
+/// What filters ask of the jobs of the latest events, read once for all followers with such a filter.
 #[derive(Debug)]
 pub(super) struct FilterCache {
     kept: Mutex<Kept>,
-    /// For each set of fields, who reads them.
+    /// For each set of fields a lock, held by the one that reads them.
     reading: [tokio::sync::Mutex<()>; 1 << FIELDS.len()],
 }
 
@@ -32,7 +32,7 @@ struct Entry {
 
 /// How long what was read of a job is used. After that a foreign actor may have added its type or group.
 const KEPT: Duration = Duration::from_secs(1);
-/// How long one waits for another who reads the same. Then all read for themselves.
+/// How long one waits while another reads the same. Then each reads for itself.
 const SHARED: Duration = Duration::from_millis(100);
 /// The most jobs that are kept.
 const MOST: usize = 4096;

@@ -13,7 +13,7 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// Who owns which hash slots, as one node of a cluster sees it.
+/// Which node owns which hash slots, as one node of a cluster sees it.
 #[derive(Debug, Default)]
 pub(super) struct HashSlots(Vec<Range>);
 

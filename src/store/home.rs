@@ -16,13 +16,13 @@ use crate::model::ContextId;
 /// The Redis process that has the keys of one context.
 ///
 /// A Redis of its own is the same for ever. In Redis Cluster it is the master that owns the hash slot of the context,
-/// and who that is changes: when the node fails, and when the hash slot moves.
+/// and that changes: when the node fails, and when the hash slot moves.
 pub(super) struct Home {
     now: RwLock<Client>,
     /// Counts up with each change of `now`.
     generation: AtomicU64,
     cluster: Option<Cluster>,
-    /// Held by who loads the library of functions.
+    /// Held while the library of functions is loaded.
     pub(super) loading: tokio::sync::Mutex<()>,
 }
 
@@ -35,13 +35,13 @@ struct Cluster {
     nodes: RwLock<Vec<Address>>,
     owner: RwLock<Option<Address>>,
     looking: tokio::sync::Mutex<()>,
-    /// How many times it was looked, so that those who waited for a look do not look again.
+    /// How many looks there were, so that a task that waited for a look does not look again.
     looks: AtomicU64,
-    /// Who is asked first, so that a silent node is not asked first each time.
+    /// The node that is asked first: another one each time, because it may be silent.
     first: AtomicUsize,
 }
 
-/// A node that does not say within this who owns the slot is passed over.
+/// How long a node may take to say which node owns the slot. After that the next one is asked.
 const ASK: Duration = Duration::from_secs(1);
 /// How long to pause when nobody knows a new owner yet.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -110,7 +110,7 @@ impl Home {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Finds the home again, for who gives up the process of a generation: looks once for the one that has the keys now, and pauses if it is still the same.
+    /// Gives up the process of a generation: looks once for the one that has the keys now, and pauses if it is still the same.
     pub(super) async fn find_again(&self, seen: u64) {
         let Some(cluster) = &self.cluster else {
             self.renew(seen);
@@ -172,7 +172,7 @@ impl Home {
 }
 
 impl Cluster {
-    /// Who owns what, as a node sees it, or the seed; nothing if it does not answer.
+    /// Which node owns which hash slots, as a node sees it (none: the seed); nothing if it does not answer.
     async fn ask(&self, node: Option<&Address>) -> Option<HashSlots> {
         let (client, asked_at) = match node {
             Some(node) => (self.endpoint.client_at(node).ok()?, node.clone()),

@@ -8,7 +8,7 @@ use tokio::sync::{broadcast, oneshot};
 use super::codec::JobView;
 use crate::model::JobId;
 
-/// Replies for everybody who waits in this server, and stop requests for what it runs.
+/// Replies for all waiters of this server, and stop requests for what it runs.
 ///
 /// One map and one subscription for all; a hint that gets lost is made good by [`Inbox::older_than`].
 #[derive(Debug)]
@@ -33,12 +33,12 @@ struct Caller {
     reply: oneshot::Sender<Arc<JobView>>,
 }
 
-/// Everybody who has registered up to a moment. What is read later is news to them; to those who come after that moment it may
-/// be old, because the job may have been run again before they registered.
+/// The waiters that registered before a moment. What is read of a job after that moment is news to them. To waiters that come later
+/// it may be old, because the job may have been run again before they registered.
 #[derive(Debug, Clone, Copy)]
 pub struct Audience(u64);
 
-/// Somebody who waits for a job. Dropping it ends the wait.
+/// A wait for a job. Dropping it ends the wait.
 #[derive(Debug)]
 pub struct Waiter {
     inbox: Arc<Inbox>,
@@ -69,12 +69,12 @@ impl Inbox {
         self.locked().contains_key(job)
     }
 
-    /// Everybody who has registered by now. To be taken before one looks how jobs ended.
+    /// The waiters that have registered by now. To be taken before one reads how jobs ended.
     pub fn audience(&self) -> Audience {
         Audience(self.registered.load(Ordering::SeqCst))
     }
 
-    /// Tells those of an audience who wait for a job how it ended. True: somebody else waits on, who came later.
+    /// Tells those of an audience that wait for a job how it ended. True: there are others, which came later and wait on.
     pub fn deliver(&self, job: &JobId, look: &JobView, to: Audience) -> bool {
         let mut waiting = self.locked();
         let Some(of_job) = waiting.get_mut(job) else { return false };

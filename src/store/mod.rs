@@ -140,7 +140,7 @@ struct Inner {
     direct_starts: DirectStarts,
     surveys: survey::Surveys,
     filter_cache: filter_cache::FilterCache,
-    /// Who reads long results.
+    /// Permits to read long results.
     readers: tokio::sync::Semaphore,
     changes: Changes,
     /// Told when a job ended in this process whose relatives are to be released.
@@ -262,7 +262,7 @@ impl Store {
         &self.0.periods
     }
 
-    /// Replies for those who wait in this server.
+    /// Replies for the waiters of this server.
     pub fn inbox(&self) -> &Arc<Inbox> {
         &self.0.inbox
     }

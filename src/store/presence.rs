@@ -34,7 +34,7 @@ impl std::fmt::Display for Post {
 pub enum PostClaim {
     /// The actor has it.
     Claimed,
-    /// Somebody else has, who says this of himself.
+    /// Another actor has it, with this presence.
     Taken(Box<Presence>),
 }
 

@@ -18,12 +18,13 @@ const CREDIT: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The relations of others are to blame for that wait if meanwhile so much was to be paid for them; otherwise Redis may have paused.
 const BLAME: Duration = Duration::from_secs(1);
-/// How much room one caller has in line, so that a caller who asks for much waits for himself.
+/// How much room one caller has in line, so that a caller that asks for much delays only its own requests.
 const OF_A_CALLER: usize = 100;
-/// How much of that room one takes who has a call of his own. Creates share calls, and take 1 each.
+/// How much of that room a request takes that is a call of its own. Creates share calls, and take 1 each.
 const ALONE: u32 = 12;
 
-/// How much Redis may do to follow relations. Who made Redis follow many has all that follow wait, whether or not his job was stored.
+/// How much Redis may do to follow relations. A request that made Redis follow many delays all that come after it, whether or not its job was
+/// stored.
 pub(super) struct RelationBudget {
     paid: Mutex<Paid>,
     /// Held by the one that waits or follows.
@@ -77,18 +78,18 @@ impl RelationBudget {
         turn
     }
 
-    /// Room in line for a caller, who has only so much there.
+    /// Waits for room in line: each caller has only so much.
     async fn room_in_line(&self, caller: &str, room: u32) -> OwnedSemaphorePermit {
         let of_caller = {
             let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-            // Those who have none in line need no entry: it is as long as the line.
+            // Callers without a request in line need no entry, so the map is no longer than the line.
             callers.retain(|_, room| Arc::strong_count(room) > 1);
             callers.entry(caller.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(OF_A_CALLER))).clone()
         };
         of_caller.acquire_many_owned(room).await.expect("nobody closes it")
     }
 
-    /// Does something for a caller in his turn; nothing if relations of others took too long.
+    /// Does something for a caller when it is its turn; nothing if the relations of others took too long.
     pub(super) async fn in_turn<T>(&self, caller: &str, follow: impl Future<Output = Result<T, Error>>) -> Result<Option<T>, Error> {
         let since = self.since();
         let waiting = async {
@@ -113,7 +114,7 @@ impl RelationBudget {
         timeout(DEADLINE - PATIENCE, waiting).await.map(Some).map_err(|_| Error::Deadline(DEADLINE))
     }
 
-    /// Whose creates go into the next call. What is followed for one of them serves the others of his.
+    /// The caller whose creates go into the next call. What is followed for one of them serves its others.
     fn next_caller(&self, asked: &[Related]) -> String {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let callers = || asked.iter().map(Related::caller);

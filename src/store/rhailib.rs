@@ -69,7 +69,7 @@ impl RhailibTasks {
         self.redis.call(cmd("HGETALL").arg(self.keys.rhai_task(task_id))).await
     }
 
-    /// What fails is left to its time to live, or to the next who tidies.
+    /// What fails is left to its time to live, or to the next that tidies.
     async fn tidy(&self, command: &redis::Cmd) {
         if let Err(error) = self.redis.call::<u64>(command).await {
             tracing::debug!(%error, "tidying up after a rhailib task failed");

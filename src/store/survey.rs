@@ -10,10 +10,10 @@ use super::setback::set_back;
 use super::{Error, Store};
 use crate::model::{Actor, ScriptType};
 
-/// The live actors as they were last read, for all who ask.
+/// The live actors as they were last read, shared by all callers.
 #[derive(Debug, Default)]
 pub(super) struct Surveys {
-    /// Told by who wants a survey.
+    /// Notified when a caller wants a survey.
     wanted: Notify,
     last: watch::Sender<Option<Survey>>,
     /// Actors that were read, and when the reading began. Held while they are read.
@@ -35,13 +35,13 @@ const STEP: Duration = Duration::from_millis(250);
 const OFTEN: Duration = Duration::from_secs(1);
 /// The longest time from one survey to the next.
 const RARE: Duration = Duration::from_secs(60);
-/// Somebody who asks gets a new survey if it takes no more steps than this.
+/// A caller gets a new survey if it takes no more steps than this.
 const QUICK: u32 = 50;
-/// All who ask take no more than one part in so many of the time; none of them waits longer for the next than `OFTEN`.
+/// Surveys for callers take one part in so many of the time at most. No caller waits longer for the next than `OFTEN`.
 const SHARE: u32 = 50;
 /// How many presences are looked up at once.
 const AT_ONCE: usize = 1000;
-/// Without a surveyor nobody waits longer for a survey; those who have one see it far earlier.
+/// How long a caller waits for a survey. Only where no surveyor runs it takes so long.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Survey {
@@ -59,9 +59,9 @@ impl Survey {
 impl Store {
     /// Every live actor, in order, those included that other programs announced just now.
     ///
-    /// These are found among all keys of the context by the surveyor, once for all who ask at a time. Where there are more than 50,000 keys
-    /// nobody waits for that: then a foreign actor is in the list as soon as the next survey has seen it, at the latest after a minute. Who
-    /// has gone is out of it at once.
+    /// These are found among all keys of the context by the surveyor, once for all callers at a time. Where there are more than 50,000 keys
+    /// no caller waits for that: then a foreign actor is in the list as soon as the next survey has seen it, at the latest after a minute. An
+    /// actor that has gone is out of the list at once.
     pub async fn actors_now(&self) -> Result<Arc<[Actor]>, Error> {
         let (asked, surveys) = (Instant::now(), &self.0.surveys);
         let mut last = surveys.last.subscribe();
@@ -74,7 +74,7 @@ impl Store {
         self.actors_since(asked).await
     }
 
-    /// Every live actor that was seen, in order, as it was at this time or later. Read once for all who ask.
+    /// Every live actor that was seen, in order, as it was at this time or later. Read once for all callers.
     pub async fn actors_since(&self, time: Instant) -> Result<Arc<[Actor]>, Error> {
         let mut seen = in_time(async { Ok(self.0.surveys.seen.lock().await) }).await?;
         if let Some((_, actors)) = seen.as_ref().filter(|(read, _)| *read >= time) {
@@ -123,7 +123,7 @@ impl Store {
         Ok(Survey { began, ended: Instant::now(), steps })
     }
 
-    /// Finds the script types that only actors of ours take. Who puts a job of another type into a queue has it looked at more often.
+    /// Finds the script types that only actors of ours take. A queued job of another type is looked at more often.
     async fn find_native_only(&self, actors: &[Actor]) -> Result<(), Error> {
         let types = |foreign: bool| -> BTreeSet<&ScriptType> {
             actors.iter().filter(|actor| actor.foreign == foreign).map(|actor| &actor.script_type).collect()

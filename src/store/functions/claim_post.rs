@@ -7,12 +7,12 @@ use crate::store::{Error, PRESENCE, Post, PostClaim, Store};
 const FUNCTION: Function = Function("claim_post");
 
 impl Store {
-    /// Claims a post or keeps it, for as long as a presence lasts. `presence.incarnation` says who holds it.
+    /// Claims a post or keeps it, for as long as a presence lasts. `presence.incarnation` names the holder.
     pub async fn claim_post(&self, post: &Post, presence: &Presence) -> Result<PostClaim, Error> {
         self.take_over(post, presence, "").await
     }
 
-    /// Claims a post, also from this incarnation, which is known to be dead. Of many who try, one has it.
+    /// Claims a post, also from this incarnation, which is known to be dead. Of several that try, one gets it.
     pub async fn take_over(&self, post: &Post, presence: &Presence, dead: &str) -> Result<PostClaim, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(self.keys().presence(&post.script_type, &post.group, post.instance))

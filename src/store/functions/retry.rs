@@ -8,7 +8,7 @@ const FUNCTION: Function = Function("retry");
 
 /// How many relations are followed at once; whoever has more waits in line.
 const FEW: u32 = 50;
-/// How retries stand in line: who asks for them is not known here.
+/// The name under which all retries stand in line, because their callers are not known here.
 const RETRIES: &str = "retry_job";
 
 /// What became of a job that was to run again.

@@ -58,7 +58,7 @@ impl Outcome {
 pub struct Ended {
     /// The job.
     pub job: JobId,
-    /// The number of the attempt, as those learn it who wait.
+    /// The number of the attempt, as waiters are told.
     pub attempt: u32,
     /// The claim, as it was taken; only the one that holds the lease is believed.
     pub claim: u32,
@@ -262,7 +262,7 @@ impl Store {
         call
     }
 
-    /// Tells those who wait here how a job ended, if it did.
+    /// Tells the waiters in this process how a job ended, if it did.
     fn tell_waiters(&self, end: &Ended, status: Option<Status>, now: Timestamp, audience: Audience) {
         let inbox = self.inbox();
         if !inbox.awaits(&end.job) || !status.is_some_and(Status::is_final) {
@@ -283,7 +283,7 @@ impl Store {
             Outcome::Crashed | Outcome::GivenBack => return self.tell_by_reading(end.job.clone()),
         };
         if inbox.deliver(&end.job, &JobView::Ended(job_end), audience) {
-            // The job may run again by now, or this is the end that those who came meanwhile wait for.
+            // There are waiters that came later. The job may run again by now, or this is the end that they wait for.
             self.tell_by_reading(end.job.clone());
         }
     }

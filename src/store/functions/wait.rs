@@ -90,7 +90,7 @@ impl Store {
         stream::iter(jobs.to_vec()).map(|job| async move { self.look(&job).await }).buffered(AT_ONCE).try_collect().await
     }
 
-    /// Tells those who wait here how a job ended, as its hash says. A failure is left to the sweep.
+    /// Tells the waiters in this process how a job ended, as its hash says. A failure is left to the sweeper.
     pub(in crate::store) fn tell_by_reading(&self, job: JobId) {
         if !self.inbox().awaits(&job) {
             return;

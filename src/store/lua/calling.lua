@@ -1,7 +1,7 @@
 -- Calls of functions by other functions, and by actors in other languages.
 local calling = {}
 
--- So long jobs are kept that an actor in another language has ended, s: finished, in error, finished for a caller who waited.
+-- How long jobs are kept that an actor in another language has ended, s: finished, in error, finished for a caller that waited.
 local KEPT = { '86400', '604800', '3600' }
 
 -- Begins a call that came without what ours bring along: its own arguments follow those.

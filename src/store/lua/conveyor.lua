@@ -49,7 +49,7 @@ function conveyor.leave_parent(at, id, parent)
   if try('SREM', active, id) ~= 1 or redis.call('EXISTS', active) == 1 then return end
   local status = jobs.status(parent)
   if status and not values.is_final(status) then return end -- It still runs, and closes when it has ended.
-  -- One that is known to nobody has not begun, or is closed.
+  -- A job that has no hash and no entry has not begun, or is closed.
   if status or redis.call('EXISTS', conveyor.job_key(at, parent)) == 1 then conveyor.ended(at, parent, status or 'finished') end
 end
 

@@ -52,7 +52,7 @@ local function holds(key, condition)
   if not size then return false end
   if how == 'is' then return size == #text and redis.call('HGET', key, field) == text end
   if how == 'status' then
-    -- A word that nobody knows is that of a foreign actor which runs the job.
+    -- An unknown word is that of a foreign actor that runs the job.
     if size == 0 then return text == 'dispatched' and redis.call('EXISTS', key) == 1 end
     if size > 32 then return text == 'started' end
     local word = redis.call('HGET', key, field)

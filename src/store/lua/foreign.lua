@@ -87,7 +87,7 @@ function foreign.admit(id, queue, walk)
     if cycle == false then return nil end
   end
   if not job.indexed then foreign.list(id, job.created_at) end
-  -- Where it was put says who may run it; it goes back there if it is given back.
+  -- The queue says which actors may run it; it goes back there if it is given back.
   local group, instance = string.match(queue or '', ':group:([^:]+)'), string.match(queue or '', ':inst:(%d+)')
   local script_type = string.match(queue or '', ':type:([%w_.-]+)')
   if script_type then redis.call('HSETNX', key, 'script_type', script_type) end
@@ -95,7 +95,7 @@ function foreign.admit(id, queue, walk)
   if instance then redis.call('HSETNX', key, 'instance', instance) end
   redis.call('HDEL', key, 'unseen')
   if job.linked then
-    -- One that has ended before waits for nothing any more: nobody would let it go.
+    -- One that has ended before waits for nothing any more: nothing would let it go.
     local open = job.finished_at and 0 or tonumber(job.open) or 0
     -- It was created here and started by a foreign program.
     if parent and job.rel ~= parent then open = open + relations.link_parent(id, parent) end
@@ -136,7 +136,7 @@ local function chance_of(id, failures) return tonumber(string.sub(redis.sha1hex(
 
 local read_refused = jobs.reader('status', 'script')
 
--- Ends a job that a foreign program pushed under an id that is none, so that whoever waits for it learns why.
+-- Ends a job that a foreign program pushed under an id that is no UUID, so that its waiters learn why.
 function foreign.refuse_id(id)
   local job = values.is_name(id) and read_refused(id)
   if not job or not job.script or job.status and job.status ~= 'dispatched' and job.status ~= '' then return end
@@ -168,7 +168,7 @@ function foreign.settle(id, status)
   local counted = redis.call('ZREM', keys.leases, id) == 1
   local job = read_ended(id)
   local attempt, ended = tonumber(job.attempt) or 0, job.finished_at or request.now_text
-  -- It was so quick that nobody saw it run.
+  -- It was so quick that no server saw it run.
   if not job.seen_at and not counted then
     attempt = attempt + 1
     if redis.call('HDEL', key, 'released') == 0 and job.script_type then news.count(job.script_type, 'started') end

@@ -1,4 +1,4 @@
--- Who waits for whom. A job's `open` counts what it waits for, and each of these lets it go exactly once.
+-- Which jobs wait for which. A job's `open` counts what it waits for, and each of these lets it go exactly once.
 local try, insist = commands.try, commands.insist
 local relations = {}
 
@@ -33,7 +33,7 @@ function relations.foreign_prerequisites(prerequisites, dependencies)
   return relations.prerequisites_of(prerequisites, dependencies)
 end
 
--- Adds to what a job waits for to finish, where whoever reads the job finds it.
+-- Adds a prerequisite to a job, in its hash, where readers of the job find it.
 local function add_prerequisite(id, other)
   local key = keys.job(id)
   local longest = math.max(try('HSTRLEN', key, 'prerequisites') or 0, try('HSTRLEN', key, 'dependencies') or 0)
@@ -43,7 +43,7 @@ local function add_prerequisite(id, other)
   end
   local prerequisites, dependencies = unpack(redis.call('HMGET', key, 'prerequisites', 'dependencies'))
   local text = prerequisites and prerequisites ~= '[]' and prerequisites or dependencies or '[]'
-  -- Otherwise a foreign program wrote it, or nobody.
+  -- Otherwise a foreign program wrote it, or it is missing.
   if string.sub(text, -2) ~= '"]' then text = '["' .. table.concat(values.listed(text), '","') .. '"]' end
   text = text == '[""]' and '["' .. other .. '"]' or string.sub(text, 1, -2) .. ',"' .. other .. '"]'
   redis.call('HSET', key, 'prerequisites', text, 'dependencies', text)

@@ -15,7 +15,7 @@ end
 return function()
   local status, from, many, is_whole = request.take(), request.take_number(), request.take_number(), request.take() == 'whole'
   local key, gone = keys.index_of_status(status), {}
-  -- The mark that nothing is missing stands in front of all. It goes with the key, whoever deletes that.
+  -- The mark that nothing is missing is the first member. It vanishes together with the key.
   if is_whole and redis.call('EXISTS', keys.hours) == 1 then commands.insist('ZADD', key, '-inf', '') end
   local ids = try('ZRANGE', key, from, from + many - 1) or {}
   for _, id in ipairs(ids) do

@@ -15,10 +15,10 @@ return function()
   if job.status == 'started' then return { 'illegal', job.status } end
   local status, script_type = job.status, job.script_type or jobs.DEFAULT_TYPE
   if values.is_final(status) and jobs.is_unsettled(id) then
-    -- A foreign actor has just ended it. Those who wait for it are let go by that end.
+    -- A foreign actor has just ended it. That end lets go the jobs that wait for it.
     status = foreign.settle(id, status)
   end
-  -- Its heirs and its own parent wait for them, and its hash says who that is.
+  -- It has children. Its heirs and its parent wait for these, and its hash names the parent.
   if redis.call('EXISTS', keys.relatives(id, 'active')) == 1 or values.is_final(status) and not relations.is_closed(id) then
     news.send_all()
     return { 'open', status }

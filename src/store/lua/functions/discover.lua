@@ -1,6 +1,6 @@
 -- Flags: allow-oom
 -- Discovers jobs that foreign programs wrote: they come into the index, and what follows from the state in which they are happens.
--- ARGV  the time a day ago · so long a job that nobody starts is kept, ms · ids …
+-- ARGV  the time a day ago · how long a job is kept that is never started, ms · ids …
 -- Gives {number of jobs that were new, script types that have work …}.
 local read = jobs.end_reader('status', 'id', 'script', 'updated_at', 'created_at', 'run_at_ms', 'script_type', 'group', 'instance',
   'priority', 'unseen')

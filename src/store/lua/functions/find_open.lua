@@ -11,7 +11,7 @@ local function sets_of(status, most)
   local left = keys.index_of_status('left')
   if status == 'dispatched' then return { keys.watched, left } end
   if status ~= 'started' then return { keys.scheduled, left } end
-  -- A long queue is not looked through for what runs elsewhere if nobody is there who could run it.
+  -- Foreign actors run jobs that stand among the queued ones. A long queue is not looked through for these if there is no foreign actor.
   if (try('ZCARD', keys.watched) or 0) > most / 2 and redis.call('EXISTS', keys.foreign) == 0 then return { keys.leases, left } end
   return { keys.leases, keys.watched, left }
 end

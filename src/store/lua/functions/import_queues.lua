@@ -68,7 +68,7 @@ local THEIR_FIELDS = {
 }
 local named = values.naming(THEIR_FIELDS)
 
--- Whether nobody runs a job of theirs: it is new, or whoever ran it has gone.
+-- Whether a job of theirs may be taken: it is new, or its actor has been silent for too long.
 local function is_free(kind, job, timeout)
   local word, words = job.status or '', kind.words
   if word == words.started then
@@ -205,7 +205,7 @@ return function()
   own_type = request.take()
   local wanted, served = math.min(request.take_number(), MOST_TAKEN), {}
   stops, pending, order, admits = {}, nil, {}, {}
-  -- Who pauses the queue of a type pauses those that lead to it.
+  -- A pause of the queue of a type is one of the queues that lead to it, too.
   if queues.is_paused(keys.work(own_type)) then return { 0 } end
   for at = 1, request.take_number() do
     local layout, key = request.take(), request.take()

@@ -1,6 +1,6 @@
 -- Flags: allow-oom
--- Puts jobs into their queues whose time has come, and ids whose hash has come; gives up jobs that nobody started.
--- ARGV  at most so many of each · '1' if nobody looked for a while, so that no hash that is missing had its time, else ''
+-- Puts jobs into their queues whose time has come, and ids whose hash has come; gives up jobs that were never started.
+-- ARGV  at most so many of each · '1' if no server called for a while, so that missing hashes get more time, else ''
 -- Gives {number of entries handled, next due time, ms, or '', script types that have work …}.
 local try = commands.try
 local read = jobs.end_reader('status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'open')
@@ -25,7 +25,8 @@ end
 
 -- Looks at an id that came out of a queue before its hash was there. True: it is done with.
 local function look_for_hash(member, nobody_looked)
-  -- What came out of a queue of another layout also names its hash, or '-' if it only waits, and who looks into that queue.
+  -- What came out of a queue of another layout also names its hash, or '-' if it only waits, and the script type of
+  -- the pools that take from that queue.
   local id, queue, hash, other_type = string.match(member, '^(%S+) (%S+) ?(%S*) ?(%S*)$')
   if not id then
     redis.call('ZREM', keys.unwritten, member)

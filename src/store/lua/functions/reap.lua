@@ -33,13 +33,13 @@ local function may_be_over(lease)
   local now, pause, longest = request.now, lease / 3 + 1000, math.min(math.max(lease / 2, 3000), 5000)
   local at, grace = string.match(try('GET', keys.reaped) or '', '^(%d+) (%d+)$')
   at, grace = tonumber(at or 0), math.min(tonumber(grace or 0), now + pause)
-  -- Those who look too seldom shall not wait for ever.
+  -- A server that looks too seldom is not kept from ending leases for ever.
   if (now - at > longest or at > now + 1000) and now > grace + pause then at, grace = 0, now + pause end
   if math.abs(now - at) >= 1000 then redis.call('SET', keys.reaped, string.format('%.0f %.0f', now, grace), 'EX', 86400) end
   return now >= grace
 end
 
--- Counts the death of whoever ran a job, and has it run again or end.
+-- Counts the death of the actor that ran a job, and has the job run again or end.
 local function lost(id, attempt, script_type, job)
   news.count(script_type, 'lease_lost')
   if job.stop_requested_at then

@@ -58,9 +58,9 @@ end
 local function work(id, status, parent)
   local key, job = keys.job(id), read(id) or {}
   local now_is = job.status
-  -- It was retried, or a foreign actor has even ended it again and nobody has seen that: its next end comes here again.
+  -- It was retried. It may even have been ended again by a foreign actor, which no server has seen yet. Its next end comes here, too.
   if now_is and (not values.is_final(now_is) or redis.call('ZSCORE', keys.watched, id)) then
-    -- Or it was deleted, and the job that has its id now is nobody's child.
+    -- Or it was deleted, and the job that has its id now has another parent or none.
     if job.rel ~= parent then leave_parent(id, parent) end
     return true
   end

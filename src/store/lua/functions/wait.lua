@@ -32,7 +32,7 @@ return function()
   end
   if not only_looks and not values.is_final(status) then stand_by(key, job.origin or '') end
   if job.reply == 'none' and values.is_final(status) then
-    -- A foreign actor that ended it may have pushed a reply that nobody takes.
+    -- A foreign actor that ended it may have pushed a reply, for which there is no reader.
     redis.call('DEL', keys.reply(id))
   end
   -- One that a foreign actor ended is kept as long as others.
