@@ -28,8 +28,8 @@ function foreign.is_known(id)
   return redis.call('ZSCORE', keys.watched, id) or redis.call('ZSCORE', keys.scheduled, id) or redis.call('ZSCORE', keys.leases, id)
 end
 
--- Has a job that somebody put into a queue wait for what it is to wait for. False: it does not run now.
-local function hold_back(id, open, attempt)
+-- Makes a job wait that a foreign program put into a queue, if its relations are open. False: it does not run now.
+local function make_wait(id, open, attempt)
   if open <= 0 then return true end
   redis.call('HSET', keys.job(id), 'status', 'waiting_for_prerequisites', 'open', open, 'updated_at', request.now_text)
   news.event(id, 'waiting_for_prerequisites', attempt)
@@ -99,7 +99,7 @@ function foreign.admit(id, queue, walk)
     local open = job.finished_at and 0 or tonumber(job.open) or 0
     -- It was created here and started by a foreign program.
     if parent and job.rel ~= parent then open = open + relations.link_parent(id, parent) end
-    return hold_back(id, open, attempt)
+    return make_wait(id, open, attempt)
   end
   if not related then return true end
   redis.call('HSET', key, 'linked', '1')
@@ -120,7 +120,7 @@ function foreign.admit(id, queue, walk)
   end
   if predecessor then open = open + relations.link_predecessor(id, predecessor) end
   if parent then open = open + relations.link_parent(id, parent) end
-  return hold_back(id, open, attempt)
+  return make_wait(id, open, attempt)
 end
 
 -- How long a job waits before it is tried again, ms: after the first failure its `retry_backoff`, then twice as long each time, give or

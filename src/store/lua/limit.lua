@@ -21,7 +21,7 @@ function limit.share_of(most, script_type, wanted)
 end
 
 -- Whether queues hold more to take, were there room in the context.
-function limit.hold_more(served, paused)
+function limit.have_more(served, paused)
   for _, queue in ipairs(served) do
     if not (paused and queues.is_paused(queue.key)) and redis.call('EXISTS', queue.key, keys.fair_part(queue.key, 'ring')) > 0 then
       return true

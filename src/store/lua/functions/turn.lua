@@ -308,7 +308,7 @@ return function()
   if asked > 0 then not_empty, paused, sorted = look(served, wanted > 0) end
   if wanted > 0 then take_jobs(served, sorted and math.huge or not_empty, paused, sorts or sorted, sorts) end
   if most_running > 0 and asked > 0 then
-    limit.stand_in_line(own_type, #taken == wanted and wanted < asked and limit.hold_more(served, paused), #taken > 0)
+    limit.stand_in_line(own_type, #taken == wanted and wanted < asked and limit.have_more(served, paused), #taken > 0)
   end
   news.send()
   -- The operator named them: this user of Redis may have no right to them, which is no reason to stop.
