@@ -1,10 +1,10 @@
 //! Programs that are not ours, and know only Redis and the layout of its keys: actors, clients, supervisors.
 
 mod actor;
+mod by_hand;
 mod functions;
 mod job;
 mod migration;
-mod outside;
 mod presence;
 mod restart;
 mod worker;
