@@ -6,8 +6,8 @@ use crate::model::Timestamp;
 
 /// The time of the store: that of Redis, as far as this process knows it.
 ///
-/// Between two looks at Redis it follows the time that has passed in this process, so steps of the machine's clock do not reach it. What is over
-/// is not decided by it: functions ask Redis itself.
+/// Between two looks at Redis it follows the time that has passed in this process, so steps of the machine's clock do not reach it. It
+/// does not decide what is over: functions ask Redis itself.
 #[derive(Debug, Default)]
 pub struct Clock {
     /// What to add to the time since the process began, in milliseconds.
@@ -24,7 +24,7 @@ pub struct Clock {
     noted: AtomicI64,
 }
 
-/// A look at Redis that took longer says too little.
+/// A reading of Redis' clock that took longer is too inexact to be used.
 const SLOW: Duration = Duration::from_millis(100);
 
 /// Milliseconds since the first look at any clock in this process.

@@ -15,7 +15,7 @@ use super::error::Error;
 use super::home::{Home, is_elsewhere};
 use super::library_refusal::LibraryRefusal;
 
-/// When a new connection works, one that is old and good answers within this.
+/// How long an old connection may take to answer after a new one has. After that it counts as broken.
 const PROOF: Duration = Duration::from_secs(1);
 
 /// How much of the deadline is left to callers when a node that has the keys is not found.
@@ -30,11 +30,11 @@ pub(super) struct Link {
     /// With the generation of the home it leads to.
     manager: RwLock<(u64, ConnectionManager)>,
     health: Arc<Health>,
-    /// Whether the library of functions is not taken.
+    /// Whether this Redis refuses the library of functions.
     pub(super) library_refusal: LibraryRefusal,
 }
 
-/// Whether a connection still leads anywhere. The network may swallow all that is sent and never say that it broke.
+/// Whether a connection still works. The network may lose all that is sent, without an error.
 #[derive(Default)]
 struct Health {
     /// How many calls were answered.
@@ -139,7 +139,8 @@ impl Link {
         }
     }
 
-    /// Leaves a connection, in the background, on which nothing was answered while a call waited in vain, if a new one works and it does not.
+    /// Gives up a connection, in the background, on which nothing was answered while a call waited in vain, if a new connection works and this one
+    /// does not.
     ///
     /// While Redis itself is silent it is kept: others would be no better, and each would go on trying.
     fn prove(&self, seen: u64, mut old: ConnectionManager, before: u64) {

@@ -34,7 +34,7 @@ impl ConveyorProducer {
     }
 }
 
-/// One job in a list of children or heirs, as far as its way on needs it.
+/// One job in a list of children or heirs: what is needed to put it into its queue or to end it.
 #[derive(Debug, Clone)]
 pub struct Relative {
     /// The element itself.
@@ -99,7 +99,7 @@ impl Store {
     }
 }
 
-/// A key of another type is somebody else's, and nothing in it is for us.
+/// A key of another type belongs to another program, and counts as empty.
 fn none_if_foreign(answer: Result<Vec<Vec<u8>>, Error>) -> Result<Vec<Vec<u8>>, Error> {
     match answer {
         Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => Ok(Vec::new()),

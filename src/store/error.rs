@@ -28,10 +28,10 @@ pub enum Error {
     Closed,
 }
 
-/// Why a Redis does not let us in, which somebody has to put right.
+/// Why a Redis does not let us in. An operator has to put that right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Barred {
-    /// It wants to know who we are.
+    /// It asks for a user and a password.
     NoPassword,
     /// It does not take the user or the password.
     WrongPassword,
@@ -56,7 +56,7 @@ impl Error {
         }
     }
 
-    /// Whether nobody answered in time.
+    /// Whether there was no answer in time.
     pub fn is_silent(&self) -> bool {
         matches!(self, Self::Deadline(_)) || matches!(self, Self::Redis(error) if error.is_timeout())
     }
@@ -71,7 +71,7 @@ impl Error {
         matches!(self, Self::Redis(error) if error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading))
     }
 
-    /// Whether the same call may succeed later although nobody puts anything right: Redis was away, busy or full.
+    /// Whether the same call may succeed later by itself: Redis was away, busy or full.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Deadline(_) => true,

@@ -61,7 +61,7 @@ impl Changes {
     }
 }
 
-/// Reads the stream from its end and passes it on until nobody listens.
+/// Reads the stream from its end and passes it on as long as there are listeners.
 async fn read(
     link: Arc<Link>,
     key: String,
@@ -105,7 +105,7 @@ async fn serve(
         }
     };
     if let Some(started) = started.take() {
-        // Whoever asked may have gone.
+        // The follower that asked may have gone.
         let _ = started.send(Ok(()));
     }
     while sender.receiver_count() > 0 {
@@ -117,7 +117,7 @@ async fn serve(
         for entry in reply.into_iter().flat_map(|reply| reply.keys).flat_map(|stream| stream.ids) {
             at.clone_from(&entry.id);
             for event in events(&entry, context) {
-                // Without listeners there is nobody to tell.
+                // There may be no listeners any more.
                 let _ = sender.send(Arc::new(event));
             }
         }
@@ -126,7 +126,7 @@ async fn serve(
     Ok(())
 }
 
-/// The changes that an entry of the stream stands for, in their order; none if somebody else wrote it.
+/// The changes that an entry of the stream stands for, in their order; none if a foreign program wrote it.
 ///
 /// A job that started as it was stored has one entry for two: it was dispatched, and its first attempt started. The cursor of the former says that
 /// the other half is to come.

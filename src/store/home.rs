@@ -43,11 +43,11 @@ struct Cluster {
 
 /// How long a node may take to say which node owns the slot. After that the next one is asked.
 const ASK: Duration = Duration::from_secs(1);
-/// How long to pause when nobody knows a new owner yet.
+/// How long to pause when no node knows a new owner yet.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Home {
-    /// One process that stays what it is.
+    /// The home in a Redis that is no cluster.
     pub(super) fn of(client: Client) -> Self {
         Self { now: RwLock::new(client), generation: AtomicU64::new(0), cluster: None, loading: tokio::sync::Mutex::default() }
     }
@@ -127,7 +127,7 @@ impl Home {
         cluster.looks.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Has everybody connect anew to where the keys are, unless that was done already. The address is the same, but its name is resolved again.
+    /// Makes all connections anew to where the keys are, unless that was done already. The address is the same, but its name is resolved again.
     pub(super) fn renew(&self, seen: u64) {
         if seen == self.generation() {
             self.set(self.now().1);

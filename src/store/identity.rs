@@ -1,6 +1,6 @@
 use super::{Error, Store};
 
-/// How many hexadecimal digits, because a name that has them is put together with others.
+/// How many hexadecimal digits the identity has. It becomes part of file names.
 const DIGITS: usize = 32;
 
 impl Store {

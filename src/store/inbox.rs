@@ -29,7 +29,7 @@ struct Waiting {
 struct Caller {
     number: u64,
     since: Instant,
-    /// However many wait, the result is there once.
+    /// All callers share one copy of the result.
     reply: oneshot::Sender<Arc<JobView>>,
 }
 
@@ -104,7 +104,7 @@ impl Inbox {
 
     /// Passes a stop request on to the pools.
     pub fn stop(&self, job: JobId) {
-        // Without a pool nobody listens, and nothing runs.
+        // Without a pool there is no listener, and no job runs.
         let _ = self.stops.send(job);
     }
 

@@ -25,7 +25,7 @@ const CHUNK: usize = 128;
 const CHUNK_AT_LEAST: usize = 32;
 /// The most bytes that are read of what filters compare, where it is too long to be read with the rest.
 const COMPARED_AT_ONCE: usize = 16 * 1024 * 1024;
-/// A filter does not see what is longer. No job that was created here has more.
+/// A filter does not see values that are longer, in bytes. No job that was created here has such values.
 pub(super) const COMPARED: usize = 1024 * 1024;
 
 /// A page that is being filled.
@@ -83,9 +83,9 @@ impl Page {
     }
 }
 
-/// What came of a page that was filled from where the jobs of a status stand.
+/// What became of a page that was to be filled from the index of a status.
 enum Filled {
-    /// It is done, and there the next begins.
+    /// The page is filled, and here the next one begins.
     Done(Option<PageStart>),
     /// Not all jobs of the status stand there, or too many: it goes on in the index by hour, from a position or from the newest job.
     ByHour(Option<(String, usize)>),
@@ -104,8 +104,8 @@ impl Store {
     ///
     /// It ends when it holds `limit` jobs, or `bytes` of JSON, or many others had to be looked at. What is long is not in it.
     ///
-    /// Those that ended in error, and those that have not ended where they are few, are found without a look at others, and no job is looked at
-    /// whose time is out of the bounds. Among the rest, so many are looked at for a page that it comes soon, also if it is empty.
+    /// Jobs that ended in error, and jobs that have not ended where these are few, are found without a look at others. No job is looked at whose time
+    /// is out of the bounds. Of all others only so many are looked at for a page that it comes soon, even if it is empty.
     pub async fn list(&self, filter: &JobFilter, cursor: Option<&str>, limit: usize, bytes: usize) -> Result<Option<JobPage>, Error> {
         let start = match cursor.map(str::parse) {
             None => None,
@@ -121,7 +121,7 @@ impl Store {
                 let next = self.list_by_hour(&mut page, &search, Some((hour, end))).await?;
                 return Ok(Some(page.ends(next)));
             }
-            // It is of a list of other jobs.
+            // The cursor is one of a list with another filter.
             (Some(PageStart::Since(_)), None) => return Ok(None),
             (Some(PageStart::Since(since)), status) => (Some(since), status),
             (None, status) => (None, status),

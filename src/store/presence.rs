@@ -6,7 +6,7 @@ use super::codec::Text;
 use super::{Error, Store};
 use crate::model::{Actor, Name, Presence, Priority, Queue, ScriptType, Target};
 
-/// A presence lasts so long without a heartbeat.
+/// How long a presence lasts without a heartbeat.
 pub const PRESENCE: Duration = Duration::from_secs(15);
 
 /// How many presences are read by one pipeline.
@@ -46,7 +46,7 @@ impl Store {
         let mut presences: Vec<RedisResult<Text>> = Vec::with_capacity(keys.len());
         for keys in keys.chunks(AT_ONCE) {
             let mut pipeline = Pipeline::with_capacity(keys.len());
-            // What is no string says nothing, but it is there.
+            // A key that is no string is a presence that says nothing.
             pipeline.ignore_errors();
             for key in keys {
                 pipeline.cmd("GET").arg(key);

@@ -147,7 +147,7 @@ pub struct JobPage {
 /// Counters of a script type, as the functions keep them.
 pub type Counters = BTreeMap<String, u64>;
 
-/// How a Redis is.
+/// The state of a Redis.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StoreInfo {
     /// Its version.
@@ -212,7 +212,7 @@ impl Store {
         for (_, key) in &keys {
             pipeline.cmd("HGETALL").arg(key);
         }
-        // What is no hash counts nothing.
+        // A key that is no hash has no counters.
         pipeline.ignore_errors();
         let counted: Vec<RedisResult<HashMap<String, Text>>> =
             if keys.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
@@ -221,7 +221,7 @@ impl Store {
         Ok(counters.map(|(script_type, counted)| (script_type, counted.into_iter().filter_map(number).collect())).collect())
     }
 
-    /// How Redis is.
+    /// The state of Redis.
     pub async fn store_info(&self) -> Result<StoreInfo, Error> {
         let (mut info, overfull) = tokio::try_join!(store_info(&self.0.commands), self.overfull())?;
         info.warnings.extend(overfull);
@@ -285,7 +285,7 @@ pub(super) async fn check(link: &Link) -> Result<Vec<String>, Error> {
 
 /// What is unwise in how a cluster is set up.
 pub(super) async fn cluster_warning(link: &Link) -> Option<String> {
-    // Whoever may not read the configuration is not warned.
+    // A user that may not read the configuration is not warned.
     let found: HashMap<String, String> = link.call(redis::cmd("CONFIG").arg("GET").arg("cluster-require-full-coverage")).await.ok()?;
     (found.values().next()? == "yes").then(|| {
         "when one node of the cluster fails, no context is served until its replica has taken over; \

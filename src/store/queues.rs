@@ -14,7 +14,7 @@ const PAUSE: Function = Function("pause");
 const MOST_PAUSED: usize = 10_000;
 /// How many queues are looked at by one pipeline.
 const AT_ONCE: usize = 256;
-/// A job is looked for only among so many that are taken first.
+/// How many jobs, of those that are taken first, a job is looked for among.
 const LOOKED_AT: usize = 10_000;
 
 /// What became of a queue that was to be paused.
@@ -26,7 +26,7 @@ pub enum Pausing {
     Many(usize),
 }
 
-/// How a job in a queue stands.
+/// Where a job stands in its queue, and why it may have to wait there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueuePosition {
     /// The key of the queue.
@@ -110,7 +110,7 @@ impl Store {
                 look.cmd("LLEN").arg(name).cmd("GET").arg(self.keys().fair_part(name, "held"));
                 look.cmd("SISMEMBER").arg(&paused).arg(self.base(queue));
             }
-            // A key that is no list is somebody else's.
+            // A key that is no list belongs to another program.
             look.ignore_errors();
             states.extend(self.0.commands.each(&look).await?);
         }
@@ -143,7 +143,7 @@ impl Store {
         let answers: Vec<RedisResult<Option<u64>>> = self.0.commands.each(&look).await?;
         let number = |at: usize| answers.get(at).and_then(|answer| answer.as_ref().ok().copied().flatten());
         let (length, sorted) = (number(0).unwrap_or(0), number(1).unwrap_or(0));
-        // What is sorted is taken first, but whose turn comes when is not known.
+        // Sorted jobs are taken first, but in which order the callers come is not known.
         let position = number(4).filter(|_| sorted == 0).map(|at| length.saturating_sub(at));
         Ok(QueuePosition { queue: name, depth: length + sorted, position, paused: number(2) == Some(1), running: number(3).unwrap_or(0) })
     }

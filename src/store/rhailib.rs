@@ -52,7 +52,7 @@ impl RhailibTasks {
         let answer: Result<Option<(String, String)>, _> =
             self.redis.blocking(cmd("BLPOP").arg(&queue.0).arg(timeout.as_secs_f64()), timeout).await;
         if !matches!(answer, Ok(Some(_))) {
-            // Nobody shall fill a queue that nobody reads.
+            // A worker shall not fill a queue that has no reader.
             self.tidy(cmd("HDEL").arg(self.keys.rhai_task(task_id)).arg("reply_to_queue")).await;
         }
         self.tidy(cmd("DEL").arg(&queue.0)).await;

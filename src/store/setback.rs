@@ -5,15 +5,15 @@ use super::{Error, Store};
 use crate::keys::Keys;
 use crate::model::Timestamp;
 
-/// Jobs whose times are out of order by less are found in any case.
+/// Jobs whose times are out of order by less are found in any case, ms.
 const LITTLE: i64 = 1000;
-/// What is noted of setbacks stands among the time offsets, in a field of its own: the name of the index and this.
+/// A setback is noted among the time offsets, in a field of its own: the key of the index, and this behind it.
 const BACK: &str = ":back";
 /// How many of the newest hours are looked at.
 const HOURS: usize = 3;
 
-/// Setbacks of Redis' clock: from then on jobs come into the index of an hour whose times are earlier than of some before them.
-/// A list by time looks so much further there.
+/// Setbacks of Redis' clock. After one, jobs come into the index of an hour whose times are earlier than those of some jobs before them.
+/// So a list by time looks further there, by as much as the clock was set back.
 impl Store {
     /// Sets the clock by Redis. False: Redis took too long to answer, so the clock goes on as it is.
     pub async fn set_clock(&self) -> Result<bool, Error> {

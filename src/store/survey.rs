@@ -45,12 +45,12 @@ const AT_ONCE: usize = 1000;
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Survey {
-    /// When the next one is due that nobody asks for.
+    /// When the next survey is due without a caller.
     fn next(&self) -> Instant {
         self.began + (STEP * self.steps).clamp(OFTEN, RARE)
     }
 
-    /// When the next one may begin if somebody asks.
+    /// When the next survey may begin for a caller.
     fn may(&self) -> Instant {
         self.ended + ((self.ended - self.began) * SHARE).min(OFTEN)
     }
@@ -68,7 +68,7 @@ impl Store {
         if last.borrow().is_none_or(|survey| survey.steps <= QUICK) {
             surveys.wanted.notify_one();
             let fresh = last.wait_for(|survey| survey.is_some_and(|survey| survey.began >= asked));
-            // Without a surveyor those count that were seen so far.
+            // Without a surveyor the list has the actors that were seen so far.
             let _ = tokio::time::timeout(PATIENCE, fresh).await;
         }
         self.actors_since(asked).await
@@ -91,7 +91,7 @@ impl Store {
         self.actors_since(now.checked_sub(OFTEN).unwrap_or(now)).await
     }
 
-    /// Waits until it is time or somebody asks, and looks for presences then.
+    /// Waits until a survey is due or a caller wants one, and makes it.
     pub async fn survey_in_time(&self) -> Result<(), Error> {
         let surveys = &self.0.surveys;
         let last = *surveys.last.borrow();
@@ -161,9 +161,9 @@ impl Store {
         Ok(())
     }
 
-    /// Takes those of some members out of a set that are gone.
+    /// Takes members out of a set whose keys are gone.
     async fn tidy_page(&self, set: &str, known: Vec<Vec<u8>>) -> Result<(), Error> {
-        // What is no text is no key of ours.
+        // Bytes that are no text are no key of ours.
         let (known, strange): (Vec<_>, Vec<_>) = known.into_iter().map(String::from_utf8).partition(Result::is_ok);
         for member in strange.into_iter().filter_map(Result::err) {
             self.0.commands.call::<u64>(redis::cmd("SREM").arg(set).arg(member.as_bytes())).await?;

@@ -16,7 +16,7 @@ use crate::store::{Claimed, Error, Firing, Inner, Push, Store};
 
 const FUNCTION: Function = Function("create");
 
-/// From this part of its memory on Redis is asked with each call how full it is.
+/// When more than this part of the memory is in use, each call asks Redis how full it is.
 const LOOK_FROM: f64 = 0.7;
 
 /// A job to be stored.
@@ -28,7 +28,7 @@ pub struct NewJob {
     pub spec: JobSpec,
     /// Whether it starts at once.
     pub start: bool,
-    /// Whether this server waits for it, so that nobody needs a reply list.
+    /// Whether this server waits for it, so that no reply list is needed.
     pub waited: bool,
     /// The occurrence of a schedule that it is for. It is stored only if nobody else has fired that occurrence.
     pub occurrence: Option<Firing>,
@@ -117,11 +117,11 @@ impl Store {
             let caller = jobs.iter().find_map(|job| job.spec.caller_id.as_deref()).unwrap_or_default();
             self.0.relation_budget.in_turn(caller, creating).await?
         } else {
-            // What is there leads to none of them.
+            // No job that exists leads to one of these, so no relations have to be followed.
             Some(creating.await?)
         };
         let Some(answers) = answers else { return Ok(vec![Created::Busy; jobs.len()]) };
-        // Nobody shares the call, so nobody is asked to come again.
+        // These jobs share the call with no others, so none has to come again.
         Ok(answers.into_iter().map(|answer| answer.unwrap_or(Created::Tangled)).collect())
     }
 }
@@ -155,7 +155,7 @@ impl NewJob {
         Weight { bytes: texts, relations: self.relations().count() }
     }
 
-    /// Whether an actor with room may start it in the function that stores it: nobody else can know it, and any actor will do.
+    /// Whether an actor with room may start it in the function that stores it: no other program can know it, and any actor may run it.
     fn may_start_at_once(&self) -> bool {
         let spec = &self.spec;
         let plain = self.occurrence.is_none() && spec.job_id.is_none() && spec.idempotency_key.is_none() && spec.run_at.is_none();
@@ -222,7 +222,7 @@ impl Inner {
     /// Gives nothing for a job that has to be asked for again in a call of its own.
     pub(in crate::store) async fn create_all(&self, jobs: &[NewJob], or_none: bool) -> Result<Vec<Option<Created>>, Error> {
         let now = self.clock.now();
-        // A job for the legacy fleet alone does not start here.
+        // A job that is pushed to the shadow queue alone does not start here.
         let room = |job: &NewJob| {
             if self.push != Push::Legacy && job.may_start_at_once() { self.direct_starts.reserve(&job.spec.script_type) } else { None }
         };

@@ -23,7 +23,7 @@ impl Store {
         self.promote_after(limit, false).await
     }
 
-    /// The same. If nobody looked for a while, as when the whole machine stood still, what was to be dropped gets another five seconds.
+    /// The same. If no server looked for a while, as when the whole machine stood still, ids that were to be dropped get another five seconds.
     pub async fn promote_after(&self, limit: usize, a_while: bool) -> Result<Promoted, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(limit).arg(if a_while { "1" } else { "" });

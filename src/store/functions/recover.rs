@@ -12,20 +12,20 @@ const FUNCTION: Function = Function("recover");
 /// How many leases one call looks at, about.
 const CHUNK: usize = 256;
 
-/// What earlier incarnations of actors still hold.
+/// What was found of earlier incarnations of actors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovered {
     /// How many leases of dead servers were ended.
     pub ended: usize,
-    /// Other servers that hold jobs in the name of these actors, and show themselves.
+    /// Other servers that hold jobs in the name of these actors, and show that they live.
     pub live: BTreeSet<String>,
-    /// Such servers that do not show themselves. They may be dead, or only away.
+    /// Such servers that do not show it. They may be dead, or only away.
     pub silent: BTreeSet<String>,
 }
 
 impl Store {
-    /// Ends the leases of servers that are known to be dead: the reaper has each of their jobs run again within a second, and counts a crash. And
-    /// looks for others that hold jobs in the name of these posts.
+    /// Ends the leases of servers that are known to be dead: the reaper has each of their jobs run again within a second, and counts a crash. Also
+    /// looks for other servers that hold jobs in the name of these posts.
     pub async fn recover(&self, posts: &[Post], dead: &BTreeSet<String>) -> Result<Recovered, Error> {
         let (mut recovered, mut others, mut from) = (Recovered::default(), BTreeSet::new(), 0_u64);
         loop {
@@ -45,13 +45,13 @@ impl Store {
             }
         }
         if !others.is_empty() {
-            (recovered.live, recovered.silent) = self.showing_themselves(others).await?;
+            (recovered.live, recovered.silent) = self.live_and_silent(others).await?;
         }
         Ok(recovered)
     }
 
-    /// Which of these servers show themselves, and which do not.
-    async fn showing_themselves(&self, servers: BTreeSet<String>) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
+    /// Which of these servers show that they live, by a presence or as displaced ones, and which do not.
+    async fn live_and_silent(&self, servers: BTreeSet<String>) -> Result<(BTreeSet<String>, BTreeSet<String>), Error> {
         let mut pipeline = Pipeline::with_capacity(servers.len());
         for server in &servers {
             pipeline.cmd("EXISTS").arg(self.keys().displaced(server));

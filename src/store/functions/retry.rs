@@ -6,7 +6,7 @@ use crate::store::{Error, Store};
 
 const FUNCTION: Function = Function("retry");
 
-/// How many relations are followed at once; whoever has more waits in line.
+/// How many relations are followed at once; a retry with more waits in line.
 const FEW: u32 = 50;
 /// The name under which all retries stand in line, because their callers are not known here.
 const RETRIES: &str = "retry_job";

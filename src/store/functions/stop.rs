@@ -20,7 +20,7 @@ pub enum Stopping {
 }
 
 impl Store {
-    /// Stops a job that has not ended. Whoever waits for it here is told.
+    /// Stops a job that has not ended. Waiters of this server are told.
     pub async fn stop(&self, job: &JobId) -> Result<Stopping, Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(job.as_str());

@@ -13,7 +13,7 @@ const FUNCTION: Function = Function("turn");
 /// The same while memory is full: Redis refuses the first one then, and this one takes next to nothing.
 const WHEN_FULL: Function = Function("turn_when_full");
 
-/// While memory is full, a pool takes one job in this time: those in the queues are what it is full of, perhaps.
+/// While memory is full, a pool takes one job in this time: the jobs in the queues may be what fills it.
 const PAUSE_WHEN_FULL: Duration = Duration::from_secs(1);
 
 /// What the function gives, as its header says.
@@ -38,7 +38,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// It in a word, for the log.
+    /// The outcome in a word, for the log.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Finished(_) => "finished",
@@ -95,7 +95,7 @@ impl ActorRoom {
     }
 }
 
-/// What a pool has to say and wants.
+/// What a pool reports and what it wants.
 #[derive(Debug)]
 pub struct Turn<'a> {
     /// The script type of the pool.
@@ -157,10 +157,10 @@ pub struct Turned {
 }
 
 impl Store {
-    /// Records how attempts ended and takes new jobs, in one round trip. Whoever waits here is told.
+    /// Records how attempts ended and takes new jobs, in one round trip. Waiters of this server are told.
     ///
     /// After an error it is unknown whether the ends were recorded: they may be sent again, the second time they are
-    /// refused. Jobs may have been taken without anybody knowing: [`Store::list_leases`] finds them.
+    /// refused. Jobs may have been taken of which this server does not know: [`Store::list_leases`] finds them.
     pub async fn turn(&self, turn: &Turn<'_>) -> Result<Turned, Error> {
         Ok(self.take_turn(turn, &LayoutQueues::default(), false).await?.0)
     }
@@ -200,7 +200,7 @@ impl Store {
         let (statuses, taken, stopped, more, releases, importable, now) = match answer {
             Err(error) if error.out_of_memory() => {
                 // What ended is recorded all the same.
-                // Any of the free ones: what is there may be for one alone.
+                // One of the free actors, by chance: the waiting jobs may be for one actor alone.
                 let free: Vec<usize> = (0..turn.actors.len()).filter(|at| turn.actors[*at].room > 0).collect();
                 let free = free
                     .choose(&mut rand::rng())
@@ -215,7 +215,7 @@ impl Store {
         };
         let now = Timestamp::from_millis(now);
         if more == 2 {
-            // Or the clock goes wrong here; what was recorded counts all the same.
+            // The call took long, or the clock of this server is wrong. What was recorded counts in either case.
             drop(self.set_clock().await);
         }
         let statuses: Vec<Option<Status>> = statuses.iter().map(|word| word.parse().ok()).collect();

@@ -17,7 +17,7 @@ fn seen(job: &JobId, answer: Vec<Text>) -> JobView {
 /// The values of a job in an answer.
 const FIELDS: usize = 13;
 
-/// Outputs that are longer are read by few at once: what nobody has room for does not pile up, neither here nor in Redis.
+/// Outputs that are longer are read by few at once: they would pile up here and in Redis.
 const LONG: usize = 64 * 1024;
 /// How many read one of those at once.
 pub(in crate::store) const READERS: usize = 4;
@@ -67,7 +67,7 @@ impl Store {
 
     /// Those of some jobs that have ended or are gone, and how.
     ///
-    /// One command tells of most jobs that they have not, and costs Redis a fiftieth of the function.
+    /// For most jobs one command shows that they have not ended. It costs Redis a fiftieth of the function.
     pub async fn look_for_ends(&self, jobs: &[JobId]) -> Result<Vec<(JobId, JobView)>, Error> {
         let mut pipeline = Pipeline::with_capacity(jobs.len());
         for job in jobs {

@@ -6,16 +6,16 @@ use crate::store::codec::Text;
 use crate::store::setback::set_back;
 use crate::store::{Error, JobFilter, Store};
 
-/// Jobs stand in an index in the order in which they came, but for this (ms): servers of another version wrote times of their own clock, and what is
-/// said of foreign jobs is not said of those that are off by less.
+/// How far jobs in an index may be out of order without a note of it, ms: servers of another version wrote times of their own clocks, and foreign jobs
+/// that are off by less are not noted.
 const NEAR: i64 = 2000;
 /// An hour in milliseconds.
 const HOUR: i64 = 3_600_000;
 
 /// When jobs within the bounds of a filter came into the index, in milliseconds.
 ///
-/// That is when they were created. But a foreign job was created before it was seen, and by another clock. And where Redis' clock was set back, jobs
-/// are not in the order of their times.
+/// Mostly that is when they were created. But a foreign job was created before it came into the index, by another clock; and where Redis' clock was
+/// set back, jobs are not in the order of their times.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Times {
     since: Option<i64>,
