@@ -1,7 +1,7 @@
 -- Redis commands on keys that foreign programs may have spoilt.
 local commands = {}
 
--- What Redis 7.0 has no word of its own for: none of these comes from what a key is.
+-- Texts of errors with the code ERR, which Redis 7.0 gives for other reasons than the type of a key.
 local NOT_OF_THE_KEY = { 'non local key', 'cluster', 'executing the script' }
 
 -- Runs a command on a key that foreign programs may have spoilt. Nil instead of an error that comes from what the key is. Any other error,
@@ -25,7 +25,7 @@ function commands.try_named(...)
   return nil
 end
 
--- Writes to a key of ours with a command; what a foreign program made of the key gives way.
+-- Writes to a key of ours with a command. A key of another type, which a foreign program made, is deleted first.
 function commands.insist(command, key, ...)
   local reply = redis.pcall(command, key, ...)
   if type(reply) ~= 'table' or not reply.err then return reply end

@@ -3,11 +3,11 @@
 local try, insist = commands.try, commands.insist
 local fair = {}
 
--- So many jobs are sorted in a call.
+-- How many jobs are sorted in a call.
 local MOST_SORTED = 256
 local left_to_sort = 0
 
--- Callers that were put into a ring in this call, by queue, where there was none before.
+-- By queue, the callers that were put into its ring in this call, if there was no ring before.
 local anew = {}
 
 -- Begins a turn.

@@ -19,7 +19,7 @@ function index.range(list, from, to)
   return ids
 end
 
--- Of so many ids the time is looked for.
+-- Of how many ids the time is looked for.
 local LOOKED_AT = 64
 
 -- Since when the first job that still exists is in the index, of those from one position up to another, ms, or nil. Looked for only so far.

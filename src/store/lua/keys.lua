@@ -1,7 +1,7 @@
 -- The keys of the context of a call. They are the same as in keys.rs; a test compares the two.
 local keys = { prefix = nil, context = nil }
 
--- Keys of control queues by actor: each turn needs those of its pool. No more are kept.
+-- How many keys of control queues are kept, by actor: each turn needs those of its pool.
 local MOST_KEPT = 1024
 local control_instances, kept = {}, 0
 

@@ -15,7 +15,7 @@ function relations.prerequisites_of(prerequisites, dependencies)
   return values.listed((prerequisites or '') .. dependencies)
 end
 
--- No longer text of a foreign program is read for ids.
+-- The longest text of a foreign program that is read for ids, bytes.
 local LONGEST_LIST = 262144
 
 -- The same for a foreign job. Nil: one of the fields is there and is no JSON list of texts, so that nobody knows what it waits for.

@@ -3,7 +3,7 @@
 local try, insist = commands.try, commands.insist
 local routing = {}
 
--- A job whose queue is no list tries again after so long, ms.
+-- How long a job waits whose queue is no list, ms.
 routing.AGAIN = 5000
 
 local read_target = jobs.reader('dialect', 'script_type', 'worker_id')

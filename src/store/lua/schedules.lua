@@ -2,7 +2,7 @@
 local try, insist = commands.try, commands.insist
 local schedules = {}
 
--- With overlap 'queue', no more jobs of a schedule wait for each other.
+-- With overlap 'queue', how many jobs of a schedule wait for each other.
 local MOST_WAITING = 100
 
 -- The occurrences in an argument, by the number of the job they are for. Each is

@@ -5,7 +5,7 @@
 local try = commands.try
 local read = jobs.end_reader('status', 'attempt', 'lease', 'script_type', 'group', 'instance', 'priority')
 
--- So many requests of a queue are read at once.
+-- How many requests of a queue are read at once.
 local MOST = 128
 
 local function honour(queue, id, mine)

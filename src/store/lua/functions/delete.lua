@@ -5,7 +5,7 @@
 local try = commands.try
 local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel', 'actor', 'worker_id')
 
--- Of a queue that is as long as this nothing is taken out that should not be in it: looking for it takes long.
+-- A job that should be in no queue is not looked for in a queue that is as long as this: that takes long.
 local LONG = 1000
 
 return function()

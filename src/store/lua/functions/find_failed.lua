@@ -4,7 +4,7 @@
 --       · how many are wanted · the filter, as in filter.lua
 -- Gives {'partial'} (some may be missing here) or {'more' or 'end', time and id where to go on, or '' and '', then time · id …}.
 
--- So many are read at once.
+-- How many are read at once.
 local CHUNK = 128
 
 return function()

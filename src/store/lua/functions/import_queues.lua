@@ -47,7 +47,8 @@ local function id_of(element, key)
     string.sub(sum, 21, 32))
 end
 
--- What a job waits for whose prerequisites are keys, or numbers of jobs of the same caller: one that failed, and whether one has not ended.
+-- Looks at the prerequisites of a runner's job, which are keys, or numbers of jobs of the same caller. Gives one that failed, and whether
+-- one has not ended.
 local function awaited_by(element, list)
   local failed, open
   for word in string.gmatch(list or '', '[%w:]+') do

@@ -29,7 +29,7 @@ return function()
   local list, moves, from, many = request.take(), request.take() == 'move', request.take_number(), request.take_number()
   local front = index.front_of(list)
 
-  -- What a foreign program made of them gives way.
+  -- Keys of another type, which a foreign program made, are deleted.
   for _, key in ipairs({ list, front }) do
     local kind = redis.call('TYPE', key).ok
     if kind ~= 'list' and kind ~= 'none' then redis.call('DEL', key) end

@@ -1,5 +1,5 @@
 -- Flags: no-writes
--- What the end of a conveyor job is about: itself, the next of its children and the next of its heirs.
+-- Reads what is needed to work off the end of a conveyor job: the job itself, the next of its children and the next of its heirs.
 -- ARGV  what conveyor keys begin with · id · at most so many of each
 -- Gives {status or '', error or '', failed attempts, parent or '', the job or '', number of children, child …, heir …}.
 local try = commands.try

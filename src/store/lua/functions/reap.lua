@@ -8,20 +8,20 @@ local read_place = jobs.reader('status', 'script_type', 'group', 'instance', 'pr
 local read_watched = jobs.end_reader('status', 'attempt', 'crashes', 'stop_requested_at', 'group', 'instance', 'priority', 'lease',
   'seen_at', 'missing_at', 'timeout', 'started_at', 'unseen', 'indexed', 'queued_at', 'actor', 'worker_id')
 
--- A job that is in no queue any more and was not started: so long a foreign actor may take between its pop and its first write, ms.
+-- How long a queued job may be in no queue: a foreign actor may take so long between its pop and its first write, ms.
 local MISSING = jobs.GRACE_SECONDS * 1000
--- Looked for only so far from where jobs are taken: what is further back is not due, and queues may be long.
+-- How far back in its queue a job is looked for. What is further back is not due soon.
 local FAR = 1000
--- A foreign job that has lain somewhere for an hour is looked at this often, ms.
+-- How often a foreign job is looked at that has been queued for an hour, ms.
 local OLD = 60000
 
--- What a foreign program made of these gives way: work would stand still for as long as it is there.
+-- The types of keys that are deleted if a foreign program made something else of them: no work would be done for as long as that is there.
 local KINDS = {
   leases = 'zset', watched = 'zset', scheduled = 'zset', unwritten = 'zset', releases = 'list', queues = 'set', paused = 'set',
   fair = 'set', native_only = 'set', foreign = 'zset', capped = 'zset', schedules = 'zset', conveyor_ends = 'zset', time_offsets = 'hash',
 }
 
-local function give_way(key, kind)
+local function delete_wrong_type(key, kind)
   local is = redis.call('TYPE', key).ok
   if is ~= kind and is ~= 'none' then redis.call('DEL', key) end
 end
@@ -92,10 +92,10 @@ local function look_at_queued(id, job)
     -- A round through a long queue takes longer, so that looking never costs much.
     return again_in(id, math.max(pause, math.floor(length / 2)))
   end
-  -- One that was only heard of is where a foreign program put it.
+  -- A job that is known only because others wait for it is where a foreign program put it.
   if job.unseen then return again_in(id, pause) end
   if job.indexed and not job.queued_at or not job.script_type then
-    -- A foreign program put it where we do not look, and does not want it anywhere else. Only its end concerns us, the longer ago the less.
+    -- It is in a queue of a foreign program, and has to stay there. Only its end matters here. Older ones are looked at less often.
     local age = request.now - (tonumber(job.indexed) or 0)
     return again_in(id, math.max(queues.FOREIGN_PAUSE, math.floor(math.min(age / 60, OLD)), redis.call('ZCARD', keys.watched) / 2))
   end
@@ -170,8 +170,8 @@ return function()
   -- What kept this call may have kept renewals, too: then no lease is over before their servers could call again. They call three times
   -- in a lease, and this may have been kept for the time between two looks more than it says.
   if request.delay > math.min(math.max(lease * 2 / 3 - 450, 100), 1000) then return { -1 } end
-  for name, kind in pairs(KINDS) do give_way(keys[name], kind) end
-  for _, status in ipairs({ 'error', 'left' }) do give_way(keys.index_of_status(status), 'zset') end
+  for name, kind in pairs(KINDS) do delete_wrong_type(keys[name], kind) end
+  for _, status in ipairs({ 'error', 'left' }) do delete_wrong_type(keys.index_of_status(status), 'zset') end
   local looked = reap_leases(limit, lease)
   local watched = redis.call('ZRANGEBYSCORE', keys.watched, '-inf', request.now, 'LIMIT', 0, limit)
   for _, id in ipairs(watched) do look_at(id, lengths) end

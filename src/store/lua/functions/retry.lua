@@ -21,7 +21,7 @@ local A_LOOK = 0.1
 
 local followed = 0
 
--- What was noticed on the way counts, also when the job does not run again.
+-- The events and counters of this call are sent in any case, also when the job does not run again.
 local function answer(...)
   news.send_all()
   return { math.ceil(followed), ... }
