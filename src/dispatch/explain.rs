@@ -3,9 +3,9 @@ use std::time::Instant;
 use super::{Dispatcher, Error};
 use crate::model::{ContextId, ErrorKind, Explanation, Job, JobId, Queue, Reason, Status, Target, Timestamp, WaitsFor};
 
-/// In a message no more jobs are named.
+/// How many jobs a message names.
 const NAMED: usize = 3;
-/// The ids of as many prerequisites as a job can have are shorter.
+/// The longest text of prerequisites that is read, in bytes: the ids of as many as a job can have are shorter.
 const LONGEST: usize = 64 * 1024;
 /// What an explanation is made of.
 const FIELDS: [&str; 14] = [
@@ -31,8 +31,8 @@ impl Dispatcher {
         self.explained(context, id, None).await
     }
 
-    /// The same for somebody who has waited since then. It costs little, because many waits can run out together: the actors are those that
-    /// one of them saw, and the position in the queue is not looked for.
+    /// The same for a waiter that has waited since then. It costs little, because many waits can run out together: they share one list of
+    /// actors, and the position in the queue is not looked for.
     pub(super) async fn explained(&self, context: ContextId, id: &JobId, since: Option<Instant>) -> Result<Explanation, Error> {
         let job = self.part(context, id, &FIELDS, LONGEST).await?;
         let because = |reason, message: String| Explanation::new(id.clone(), job.status, reason, message);

@@ -21,7 +21,7 @@ pub enum Followed<T> {
 
 /// How many events are compared with a filter at once.
 const AT_ONCE: usize = 128;
-/// After so long without a change of a job, it is looked whether the job is still there.
+/// After how long without a change of a job it is checked that the job still exists.
 const QUIET: Duration = Duration::from_secs(5);
 
 impl Dispatcher {
@@ -42,7 +42,7 @@ impl Dispatcher {
         Ok(admitted.flatten())
     }
 
-    /// What of some moments passes the filter. The jobs of all of them are read together.
+    /// The moments that pass the filter. The jobs of all of them are read together.
     async fn admitted(
         &self,
         context: ContextId,

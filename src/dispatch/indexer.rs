@@ -20,13 +20,13 @@ pub struct Indexer {
     met_before: HashSet<u64>,
 }
 
-/// Between two steps, each of which looks at about a thousand keys.
+/// The pause between two steps, each of which looks at about a thousand keys.
 const STEP: Duration = Duration::from_millis(100);
-/// Between two rounds, or three times as long as the last one took.
+/// The pause between two rounds, or three times as long as the last one took.
 const ROUND: Duration = Duration::from_secs(2);
 /// How many jobs are remembered, at 8 bytes each; others are looked at in every round.
 const REMEMBERED: usize = 1 << 20;
-/// After so many rounds everything is looked at once more, because a foreign program may use an id again.
+/// After how many rounds everything is looked at once more, because a foreign program may use an id again.
 const FORGET: u32 = 30;
 
 impl Indexer {
@@ -66,7 +66,7 @@ impl Service for Indexer {
         if discovered > 0 {
             metrics::counter!("hero_jobs_noticed_total", self.store.labels([])).increment(discovered as u64);
         }
-        // After the jobs, whose ends may be what makes room.
+        // This comes after the jobs, because ends that are settled may make room in Redis.
         self.store.note_walked(&walked).await?;
         self.remember(jobs);
         self.cursor = next;

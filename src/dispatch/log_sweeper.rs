@@ -19,11 +19,11 @@ pub struct LogSweeper {
     bytes: u64,
 }
 
-/// Entries looked at in one step, and files removed in one.
+/// How many entries are looked at in one step, and how many files are removed.
 const STEP: usize = 500;
-/// Between two steps.
+/// The pause between two steps.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Between two rounds.
+/// The pause between two rounds.
 const ROUND: Duration = Duration::from_secs(60);
 /// How many files are candidates for removal in a round.
 const REMEMBERED: usize = 1 << 20;
@@ -81,7 +81,7 @@ impl LogSweeper {
     }
 }
 
-/// Those of some owners that are gone. Of jobs in another Redis nobody here knows.
+/// Those of some owners whose jobs are gone. Jobs of another Redis are not known here, and count as present.
 async fn gone(store: &Store, owners: Vec<Owner>) -> Result<Vec<Owner>, Error> {
     let identity = store.known_identity().await?;
     let ours: Vec<Owner> = owners.into_iter().filter(|owner| Some(&owner.identity) == identity.as_ref()).collect();

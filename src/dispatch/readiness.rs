@@ -58,7 +58,7 @@ async fn lack(store: &Store, memory: &Memory) -> Option<String> {
     }
 }
 
-/// Context 0 goes without saying.
+/// Names a context; context 0 is not named.
 fn in_context(context: ContextId) -> String {
     if context == ContextId::default() { String::new() } else { format!(" of context {context}") }
 }

@@ -13,12 +13,12 @@ use crate::store::{Created, Error, Firing, JobView, NewJob, NotFired, Store, Sto
 
 /// Makes the jobs of schedules when they are due.
 ///
-/// Any number of servers do so for one context. An occurrence is fired in the function that stores its job, so it has one job whoever is
-/// first and whoever dies meanwhile.
+/// Any number of servers do so for one context. An occurrence is fired in the call that stores its job, so it has one job, whichever server is
+/// first and whichever dies meanwhile.
 pub struct Scheduler {
     store: Store,
     pressure: Arc<Pressure>,
-    /// So many due schedules are left out this time, because they could not be served the last time.
+    /// How many due schedules are left out this time, because they could not be served the last time.
     stuck: usize,
     /// Schedules that could not be read, so that each is logged once.
     unreadable: HashSet<ScheduleId>,
@@ -38,7 +38,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const BREAK: Duration = Duration::from_secs(15);
 /// The same where Redis did not answer for so long.
 const OUTAGE: Duration = Duration::from_secs(5);
-/// What could not be served is tried again after this.
+/// After how long a schedule is tried again that could not be served.
 const RETRY: Duration = Duration::from_secs(1);
 /// How many unreadable schedules are remembered.
 const REMEMBERED: usize = 1000;
@@ -81,7 +81,7 @@ impl Scheduler {
                     last_job = Some(id);
                 }
                 Created::NotFired(NotFired::Skipped) => count(&self.store, "skipped", 1),
-                // Another server is at it.
+                // Another server has fired it.
                 Created::NotFired(NotFired::Done) => return Ok(true),
                 // There is no room, or the job before has gone at this moment.
                 _ => return Ok(false),

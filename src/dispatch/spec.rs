@@ -3,13 +3,13 @@ use super::{Dispatcher, Error};
 use crate::model::{Actor, JobId, JobSpec, ScriptType};
 use crate::store::{JobFilter, NewJob};
 
-/// No text field but the script is longer.
+/// The longest text field, but for the script, in bytes.
 pub(super) const LONGEST_TEXT: usize = 1024;
-/// No job has more labels or environment variables.
+/// How many labels, and how many environment variables, a job may have.
 const MOST_ENTRIES: usize = 256;
-/// No jobs are filtered by more labels.
+/// How many labels a filter may have.
 const MOST_FILTERED: usize = 16;
-/// No job waits for, or keeps waiting, more others than this.
+/// How many other jobs a job may wait for, and how many it may keep waiting.
 const MOST_RELATIVES: usize = 1000;
 
 impl Dispatcher {

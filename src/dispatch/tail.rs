@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const LINES: usize = 64;
 /// The most bytes of a page, unless its first line has more.
 const PAGE: usize = 64 * 1024;
-/// How many followers may have a page of that size that nobody has taken yet: 16 MB in all.
+/// How many followers may have a page of that size that was not taken yet: 16 MB in all.
 const PAGES: usize = 256;
 /// The most bytes of a page for the others.
 const SHORT: usize = 4 * 1024;
@@ -33,7 +33,7 @@ const EACH: Duration = Duration::from_millis(1);
 pub(super) struct Tails {
     readers: Semaphore,
     pages: Arc<Semaphore>,
-    /// Held by each of them, to be counted.
+    /// Held by each follower, so that they can be counted.
     all: Arc<()>,
 }
 
@@ -50,7 +50,7 @@ impl Tails {
     }
 }
 
-/// One of them.
+/// The follower of one log.
 struct Tail {
     dispatcher: Dispatcher,
     context: ContextId,

@@ -1,4 +1,4 @@
-//! When a schedule runs: no clock, no store.
+//! When a schedule runs. Nothing here reads a clock or the store.
 
 use std::time::Duration;
 
@@ -41,9 +41,9 @@ pub(super) struct Plan {
     pub(super) next: Option<Timestamp>,
 }
 
-/// An occurrence that nobody has fired for so long is missed.
+/// After how long an occurrence that no server has fired is missed.
 const LATE: Duration = Duration::from_secs(30);
-/// An occurrence that came while this server did not look is left to another one for so long, before it counts as missed under [`Missed::Skip`].
+/// How long an occurrence that came while this server did not look is left to another server, before it counts as missed under [`Missed::Skip`].
 const LEFT_TO_OTHERS: Duration = Duration::from_secs(5);
 /// How many occurrences are planned at a time, unless they were missed.
 const AT_ONCE: usize = 128;
@@ -58,7 +58,7 @@ impl Timetable {
     /// The occurrences of a schedule that is created at this time.
     pub(super) fn new(spec: &ScheduleSpec, created_at: Timestamp) -> Result<Self, Error> {
         let start = spec.start_at.unwrap_or(created_at);
-        // Lengths of time are the same everywhere: there it only says where times are shown.
+        // Periods are the same in every time zone: for them the zone only says how times are shown.
         let zone = spec.time_zone.as_deref().map_or(Ok(Tz::UTC), zone)?;
         let rule = match (&spec.cron, spec.every) {
             (Some(pattern), None) => Rule::Cron(Box::new(cron(pattern)?), zone),

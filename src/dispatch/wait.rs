@@ -5,7 +5,7 @@ use super::{Dispatcher, Error};
 use crate::model::{ContextId, JobId, JobResult, JobSpec, Status};
 use crate::store::{JobEnd, JobView, Waiter};
 
-/// What a job that ended gives its caller.
+/// The result of a job that has ended, or the error that says why there is none.
 pub(super) fn result(id: &JobId, end: JobEnd) -> Result<JobResult, Error> {
     match end {
         JobEnd::Finished(result) => Ok(result),
@@ -130,7 +130,7 @@ impl Dispatcher {
         let look = tokio::select! {
             biased;
             look = waiter.reply() => match look {
-                // A sweep may have looked for the job while it was being stored, which takes long when Redis was away.
+                // The sweeper may have looked for the job while it was being stored, which takes long when Redis was away.
                 JobView::Missing => {
                     let rest = deadline.saturating_duration_since(tokio::time::Instant::now());
                     return Box::pin(self.wait_until_end(context, id, rest)).await;
