@@ -4,8 +4,8 @@ max_line_length = 140
 self = false
 read_globals = {
   'redis', 'cjson',
-  'commands', 'values', 'keys', 'time', 'jobs', 'news', 'dialects', 'ends', 'queues', 'placing', 'relations', 'cycles', 'index', 'filter',
-  'outsiders', 'schedules', 'conveyor', 'fair', 'limit', 'calling', 'functions', 'made_library',
+  'commands', 'values', 'keys', 'time', 'jobs', 'news', 'layouts', 'ends', 'queues', 'routing', 'relations', 'cycles', 'index', 'filter',
+  'foreign', 'schedules', 'conveyor', 'fair', 'limit', 'calling', 'functions', 'made_library',
 }
 globals = { 'request' }
 files['src/store/lua/registration.lua'] = { unused = false }

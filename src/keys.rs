@@ -9,12 +9,12 @@
 //! | `hero:stop_queue:{worker}` | list | stop, for a job that a foreign worker runs | 60 s |
 //! | `hero:q:scheduled` | zset by ms | whoever delays a job or a retry | an entry until it is due |
 //! | `hero:q:leases` | zset by ms | create, turn, renew, recover | an entry until the job leaves its actor |
-//! | `hero:q:unwritten` | zset by ms | turn, adopt: ids whose hash is not there yet | an entry 5 s, and as long again when nobody looked for a while |
+//! | `hero:q:unwritten` | zset by ms | turn, import_queues: ids whose hash is not there yet | an entry 5 s, and as long again when nobody looked for a while |
 //! | `hero:q:watched` | zset by ms | whoever enqueues a job | an entry until an actor of ours takes the job, or it has ended |
 //! | `hero:q:capped` | zset by ms | turn: types that found no room in their context | an entry 5 s |
 //! | `hero:q:fair:{…}:ring` · `:of:{caller}` · `:held` | list · list · number | turn: jobs of the queue `hero:q:work:{…}` sorted by caller | while not empty |
 //! | `hero:q:release` | list | every end of a job with relations | an entry until its relatives are released |
-//! | `hero:q:conveyor` | zset by ms | every end of a job of the conveyor dialect | an entry until the job is closed or waits for its children |
+//! | `hero:q:conveyor` | zset by ms | every end of a job of the conveyor layout | an entry until the job is closed or waits for its children |
 //! | `hero:rel:{id}:dependents` · `:children` · `:onComplete` | list | whoever links a job: who waits for it | until released |
 //! | `hero:rel:{id}:active` | set | release, and whoever links a job: its children that may run | a member until that child is closed |
 //! | `hero:meta:actor:inst:{t}:{g}:{i}` | string | the actor | 15 s |
@@ -23,22 +23,22 @@
 //! | `hero:meta:paused` · `hero:meta:fair` | set | pause, resume · turn: queues that keep jobs sorted by caller | until resumed · until those are taken |
 //! | `hero:meta:calm` · `hero:meta:foreign` | set · zset by ms | the surveyor, reap | types that only our actors take · last signs of others |
 //! | `hero:meta:queue:stats:{t}` | hash | every transition | 30 days after the last; at most 1,000 |
-//! | `hero:meta:identity` | string | the first job with a log file: 32 random digits that tell this place from others | for ever |
+//! | `hero:meta:identity` | string | the first job with a log file: 32 random digits that tell this Redis from others | for ever |
 //! | `hero:meta:hours` · `hero:meta:types` | set | whoever first writes such an index or such counters; the indexer | swept by the pruner |
-//! | `hero:meta:strays` | hash by index key | whoever first sees an outsider's job that says another time than that: how far ahead and behind, ms; whoever sees that Redis' clock was set back (field with `:back`): how far | swept by the pruner |
+//! | `hero:meta:strays` | hash by index key | whoever first sees a foreign job that says another time than that: how far ahead and behind, ms; whoever sees that Redis' clock was set back (field with `:back`): how far | swept by the pruner |
 //! | `hero:meta:reaped` | string | reap: when leases were last looked at, and until when none is over, ms | a day |
-//! | `hero:meta:schedules` | zset by ms | schedule, create, pass, unschedule | an entry as long as its schedule |
-//! | `hero:schedule:{id}` | hash | schedule, create, pass | until it is deleted, or a week after its last slot |
+//! | `hero:meta:schedules` | zset by ms | schedule, create, skip_missed, unschedule | an entry as long as its schedule |
+//! | `hero:schedule:{id}` | hash | schedule, create, skip_missed | until it is deleted, or a week after its last occurrence |
 //! | `hero:schedule:{id}:waiting` | list | create: jobs of a schedule that queues them | with its schedule |
 //! | `hero:events` | stream | every transition | about 200,000 entries |
 //! | `hero:log:{id}` | stream | the actor | as long as its job |
-//! | `hero:index:{yyyymmddhh}` | list | create, and whoever first sees an outsider's job | trimmed by the pruner |
+//! | `hero:index:{yyyymmddhh}` | list | create, and whoever first sees a foreign job | trimmed by the pruner |
 //! | `hero:index:error` | zset by ms | every end in error, and the pruner, whose mark (a member `''`) says that none is missing | an entry until its job is retried or gone |
-//! | `hero:index:left` | zset by ms | notice: jobs of outsiders that were left long ago without an end | an entry until its job is gone or ends |
+//! | `hero:index:left` | zset by ms | discover: foreign jobs that were left long ago without an end | an entry until its job is gone or ends |
 //! | `hero:index:{yyyymmddhh}:front` | list | prune: the front part of that list | while ids of jobs that are gone are taken out |
 //! | `hero:idem:{sha256}` | hash | create | 24 h |
-//! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as twins | while not empty |
-//! | `hero:reply:{id}` | list | the end of a job that came so or has a twin; foreign actors | 5 min |
+//! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as shadows | while not empty |
+//! | `hero:reply:{id}` | list | the end of a job that came so or has a shadow; foreign actors | 5 min |
 //! | `rhai_tasks:{circle}` · `rhai_task_details:{id}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
 //! | `queue:{t}` · `job:{caller}:{n}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
 //! | `hero:bell:{ctx}:{t}` · `hero:inbox:{server}` | channel | whoever pushes · turn, stop | hints only |
@@ -51,7 +51,7 @@
 //! hash tag `{ctx:N}:`. Channels always name their context, because pub/sub ignores databases.
 
 mod conveyor;
-mod dialect;
+mod layouts;
 #[cfg(test)]
 mod tests;
 
@@ -82,7 +82,7 @@ impl Keys {
         self.context
     }
 
-    /// What every key of the context begins with. Scripts build the keys of jobs they meet from it.
+    /// What every key of the context begins with. Functions build the keys of jobs they meet from it.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -200,7 +200,7 @@ impl Keys {
         self.key(format_args!("q:release"))
     }
 
-    /// Jobs of the conveyor dialect that ended and are to be closed, by the time to look.
+    /// Jobs of the conveyor layout that ended and are to be closed, by the time to look.
     pub fn conveyor_ends(&self) -> String {
         self.key(format_args!("q:conveyor"))
     }
@@ -230,8 +230,8 @@ impl Keys {
         self.key(format_args!("rel:{id}:onComplete"))
     }
 
-    /// The script types that no foreign actor takes.
-    pub fn calm(&self) -> String {
+    /// The script types that only our actors take; the key has an older word for them.
+    pub fn native_only(&self) -> String {
         self.key(format_args!("meta:calm"))
     }
 
@@ -303,12 +303,12 @@ impl Keys {
         self.key(format_args!("meta:reaped"))
     }
 
-    /// What tells this place from every other.
+    /// What tells this Redis from every other.
     pub fn identity(&self) -> String {
         self.key(format_args!("meta:identity"))
     }
 
-    /// Every schedule, by its next slot.
+    /// Every schedule, by its next occurrence.
     pub fn schedules(&self) -> String {
         self.key(format_args!("meta:schedules"))
     }
@@ -348,8 +348,8 @@ impl Keys {
         self.key(format_args!("index:{status}"))
     }
 
-    /// How far the times that outsiders gave their jobs are from those at which they came into the index of an hour.
-    pub fn strays(&self) -> String {
+    /// How far the times that foreign programs gave their jobs are from those at which they came into the index of an hour; the key has an older word for it.
+    pub fn time_offsets(&self) -> String {
         self.key(format_args!("meta:strays"))
     }
 
@@ -369,8 +369,8 @@ impl Keys {
         self.key(format_args!("idem:{digest}"))
     }
 
-    /// The channel that says that work of a type arrived.
-    pub fn bell(&self, script_type: &ScriptType) -> String {
+    /// The channel that says that work of a type arrived; its name in Redis has an older word for it.
+    pub fn wake_up(&self, script_type: &ScriptType) -> String {
         format!("hero:bell:{}:{script_type}", self.context)
     }
 

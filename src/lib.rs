@@ -100,7 +100,7 @@ pub mod service; // Tick loops.
 #[doc(hidden)]
 pub mod store; // Redis, and the only place that knows it.
 
-pub mod conveyor; // The conveyor dialect: producer and consumer.
+pub mod conveyor; // The conveyor layout: producer and consumer.
 pub mod dispatch; // Create, start, wait for and stop jobs.
 #[doc(hidden)]
 pub mod engine; // Script engines and their processes.

@@ -3,9 +3,9 @@ use std::time::Duration;
 use super::lease::Holdings;
 use crate::model::ScriptType;
 use crate::service::Service;
-use crate::store::{CompatQueues, Error, Post, Store};
+use crate::store::{Error, LayoutQueues, Post, Store};
 
-/// Looks for stop requests that outsiders pushed.
+/// Looks for stop requests that foreign programs pushed.
 pub(super) struct Controller {
     store: Store,
     holdings: Holdings,
@@ -13,7 +13,7 @@ pub(super) struct Controller {
 }
 
 impl Controller {
-    pub(super) fn new(store: Store, holdings: Holdings, script_type: &ScriptType, posts: &[Post], compat: &CompatQueues) -> Self {
+    pub(super) fn new(store: Store, holdings: Holdings, script_type: &ScriptType, posts: &[Post], compat: &LayoutQueues) -> Self {
         let keys = store.keys();
         let of_instances = posts.iter().map(|post| keys.control_instance(&post.script_type, &post.group, post.instance));
         let queues = std::iter::once(keys.control(script_type)).chain(of_instances).chain(compat.stops().iter().cloned()).collect();

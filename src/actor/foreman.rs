@@ -14,7 +14,7 @@ use super::settings::PoolSettings;
 use super::staff::Staff;
 use super::worker::Report;
 use crate::model::JobId;
-use crate::store::{Claimed, CompatQueues, Ended, Error, Opening, Post, Store, Turn, Turned};
+use crate::store::{Claimed, DirectStart, Ended, Error, LayoutQueues, Post, Store, Turn, Turned};
 
 /// The queues are looked at this often, whatever wakes us.
 const POLL: Duration = Duration::from_secs(1);
@@ -35,14 +35,14 @@ pub(super) struct Foreman {
     staff: Staff,
     /// Each with the slot it belongs to, in the order of service.
     queues: Arc<[(String, usize)]>,
-    compat: Arc<CompatQueues>,
+    compat: Arc<LayoutQueues>,
     reports: mpsc::Receiver<Report>,
     stops: broadcast::Receiver<JobId>,
     /// Claims whose lease was lost.
     losses: mpsc::Receiver<(JobId, u32)>,
-    bell: Arc<Notify>,
-    /// Room for jobs that start in the script that stores them.
-    opening: Arc<Opening>,
+    wake_up: Arc<Notify>,
+    /// Room for jobs that start in the call that stores them.
+    direct_start: Arc<DirectStart>,
     started: mpsc::UnboundedReceiver<Claimed>,
     idle: watch::Sender<bool>,
     /// Whether the queues may hold something.
@@ -82,17 +82,17 @@ impl Foreman {
         staff: Staff,
         reports: mpsc::Receiver<Report>,
         losses: mpsc::Receiver<(JobId, u32)>,
-        bell: Arc<Notify>,
+        wake_up: Arc<Notify>,
         idle: watch::Sender<bool>,
     ) -> Self {
         let labels = store.labels([("script_type", settings.script_type.to_string())]);
         let queues: Arc<[(String, usize)]> = store.queues_of(posts).into();
         let names = posts.iter().map(ToString::to_string).collect();
-        let compat = Arc::new(store.compat_queues(&settings.script_type, &settings.compat));
-        let (opening, started) =
-            store.openings().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()).collect());
+        let compat = Arc::new(store.layout_queues(&settings.script_type, &settings.compat));
+        let (direct_start, started) =
+            store.direct_starts().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()).collect());
         Self {
-            opening,
+            direct_start,
             started,
             staff,
             queues,
@@ -104,7 +104,7 @@ impl Foreman {
             settings,
             reports,
             losses,
-            bell,
+            wake_up,
             idle,
             hungry: true,
             asked_for: 0,
@@ -123,18 +123,18 @@ impl Foreman {
             if leaving.is_none() {
                 self.staff.hand_out();
             }
-            if self.opening.take_unsure() {
+            if self.direct_start.take_unsure() {
                 self.unsure = true;
                 self.doubt.arise(self.store.periods().lease);
             }
             let stale = self.staff.oldest_waiting().map(|since| since + STALE);
             let mut overdue = stale.is_some_and(|stale| Instant::now() >= stale);
             if overdue || leaving.is_some() {
-                self.opening.set_room(0);
+                self.direct_start.set_room(0);
             }
             let asked_for = if talk.is_some() { self.asked_for } else { 0 };
             // Whoever filled a reservation has sent the job before it is given back.
-            let nothing_comes = self.opening.is_closed() && self.started.is_empty();
+            let nothing_comes = self.direct_start.is_closed() && self.started.is_empty();
             if nothing_comes && asked_for == 0 {
                 self.staff.expect_nothing();
                 if overdue {
@@ -147,7 +147,7 @@ impl Foreman {
                 talk = self.next_talk(leaving.is_some() || overdue);
             }
             if !overdue && leaving.is_none() {
-                self.opening.set_room(self.staff.room().saturating_sub(if talk.is_some() { self.asked_for } else { 0 }));
+                self.direct_start.set_room(self.staff.room().saturating_sub(if talk.is_some() { self.asked_for } else { 0 }));
             }
             let rests = self.staff.holdings().len() == 0;
             self.idle.send_if_modified(|idle| std::mem::replace(idle, rests) != rests);
@@ -169,9 +169,9 @@ impl Foreman {
                         self.staff.give_back_what_waits(false);
                     }
                 }
-                () = self.opening.closed(), if overdue || leaving.is_some() => {}
+                () = self.direct_start.closed(), if overdue || leaving.is_some() => {}
                 Some((job, claim)) = self.losses.recv() => self.staff.lose(&job, |other| other == claim),
-                () = self.bell.notified() => self.hungry = true,
+                () = self.wake_up.notified() => self.hungry = true,
                 stop = self.stops.recv() => match stop {
                     Ok(job) => self.staff.stop(&job, Instant::now()),
                     // The control queues hold what was missed here.
@@ -203,7 +203,7 @@ impl Foreman {
         if self.unsure && self.staff.ends.is_empty() {
             self.asked_for = 0;
             let (store, settings) = (self.store.clone(), self.settings.clone());
-            return Some(Box::pin(async move { News::Held(store.held(&settings.script_type, &settings.group).await) }));
+            return Some(Box::pin(async move { News::Held(store.list_leases(&settings.script_type, &settings.group).await) }));
         }
         if !full && self.staff.has_plenty() && self.staff.ends.len() < ENOUGH_ENDS {
             // Every actor has its next job: what ended can wait for more, because a turn with one costs as much as one with many.
@@ -227,8 +227,8 @@ impl Foreman {
         self.hungry &= !take;
         Some(Box::pin(async move {
             let (slots, queues) = if take { (&slots[..], &queues[..]) } else { (&[][..], &[][..]) };
-            let turn = Turn { script_type: &settings.script_type, ends: &ends, slots, queues };
-            let turned = store.turn_and_adopt(&turn, &compat, settings.fair).await;
+            let turn = Turn { script_type: &settings.script_type, ends: &ends, actors: slots, queues };
+            let turned = store.turn_and_import(&turn, &compat, settings.fair).await;
             News::Turned(ends, slots.iter().map(|slot| slot.room).sum(), turned)
         }))
     }
@@ -268,7 +268,7 @@ impl Foreman {
                 self.unsure = false;
                 let lost = self.doubt.examine(held, self.staff.holdings(), leaving.is_some());
                 let now = self.store.clock().now();
-                self.staff.ends.extend(lost.into_iter().map(|(job, claim)| Ended::released(job, claim, now)));
+                self.staff.ends.extend(lost.into_iter().map(|(job, claim)| Ended::given_back(job, claim, now)));
                 None
             }
             News::Held(Err(error)) => {

@@ -51,7 +51,7 @@ impl Pool {
         let (holdings, tasks) = (Holdings::default(), TaskTracker::new());
         let (reports, incoming) = mpsc::channel(posts.len().max(1) * 4);
         let (idle, idles) = watch::channel(false);
-        let bell = store.bells().hang(&settings.script_type);
+        let wake_up = store.wake_ups().register(&settings.script_type);
 
         let hire: Hire = {
             let (store, settings, status, tasks) = (store.clone(), settings.clone(), status.clone(), tasks.clone());
@@ -68,7 +68,7 @@ impl Pool {
         let guard = |service| tasks.spawn(service);
         let (lost, losses) = mpsc::channel(128);
         guard(boxed(service::run(Renewer { store: store.clone(), holdings: holdings.clone(), lost }, guarding.clone())));
-        let compat = store.compat_queues(&settings.script_type, &settings.compat);
+        let compat = store.layout_queues(&settings.script_type, &settings.compat);
         let controller = Controller::new(store.clone(), holdings.clone(), &settings.script_type, &posts, &compat);
         guard(boxed(service::run(controller, guarding.clone())));
         let heartbeat = Heartbeat {
@@ -82,11 +82,11 @@ impl Pool {
         guard(boxed(service::run(heartbeat, guarding.clone())));
         let type_queue = Queue { script_type: settings.script_type.clone(), target: Target::Type, priority: Priority::Normal };
         for queue in scouted(store.keys().work(&type_queue), &compat) {
-            guard(boxed(scout(store.clone(), queue, bell.clone(), idles.clone(), shutdown.clone())));
+            guard(boxed(scout(store.clone(), queue, wake_up.clone(), idles.clone(), shutdown.clone())));
         }
 
         let staff = Staff::new(&posts, hire, settings.side_by_side, holdings, status.clone());
-        let foreman = Foreman::new(store.clone(), settings.clone(), &posts, staff, incoming, losses, bell, idle);
+        let foreman = Foreman::new(store.clone(), settings.clone(), &posts, staff, incoming, losses, wake_up, idle);
         let left = posts.clone();
         tasks.spawn(async move {
             foreman.run(shutdown).await;

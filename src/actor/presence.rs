@@ -10,7 +10,7 @@ use super::status::PoolStatus;
 use crate::model::Presence;
 use crate::process;
 use crate::service::Service;
-use crate::store::{self, Held, Post, Store};
+use crate::store::{self, Post, PostClaim, Store};
 
 /// How often actors say that they live.
 const HEARTBEAT: Duration = Duration::from_secs(5);
@@ -24,8 +24,8 @@ pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence:
         Instances::Numbers(numbers) => {
             for number in numbers {
                 match take(store, &post(*number), presence, &mut predecessors).await? {
-                    Held::Held => taken.push(post(*number)),
-                    Held::Taken(holder) => {
+                    PostClaim::Claimed => taken.push(post(*number)),
+                    PostClaim::Taken(holder) => {
                         leave_posts(store, &taken, presence).await;
                         return Err(Error::Taken { post: post(*number), presence: holder });
                     }
@@ -40,7 +40,7 @@ pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence:
             while taken.len() < *count as usize {
                 let number = free.next().expect("numbers do not run out");
                 // Somebody else may have taken it just now; then the next is tried.
-                if take(store, &post(number), presence, &mut predecessors).await? == Held::Held {
+                if take(store, &post(number), presence, &mut predecessors).await? == PostClaim::Claimed {
                     taken.push(post(number));
                 }
             }
@@ -50,9 +50,9 @@ pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence:
 }
 
 /// Takes a post that is free, or whose holder died on this machine: nobody need wait until that one's presence is over.
-async fn take(store: &Store, post: &Post, presence: &Presence, predecessors: &mut Predecessors) -> Result<Held, Error> {
-    let held = store.hold(post, presence).await?;
-    let Held::Taken(holder) = &held else { return Ok(held) };
+async fn take(store: &Store, post: &Post, presence: &Presence, predecessors: &mut Predecessors) -> Result<PostClaim, Error> {
+    let held = store.claim_post(post, presence).await?;
+    let PostClaim::Taken(holder) = &held else { return Ok(held) };
     let Some(incarnation) = holder.incarnation.clone().filter(|_| has_ended(holder)) else { return Ok(held) };
     let held = store.take_over(post, presence, &incarnation).await?;
     // Whoever has the post: this one is dead.
@@ -67,7 +67,7 @@ fn has_ended(holder: &Presence) -> bool {
 /// Leaves posts. What does not work is over after 15 seconds anyway.
 pub(super) async fn leave_posts(store: &Store, posts: &[Post], presence: &Presence) {
     for post in posts {
-        if let Err(error) = store.leave(post, presence.incarnation.as_deref().unwrap_or_default()).await {
+        if let Err(error) = store.release_post(post, presence.incarnation.as_deref().unwrap_or_default()).await {
             tracing::debug!(%post, %error, "a post could not be left");
         }
     }
@@ -95,10 +95,10 @@ impl Service for Heartbeat {
             self.presence.last_heartbeat = Some(self.store.clock().now());
             self.presence.in_flight = running.get(slot).map(|running| u32::try_from(*running).unwrap_or(u32::MAX));
             self.presence.confinement = self.status.confinement(slot);
-            let held = self.store.hold(post, &self.presence).await?;
-            self.status.beat(slot, matches!(held, Held::Held));
-            if let Held::Taken(holder) = held {
-                self.store.say_displaced().await?;
+            let held = self.store.claim_post(post, &self.presence).await?;
+            self.status.beat(slot, matches!(held, PostClaim::Claimed));
+            if let PostClaim::Taken(holder) = held {
+                self.store.note_displaced().await?;
                 tracing::error!(%post, holder = ?holder.hostname, pid = ?holder.pid, "somebody else took the post of an actor while this process was away");
             }
         }

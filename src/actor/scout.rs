@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::store::{CompatQueues, Peek, Store};
+use crate::store::{LayoutQueues, Peek, Store};
 
 /// A pool that has had nothing to do for so long is worth a blocking connection.
 const REST: Duration = Duration::from_millis(20);
@@ -14,14 +14,14 @@ const PAUSE: Duration = Duration::from_secs(1);
 const MOST_QUEUES: usize = 16;
 
 /// The queues that are watched for a pool: its type queue, and those of other layouts.
-pub(super) fn scouted(type_queue: String, compat: &CompatQueues) -> impl Iterator<Item = String> {
+pub(super) fn scouted(type_queue: String, compat: &LayoutQueues) -> impl Iterator<Item = String> {
     std::iter::once(type_queue).chain(compat.keys().cloned()).take(MOST_QUEUES)
 }
 
 /// Watches one queue while the pool has nothing to do, so that a push by any client wakes it at once.
 ///
 /// In a busy pool the next turn finds the work anyway.
-pub(super) async fn scout(store: Store, queue: String, bell: Arc<Notify>, mut idle: watch::Receiver<bool>, shutdown: CancellationToken) {
+pub(super) async fn scout(store: Store, queue: String, wake_up: Arc<Notify>, mut idle: watch::Receiver<bool>, shutdown: CancellationToken) {
     let mut peek = Peek::new(store);
     let watching = async {
         loop {
@@ -41,7 +41,7 @@ pub(super) async fn scout(store: Store, queue: String, bell: Arc<Notify>, mut id
             };
             match found {
                 Ok(true) => {
-                    bell.notify_one();
+                    wake_up.notify_one();
                     // If the pool does not get busy, it may not take what it sees.
                     let _ = tokio::time::timeout(PAUSE, idle.wait_for(|idle| !idle)).await;
                 }

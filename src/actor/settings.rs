@@ -4,7 +4,7 @@ use super::Mask;
 use crate::engine::EngineSettings;
 use crate::log_file::LogDirectory;
 use crate::model::{Name, ScriptType};
-use crate::store::Compat;
+use crate::store::Layouts;
 
 /// Which instance numbers the actors of a pool have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct PoolSettings {
     /// How many concurrent jobs one actor may run side by side, each in an engine of its own.
     pub side_by_side: usize,
     /// The queues of other layouts it takes from, too.
-    pub compat: Compat,
+    pub compat: Layouts,
     /// What must not reach a log.
     pub mask: Mask,
     /// Where log files are.

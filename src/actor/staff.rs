@@ -15,7 +15,7 @@ use super::pace::Pace;
 use super::status::PoolStatus;
 use super::worker::{Report, Work};
 use crate::model::{ErrorKind, JobError, JobId, Timestamp};
-use crate::store::{Claimed, Ended, Outcome, Post, Slot};
+use crate::store::{ActorRoom, Claimed, Ended, Outcome, Post};
 
 /// The actors of a pool, what they run, what waits for them, and what is still to be recorded. It knows no Redis.
 pub(super) struct Staff {
@@ -69,10 +69,11 @@ impl Staff {
     }
 
     /// How many jobs each actor can take.
-    pub(super) fn slots(&self) -> Vec<Slot> {
+    pub(super) fn slots(&self) -> Vec<ActorRoom> {
         let depth = self.pace.depth();
         let mut waiting = self.waiting.len();
-        let mut slots: Vec<Slot> = self.desks.iter().map(|desk| Slot { actor: desk.name.clone(), room: desk.room(depth) }).collect();
+        let mut slots: Vec<ActorRoom> =
+            self.desks.iter().map(|desk| ActorRoom { actor: desk.name.clone(), room: desk.room(depth) }).collect();
         for slot in &mut slots {
             let less = waiting.min(slot.room);
             slot.room -= less;
@@ -93,7 +94,7 @@ impl Staff {
             self.to_stop.remove(at);
             return self.ends.push(stopped(job));
         }
-        match self.desks.get_mut(job.slot) {
+        match self.desks.get_mut(job.actor_index) {
             Some(desk) if job.owned => desk.own.push_back((now, job)),
             _ => self.waiting.push_back((now, job)),
         }
@@ -109,7 +110,7 @@ impl Staff {
             Report::Failed { slot, lane } => {
                 let failed = self.desks[slot].replace(lane, (self.hire)(slot, lane))?;
                 tracing::error!(job = %failed.job, "a worker failed under a job and is replaced");
-                self.end(failed.lost, Ended { outcome: Outcome::Crashed, ..Ended::released(failed.job, failed.claim, now) });
+                self.end(failed.lost, Ended { outcome: Outcome::Crashed, ..Ended::given_back(failed.job, failed.claim, now) });
                 None
             }
             Report::Done { slot, lane, ended, ran, ready } => {
@@ -141,7 +142,7 @@ impl Staff {
             }
         }
         while let Some((_, job)) = self.waiting.front() {
-            let preferred = Some(job.slot).filter(|slot| self.desks.get(*slot).is_some_and(|desk| desk.accepts(job)));
+            let preferred = Some(job.actor_index).filter(|slot| self.desks.get(*slot).is_some_and(|desk| desk.accepts(job)));
             let Some(slot) = preferred.or_else(|| self.desks.iter().position(|desk| desk.accepts(job))) else { return };
             let next = self.waiting.pop_front();
             self.begin(slot, next);
@@ -210,5 +211,5 @@ impl Staff {
 fn stopped(job: Claimed) -> Ended {
     let error = JobError::new(ErrorKind::Stopped, "stopped_by_request");
     let outcome = Outcome::Failed { error, retry_in: Duration::ZERO };
-    Ended { outcome, attempt: job.attempt, ..Ended::released(job.job, job.claim, job.started_at) }
+    Ended { outcome, attempt: job.attempt, ..Ended::given_back(job.job, job.claim, job.started_at) }
 }

@@ -138,7 +138,7 @@ impl Worker {
     /// Gives back a job that waits for an engine that does not start.
     async fn give_back(&mut self) {
         if let Ok(Work { job, .. }) = self.work.try_recv() {
-            let ended = Ended::released(job.job, job.claim, job.started_at);
+            let ended = Ended::given_back(job.job, job.claim, job.started_at);
             // Without a foreman the lease brings the job back.
             let _ = self
                 .reports
@@ -210,7 +210,7 @@ impl Worker {
 /// What the engine gets of a job, or why the hash of a foreign client cannot be run.
 fn prepare(job: &Claimed, context: crate::model::ContextId, default_timeout: Duration) -> Result<EngineJob, String> {
     let script = job.script.clone().ok_or("the job's hash has no field script")?;
-    // As it was written: read, such a number is rounded. Nobody has looked at what an outsider wrote.
+    // As it was written: read, such a number is rounded. Nobody has looked at what a foreign program wrote.
     let args = job.args.as_deref().map(|args| exact(args, "args")).transpose().map_err(|beyond| beyond.to_string())?;
     let args = args.map(|args| serde_json::from_str(&args)).transpose().map_err(|error| format!("args can't be read as JSON: {error}"))?;
     let env = match job.env_vars.as_deref() {

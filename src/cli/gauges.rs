@@ -68,7 +68,7 @@ impl Gauges {
         Self { store, pools, metrics, cpu: HashMap::new() }
     }
 
-    /// What callers and outsiders name as they like: queues, groups, script types.
+    /// What callers and foreign programs name as they like: queues, groups, script types.
     async fn read_lists(&self) -> Result<(), Error> {
         let (store, board, context) = (&self.store, &self.metrics.board, self.store.context());
         let one = |count| BTreeMap::from([(String::new(), count)]);

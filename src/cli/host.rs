@@ -22,7 +22,7 @@ use crate::log_file::LogDirectory;
 use crate::model::{ContextId, ScriptType, ServerId};
 use crate::process::Spawner;
 use crate::service;
-use crate::store::{Compat, Managed, Subscriber};
+use crate::store::{Layouts, Managed, Subscriber};
 
 /// The parts below the wire, running.
 pub(super) struct Host {
@@ -254,14 +254,14 @@ fn intake(settings: &Settings, context: ContextId) -> Option<IntakeSettings> {
 }
 
 /// The queues of other layouts for a pool. Their names are the script type where the pool does not say otherwise.
-fn compat(settings: &Settings, pool: &settings::PoolSettings) -> Compat {
+fn compat(settings: &Settings, pool: &settings::PoolSettings) -> Layouts {
     let of = |dialect| settings.compat.contains(&dialect);
     let names = |dialect, given: &Option<Vec<_>>| match given {
         _ if !of(dialect) => Vec::new(),
         Some(names) => names.clone(),
-        None => vec![Compat::name(&pool.script_type)],
+        None => vec![Layouts::name(&pool.script_type)],
     };
-    Compat {
+    Layouts {
         worker_ids: names(Dialect::Legacy, &pool.worker_ids),
         circles: names(Dialect::Rhailib, &pool.circles),
         runner: of(Dialect::Runner),

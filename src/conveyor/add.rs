@@ -17,7 +17,7 @@ pub struct Conveyor {
 }
 
 impl Conveyor {
-    /// Connects. Without a namespace the keys are those of the source, letter for letter.
+    /// Connects. Without a namespace the keys are those of conveyor itself, letter for letter.
     pub async fn connect(endpoint: &Endpoint, namespace: Option<&Name>) -> Result<Self, Error> {
         Ok(Self { redis: ConveyorProducer::connect(endpoint).await?, keys: ConveyorKeys::new(namespace), longest: LONGEST })
     }

@@ -38,7 +38,7 @@ pub struct Intake {
 
 /// So many elements of a queue are looked at in one round.
 const BATCH: usize = 32;
-/// How long an idle intake pauses: conveyor clients ring no bell.
+/// How long an idle intake pauses: conveyor clients wake nobody.
 const PAUSE: Duration = Duration::from_millis(100);
 /// So many rounds lie between two steps of the round through the keys,
 const SWEEP_EVERY: u32 = 5;

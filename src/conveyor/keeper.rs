@@ -36,7 +36,7 @@ impl Keeper {
         let Some((id, ended, keys)) = parse(entry) else {
             return self.store.forget_conveyor_end(entry).await;
         };
-        let end = self.store.look_conveyor(&keys, &id, BATCH).await?;
+        let end = self.store.read_conveyor_end(&keys, &id, BATCH).await?;
         let job = end.bytes.as_deref().and_then(|bytes| Job::decode(bytes).ok());
         // Where the hash knows better, the job was run again meanwhile.
         let finished = end.status.map_or(ended, |status| status == crate::model::Status::Finished);

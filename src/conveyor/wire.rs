@@ -1,10 +1,10 @@
-//! The message, twin of `proto/conveyor.proto`.
+//! The message, the same as `proto/conveyor.proto`.
 
 use prost::Message;
 
 use super::MarshalError;
 
-/// A job of the conveyor dialect.
+/// A job of the conveyor layout.
 #[derive(Clone, PartialEq, Message)]
 pub struct Job {
     /// The job's own id. [`add`](super::add) makes one when it is empty; hero's pools take UUIDs only.

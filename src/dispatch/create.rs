@@ -5,11 +5,11 @@ use super::{Dispatcher, Error};
 use crate::model::{JobId, JobSpec, ScriptType, Status};
 use crate::store::{Created, NewJob, Store, Weight};
 
-/// At most so many jobs are created together, because Redis does nothing else meanwhile: it takes about 20 ms, up to 40 ms with relations.
+/// How many jobs may be created together: Redis does nothing else meanwhile, for about 20 ms, or up to 40 ms with relations.
 const MOST_JOBS: usize = 1000;
-/// Nor have jobs that are created together more relations,
+/// How many relations jobs that are created together may have, in all.
 const MOST_RELATIONS: usize = 2000;
-/// or more bytes.
+/// How many bytes jobs that are created together may have, in all.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
 
 /// A job that is there.
@@ -23,7 +23,7 @@ pub(super) struct Stored {
 impl Dispatcher {
     /// Stores a job; [`Dispatcher::start`] starts it. The same idempotency key gives the same job.
     pub async fn create(&self, spec: JobSpec) -> Result<JobId, Error> {
-        let job = self.check(spec, false).await?;
+        let job = self.prepare(spec).await?;
         self.store_job(job).await.map(|stored| stored.id)
     }
 
@@ -43,7 +43,7 @@ impl Dispatcher {
                     Error::invalid("context_id", format!("differs from that of the first entry, {context}; jobs of one call share it"));
                 return Err(entry(index)(error));
             }
-            jobs.push(self.check(spec, false).await.map_err(entry(index))?);
+            jobs.push(self.prepare(spec).await.map_err(entry(index))?);
         }
         join(&mut jobs).map_err(|(index, error)| entry(index)(error))?;
         let Weight { bytes, relations } = jobs.iter().map(NewJob::weight).sum();
@@ -85,16 +85,16 @@ impl Dispatcher {
     }
 }
 
-/// Names a new job in the log, for who wants to follow one.
+/// Writes the id of a new job to the log, so that a single job can be followed there.
 pub(super) fn log_creation(store: &Store, id: &JobId, script_type: &ScriptType) {
     tracing::debug!(job = %id, %script_type, context = %store.context(), "a job was created");
 }
 
 /// Has jobs that are stored together name each other in one direction only: a dependent gets a prerequisite.
 fn join(jobs: &mut [NewJob]) -> Result<(), (usize, Error)> {
-    let mut places: HashMap<JobId, usize> = HashMap::new();
+    let mut positions: HashMap<JobId, usize> = HashMap::new();
     for (index, job) in jobs.iter().enumerate() {
-        if places.insert(job.id.clone(), index).is_some() {
+        if positions.insert(job.id.clone(), index).is_some() {
             return Err((index, Error::invalid("job_id", format!("{} is the id of an earlier entry", job.id))));
         }
     }
@@ -109,19 +109,21 @@ fn join(jobs: &mut [NewJob]) -> Result<(), (usize, Error)> {
     for index in 0..jobs.len() {
         let (id, spec) = (jobs[index].id.clone(), jobs[index].spec.clone());
         let named = spec.prerequisites.iter().chain(&spec.dependents).chain(&spec.parent_id).chain(&spec.predecessor_id);
-        if let Some(other) = named.into_iter().find(|other| places.get(*other).is_some_and(|at| jobs[*at].spec.idempotency_key.is_some())) {
+        if let Some(other) =
+            named.into_iter().find(|other| positions.get(*other).is_some_and(|at| jobs[*at].spec.idempotency_key.is_some()))
+        {
             // It may turn out to be an older job with another id.
             let error = Error::invalid(
                 "idempotency_key",
                 format!("is not possible for {other}, because jobs[{index}] names it; its job_id does the same"),
             );
-            return Err((places[other], error));
+            return Err((positions[other], error));
         }
         let (here, elsewhere): (Vec<JobId>, Vec<JobId>) =
-            spec.dependents.into_iter().partition(|other| *other != id && places.contains_key(other));
+            spec.dependents.into_iter().partition(|other| *other != id && positions.contains_key(other));
         jobs[index].spec.dependents = elsewhere;
         for other in here {
-            let prerequisites = &mut jobs[places[&other]].spec.prerequisites;
+            let prerequisites = &mut jobs[positions[&other]].spec.prerequisites;
             if !prerequisites.contains(&id) {
                 prerequisites.push(id.clone());
             }
@@ -136,7 +138,7 @@ pub(super) fn distinct(ids: &mut Vec<JobId>) {
     ids.retain(|id| seen.insert(id.clone()));
 }
 
-/// What became of a job, for who wanted it.
+/// What is told to the caller of what became of a job.
 fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<Stored, Error> {
     match created {
         Created::Created(status) => Ok(Stored { id, status, earlier: false }),
@@ -153,7 +155,7 @@ fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<Stor
             "dependents",
             format!("job {other} waits for as many others as it may; a job between them could wait for some"),
         )),
-        Created::Leaving => Err(Error::Full {
+        Created::Unreleased => Err(Error::Full {
             what: format!("a job that had the id {id} is gone, and those that waited for it are still being let go"),
             retry_after: RETRY_AFTER,
         }),
@@ -165,7 +167,7 @@ fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<Stor
         Created::Tangled => {
             Err(Error::invalid("prerequisites", "has too many relations behind it to tell whether the job would wait for itself"))
         }
-        Created::NotFired(_) => unreachable!("only the scheduler stores jobs that have a slot"),
+        Created::NotFired(_) => unreachable!("only the scheduler stores jobs that have an occurrence"),
         Created::None => Err(Error::invalid("jobs", "another entry was refused")),
     }
 }

@@ -103,7 +103,7 @@ pub enum Error {
         setting: &'static str,
     },
     /// The script does not compile.
-    #[error("script: {}{}", .0.message, place(.0))]
+    #[error("script: {}{}", .0.message, location(.0))]
     Script(Box<JobError>),
     /// The idempotency key stands for a job with other parameters.
     #[error("idempotency key was used with other parameters for job {0}")]
@@ -194,7 +194,7 @@ impl Error {
     }
 }
 
-fn place(error: &JobError) -> String {
+fn location(error: &JobError) -> String {
     match (error.line, error.column) {
         (Some(line), Some(column)) => format!(" (line {line}, column {column})"),
         _ => String::new(),

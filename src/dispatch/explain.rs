@@ -3,9 +3,9 @@ use std::time::Instant;
 use super::{Dispatcher, Error};
 use crate::model::{ContextId, ErrorKind, Explanation, Job, JobId, Queue, Reason, Status, Target, Timestamp, WaitsFor};
 
-/// In a message no more jobs are named.
+/// How many jobs a message names.
 const NAMED: usize = 3;
-/// The ids of as many prerequisites as a job can have are shorter.
+/// The longest text of prerequisites that is read, in bytes: the ids of as many as a job can have are shorter.
 const LONGEST: usize = 64 * 1024;
 /// What an explanation is made of.
 const FIELDS: [&str; 14] = [
@@ -31,8 +31,8 @@ impl Dispatcher {
         self.explained(context, id, None).await
     }
 
-    /// The same for somebody who has waited since then. It costs little, because many waits can run out together: the actors are those that
-    /// one of them saw, and the place in the queue is not looked for.
+    /// The same for a waiter that has waited since then. It costs little, because many waits can run out together: they share one list of
+    /// actors, and the position in the queue is not looked for.
     pub(super) async fn explained(&self, context: ContextId, id: &JobId, since: Option<Instant>) -> Result<Explanation, Error> {
         let job = self.part(context, id, &FIELDS, LONGEST).await?;
         let because = |reason, message: String| Explanation::new(id.clone(), job.status, reason, message);
@@ -124,33 +124,33 @@ impl Dispatcher {
             (None, None) => (Target::Type, script_type.to_string()),
         };
         let queue = Queue { script_type, target, priority: job.priority };
-        let place = store.place(&job.job_id, &queue, since.is_none()).await.map_err(failed)?;
+        let in_queue = store.queue_position(&job.job_id, &queue, since.is_none()).await.map_err(failed)?;
         let actors = match since {
             None => store.actors_now().await,
             Some(since) => store.actors_since(since).await,
         };
         let actors = actors.map_err(failed)?.iter().filter(|actor| actor.takes_from(&queue)).count();
         let most = store.max_running() as u64;
-        let (reason, message) = if place.paused {
+        let (reason, message) = if in_queue.paused {
             (Reason::Paused, format!("the queue of {of} is paused; resume_queue has it served again"))
         } else if actors == 0 {
             (Reason::NoLiveActor, format!("no live actor takes jobs of {of}; it waits in its queue until one starts"))
-        } else if most > 0 && place.running >= most {
+        } else if most > 0 && in_queue.running >= most {
             (
                 Reason::AtConcurrencyCap,
-                format!("{} jobs run in context {context}, as many as may (max_running); it waits until one ends", place.running),
+                format!("{} jobs run in context {context}, as many as may (max_running); it waits until one ends", in_queue.running),
             )
-        } else if place.depth == 0 {
+        } else if in_queue.depth == 0 {
             (Reason::InNoQueue, "it is in no queue: an actor may just have taken it; else it is put back within a minute".into())
         } else {
-            (Reason::AllActorsBusy, format!("all actors of {of} are busy; its queue holds {} jobs", place.depth))
+            (Reason::AllActorsBusy, format!("all actors of {of} are busy; its queue holds {} jobs", in_queue.depth))
         };
         Ok(Explanation {
-            queue: Some(place.queue),
-            depth: Some(place.depth),
-            position: place.position,
+            queue: Some(in_queue.queue),
+            depth: Some(in_queue.depth),
+            position: in_queue.position,
             actors: Some(u32::try_from(actors).unwrap_or(u32::MAX)),
-            running: Some(place.running),
+            running: Some(in_queue.running),
             max_running: (most > 0).then_some(most),
             ..Explanation::new(job.job_id.clone(), job.status, reason, message)
         })

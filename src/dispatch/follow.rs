@@ -7,7 +7,7 @@ use super::{Dispatcher, Error, JobFilter};
 use crate::model::{ContextId, JobEvent, JobId};
 use crate::store::{self, Moment};
 
-/// What somebody who follows sees next: an item, or that items were missed.
+/// What a follower sees next: an item, or that items were missed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Followed<T> {
     /// The next item.
@@ -19,9 +19,9 @@ pub enum Followed<T> {
     },
 }
 
-/// So many events are compared with a filter at once.
+/// How many events are compared with a filter at once.
 const AT_ONCE: usize = 128;
-/// After so long without a change of a job, it is looked whether the job is still there.
+/// After how long without a change of a job it is checked that the job still exists.
 const QUIET: Duration = Duration::from_secs(5);
 
 impl Dispatcher {
@@ -42,7 +42,7 @@ impl Dispatcher {
         Ok(admitted.flatten())
     }
 
-    /// What of some moments passes the filter. The jobs of all of them are read together.
+    /// The moments that pass the filter. The jobs of all of them are read together.
     async fn admitted(
         &self,
         context: ContextId,
@@ -59,60 +59,60 @@ impl Dispatcher {
             _ => None,
         };
         let jobs: Vec<JobId> = moments.iter().filter_map(item).collect();
-        let facts = match self.store(context) {
-            Ok(store) => store.facts(&jobs, filter).await.map_err(|error| Error::store(error, None)),
+        let compared = match self.store(context) {
+            Ok(store) => store.compared_fields(&jobs, filter).await.map_err(|error| Error::store(error, None)),
             Err(error) => Err(error),
         };
-        let facts = match facts {
-            Ok(facts) => facts,
+        let compared = match compared {
+            Ok(compared) => compared,
             Err(error) => return vec![Err(error)],
         };
         // The job as it is now may be further than the event; only what does not change is asked of it.
         let fixed = JobFilter { status: None, ..filter.clone() };
-        let passes = |job: &JobId| facts.get(job).and_then(Option::as_ref).is_some_and(|job| fixed.admits(job));
+        let passes = |job: &JobId| compared.get(job).and_then(Option::as_ref).is_some_and(|job| fixed.admits(job));
         moments.retain(|moment| item(moment).is_none_or(|job| passes(&job)));
         moments
     }
 
-    /// The changes of one job, after `cursor`, or the present state first. Ends when the job has ended or is gone.
+    /// The changes of one job, after `cursor`, or the current state first. Ends when the job has ended or is gone.
     pub async fn follow_job(
         &self,
         context: ContextId,
         id: &JobId,
         cursor: Option<&str>,
     ) -> Result<impl Stream<Item = Result<Followed<JobEvent>, Error>> + Send + use<>, Error> {
-        let present = self.present(context, id).await?;
+        let state = self.current_state(context, id).await?;
         let all = match cursor {
-            Some(cursor) if present.status.is_final() => futures_util::stream::iter(self.past(context, id, cursor, present).await?).boxed(),
+            Some(cursor) if state.status.is_final() => futures_util::stream::iter(self.past(context, id, cursor, state).await?).boxed(),
             Some(cursor) => only(id, self.changes(context, Some(cursor)).await?),
             None => {
-                let changes = self.changes(context, Some(&present.cursor)).await?;
-                let present = future::ready(Ok(Followed::Item(present)));
-                futures_util::stream::once(present).chain(only(id, changes)).boxed()
+                let changes = self.changes(context, Some(&state.cursor)).await?;
+                let first = future::ready(Ok(Followed::Item(state)));
+                futures_util::stream::once(first).chain(only(id, changes)).boxed()
             }
         };
         Ok(self.until_the_end(context, id.clone(), all))
     }
 
-    async fn present(&self, context: ContextId, id: &JobId) -> Result<JobEvent, Error> {
-        let present = self.store(context)?.present(id).await.map_err(|error| Error::store(error, Some(id)))?;
-        present.ok_or_else(|| Error::NotFound(id.clone()))
+    async fn current_state(&self, context: ContextId, id: &JobId) -> Result<JobEvent, Error> {
+        let state = self.store(context)?.current_state(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        state.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
-    /// The changes after `cursor` of a job that has ended. If its end is forgotten, the present state stands for it.
+    /// The changes after `cursor` of a job that has ended. If its end is forgotten, the current state stands for it.
     async fn past(
         &self,
         context: ContextId,
         id: &JobId,
         cursor: &str,
-        present: JobEvent,
+        state: JobEvent,
     ) -> Result<Vec<Result<Followed<JobEvent>, Error>>, Error> {
         let changes = self.store(context)?.replay(cursor).await.map_err(|error| Error::store(error, Some(id)))?;
         let changes = changes.ok_or_else(bad_cursor)?.map(followed).boxed();
         let mut past: Vec<_> = only(id, changes).collect().await;
         let lagged = past.iter().any(|item| matches!(item, Ok(Followed::Lagged { .. })));
         if lagged && !past.last().is_some_and(is_last) {
-            past.push(Ok(Followed::Item(present)));
+            past.push(Ok(Followed::Item(state)));
         }
         Ok(past)
     }
@@ -137,7 +137,7 @@ impl Dispatcher {
                     Ok(item) => break item?,
                     // That a job is deleted is no change of its state.
                     Err(_) => {
-                        if let Err(Error::NotFound(_)) = dispatcher.present(context, &id).await {
+                        if let Err(Error::NotFound(_)) = dispatcher.current_state(context, &id).await {
                             return None;
                         }
                     }

@@ -8,7 +8,7 @@ use crate::model::JobId;
 use crate::service::Service;
 use crate::store::{Error, Store};
 
-/// Finds the jobs that outsiders wrote, by walking through all jobs again and again.
+/// Finds the jobs that foreign programs wrote, by walking through all jobs again and again.
 pub struct Indexer {
     store: Store,
     cursor: u64,
@@ -20,13 +20,13 @@ pub struct Indexer {
     met_before: HashSet<u64>,
 }
 
-/// Between two steps, each of which looks at about a thousand keys.
+/// The pause between two steps, each of which looks at about a thousand keys.
 const STEP: Duration = Duration::from_millis(100);
-/// Between two rounds, or three times as long as the last one took.
+/// The pause between two rounds, or three times as long as the last one took.
 const ROUND: Duration = Duration::from_secs(2);
-/// So many jobs are remembered, at 8 bytes each; others are looked at in every round.
+/// How many jobs are remembered, at 8 bytes each; others are looked at in every round.
 const REMEMBERED: usize = 1 << 20;
-/// After so many rounds everything is looked at once more, because an outsider may use an id again.
+/// After how many rounds everything is looked at once more, because a foreign program may use an id again.
 const FORGET: u32 = 30;
 
 impl Indexer {
@@ -62,11 +62,11 @@ impl Service for Indexer {
         let walked = self.store.walk_jobs(self.cursor).await?;
         let (next, jobs) = (walked.next, &walked.jobs);
         let new: Vec<JobId> = jobs.iter().filter(|job| self.is_new(job)).cloned().collect();
-        let noticed = self.store.notice(&new).await?;
-        if noticed > 0 {
-            metrics::counter!("hero_jobs_noticed_total", self.store.labels([])).increment(noticed as u64);
+        let discovered = self.store.discover(&new).await?;
+        if discovered > 0 {
+            metrics::counter!("hero_jobs_noticed_total", self.store.labels([])).increment(discovered as u64);
         }
-        // After the jobs, whose ends may be what makes room.
+        // This comes after the jobs, because ends that are settled may make room in Redis.
         self.store.note_walked(&walked).await?;
         self.remember(jobs);
         self.cursor = next;

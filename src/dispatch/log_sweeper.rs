@@ -9,35 +9,35 @@ use crate::store::{Error, Store};
 /// It touches only what our actors wrote, in the directories of this process; each machine with actors has a sweeper of its own.
 pub struct LogSweeper {
     /// Each context with its directory.
-    places: Vec<(Store, LogDirectory)>,
+    directories: Vec<(Store, LogDirectory)>,
     quota: u64,
-    /// The place that is walked now.
-    place: usize,
+    /// The directory that is walked now, by its number.
+    at: usize,
     walk: Option<Walk>,
-    /// The files met in this round, with their place; too many are not remembered, but count.
+    /// The files met in this round, with the number of their directory; too many are not remembered, but count.
     files: Vec<(usize, Kept)>,
     bytes: u64,
 }
 
-/// Entries looked at in one step, and files removed in one.
+/// How many entries are looked at in one step, and how many files are removed.
 const STEP: usize = 500;
-/// Between two steps.
+/// The pause between two steps.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Between two rounds.
+/// The pause between two rounds.
 const ROUND: Duration = Duration::from_secs(60);
-/// So many files are candidates for removal in a round.
+/// How many files are candidates for removal in a round.
 const REMEMBERED: usize = 1 << 20;
 
 impl LogSweeper {
     /// A sweeper for these contexts, whose log files may have `quota` bytes together; 0 is no limit.
-    pub fn new(places: Vec<(Store, LogDirectory)>, quota: u64) -> Self {
+    pub fn new(directories: Vec<(Store, LogDirectory)>, quota: u64) -> Self {
         for reason in ["job", "quota"] {
             metrics::counter!("hero_log_files_removed_total", "reason" => reason).increment(0);
         }
-        Self { places, quota, place: 0, walk: None, files: Vec::new(), bytes: 0 }
+        Self { directories, quota, at: 0, walk: None, files: Vec::new(), bytes: 0 }
     }
 
-    /// Looks at the next entries of a place. True: it was the end of the place.
+    /// Looks at the next entries of a directory. True: they were the last.
     async fn look(&mut self, store: &Store, directory: &LogDirectory) -> Result<bool, Error> {
         let mut walk = self.walk.take().unwrap_or_else(|| directory.walk());
         let stepped = tokio::task::spawn_blocking(move || (walk.step(STEP), walk)).await;
@@ -45,7 +45,7 @@ impl LogSweeper {
         if owners.is_empty() {
             self.bytes += walk.files.iter().map(|file| file.bytes).sum::<u64>();
             let room = REMEMBERED.saturating_sub(self.files.len());
-            self.files.extend(walk.files.into_iter().take(room).map(|file| (self.place, file)));
+            self.files.extend(walk.files.into_iter().take(room).map(|file| (self.at, file)));
             return Ok(true);
         }
         self.walk = Some(walk);
@@ -65,9 +65,9 @@ impl LogSweeper {
         let (mut oldest, mut left) = (Vec::new(), self.bytes);
         // The oldest stand at the end.
         while self.quota > 0 && left > self.quota && oldest.len() < STEP {
-            let Some((place, file)) = self.files.pop() else { break };
+            let Some((at, file)) = self.files.pop() else { break };
             left -= file.bytes.min(left);
-            oldest.extend(self.places.get(place).map(|(_, directory)| (directory.clone(), file)));
+            oldest.extend(self.directories.get(at).map(|(_, directory)| (directory.clone(), file)));
         }
         self.bytes = left;
         if oldest.is_empty() {
@@ -81,7 +81,7 @@ impl LogSweeper {
     }
 }
 
-/// Those of some owners that are gone. Of jobs in another Redis nobody here knows.
+/// Those of some owners whose jobs are gone. Jobs of another Redis are not known here, and count as present.
 async fn gone(store: &Store, owners: Vec<Owner>) -> Result<Vec<Owner>, Error> {
     let identity = store.known_identity().await?;
     let ours: Vec<Owner> = owners.into_iter().filter(|owner| Some(&owner.identity) == identity.as_ref()).collect();
@@ -119,9 +119,9 @@ impl Service for LogSweeper {
     const NAME: &'static str = "log_sweeper";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        if let Some((store, directory)) = self.places.get(self.place).cloned() {
+        if let Some((store, directory)) = self.directories.get(self.at).cloned() {
             if self.look(&store, &directory).await? {
-                self.place += 1;
+                self.at += 1;
                 self.files.sort_unstable_by(|(_, one), (_, other)| other.cmp(one));
             }
             return Ok(PAUSE);
@@ -130,7 +130,7 @@ impl Service for LogSweeper {
             return Ok(PAUSE);
         }
         metrics::gauge!("hero_log_files_bytes").set(self.bytes as f64);
-        (self.place, self.bytes) = (0, 0);
+        (self.at, self.bytes) = (0, 0);
         self.files.clear();
         Ok(ROUND)
     }

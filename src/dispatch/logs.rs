@@ -19,9 +19,9 @@ pub struct LogPage {
     pub ended: bool,
 }
 
-/// No path of a log file is longer.
+/// The longest path of a log file.
 const LONGEST: usize = 4096;
-/// No page of a log has more bytes, unless its first line is longer.
+/// The most bytes of a page of a log, unless its first line is longer.
 const LARGEST_PAGE: usize = 1024 * 1024;
 
 impl Dispatcher {
@@ -29,7 +29,7 @@ impl Dispatcher {
     pub(super) async fn release_log(&self, context: ContextId, id: &JobId, path: String) {
         let (directory, job) = (self.0.settings.log_directory.of(context), id.clone());
         let Ok(store) = self.store(context) else { return };
-        // Without it no file was written, or the sweeper comes by.
+        // Without an identity no file was written; what could not be removed the sweeper removes.
         let Ok(Some(identity)) = store.known_identity().await else { return };
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || directory.release(&identity, &job, &path)).await {
             tracing::warn!(job = %id, %error, "the log file of a deleted job is still there; the sweeper tries again");
@@ -99,7 +99,7 @@ impl Dispatcher {
     }
 }
 
-/// Whether a cursor is a place in a file. One that is none at all is refused.
+/// Whether a cursor is a position in a file. A text that is no cursor is refused.
 pub(super) fn is_of_file(cursor: Option<&str>) -> Result<bool, Error> {
     match cursor {
         None => Ok(false),

@@ -56,7 +56,7 @@ pub use self::{
 
 use crate::log_file::LogDirectory;
 use crate::model::{Actor, ContextId, Job, JobError, JobId, JobResult, QueueInfo, ScriptType, Seconds, Status};
-use crate::store::{Deleted, Look, Retried, Started, Stopping, Store};
+use crate::store::{Deleted, JobView, Retried, Started, Stopping, Store};
 use pressure::Pressure;
 use readiness::Memory;
 use tail::Tails;
@@ -99,11 +99,11 @@ pub type Compiler = Arc<dyn Fn(&ScriptType, &str) -> Pin<Box<dyn Future<Output =
 
 /// How long `stop` waits for a running script to obey.
 const OBEYS_WITHIN: Duration = Duration::from_secs(1);
-/// So many lists of jobs are made at once. Others wait,
+/// How many lists of jobs are made at once. Others wait.
 const LISTS: usize = 4;
-/// but not longer.
+/// How long a list of jobs waits for others to be made; then it is refused.
 const LIST_WAITS: Duration = Duration::from_secs(2);
-/// No page of jobs has more bytes of JSON.
+/// The most bytes of JSON that a page of jobs has.
 const LARGEST_PAGE: usize = 1024 * 1024;
 
 /// Creates, starts, waits for and stops jobs. Cheap to clone.
@@ -117,9 +117,9 @@ struct Inner {
     pressure: BTreeMap<ContextId, Arc<Pressure>>,
     memory: BTreeMap<ContextId, Memory>,
     closing: CancellationToken,
-    /// Places for those who list jobs.
+    /// Permits to list jobs.
     lists: Semaphore,
-    /// Those who follow logs. Contexts can be in different Redis, one silent and another not.
+    /// The followers of logs, for each context: contexts can be in different Redis, one silent and another not.
     tails: BTreeMap<ContextId, Tails>,
     compiler: OnceLock<Compiler>,
 }
@@ -187,7 +187,7 @@ impl Dispatcher {
             }
             Retried::Missing => Err(Error::NotFound(id.clone())),
             Retried::Full(length) => Err(Error::queue_of_job_full(id, length)),
-            Retried::Circle(status) => {
+            Retried::Cycle(status) => {
                 let action = "run again now: it would wait for itself, because a job that it waits for waits for it";
                 Err(Error::State { job_id: id.clone(), status, action })
             }
@@ -210,7 +210,7 @@ impl Dispatcher {
             Stopping::Ended(status) => Err(Error::State { job_id: id.clone(), status, action: "stopped" }),
             Stopping::Missing => Err(Error::NotFound(id.clone())),
             Stopping::Asked => {
-                if let Look::Open(_) = store.wait(id).await.map_err(failed)? {
+                if let JobView::Open(_) = store.wait(id).await.map_err(failed)? {
                     // Running out of time is an answer, too: the job has not obeyed yet.
                     let _ = tokio::time::timeout(OBEYS_WITHIN, waiter.reply()).await;
                 }
@@ -248,17 +248,19 @@ impl Dispatcher {
     /// The result of a job that has ended.
     pub async fn result(&self, context: ContextId, id: &JobId) -> Result<JobResult, Error> {
         let mut look = self.look(context, id).await?;
-        if look == Look::Long {
+        if look == JobView::Long {
             look = self.store(context)?.whole(id).await.map_err(|error| Error::store(error, Some(id)))?;
         }
         match look {
-            Look::Settled(settled) => wait::result(id, settled),
-            Look::Open(status) => Err(Error::State { job_id: id.clone(), status, action: "asked for its result; wait_job waits for it" }),
-            Look::Missing | Look::Long => Err(Error::NotFound(id.clone())),
+            JobView::Ended(end) => wait::result(id, end),
+            JobView::Open(status) => {
+                Err(Error::State { job_id: id.clone(), status, action: "asked for its result; wait_job waits for it" })
+            }
+            JobView::Missing | JobView::Long => Err(Error::NotFound(id.clone())),
         }
     }
 
-    async fn look(&self, context: ContextId, id: &JobId) -> Result<Look, Error> {
+    async fn look(&self, context: ContextId, id: &JobId) -> Result<JobView, Error> {
         self.store(context)?.look(id).await.map_err(|error| Error::store(error, Some(id)))
     }
 
@@ -290,7 +292,7 @@ impl Dispatcher {
         let path = match store.job(id).await {
             Ok(job) => job.and_then(|job| job.log_path),
             Err(error) if error.may_pass() => return Err(failed(error)),
-            // What an outsider made of the key has no log file.
+            // What a foreign program made of the key has no log file.
             Err(_) => None,
         };
         match store.delete(id).await.map_err(failed)? {

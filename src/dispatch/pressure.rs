@@ -9,7 +9,7 @@ const SHORT: f64 = 0.7;
 /// From this share on new jobs are refused; what is left is for the ends of those that are there.
 pub(super) const FULL: f64 = 0.9;
 
-/// A step is over when so much less is in use.
+/// How much less has to be in use than where a step began until it is over.
 const BACK: f64 = 0.02;
 
 /// Steps of shortage, each with what follows from it.
@@ -37,7 +37,7 @@ impl Pressure {
         let share = if limit == 0 { 0.0 } else { used as f64 / limit as f64 };
         let before = self.0.load(Ordering::Relaxed);
         let reached = [SHORT, FULL, 1.0].into_iter().filter(|limit| share >= *limit).count();
-        // It is over a little below where it began, so that nobody is told to and fro.
+        // It is over a little below where it began, so that the log does not tell of it to and fro.
         let left = [SHORT, FULL, 1.0].into_iter().filter(|limit| share >= limit - BACK).count();
         let step = u8::try_from(reached.max(left.min(before.into()))).unwrap_or(3);
         self.0.store(step, Ordering::Relaxed);

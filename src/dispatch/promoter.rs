@@ -10,14 +10,14 @@ pub struct Promoter {
     looked: Option<Instant>,
 }
 
-/// So many jobs are promoted by one script call.
+/// How many jobs are promoted by one call.
 const BATCH: usize = 128;
-/// Due times are met to within this,
+/// How late a due job may be.
 const PAUSE: Duration = Duration::from_millis(100);
-/// and to within this when nothing was scheduled before.
+/// How late a due job may be when nothing was scheduled before.
 const IDLE: Duration = Duration::from_millis(200);
 
-/// Rounds are never so far apart unless something stood still.
+/// Rounds that are further apart than this mean that something stood still.
 const A_WHILE: Duration = Duration::from_secs(1);
 
 impl Promoter {

@@ -8,7 +8,7 @@ use crate::store::JobFilter;
 const HOME: ContextId = ContextId(0);
 /// No list of jobs is longer.
 const MOST_JOBS: usize = 100_000;
-/// So many jobs or lines are read at a time.
+/// How many jobs or lines are read at a time.
 const PAGE: usize = 500;
 /// No log is given further than to this line; streams and files of logs are shorter.
 const MOST_LINES: usize = 1_000_000;
@@ -19,8 +19,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 /// What a clock can still count.
 const LONGEST_WAIT: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// The operations of the dispatcher protocol, by its names. They concern context 0, except that a new job's spec names its own;
-/// the methods without `job` in their names do the same in any context.
+/// The operations that programs for the legacy layout know, by the names that they have there. They concern
+/// context 0, except that the specification of a new job names its own. The methods without `job` in their names do the same in any context.
 ///
 /// ```
 /// use hero::Dispatcher;

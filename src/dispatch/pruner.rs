@@ -9,7 +9,7 @@ use crate::store::{Error, Pruning, Store};
 pub struct Pruner {
     store: Store,
     pressure: Arc<Pressure>,
-    place: Option<Walk>,
+    position: Option<Walk>,
     relief: Relief,
     tidied: Option<Instant>,
     /// What was last said of sets that hold too much.
@@ -24,11 +24,12 @@ enum Walk {
     Status(&'static str, usize),
 }
 
-/// Where in the index jobs are looked for that may go before their time. It goes on from round to round, so that what may not go, however much
-/// it is, does not hide what may.
+/// The search for jobs that may be deleted before their time.
+///
+/// It goes on from round to round where it stopped, so that many jobs that have to stay do not hide those that may go.
 #[derive(Debug, Default)]
 struct Relief {
-    place: Option<(String, usize)>,
+    position: Option<(String, usize)>,
     /// How many jobs went since the walk through the index began.
     gone: usize,
     /// Whether those that ended in error may go, too: there was nothing else, and new jobs are refused.
@@ -37,14 +38,15 @@ struct Relief {
     in_vain: Option<Instant>,
 }
 
-/// So long a round deletes at most.
+/// How long one round deletes.
 const ROUND: Duration = Duration::from_millis(300);
-/// After a walk that found nothing to delete.
+/// The pause after a walk that found nothing to delete.
 const IN_VAIN: Duration = Duration::from_secs(5);
 /// Actors and queues that are gone are forgotten this often.
 const TIDY: Duration = Duration::from_secs(5);
-/// The indexes by status: of jobs that ended in error, and of those of outsiders that were left long ago.
+/// The index by status of jobs that ended in error.
 const ERROR: &str = "error";
+/// The index of foreign jobs that were left long ago.
 const LEFT: &str = "left";
 /// The indexes are walked this often.
 const WALK: Duration = Duration::from_secs(60);
@@ -52,7 +54,7 @@ const WALK: Duration = Duration::from_secs(60);
 impl Pruner {
     /// A pruner for one context.
     pub(super) fn new(store: Store, pressure: Arc<Pressure>) -> Self {
-        Self { store, pressure, place: None, relief: Relief::default(), tidied: None, overfull: Vec::new(), walked: None }
+        Self { store, pressure, position: None, relief: Relief::default(), tidied: None, overfull: Vec::new(), walked: None }
     }
 
     /// Looks how full Redis is, and deletes jobs before their time while it is too full.
@@ -84,8 +86,8 @@ impl Pruner {
     /// Looks at the next few jobs. Gives how many went; nothing at the end of the index.
     async fn relieve_a_little(&mut self) -> Result<Option<usize>, Error> {
         let relief = &mut self.relief;
-        let (hour, from) = match relief.place.take() {
-            Some(place) => place,
+        let (hour, from) = match relief.position.take() {
+            Some(position) => position,
             None => match hour_after(&self.store, None).await? {
                 Some(hour) => (hour, 0),
                 None => return Ok(None),
@@ -93,11 +95,11 @@ impl Pruner {
         };
         let evicted = self.store.evict(&hour, from, relief.errors).await?;
         relief.gone += evicted.gone;
-        relief.place = match evicted.next {
+        relief.position = match evicted.next {
             Some(next) => Some((hour, next)),
             None => hour_after(&self.store, Some(&hour)).await?.map(|hour| (hour, 0)),
         };
-        if relief.place.is_none() {
+        if relief.position.is_none() {
             let in_vain = std::mem::take(&mut relief.gone) == 0;
             let more = in_vain && !relief.errors && !self.pressure.admits_jobs();
             (relief.errors, relief.in_vain) = (more, (in_vain && !more).then(Instant::now));
@@ -108,22 +110,22 @@ impl Pruner {
 
     /// One chunk of one index. True: the walk is over.
     async fn walk(&mut self) -> Result<bool, Error> {
-        let place = match self.place.take() {
-            Some(place) => place,
+        let position = match self.position.take() {
+            Some(position) => position,
             None => self.hour_or_status(None).await?,
         };
-        self.place = match place {
+        self.position = match position {
             Walk::Hour(hour, at) => Some(match self.store.prune_index(&hour, at).await? {
                 Some(at) => Walk::Hour(hour, at),
                 None => self.hour_or_status(Some(&hour)).await?,
             }),
             // When it begins, all hours have put in what was missing.
-            Walk::Status(status, from) => match self.store.sift(status, from, status == ERROR && from == 0).await? {
+            Walk::Status(status, from) => match self.store.clean_status_index(status, from, status == ERROR && from == 0).await? {
                 Some(from) => Some(Walk::Status(status, from)),
                 None => (status == ERROR).then_some(Walk::Status(LEFT, 0)),
             },
         };
-        Ok(self.place.is_none())
+        Ok(self.position.is_none())
     }
 
     async fn hour_or_status(&self, after: Option<&str>) -> Result<Walk, Error> {

@@ -41,7 +41,7 @@ impl Dispatcher {
 
 /// Why a context cannot be used now, if it cannot.
 async fn lack(store: &Store, memory: &Memory) -> Option<String> {
-    let place = in_context(store.context());
+    let of_context = in_context(store.context());
     let look = async {
         store.ping().await?;
         memory.of(store).await
@@ -50,15 +50,15 @@ async fn lack(store: &Store, memory: &Memory) -> Option<String> {
         Ok(Ok(info)) if info.max_memory > 0 && info.used_memory as f64 >= FULL * info.max_memory as f64 => {
             let (used, limit) = (info.used_memory, info.max_memory);
             let what = if used >= limit { "full and refuses to write" } else { "nearly full, so new jobs are refused" };
-            Some(format!("Redis{place} is {what}: {used} of {limit} bytes are in use"))
+            Some(format!("Redis{of_context} is {what}: {used} of {limit} bytes are in use"))
         }
         Ok(Ok(_)) => None,
-        Ok(Err(error)) => Some(format!("Redis{place} does not answer: {error}")),
-        Err(_) => Some(format!("Redis{place} does not answer within {} s", PATIENCE.as_secs())),
+        Ok(Err(error)) => Some(format!("Redis{of_context} does not answer: {error}")),
+        Err(_) => Some(format!("Redis{of_context} does not answer within {} s", PATIENCE.as_secs())),
     }
 }
 
-/// Context 0 goes without saying.
+/// Names a context; context 0 is not named.
 fn in_context(context: ContextId) -> String {
     if context == ContextId::default() { String::new() } else { format!(" of context {context}") }
 }

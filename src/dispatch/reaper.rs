@@ -12,9 +12,9 @@ pub struct Reaper {
     due: Option<Instant>,
 }
 
-/// So many jobs are looked at by one script call.
+/// How many jobs are looked at by one call.
 const BATCH: usize = 32;
-/// Many jobs may lie in queues: looking after them shall not keep Redis busy.
+/// The pause between two calls of a round. Many jobs may be in queues, and looking after them shall not keep Redis busy.
 const BUSY: Duration = Duration::from_millis(15);
 
 impl Reaper {
@@ -25,8 +25,8 @@ impl Reaper {
 }
 
 impl Reaper {
-    /// Whether this look comes so late that what kept it may have kept the renewals of this process, too. Only once in a row: others' jobs shall not
-    /// wait for ever.
+    /// Whether this look comes so late that what kept it may have kept the renewals of this process, too. Only once in a row: the jobs of other servers
+    /// shall not wait for ever.
     fn was_held_up(&mut self) -> bool {
         let lease = self.store.periods().lease;
         // As long as a lease that was renewed in time lasts at least, without the pause between two looks.
@@ -52,7 +52,7 @@ impl Service for Reaper {
             self.was_away = true;
             return Ok(Duration::ZERO);
         };
-        // Servers that share a Redis shall not all come at once.
+        // Servers that share a Redis shall not all call at once.
         let pause = if looked >= BATCH { BUSY } else { Duration::from_millis(rand::random_range(250..450)) };
         self.due = Some(Instant::now() + pause);
         Ok(pause)

@@ -8,9 +8,9 @@ pub struct Releaser {
     store: Store,
 }
 
-/// So many relatives are released by one script call, which holds Redis for one to two milliseconds then.
+/// How many relatives are released by one call, which holds Redis for one to two milliseconds then.
 const BATCH: usize = 64;
-/// Jobs that end in this process are noticed at once; those that end elsewhere, and whose process died, within this.
+/// How long it takes until jobs are seen that ended in another process, or whose process died. Those that end in this process are seen at once.
 const PAUSE: Duration = Duration::from_millis(500);
 
 impl Releaser {
@@ -26,7 +26,7 @@ impl Service for Releaser {
     const NAME: &'static str = "releaser";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        if !self.store.release(BATCH).await? {
+        if !self.store.release_relatives(BATCH).await? {
             self.store.ended_with_relatives(PAUSE).await;
         }
         Ok(Duration::ZERO)

@@ -17,7 +17,7 @@ pub struct SchedulePage {
     pub next_cursor: Option<String>,
 }
 
-/// So many of the next runs are shown.
+/// How many of the next runs are shown.
 const SHOWN: usize = 5;
 
 impl Dispatcher {
@@ -28,7 +28,7 @@ impl Dispatcher {
         if let Some(field) = of_single_jobs(&spec.job) {
             return Err(Error::invalid("job", format!("has {field}, which is for single jobs; leave it out")));
         }
-        spec.job = self.check(spec.job, false).await?.spec;
+        spec.job = self.prepare(spec.job).await?.spec;
         check_name(&spec)?;
         let created_at = store.clock().now();
         let table = Timetable::new(&spec, created_at)?;
@@ -46,7 +46,7 @@ impl Dispatcher {
         match store.schedule(&id, &spec, created_at, first).await.map_err(|error| Error::store(error, None))? {
             Scheduling::Created => {
                 let mut shown = spec.shown(id, created_at);
-                shown.next_runs = table.slots_after(created_at).take(SHOWN).collect();
+                shown.next_runs = table.occurrences_after(created_at).take(SHOWN).collect();
                 Ok(shown)
             }
             Scheduling::Exists => Err(Error::ScheduleExists(id)),
@@ -80,7 +80,7 @@ fn shown(stored: StoredSchedule) -> Option<Schedule> {
     let table = Timetable::new(&spec, stored.created_at).ok()?;
     let mut shown = spec.shown(stored.id, stored.created_at);
     if !stored.ended {
-        shown.next_runs = std::iter::once(stored.slot).chain(table.slots_after(stored.slot)).take(SHOWN).collect();
+        shown.next_runs = std::iter::once(stored.occurrence).chain(table.occurrences_after(stored.occurrence)).take(SHOWN).collect();
     }
     shown.last_run = stored.last_slot;
     shown.last_job = stored.last_job;

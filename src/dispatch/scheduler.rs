@@ -9,38 +9,38 @@ use super::pressure::Pressure;
 use super::timetable::Timetable;
 use crate::model::{JobId, JobSpec, Overlap, ScheduleId, Timestamp};
 use crate::service::Service;
-use crate::store::{Created, Error, Firing, Look, NewJob, NotFired, Store, StoredSchedule};
+use crate::store::{Created, Error, Firing, JobView, NewJob, NotFired, Store, StoredSchedule};
 
 /// Makes the jobs of schedules when they are due.
 ///
-/// Any number of servers do so for one context. A slot is fired in the script that stores its job, so it has one job whoever is
-/// first and whoever dies meanwhile.
+/// Any number of servers do so for one context. An occurrence is fired in the call that stores its job, so it has one job, whichever server is
+/// first and whichever dies meanwhile.
 pub struct Scheduler {
     store: Store,
     pressure: Arc<Pressure>,
-    /// So many due schedules are left out this time, because they could not be served the last time.
+    /// How many due schedules are left out this time, because they could not be served the last time.
     stuck: usize,
     /// Schedules that could not be read, so that each is logged once.
     unreadable: HashSet<ScheduleId>,
-    /// From when to when this server has looked for slots without a break.
+    /// From when to when this server has looked for occurrences without a break.
     looked: Option<(Timestamp, Timestamp)>,
     /// Whether Redis has not answered since then.
     failed: bool,
 }
 
-/// So many schedules are served in one round,
+/// How many schedules are served in one round.
 const BATCH: usize = 64;
-/// so many of them at a time.
+/// How many schedules are served at a time.
 const AT_ONCE: usize = 32;
-/// Slots are met to within this.
+/// How late an occurrence may be fired.
 const PAUSE: Duration = Duration::from_millis(100);
-/// A server that has not looked for slots for so long was not there: its process was stopped, or Redis was nearly full.
+/// A server that has not looked for occurrences for so long was not there: its process was stopped, or Redis was nearly full.
 const BREAK: Duration = Duration::from_secs(15);
-/// Where Redis did not answer, this is enough.
+/// The same where Redis did not answer for so long.
 const OUTAGE: Duration = Duration::from_secs(5);
-/// What could not be served is tried again after this.
+/// After how long a schedule is tried again that could not be served.
 const RETRY: Duration = Duration::from_secs(1);
-/// So many unreadable schedules are remembered.
+/// How many unreadable schedules are remembered.
 const REMEMBERED: usize = 1000;
 
 impl Scheduler {
@@ -54,24 +54,24 @@ impl Scheduler {
         Self { pressure, ..self }
     }
 
-    /// Serves a schedule whose slot has come. False: its slot stays due.
+    /// Serves a schedule whose occurrence has come. False: its occurrence stays due.
     async fn serve(&self, due: &StoredSchedule, table: Option<&Timetable>, here_since: Timestamp) -> Result<bool, Error> {
         if due.lost || due.ended {
             return self.store.clear_schedule(&due.id).await.map(|_| true);
         }
         let (Some(spec), Some(table)) = (&due.spec, table) else { return Ok(false) };
-        let Some(plan) = table.plan(due.slot, due.tried_at, here_since, self.store.clock().now()) else { return Ok(false) };
-        let (mut expected, mut passed, mut last_job) = (due.slot, plan.passed, due.last_job.clone());
-        let firing = Firing { schedule: due.id.clone(), expected, slot: expected, next: plan.next, passed, overlap: spec.overlap };
-        if plan.slots.is_empty() {
-            if self.store.pass(&firing).await? {
-                count(&self.store, "missed", passed);
+        let Some(plan) = table.plan(due.occurrence, due.tried_at, here_since, self.store.clock().now()) else { return Ok(false) };
+        let (mut expected, mut missed, mut last_job) = (due.occurrence, plan.missed, due.last_job.clone());
+        let firing = Firing { schedule: due.id.clone(), expected, occurrence: expected, next: plan.next, missed, overlap: spec.overlap };
+        if plan.occurrences.is_empty() {
+            if self.store.skip_missed(&firing).await? {
+                count(&self.store, "missed", missed);
             }
             return Ok(true);
         }
-        let following = plan.slots.iter().skip(1).copied().map(Some).chain([plan.next]);
-        for (slot, next) in plan.slots.iter().copied().zip(following) {
-            let firing = Firing { expected, slot, next, passed, ..firing.clone() };
+        let following = plan.occurrences.iter().skip(1).copied().map(Some).chain([plan.next]);
+        for (occurrence, next) in plan.occurrences.iter().copied().zip(following) {
+            let firing = Firing { expected, occurrence, next, missed, ..firing.clone() };
             let job = self.job(&spec.job, firing, last_job.as_ref()).await?;
             let (id, script_type) = (job.id.clone(), job.spec.script_type.clone());
             match self.store.create(job).await? {
@@ -81,28 +81,28 @@ impl Scheduler {
                     last_job = Some(id);
                 }
                 Created::NotFired(NotFired::Skipped) => count(&self.store, "skipped", 1),
-                // Another server is at it.
+                // Another server has fired it.
                 Created::NotFired(NotFired::Done) => return Ok(true),
                 // There is no room, or the job before has gone at this moment.
                 _ => return Ok(false),
             }
-            count(&self.store, "missed", passed);
-            (expected, passed) = (next.unwrap_or(slot), 0);
+            count(&self.store, "missed", missed);
+            (expected, missed) = (next.unwrap_or(occurrence), 0);
         }
         Ok(true)
     }
 
-    /// The job of a slot.
+    /// The job of an occurrence.
     async fn job(&self, spec: &JobSpec, firing: Firing, last_job: Option<&JobId>) -> Result<NewJob, Error> {
         let mut spec = spec.clone();
         spec.labels.entry("schedule".to_owned()).or_insert_with(|| firing.schedule.to_string());
-        spec.labels.entry("slot".to_owned()).or_insert_with(|| firing.slot.to_string());
+        spec.labels.entry("slot".to_owned()).or_insert_with(|| firing.occurrence.to_string());
         if let (Overlap::Queue, Some(last)) = (firing.overlap, last_job)
-            && self.store.look(last).await? != Look::Missing
+            && self.store.look(last).await? != JobView::Missing
         {
             spec.predecessor_id = Some(last.clone());
         }
-        Ok(NewJob { id: JobId::random(), spec, start: true, waited: false, slot: Some(firing) })
+        Ok(NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: Some(firing) })
     }
 
     /// When a schedule that is due runs; none for one that another version wrote.
@@ -162,7 +162,7 @@ impl Service for Scheduler {
     }
 }
 
-/// A nearer slot may be added meanwhile, so far ones are looked at again soon.
+/// A nearer occurrence may be added meanwhile, so far ones are looked at again soon.
 fn pause(next: Option<Timestamp>, now: Timestamp) -> Duration {
     next.map_or(PAUSE, |next| next.since(now).clamp(Duration::from_millis(1), PAUSE))
 }

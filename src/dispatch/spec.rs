@@ -3,18 +3,18 @@ use super::{Dispatcher, Error};
 use crate::model::{Actor, JobId, JobSpec, ScriptType};
 use crate::store::{JobFilter, NewJob};
 
-/// No text field but the script is longer.
+/// The longest text field, but for the script, in bytes.
 pub(super) const LONGEST_TEXT: usize = 1024;
-/// No job has more labels or environment variables.
+/// How many labels, and how many environment variables, a job may have.
 const MOST_ENTRIES: usize = 256;
-/// No jobs are filtered by more labels.
+/// How many labels a filter may have.
 const MOST_FILTERED: usize = 16;
-/// No job waits for, or keeps waiting, more others than this.
+/// How many other jobs a job may wait for, and how many it may keep waiting.
 const MOST_RELATIVES: usize = 1000;
 
 impl Dispatcher {
-    /// Checks what a job is to be, and fills in the defaults.
-    pub(super) async fn check(&self, mut spec: JobSpec, run: bool) -> Result<NewJob, Error> {
+    /// Checks what a job is to be and fills in the defaults: a job that somebody starts later.
+    pub(super) async fn prepare(&self, mut spec: JobSpec) -> Result<NewJob, Error> {
         self.store(spec.context_id)?;
         let settings = &self.0.settings;
         if !self.0.pressure.get(&spec.context_id).is_none_or(|pressure| pressure.admits_jobs()) {
@@ -37,13 +37,18 @@ impl Dispatcher {
         spec.timeout = spec.timeout.or(Self::seconds(settings.timeout));
         spec.retry_backoff = spec.retry_backoff.or(Self::seconds(settings.retry_backoff));
         spec.caller_id.get_or_insert_with(|| "anonymous".to_owned());
-        // The worker of the dispatcher protocol is an instance where it is a number.
+        // A worker whose name is a number is an instance here.
         spec.instance = spec.instance.or_else(|| spec.worker_id.as_ref()?.as_str().parse().ok());
         if spec.instance.is_some() {
             spec.group.get_or_insert_with(|| "default".parse().expect("default is a name"));
         }
         let id = spec.job_id.clone().unwrap_or_else(JobId::random);
-        Ok(NewJob { id, spec, start: run, waited: run, slot: None })
+        Ok(NewJob { id, spec, start: false, waited: false, occurrence: None })
+    }
+
+    /// The same for a job that starts as it is stored, and for which its caller waits.
+    pub(super) async fn prepare_to_run(&self, spec: JobSpec) -> Result<NewJob, Error> {
+        Ok(NewJob { start: true, waited: true, ..self.prepare(spec).await? })
     }
 
     /// A type is known if it is built in, configured, or has a live actor somewhere.
@@ -101,7 +106,7 @@ fn check_texts(spec: &JobSpec) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every label costs the scripts that look for jobs a comparison for each that they look at.
+/// Every label costs the functions that look for jobs a comparison for each that they look at.
 pub(super) fn check_filter(filter: &JobFilter) -> Result<(), Error> {
     for (param, text) in [("where.name", &filter.name), ("where.caller_id", &filter.caller_id)] {
         if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
@@ -118,7 +123,7 @@ pub(super) fn check_filter(filter: &JobFilter) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every relation costs the script that links it a few microseconds.
+/// Every relation costs the function that links it a few microseconds.
 fn check_relations(spec: &mut JobSpec) -> Result<(), Error> {
     for (param, ids) in [("prerequisites", &mut spec.prerequisites), ("dependents", &mut spec.dependents)] {
         distinct(ids);

@@ -4,7 +4,7 @@ use crate::model::{ContextId, JobId, JobSpec};
 impl Dispatcher {
     /// The id of a job as the store has it, however a client writes it.
     ///
-    /// That is in lower case, unless an outsider wrote the job under an id in another case, which is that of its keys.
+    /// That is in lower case, unless a foreign program wrote the job under an id in another case, which is that of its keys.
     pub async fn spelled(&self, context: ContextId, mut id: JobId) -> Result<JobId, Error> {
         self.spell(context, vec![&mut id]).await?;
         Ok(id)
@@ -27,8 +27,8 @@ impl Dispatcher {
         let exist = self.store(context)?.exist(&asked).await.map_err(|error| Error::store(error, None))?;
         let (in_lower, as_written) = exist.split_at(lower.len());
         for (at, lower) in lower.into_iter().enumerate() {
-            let is_outsiders = as_written.get(at) == Some(&true) && in_lower.get(at) != Some(&true);
-            if !is_outsiders {
+            let is_foreign = as_written.get(at) == Some(&true) && in_lower.get(at) != Some(&true);
+            if !is_foreign {
                 *written[at] = lower;
             }
         }

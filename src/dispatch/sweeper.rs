@@ -10,6 +10,7 @@ pub struct Sweeper {
     store: Store,
 }
 
+/// How long a waiter waits before the sweeper looks for its job.
 const AGE: Duration = Duration::from_secs(1);
 
 impl Sweeper {

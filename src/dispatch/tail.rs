@@ -11,28 +11,29 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::{Dispatcher, Error, Followed, error, logs};
 use crate::model::{ContextId, JobId, LogLine};
 
-/// So many followers read at once. Others wait,
+/// How many followers read at once. Others wait.
 const READERS: usize = 4;
-/// but not longer; so long it takes only if Redis is silent.
+/// How long a follower waits to read. It takes so long only if Redis is silent.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// A page ends after so many lines,
+/// The most lines of a page.
 const LINES: usize = 64;
-/// or before it has more bytes, unless its first line has.
+/// The most bytes of a page, unless its first line has more.
 const PAGE: usize = 64 * 1024;
-/// So many followers may have a page of that size that nobody has taken yet: 16 MB. What others read meanwhile is short.
+/// How many followers may have a page of that size that was not taken yet: 16 MB in all.
 const PAGES: usize = 256;
+/// The most bytes of a page for the others.
 const SHORT: usize = 4 * 1024;
-/// How often the log of a running job is read,
+/// The pause between two reads of the log of a running job.
 const PAUSE: Duration = Duration::from_millis(100);
-/// and how long that takes for each of those who follow, if they are many: all logs together are read a thousand times a second.
+/// How much longer that pause is for each follower, if they are many: all logs together are read a thousand times a second.
 const EACH: Duration = Duration::from_millis(1);
 
-/// Those who follow logs of a context. What they hold and read together is bounded, however many they are.
+/// The followers of logs of a context. What they hold and read together is bounded, however many they are.
 #[derive(Debug)]
 pub(super) struct Tails {
     readers: Semaphore,
     pages: Arc<Semaphore>,
-    /// Held by each of them, to be counted.
+    /// Held by each follower, so that they can be counted.
     all: Arc<()>,
 }
 
@@ -49,7 +50,7 @@ impl Tails {
     }
 }
 
-/// One of them.
+/// The follower of one log.
 struct Tail {
     dispatcher: Dispatcher,
     context: ContextId,
@@ -116,15 +117,15 @@ impl Tail {
         let tails = self.dispatcher.tails(self.context)?;
         let busy = || Error::Busy { what: "too many follow logs at once", retry_after: error::RETRY_AFTER };
         let _reader = tokio::time::timeout(PATIENCE, tails.readers.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
-        let place = Arc::clone(&tails.pages).try_acquire_owned().ok();
-        let bytes = if place.is_some() { PAGE } else { SHORT };
+        let permit = Arc::clone(&tails.pages).try_acquire_owned().ok();
+        let bytes = if permit.is_some() { PAGE } else { SHORT };
         let (page, lost) = self.dispatcher.log_page(self.context, &self.job, self.cursor.as_deref(), LINES, bytes).await?;
         let size: usize = page.lines.iter().map(|line| line.text.len()).sum();
         let is_empty = page.lines.is_empty();
         let lagged = self.cursor.take().filter(|_| lost).map(|cursor| Followed::Lagged { cursor });
         self.items = lagged.into_iter().chain(page.lines.into_iter().map(Followed::Item)).collect();
         (self.cursor, self.ended) = (page.next_cursor, page.ended);
-        self._page = place.filter(|_| size > SHORT);
+        self._page = permit.filter(|_| size > SHORT);
         Ok(!is_empty || page.ended)
     }
 }

@@ -1,4 +1,4 @@
-//! When a schedule runs: no clock, no store.
+//! When a schedule runs. Nothing here reads a clock or the store.
 
 use std::time::Duration;
 
@@ -10,55 +10,55 @@ use super::Error;
 use super::cron::cron;
 use crate::model::{Missed, ScheduleSpec, Timestamp};
 
-/// The slots of a schedule.
+/// The occurrences of a schedule.
 #[derive(Debug, Clone)]
 pub(super) struct Timetable {
     rule: Rule,
-    /// No slot is before this,
+    /// No occurrence is before this.
     start: Timestamp,
-    /// and none after this.
+    /// No occurrence is after this.
     end: Option<Timestamp>,
     missed: Missed,
-    /// How many missed slots are made up for at a time.
+    /// How many missed occurrences are made up for at a time.
     limit: usize,
 }
 
 #[derive(Debug, Clone)]
 enum Rule {
     Cron(Box<Cron>, Tz),
-    /// The first slot and the milliseconds between two. Counted from the first, so that they do not drift.
+    /// The first occurrence and the milliseconds between two. Counted from the first, so that they do not drift.
     Every(i64, i64),
 }
 
-/// What a schedule does about slots that have come.
+/// What a schedule does about occurrences that have come.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Plan {
     /// How many are left out, as far as they were counted.
-    pub(super) passed: u64,
+    pub(super) missed: u64,
     /// Those to fire, in their order.
-    pub(super) slots: Vec<Timestamp>,
+    pub(super) occurrences: Vec<Timestamp>,
     /// The one after all these.
     pub(super) next: Option<Timestamp>,
 }
 
-/// A slot that nobody has fired for so long is missed.
+/// After how long an occurrence that no server has fired is missed.
 const LATE: Duration = Duration::from_secs(30);
-/// A slot that came while this server did not look is left to another one for so long, before it counts as missed under [`Missed::Skip`].
+/// How long an occurrence that came while this server did not look is left to another server, before it counts as missed under [`Missed::Skip`].
 const LEFT_TO_OTHERS: Duration = Duration::from_secs(5);
-/// So many slots are planned at a time, unless they were missed.
+/// How many occurrences are planned at a time, unless they were missed.
 const AT_ONCE: usize = 128;
-/// So many slots that are left out are counted at a time.
+/// How many of the occurrences that are left out are counted at a time.
 const COUNTED: usize = 1000;
-/// The shortest time from one slot to the next.
+/// The shortest time from one occurrence to the next.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// The most missed slots that can be made up for at a time.
+/// The most missed occurrences that can be made up for at a time.
 const MOST_MISSED: u16 = 1000;
 
 impl Timetable {
-    /// The slots of a schedule that is created at this time.
+    /// The occurrences of a schedule that is created at this time.
     pub(super) fn new(spec: &ScheduleSpec, created_at: Timestamp) -> Result<Self, Error> {
         let start = spec.start_at.unwrap_or(created_at);
-        // Lengths of time are the same everywhere: there it only says where times are shown.
+        // Periods are the same in every time zone: for them the zone only says how times are shown.
         let zone = spec.time_zone.as_deref().map_or(Ok(Tz::UTC), zone)?;
         let rule = match (&spec.cron, spec.every) {
             (Some(pattern), None) => Rule::Cron(Box::new(cron(pattern)?), zone),
@@ -83,40 +83,40 @@ impl Timetable {
         Ok(Self { rule, start, end: spec.end_at, missed: spec.missed, limit: limit.into() })
     }
 
-    /// The first slot after a time.
+    /// The first occurrence after a time.
     pub(super) fn after(&self, time: Timestamp) -> Option<Timestamp> {
         let time = if time < self.start { self.start.minus(Duration::from_millis(1)) } else { time };
-        let slot = match &self.rule {
+        let occurrence = match &self.rule {
             Rule::Cron(cron, zone) => from(cron.find_next_occurrence(&to(time, *zone)?, false).ok()?),
             Rule::Every(first, period) => {
                 let passed = (time.as_millis() - first).div_euclid(*period) + 1;
                 let millis = first.saturating_add(period.saturating_mul(passed.max(0)));
                 // There are no times after the year 9999.
-                Some(Timestamp::from_millis(millis)).filter(|slot| slot.as_millis() == millis)?
+                Some(Timestamp::from_millis(millis)).filter(|occurrence| occurrence.as_millis() == millis)?
             }
         };
-        (slot > time && self.end.is_none_or(|end| slot <= end)).then_some(slot)
+        (occurrence > time && self.end.is_none_or(|end| occurrence <= end)).then_some(occurrence)
     }
 
-    /// The slots after a time, one after the other.
-    pub(super) fn slots_after(&self, time: Timestamp) -> impl Iterator<Item = Timestamp> {
-        std::iter::successors(self.after(time), |slot| self.after(*slot))
+    /// The occurrences after a time, one after the other.
+    pub(super) fn occurrences_after(&self, time: Timestamp) -> impl Iterator<Item = Timestamp> {
+        std::iter::successors(self.after(time), |occurrence| self.after(*occurrence))
     }
 
-    /// The last slot at or before a time.
+    /// The last occurrence at or before a time.
     fn at_or_before(&self, time: Timestamp) -> Option<Timestamp> {
         let time = self.end.map_or(time, |end| time.min(end));
-        let slot = match &self.rule {
+        let occurrence = match &self.rule {
             Rule::Cron(cron, zone) => from(cron.find_previous_occurrence(&to(time, *zone)?, true).ok()?),
             Rule::Every(first, period) => {
                 let passed = (time.as_millis() - first).div_euclid(*period);
                 Timestamp::from_millis(if passed < 0 { return None } else { first + period * passed })
             }
         };
-        (slot <= time && slot >= self.start).then_some(slot)
+        (occurrence <= time && occurrence >= self.start).then_some(occurrence)
     }
 
-    /// What to do about the slots from the expected one up to now; nothing yet where another server may be about to fire them.
+    /// What to do about the occurrences from the expected one up to now; nothing yet where another server may be about to fire them.
     ///
     /// `tried_at`: when a server was there, but had no room. `here_since`: from when on this server has looked without a break. What came
     /// before is missed under [`Missed::Skip`], however short the break was, while the other policies make up for it anyway.
@@ -128,26 +128,29 @@ impl Timetable {
                 if now.since(noticed) < LEFT_TO_OTHERS {
                     return None;
                 }
-                let mut slots: Vec<Timestamp> = self.slots_after(before).take_while(|slot| *slot <= now).take(AT_ONCE).collect();
-                let next = self.after(slots.last().copied().unwrap_or(now));
-                let passed = slots.partition_point(|slot| *slot < here_since);
-                slots.drain(..passed);
-                return Some(Plan { passed: passed as u64, slots, next });
+                let mut occurrences: Vec<Timestamp> =
+                    self.occurrences_after(before).take_while(|occurrence| *occurrence <= now).take(AT_ONCE).collect();
+                let next = self.after(occurrences.last().copied().unwrap_or(now));
+                let missed = occurrences.partition_point(|occurrence| *occurrence < here_since);
+                occurrences.drain(..missed);
+                return Some(Plan { missed: missed as u64, occurrences, next });
             }
-            let slots: Vec<Timestamp> = self.slots_after(before).take_while(|slot| *slot <= now).take(AT_ONCE).collect();
-            let next = self.after(slots.last().copied().unwrap_or(now));
-            return Some(Plan { passed: 0, slots, next });
+            let occurrences: Vec<Timestamp> =
+                self.occurrences_after(before).take_while(|occurrence| *occurrence <= now).take(AT_ONCE).collect();
+            let next = self.after(occurrences.last().copied().unwrap_or(now));
+            return Some(Plan { missed: 0, occurrences, next });
         }
         let keep = if self.missed == Missed::All { self.limit } else { 1 };
-        let newest = std::iter::successors(self.at_or_before(now), |slot| self.at_or_before(slot.minus(Duration::from_millis(1))));
-        let mut slots: Vec<Timestamp> = newest.take_while(|slot| *slot >= expected).take(keep).collect();
-        slots.reverse();
-        let first = slots.first().copied().unwrap_or(now);
-        let mut passed = self.slots_after(before).take_while(|slot| *slot < first).take(COUNTED).count() as u64;
-        if self.missed == Missed::Skip && slots.last().is_some_and(|slot| now.since(*slot) > LATE) {
-            passed += slots.drain(..).count() as u64;
+        let newest =
+            std::iter::successors(self.at_or_before(now), |occurrence| self.at_or_before(occurrence.minus(Duration::from_millis(1))));
+        let mut occurrences: Vec<Timestamp> = newest.take_while(|occurrence| *occurrence >= expected).take(keep).collect();
+        occurrences.reverse();
+        let first = occurrences.first().copied().unwrap_or(now);
+        let mut missed = self.occurrences_after(before).take_while(|occurrence| *occurrence < first).take(COUNTED).count() as u64;
+        if self.missed == Missed::Skip && occurrences.last().is_some_and(|occurrence| now.since(*occurrence) > LATE) {
+            missed += occurrences.drain(..).count() as u64;
         }
-        Some(Plan { passed, next: self.after(now), slots })
+        Some(Plan { missed, next: self.after(now), occurrences })
     }
 }
 
@@ -162,7 +165,7 @@ fn zone(name: &str) -> Result<Tz, Error> {
 }
 
 fn to(time: Timestamp, zone: Tz) -> Option<DateTime<Tz>> {
-    // Whole seconds, because a slot has nothing else.
+    // Whole seconds, because an occurrence has nothing else.
     Some(DateTime::from_timestamp(time.as_millis().div_euclid(1000), 0)?.with_timezone(&zone))
 }
 

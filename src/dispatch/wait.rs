@@ -3,13 +3,13 @@ use std::time::{Duration, Instant};
 use super::create::Stored;
 use super::{Dispatcher, Error};
 use crate::model::{ContextId, JobId, JobResult, JobSpec, Status};
-use crate::store::{Look, Settled, Waiter};
+use crate::store::{JobEnd, JobView, Waiter};
 
-/// What a job that ended gives its caller.
-pub(super) fn result(id: &JobId, settled: Settled) -> Result<JobResult, Error> {
-    match settled {
-        Settled::Finished(result) => Ok(result),
-        Settled::Failed { error, attempt } => Err(Error::Failed { job_id: id.clone(), error: Box::new(error), attempt }),
+/// The result of a job that has ended, or the error that says why there is none.
+pub(super) fn result(id: &JobId, end: JobEnd) -> Result<JobResult, Error> {
+    match end {
+        JobEnd::Finished(result) => Ok(result),
+        JobEnd::Failed { error, attempt } => Err(Error::Failed { job_id: id.clone(), error: Box::new(error), attempt }),
     }
 }
 
@@ -18,13 +18,13 @@ pub(super) fn result(id: &JobId, settled: Settled) -> Result<JobResult, Error> {
 pub enum Awaited {
     /// The result.
     Whole(JobResult),
-    /// Its output is long and was not read, because that takes memory for each who waits: [`Dispatcher::whole`] does.
+    /// Its output is long and was not read, because that takes memory for each waiter: [`Dispatcher::whole`] does.
     Long(JobId),
 }
 
 impl Awaited {
-    fn of(id: &JobId, settled: Settled) -> Result<Self, Error> {
-        result(id, settled).map(Self::Whole)
+    fn of(id: &JobId, end: JobEnd) -> Result<Self, Error> {
+        result(id, end).map(Self::Whole)
     }
 }
 
@@ -64,15 +64,15 @@ impl Dispatcher {
     /// The result of a job that was seen to have finished, or nothing if it runs again.
     pub async fn whole(&self, context: ContextId, id: &JobId) -> Result<Option<JobResult>, Error> {
         match self.store(context)?.whole(id).await.map_err(|error| Error::store(error, Some(id)))? {
-            Look::Settled(settled) => result(id, settled).map(Some),
-            Look::Open(_) => Ok(None),
-            Look::Missing | Look::Long => Err(Error::Gone(id.clone())),
+            JobView::Ended(end) => result(id, end).map(Some),
+            JobView::Open(_) => Ok(None),
+            JobView::Missing | JobView::Long => Err(Error::Gone(id.clone())),
         }
     }
 
     /// Like [`Dispatcher::run_and_wait`], but leaves a long result in the store.
     pub async fn run_until_end(&self, spec: JobSpec, wait: Duration) -> Result<Awaited, Error> {
-        let job = self.check(spec, true).await?;
+        let job = self.prepare_to_run(spec).await?;
         let (context, id) = (job.spec.context_id, job.id.clone());
         let (began, deadline) = (Instant::now(), tokio::time::Instant::now() + wait);
         let mut waiter = self.store(context)?.inbox().register(&id);
@@ -82,12 +82,12 @@ impl Dispatcher {
             self.start_earlier(context, &stored).await?;
             return self.wait_until_end(context, &stored.id, deadline.saturating_duration_since(tokio::time::Instant::now())).await;
         }
-        self.settle(context, &id, &mut waiter, began, deadline).await
+        self.await_end(context, &id, &mut waiter, began, deadline).await
     }
 
     /// Runs a job and does not wait. The same idempotency key gives the same job.
     pub async fn run(&self, spec: JobSpec) -> Result<(), Error> {
-        let mut job = self.check(spec, true).await?;
+        let mut job = self.prepare_to_run(spec).await?;
         job.waited = false;
         let context = job.spec.context_id;
         let stored = self.store_job(job).await?;
@@ -112,14 +112,14 @@ impl Dispatcher {
         let mut waiter = store.inbox().register(id);
         let look = if wait.is_zero() { store.look(id).await } else { store.wait(id).await };
         match look.map_err(|error| Error::store(error, Some(id)))? {
-            Look::Settled(settled) => Awaited::of(id, settled),
-            Look::Long => Ok(Awaited::Long(id.clone())),
-            Look::Missing => Err(Error::NotFound(id.clone())),
-            Look::Open(_) => self.settle(context, id, &mut waiter, began, deadline).await,
+            JobView::Ended(end) => Awaited::of(id, end),
+            JobView::Long => Ok(Awaited::Long(id.clone())),
+            JobView::Missing => Err(Error::NotFound(id.clone())),
+            JobView::Open(_) => self.await_end(context, id, &mut waiter, began, deadline).await,
         }
     }
 
-    async fn settle(
+    async fn await_end(
         &self,
         context: ContextId,
         id: &JobId,
@@ -130,8 +130,8 @@ impl Dispatcher {
         let look = tokio::select! {
             biased;
             look = waiter.reply() => match look {
-                // A sweep may have looked for the job while it was being stored, which takes long when Redis was away.
-                Look::Missing => {
+                // The sweeper may have looked for the job while it was being stored, which takes long when Redis was away.
+                JobView::Missing => {
                     let rest = deadline.saturating_duration_since(tokio::time::Instant::now());
                     return Box::pin(self.wait_until_end(context, id, rest)).await;
                 }
@@ -142,10 +142,10 @@ impl Dispatcher {
             () = self.0.closing.cancelled() => self.look(context, id).await?,
         };
         match look {
-            Look::Settled(settled) => Awaited::of(id, settled),
-            Look::Long => Ok(Awaited::Long(id.clone())),
-            Look::Missing => Err(Error::NotFound(id.clone())),
-            Look::Open(status) => {
+            JobView::Ended(end) => Awaited::of(id, end),
+            JobView::Long => Ok(Awaited::Long(id.clone())),
+            JobView::Missing => Err(Error::NotFound(id.clone())),
+            JobView::Open(status) => {
                 if self.0.closing.is_cancelled() {
                     let explanation = "this server ends; wait_job on another, or on this one when it is back, waits on".into();
                     return Err(Error::StillRunning { job_id: id.clone(), status, explanation, reason: None });

@@ -1,9 +1,9 @@
 use super::Keys;
 use crate::model::Name;
 
-/// The keys of the conveyor dialect, under one namespace.
+/// The keys of the conveyor layout, under one namespace.
 ///
-/// Without a namespace they are those of the source, letter for letter; with one, it and a colon stand before each.
+/// Without a namespace they are those of conveyor itself, letter for letter. With one, it and a colon stand before each.
 ///
 /// | key | type | until |
 /// | --- | --- | --- |

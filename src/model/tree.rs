@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// The tree of values of a JSON text, word for word. Fails if it is no JSON, or more than 127 arrays and objects lie in each other.
 ///
-/// Whatever a client, a script or an outsider wrote is read by this, never as a [`Value`] by serde_json itself, which takes an object
+/// Whatever a client, a script or a foreign program wrote is read by this, never as a [`Value`] by serde_json itself, which takes an object
 /// that begins with the name `$serde_json::private::RawValue` for the JSON in its text. That changes what it means, and knows no end:
 /// each such text may nest as deep again, until the stack is gone.
 pub fn tree(text: &str) -> Result<Value, serde_json::Error> {

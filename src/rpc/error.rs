@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn the_cause_of_a_store_error_stays_inside() {
-        let source = crate::store::Error::Reply { script: "x", reply: "secret-host:6379 refused".into() };
+        let source = crate::store::Error::Reply { function: "x", reply: "secret-host:6379 refused".into() };
         let error = Error::Dispatch(dispatch::Error::Store { job_id: Some(JobId::random()), not_done: false, source }).into_object();
         assert_eq!(error.code(), 1009);
         assert!(!error.message().contains("secret"), "{}", error.message());

@@ -8,19 +8,19 @@ use tokio::time::{Instant, timeout_at};
 use super::deadline::in_time;
 use super::error::Error;
 
-/// At most so many requests go into one script call, so that none holds Redis for long.
+/// How many requests go into one call, so that no call keeps Redis busy for long.
 pub(super) const LARGEST: usize = 128;
-/// At most so many bytes, and relations, go into one call with others. Redis needs about 6 ms for either.
+/// How many bytes, and how many relations, go into one call with others. Redis needs about 6 ms for either.
 const HEAVIEST: Weight = Weight { bytes: 1024 * 1024, relations: 1000 };
-/// What is larger stands in a line of its own, so that others do not wait for many of its kind.
+/// Requests that are larger stand in a line of their own, so that small ones do not wait for many of them.
 const SMALL: Weight = Weight { bytes: 64 * 1024, relations: 100 };
 
-/// What arrives within this time shall go into one batch, because a round trip to Redis with one request costs as much as
-/// one with several. It counts only where so much arrives; a lone request is sent at once.
+/// Requests that arrive within this time go into one batch, because a round trip to Redis with one request costs as much as
+/// one with several. That holds only where many arrive; a lone request is sent at once.
 const WORTH_WAITING: Duration = Duration::from_micros(700);
-/// Fewer requests than this are not waited for: one quick caller is no crowd.
+/// A batch waits for more requests only if at least so many are expected.
 const FEWEST: usize = 4;
-/// No request waits longer for company.
+/// How long a request waits for others.
 const LONGEST_WAIT: Duration = Duration::from_millis(1);
 
 /// What a request costs Redis beside its share of a call.
@@ -100,7 +100,7 @@ impl<R: Request, Answer: Send + 'static> Batch<R, Answer> {
                         Ok(answers) => match answers.next() {
                             Some(Some(answer)) => Ok(answer),
                             Some(None) => {
-                                // Nothing was done, and nobody waits for it if the caller has gone.
+                                // Nothing was done. If the caller has gone, no answer is needed.
                                 if !caller.is_closed() {
                                     line.again.push_back(Asked { request, weight, caller });
                                 }
@@ -126,12 +126,12 @@ impl<R: Request, Answer: Send + 'static> Batch<R, Answer> {
             self.queue.send(Asked { request, weight, caller }).await.map_err(|_| Error::Closed)?;
             answer.await.map_err(|_| Error::Closed)?
         };
-        // While Redis is away batches fail one after another, and nobody shall wait for those before him as well.
+        // While Redis is away batches fail one after another, and no request shall wait for those before it as well.
         in_time(asking).await
     }
 }
 
-/// Who is to be sent next.
+/// What is sent next.
 struct Line<R, Answer> {
     requests: mpsc::Receiver<Asked<R, Answer>>,
     arrivals: Arrivals,

@@ -6,8 +6,8 @@ use crate::model::Timestamp;
 
 /// The time of the store: that of Redis, as far as this process knows it.
 ///
-/// Between two looks at Redis it follows the time that has passed in this process, so steps of the machine's clock do not reach it. What is over
-/// is not decided by it: scripts ask Redis itself.
+/// Between two looks at Redis it follows the time that has passed in this process, so steps of the machine's clock do not reach it. It
+/// does not decide what is over: functions ask Redis itself.
 #[derive(Debug, Default)]
 pub struct Clock {
     /// What to add to the time since the process began, in milliseconds.
@@ -16,15 +16,15 @@ pub struct Clock {
     set: AtomicBool,
     /// Whether the clock stands; `offset` is the time it shows then.
     stands: AtomicBool,
-    /// Whether its time counts in scripts, too.
+    /// Whether its time counts in functions, too.
     counts: AtomicBool,
-    /// The latest time that Redis has shown, or would show if its clock had not been set back, in milliseconds;
+    /// The latest time that Redis has shown, or would show if its clock had not been set back, in milliseconds.
     latest: AtomicI64,
-    /// and how far back the clock was when that was noted last. Nothing is noted before it has shown that time again.
+    /// How far back the clock was when that was noted last. Nothing is noted before it has shown that time again.
     noted: AtomicI64,
 }
 
-/// A look at Redis that took longer says too little.
+/// A reading of Redis' clock that took longer is too inexact to be used.
 const SLOW: Duration = Duration::from_millis(100);
 
 /// Milliseconds since the first look at any clock in this process.
@@ -40,7 +40,7 @@ impl Clock {
         Timestamp::from_millis(passed + self.offset.load(Ordering::Relaxed))
     }
 
-    /// A time as scripts get it. They take their own from Redis, unless the clock is a test's.
+    /// A time as functions get it. They take their own from Redis, unless the clock is a test's.
     pub(super) fn argument(&self, now: Timestamp) -> String {
         let sign = if self.counts.load(Ordering::Relaxed) { "=" } else { "" };
         format!("{sign}{}", now.as_millis())
@@ -79,7 +79,7 @@ impl Clock {
         (is_theirs && back > known).then_some(back)
     }
 
-    /// Notes that a setback is known to all who list jobs.
+    /// Notes that a setback is written down where lists of jobs find it.
     pub(super) fn has_noted(&self, back: i64) {
         self.noted.fetch_max(back, Ordering::Relaxed);
     }
@@ -89,14 +89,14 @@ impl Clock {
         self.offset.fetch_add(millis, Ordering::Relaxed);
     }
 
-    /// Stops the clock at a time, so that the time of a test is its own, in scripts, too. From then on only [`Clock::advance`] moves it.
+    /// Stops the clock at a time, so that the time of a test is its own, in functions, too. From then on only [`Clock::advance`] moves it.
     pub fn stop_at(&self, time: Timestamp) {
         self.counts.store(true, Ordering::Relaxed);
         self.stands.store(true, Ordering::Relaxed);
         self.offset.store(time.as_millis(), Ordering::Relaxed);
     }
 
-    /// Moves the clock, so that a test need not wait. From then on its time counts in scripts, too.
+    /// Moves the clock, so that a test need not wait. From then on its time counts in functions, too.
     pub fn advance(&self, by: Duration) {
         self.counts.store(true, Ordering::Relaxed);
         self.offset.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::Relaxed);

@@ -6,7 +6,7 @@ use redis::{FromRedisValue, ParsingError, Value};
 
 use crate::model::{ContextId, ErrorKind, Job, JobError, JobId, JobResult, JobSpec, Limit, Priority, Status, Usage};
 
-/// A text that outsiders may have written: any bytes, or nothing.
+/// A text that foreign programs may have written: any bytes, or nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Text(pub(super) Option<String>);
 
@@ -38,7 +38,7 @@ impl Text {
 
 /// How a job ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Settled {
+pub enum JobEnd {
     /// It has a result.
     Finished(JobResult),
     /// It has none.
@@ -52,9 +52,9 @@ pub enum Settled {
 
 /// What a wait sees of a job.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Look {
+pub enum JobView {
     /// It has ended.
-    Settled(Settled),
+    Ended(JobEnd),
     /// It has finished, with an output so long that only [`Store::whole`](super::Store::whole) reads it.
     Long,
     /// It has not.
@@ -63,10 +63,10 @@ pub enum Look {
     Missing,
 }
 
-/// A look from the answer of `wait.lua`: the status, then the fields of a result.
-pub(super) fn look(id: &JobId, values: Vec<Text>) -> Look {
+/// What is seen of a job, from the answer of `wait.lua`: the status, then the fields of a result.
+pub(super) fn look(id: &JobId, values: Vec<Text>) -> JobView {
     let mut values = values.into_iter();
-    let Some(status) = values.next() else { return Look::Missing };
+    let Some(status) = values.next() else { return JobView::Missing };
     let mut next = || values.next().unwrap_or_default();
     // An unknown word is somebody else's; the job is not ours to call ended.
     let status = Status::parse(status.0.as_deref()).unwrap_or(Status::Started);
@@ -76,10 +76,10 @@ pub(super) fn look(id: &JobId, values: Vec<Text>) -> Look {
         Status::Finished => {
             let (output, times) = (output.0.unwrap_or_default(), [started_at.parse(), finished_at.parse()]);
             let result = JobResult::of(id.clone(), output, format.0.as_deref(), attempt, times, parse_usage(&usage));
-            Look::Settled(Settled::Finished(result))
+            JobView::Ended(JobEnd::Finished(result))
         }
-        Status::Error => Look::Settled(Settled::Failed { error: error(next(), next(), next(), next(), next(), next()), attempt }),
-        open => Look::Open(open),
+        Status::Error => JobView::Ended(JobEnd::Failed { error: error(next(), next(), next(), next(), next(), next()), attempt }),
+        open => JobView::Open(open),
     }
 }
 
@@ -99,7 +99,7 @@ fn error(message: Text, kind: Text, line: Text, column: Text, stack: Text, limit
     }
 }
 
-/// The fields of a job's hash that outsiders may see.
+/// The fields of a job's hash that foreign programs may see.
 pub(super) const SHOWN: [&str; 41] = [
     "status",
     "name",
@@ -144,7 +144,7 @@ pub(super) const SHOWN: [&str; 41] = [
     "usage",
 ];
 
-/// Everything in a job's hash that outsiders may see. Values of `env_vars` are masked.
+/// Everything in a job's hash that foreign programs may see. Values of `env_vars` are masked.
 pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
     let mut fields = fields;
     let added = added_prerequisites(&fields);
@@ -207,14 +207,14 @@ fn added_prerequisites(fields: &HashMap<String, Text>) -> Vec<JobId> {
     if !fields.contains_key("more_prerequisites") {
         return Vec::new();
     }
-    let added = fields.iter().filter_map(|(field, place)| Some((place.parse()?, field.strip_prefix("prerequisite:")?.parse().ok()?)));
+    let added = fields.iter().filter_map(|(field, number)| Some((number.parse()?, field.strip_prefix("prerequisite:")?.parse().ok()?)));
     let mut added: Vec<(u64, JobId)> = added.collect();
     added.sort_unstable();
     added.into_iter().map(|(_, id)| id).collect()
 }
 
-/// The fields of a new job of this context that are not as in every other: `jobs.write_new` in `lua/jobs.lua` writes those of the dispatcher
-/// protocol, even when empty, and these behind them.
+/// The fields of a new job of this context that are not as in every other: `jobs.new_fields` in `lua/jobs.lua` has those of the legacy
+/// layout, even when empty, and these behind them.
 ///
 /// Every field costs Redis a tenth of a microsecond in each function that touches the hash, and half of one on the way there.
 pub(super) fn fields(spec: &JobSpec, context: ContextId) -> Vec<(&'static str, String)> {

@@ -13,12 +13,12 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::deadline::{DEADLINE, blocking};
 use super::error::Error;
 use super::home::{Home, is_elsewhere};
-use super::refusal::Refusal;
+use super::library_refusal::LibraryRefusal;
 
-/// When a new connection works, one that is old and good answers within this.
+/// How long an old connection may take to answer after a new one has. After that it counts as broken.
 const PROOF: Duration = Duration::from_secs(1);
 
-/// So much of the deadline is left to callers when a node that has the keys is not found.
+/// How much of the deadline is left to callers when a node that has the keys is not found.
 const LEFT: Duration = Duration::from_millis(250);
 
 /// One multiplexed connection that reconnects for ever, with a deadline round every call.
@@ -30,11 +30,11 @@ pub(super) struct Link {
     /// With the generation of the home it leads to.
     manager: RwLock<(u64, ConnectionManager)>,
     health: Arc<Health>,
-    /// Whether the library of functions is not taken.
-    pub(super) refusal: Refusal,
+    /// Whether this Redis refuses the library of functions.
+    pub(super) library_refusal: LibraryRefusal,
 }
 
-/// Whether a connection still leads anywhere. The network may swallow all that is sent and never say that it broke.
+/// Whether a connection still works. The network may lose all that is sent, without an error.
 #[derive(Default)]
 struct Health {
     /// How many calls were answered.
@@ -53,7 +53,7 @@ impl Link {
     pub(super) fn to(home: &Arc<Home>) -> Result<Self, Error> {
         let (generation, client) = home.now();
         let manager = RwLock::new((generation, manager(&client, home.is_in_a_cluster())?));
-        Ok(Self { home: home.clone(), manager, health: Arc::default(), refusal: Refusal::default() })
+        Ok(Self { home: home.clone(), manager, health: Arc::default(), library_refusal: LibraryRefusal::default() })
     }
 
     fn current(&self) -> (u64, ConnectionManager) {
@@ -122,7 +122,7 @@ impl Link {
             if !self.home.is_in_a_cluster() {
                 // A server that became a replica refuses writes on a connection that looks healthy.
                 if error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly) {
-                    self.home.leave(seen).await;
+                    self.home.find_again(seen).await;
                 }
                 return Err(error.into());
             }
@@ -133,13 +133,14 @@ impl Link {
                 return Err(error.into());
             }
             // That nothing was done is known, so the caller learns that before its own deadline.
-            if timeout_at(until - LEFT, self.home.leave(seen)).await.is_err() {
+            if timeout_at(until - LEFT, self.home.find_again(seen)).await.is_err() {
                 return Err(error.into());
             }
         }
     }
 
-    /// Leaves a connection, in the background, on which nothing was answered while a call waited in vain, if a new one works and it does not.
+    /// Gives up a connection, in the background, on which nothing was answered while a call waited in vain, if a new connection works and this one
+    /// does not.
     ///
     /// While Redis itself is silent it is kept: others would be no better, and each would go on trying.
     fn prove(&self, seen: u64, mut old: ConnectionManager, before: u64) {
@@ -193,7 +194,7 @@ impl Link {
                     return Err(Error::Deadline(DEADLINE));
                 }
             };
-            if !self.home.is_in_a_cluster() || timeout_at(until, self.home.leave(seen)).await.is_err() {
+            if !self.home.is_in_a_cluster() || timeout_at(until, self.home.find_again(seen)).await.is_err() {
                 return Err(error);
             }
         }

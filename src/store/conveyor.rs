@@ -1,10 +1,10 @@
-use super::plain::Plain;
+use super::plain_connection::PlainConnection;
 use super::{ConveyorKeys, Endpoint, Error, Store};
 use crate::model::Name;
 
 /// What a producer of conveyor jobs does in its Redis: it adds. Cheap to clone.
 #[derive(Clone)]
-pub struct ConveyorProducer(Plain);
+pub struct ConveyorProducer(PlainConnection);
 
 /// What an element is added to.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,7 @@ pub enum AddTo {
 impl ConveyorProducer {
     /// Connects to the database that the endpoint names.
     pub async fn connect(endpoint: &Endpoint) -> Result<Self, Error> {
-        Ok(Self(Plain::connect(endpoint).await?))
+        Ok(Self(PlainConnection::connect(endpoint).await?))
     }
 
     /// Adds an element to what is at a key.
@@ -34,7 +34,7 @@ impl ConveyorProducer {
     }
 }
 
-/// One job in a list of children or heirs, as far as its way on needs it.
+/// One job in a list of children or heirs: what is needed to put it into its queue or to end it.
 #[derive(Debug, Clone)]
 pub struct Relative {
     /// The element itself.
@@ -49,7 +49,7 @@ pub struct Relative {
     pub failed: Vec<u8>,
 }
 
-/// Reads of the conveyor dialect. What takes something is a script.
+/// Reads of the conveyor layout. What takes something is a function.
 impl Store {
     /// The keys of conveyor clients in this context.
     pub fn conveyor_keys(&self, namespace: Option<&Name>) -> ConveyorKeys {
@@ -99,7 +99,7 @@ impl Store {
     }
 }
 
-/// A key of another type is somebody else's, and nothing in it is for us.
+/// A key of another type belongs to another program, and counts as empty.
 fn none_if_foreign(answer: Result<Vec<Vec<u8>>, Error>) -> Result<Vec<Vec<u8>>, Error> {
     match answer {
         Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => Ok(Vec::new()),

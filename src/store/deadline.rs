@@ -1,4 +1,4 @@
-//! What any call to Redis has: so much time, and no more.
+//! The deadline that every call to Redis has.
 
 use std::future::Future;
 use std::time::Duration;

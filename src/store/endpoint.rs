@@ -5,7 +5,7 @@ use redis::io::tcp::TcpSettings;
 use redis::{Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, TlsCertificates};
 
 use super::error::Error;
-use super::slots::Address;
+use super::hash_slots::Address;
 
 /// Where a Redis is and how to be let in.
 #[derive(Debug, Clone, Default)]

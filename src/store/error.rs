@@ -12,11 +12,11 @@ pub enum Error {
     /// The connection or Redis itself refused.
     #[error("Redis: {0}")]
     Redis(#[from] Arc<RedisError>),
-    /// A script answered what its caller does not know.
-    #[error("the script {script} answered {reply}")]
+    /// A function answered what its caller does not know.
+    #[error("the function {function} answered {reply}")]
     Reply {
-        /// The script.
-        script: &'static str,
+        /// The function.
+        function: &'static str,
         /// What it answered.
         reply: String,
     },
@@ -28,10 +28,10 @@ pub enum Error {
     Closed,
 }
 
-/// Why a Redis does not let us in, which somebody has to put right.
+/// Why a Redis does not let us in. An operator has to put that right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Barred {
-    /// It wants to know who we are.
+    /// It asks for a user and a password.
     NoPassword,
     /// It does not take the user or the password.
     WrongPassword,
@@ -56,7 +56,7 @@ impl Error {
         }
     }
 
-    /// Whether nobody answered in time.
+    /// Whether there was no answer in time.
     pub fn is_silent(&self) -> bool {
         matches!(self, Self::Deadline(_)) || matches!(self, Self::Redis(error) if error.is_timeout())
     }
@@ -71,7 +71,7 @@ impl Error {
         matches!(self, Self::Redis(error) if error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading))
     }
 
-    /// Whether the same call may succeed later although nobody puts anything right: Redis was away, busy or full.
+    /// Whether the same call may succeed later by itself: Redis was away, busy or full.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Deadline(_) => true,
@@ -93,9 +93,9 @@ impl Error {
         match self {
             Self::Deadline(_) | Self::Reply { .. } | Self::Closed => false,
             Self::Unsuitable(_) => true,
-            // Redis 7 refuses so only the first write of a script, before anything is done: the disk, the memory or the replicas.
+            // Redis 7 refuses so only the first write of a function, before anything is done: the disk, the memory or the replicas.
             Self::Redis(error) if matches!(error.code(), Some("OOM" | "MISCONF" | "NOREPLICAS" | "READONLY")) => true,
-            // An error in the middle of a script leaves what it did before.
+            // An error in the middle of a function leaves what it did before.
             Self::Redis(error) if error.detail().is_some_and(|detail| detail.contains("script:")) => false,
             Self::Redis(error) => {
                 error.is_connection_refusal()

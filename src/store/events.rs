@@ -13,7 +13,7 @@ use super::{Error, Store};
 use crate::keys::Keys;
 use crate::model::{ContextId, ErrorKind, JobEvent, Status, Timestamp};
 
-/// Every change of every job of a context, read by one connection for all who follow.
+/// Every change of every job of a context, read by one connection for all followers.
 pub struct Changes {
     link: Arc<Link>,
     key: String,
@@ -22,7 +22,7 @@ pub struct Changes {
     live: Mutex<Option<broadcast::Sender<Arc<JobEvent>>>>,
 }
 
-/// What somebody who follows sees next.
+/// What a follower sees next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Moment {
     /// A change.
@@ -31,8 +31,9 @@ pub enum Moment {
     Lagged(String),
 }
 
-/// So many changes wait in memory for a slow follower; then it reads Redis again.
+/// How many changes wait in memory for a slow follower; one that is slower reads Redis again.
 const IN_MEMORY: usize = 4096;
+/// How many changes are read from Redis at a time.
 const PAGE: usize = 500;
 
 impl Changes {
@@ -42,7 +43,7 @@ impl Changes {
 
     /// What comes from now on, from a reader that runs as long as anybody listens.
     async fn listen(&self) -> Result<broadcast::Receiver<Arc<JobEvent>>, Error> {
-        // Held until a new reader has its place in the stream: what others read themselves must not end before it.
+        // Held until a new reader has its position in the stream: what others read themselves must not end before it.
         let mut live = self.live.lock().await;
         if let Some(sender) = &*live {
             let receiver = sender.subscribe();
@@ -60,7 +61,7 @@ impl Changes {
     }
 }
 
-/// Reads the stream from its end and passes it on until nobody listens.
+/// Reads the stream from its end and passes it on as long as there are listeners.
 async fn read(
     link: Arc<Link>,
     key: String,
@@ -104,7 +105,7 @@ async fn serve(
         }
     };
     if let Some(started) = started.take() {
-        // Whoever asked may have gone.
+        // The follower that asked may have gone.
         let _ = started.send(Ok(()));
     }
     while sender.receiver_count() > 0 {
@@ -116,7 +117,7 @@ async fn serve(
         for entry in reply.into_iter().flat_map(|reply| reply.keys).flat_map(|stream| stream.ids) {
             at.clone_from(&entry.id);
             for event in events(&entry, context) {
-                // Without listeners there is nobody to tell.
+                // There may be no listeners any more.
                 let _ = sender.send(Arc::new(event));
             }
         }
@@ -125,7 +126,7 @@ async fn serve(
     Ok(())
 }
 
-/// The changes that an entry of the stream stands for, in their order; none if somebody else wrote it.
+/// The changes that an entry of the stream stands for, in their order; none if a foreign program wrote it.
 ///
 /// A job that started as it was stored has one entry for two: it was dispatched, and its first attempt started. The cursor of the former says that
 /// the other half is to come.

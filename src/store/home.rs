@@ -9,24 +9,24 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::deadline::{DEADLINE, blocking, in_time};
 use super::endpoint::Endpoint;
 use super::error::Error;
-use super::slots::{Address, Slots};
+use super::hash_slots::{Address, HashSlots};
 use crate::keys::Keys;
 use crate::model::ContextId;
 
 /// The Redis process that has the keys of one context.
 ///
-/// A Redis of its own is the same for ever. In Redis Cluster it is the master that owns the slot of the context's hash tag,
-/// and who that is changes: when the node fails, and when the slot moves.
+/// A Redis of its own is the same for ever. In Redis Cluster it is the master that owns the hash slot of the context,
+/// and that changes: when the node fails, and when the hash slot moves.
 pub(super) struct Home {
     now: RwLock<Client>,
     /// Counts up with each change of `now`.
     generation: AtomicU64,
     cluster: Option<Cluster>,
-    /// Held by who loads the library of functions.
+    /// Held while the library of functions is loaded.
     pub(super) loading: tokio::sync::Mutex<()>,
 }
 
-/// How the owner of a slot is found.
+/// How the owner of a hash slot is found.
 struct Cluster {
     endpoint: Endpoint,
     seed: Client,
@@ -35,19 +35,19 @@ struct Cluster {
     nodes: RwLock<Vec<Address>>,
     owner: RwLock<Option<Address>>,
     looking: tokio::sync::Mutex<()>,
-    /// How many times it was looked, so that those who waited for a look do not look again.
+    /// How many looks there were, so that a task that waited for a look does not look again.
     looks: AtomicU64,
-    /// Who is asked first, so that a silent node is not asked first each time.
+    /// The node that is asked first: another one each time, because it may be silent.
     first: AtomicUsize,
 }
 
-/// A node that does not say within this who owns the slot is passed over.
+/// How long a node may take to say which node owns the slot. After that the next one is asked.
 const ASK: Duration = Duration::from_secs(1);
-/// How long to pause when nobody knows a new owner yet.
+/// How long to pause when no node knows a new owner yet.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Home {
-    /// One process that stays what it is.
+    /// The home in a Redis that is no cluster.
     pub(super) fn of(client: Client) -> Self {
         Self { now: RwLock::new(client), generation: AtomicU64::new(0), cluster: None, loading: tokio::sync::Mutex::default() }
     }
@@ -79,7 +79,7 @@ impl Home {
         let home = Self { cluster: Some(cluster), ..Self::of(seed) };
         let until = Instant::now() + DEADLINE;
         while home.generation() == 0 {
-            if timeout_at(until, home.leave(0)).await.is_err() {
+            if timeout_at(until, home.find_again(0)).await.is_err() {
                 return Err(Error::Unsuitable(format!(
                     "no node of the Redis Cluster at {} says who owns slot {slot}, where context {context} is; \
                      see redis-cli --cluster check",
@@ -110,8 +110,8 @@ impl Home {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Gives the process of a generation up: looks once for the one that has the keys now, and pauses if it is still the same.
-    pub(super) async fn leave(&self, seen: u64) {
+    /// Gives up the process of a generation: looks once for the one that has the keys now, and pauses if it is still the same.
+    pub(super) async fn find_again(&self, seen: u64) {
         let Some(cluster) = &self.cluster else {
             self.renew(seen);
             return;
@@ -127,18 +127,18 @@ impl Home {
         cluster.looks.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Has everybody connect anew to where the keys are, unless that was done already. The address is the same, but its name is resolved again.
+    /// Makes all connections anew to where the keys are, unless that was done already. The address is the same, but its name is resolved again.
     pub(super) fn renew(&self, seen: u64) {
         if seen == self.generation() {
             self.set(self.now().1);
         }
     }
 
-    /// The same as [`Home::leave`] in the background, for a call that is not repeated.
+    /// The same as [`Home::find_again`] in the background, for a call that is not repeated.
     pub(super) fn doubt(self: &Arc<Self>, seen: u64) {
         if self.is_in_a_cluster() && seen == self.generation() {
             let home = self.clone();
-            tokio::spawn(async move { timeout(DEADLINE, home.leave(seen)).await });
+            tokio::spawn(async move { timeout(DEADLINE, home.find_again(seen)).await });
         }
     }
 
@@ -172,8 +172,8 @@ impl Home {
 }
 
 impl Cluster {
-    /// Who owns what, as a node sees it, or the seed; nothing if it does not answer.
-    async fn ask(&self, node: Option<&Address>) -> Option<Slots> {
+    /// Which node owns which hash slots, as a node sees it (none: the seed); nothing if it does not answer.
+    async fn ask(&self, node: Option<&Address>) -> Option<HashSlots> {
         let (client, asked_at) = match node {
             Some(node) => (self.endpoint.client_at(node).ok()?, node.clone()),
             None => (self.seed.clone(), self.endpoint.address()),
@@ -181,7 +181,7 @@ impl Cluster {
         let asking = async {
             let mut connection = blocking(&client).await?;
             let slots = redis::cmd("CLUSTER").arg("SLOTS").query_async(&mut connection).await?;
-            Ok::<_, Error>(Slots::read(slots, &asked_at))
+            Ok::<_, Error>(HashSlots::read(slots, &asked_at))
         };
         timeout(ASK, asking).await.ok()?.ok()
     }
@@ -192,7 +192,7 @@ pub(super) fn is_elsewhere(error: &RedisError) -> bool {
     use ServerErrorKind::{Ask, BusyLoading, ClusterDown, MasterDown, Moved, ReadOnly, TryAgain};
 
     let refused = matches!(error.kind(), ErrorKind::Server(Moved | Ask | TryAgain | ClusterDown | MasterDown | ReadOnly | BusyLoading));
-    // In the middle of a script something may have been done before.
+    // In the middle of a function something may have been done before.
     refused && !error.detail().is_some_and(|detail| detail.contains("script:")) || error.is_connection_refusal()
 }
 

@@ -1,10 +1,10 @@
 use super::{Error, Store};
 
-/// So many hexadecimal digits, because a name that has them is put together with others.
+/// How many hexadecimal digits the identity has. It becomes part of file names.
 const DIGITS: usize = 32;
 
 impl Store {
-    /// What tells this place from every other. It is made when it is first asked for; a Redis that lost everything is another place.
+    /// What tells this Redis from every other. It is made when it is first asked for; a Redis that lost everything is another one.
     pub async fn identity(&self) -> Result<String, Error> {
         if let Some(known) = self.known_identity().await? {
             return Ok(known);
@@ -23,7 +23,7 @@ impl Store {
         found.map(|found| self.checked(found)).transpose()
     }
 
-    /// Outsiders can write the key, and what stands there becomes part of a file name.
+    /// Foreign programs can write the key, and what stands there becomes part of a file name.
     fn checked(&self, identity: String) -> Result<String, Error> {
         if identity.len() == DIGITS && identity.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(identity);

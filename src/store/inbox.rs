@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{broadcast, oneshot};
 
-use super::codec::Look;
+use super::codec::JobView;
 use crate::model::JobId;
 
-/// Replies for everybody who waits in this server, and stop requests for what it runs.
+/// Replies for all waiters of this server, and stop requests for what it runs.
 ///
 /// One map and one subscription for all; a hint that gets lost is made good by [`Inbox::older_than`].
 #[derive(Debug)]
@@ -29,22 +29,22 @@ struct Waiting {
 struct Caller {
     number: u64,
     since: Instant,
-    /// However many wait, the result is there once.
-    reply: oneshot::Sender<Arc<Look>>,
+    /// All callers share one copy of the result.
+    reply: oneshot::Sender<Arc<JobView>>,
 }
 
-/// Everybody who has registered up to a moment. What is read later is news to them; to those who come after that moment it may
-/// be old, because the job may have been run again before they registered.
+/// The waiters that registered before a moment. What is read of a job after that moment is news to them. To waiters that come later
+/// it may be old, because the job may have been run again before they registered.
 #[derive(Debug, Clone, Copy)]
 pub struct Audience(u64);
 
-/// Somebody who waits for a job. Dropping it ends the wait.
+/// A wait for a job. Dropping it ends the wait.
 #[derive(Debug)]
 pub struct Waiter {
     inbox: Arc<Inbox>,
     job: JobId,
     number: u64,
-    reply: oneshot::Receiver<Arc<Look>>,
+    reply: oneshot::Receiver<Arc<JobView>>,
 }
 
 impl Default for Inbox {
@@ -69,13 +69,13 @@ impl Inbox {
         self.locked().contains_key(job)
     }
 
-    /// Everybody who has registered by now. To be taken before one looks how jobs ended.
+    /// The waiters that have registered by now. To be taken before one reads how jobs ended.
     pub fn audience(&self) -> Audience {
         Audience(self.registered.load(Ordering::SeqCst))
     }
 
-    /// Tells those of an audience who wait for a job how it ended. True: somebody else waits on, who came later.
-    pub fn deliver(&self, job: &JobId, look: &Look, to: Audience) -> bool {
+    /// Tells those of an audience that wait for a job how it ended. True: there are others, which came later and wait on.
+    pub fn deliver(&self, job: &JobId, look: &JobView, to: Audience) -> bool {
         let mut waiting = self.locked();
         let Some(of_job) = waiting.get_mut(job) else { return false };
         let later = of_job.callers.partition_point(|caller| caller.number <= to.0);
@@ -104,7 +104,7 @@ impl Inbox {
 
     /// Passes a stop request on to the pools.
     pub fn stop(&self, job: JobId) {
-        // Without a pool nobody listens, and nothing runs.
+        // Without a pool there is no listener, and no job runs.
         let _ = self.stops.send(job);
     }
 
@@ -114,8 +114,8 @@ impl Inbox {
 }
 
 impl Waiter {
-    /// How the job ended: [`Look::Settled`], or [`Look::Missing`] if it was deleted.
-    pub async fn reply(&mut self) -> Look {
+    /// How the job ended: [`JobView::Ended`], or [`JobView::Missing`] if it was deleted.
+    pub async fn reply(&mut self) -> JobView {
         match (&mut self.reply).await {
             Ok(look) => Arc::unwrap_or_clone(look),
             // The sender is only dropped together with this waiter.

@@ -19,15 +19,17 @@ macro_rules! files {
 
 /// What functions share, in the order in which it builds on each other.
 const MODULES: Files = files!("lua/",
-    "commands" "values" "keys" "time" "request" "jobs" "news" "dialects" "ends" "queues" "placing" "relations" "cycles" "index" "filter"
-    "outsiders" "schedules" "conveyor" "fair" "limit" "calling"
+    "commands" "values" "keys" "time" "request" "jobs" "news" "layouts" "ends" "queues" "routing" "relations" "cycles" "index" "filter"
+    "foreign" "schedules" "conveyor" "fair" "limit" "calling"
 );
 
 /// What can be called.
 const FUNCTIONS: Files = files!("lua/functions/",
-    "adopt" "calm" "close_conveyor" "control" "create" "delete" "displaced" "evict" "failed" "find" "forget" "held" "hold" "import_conveyor"
-    "leave" "lines" "live" "look_conveyor" "note" "notice" "pass" "pause" "place" "present" "promote" "promote_conveyor" "prune" "reap"
-    "recover" "release" "renew" "retry" "schedule" "sift" "start" "stop" "summary" "sweep_conveyor" "turn" "turn_when_full" "unschedule" "wait"
+    "claim_post" "clean_status_index" "close_conveyor" "control" "create" "current_state" "delete" "discover" "evict" "find"
+    "find_failed" "find_open" "find_position" "forget_keys" "import_conveyor" "import_queues" "list_leases" "note_displaced" "note_keys"
+    "note_native_only" "pause" "promote" "promote_conveyor" "prune" "read_conveyor_end" "read_lines" "reap" "recover" "release_post"
+    "release_relatives" "renew" "retry" "schedule" "skip_missed" "start" "stop" "summary" "sweep_conveyor" "turn" "turn_when_full"
+    "unschedule" "wait"
 );
 
 /// What actors in any language call.

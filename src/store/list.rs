@@ -1,47 +1,47 @@
-mod place;
+mod page_start;
 mod times;
 
 use std::time::{Duration, Instant};
 
 use super::codec::json;
+use super::functions::{OfStatus, Since};
 use super::query::Condition;
-use super::scripts::{OfStatus, Since};
 use super::{Error, JobFilter, JobPage, Store};
 use crate::model::{Job, JobId, Status, Timestamp};
-use place::Place;
+use page_start::PageStart;
 use times::Times;
 
-/// At most so many jobs are looked at in vain for one page,
+/// How many jobs are looked at in vain for one page.
 const LOOKED_AT: usize = 20_000;
-/// so many at a time,
+/// How many of them are looked at by one call.
 const STRIDE: usize = 1024;
-/// and for no longer than this: a page with few jobs, or none, is better than a late one.
+/// How long jobs are looked at in vain for one page: a page with few jobs, or none, is better than a late one.
 const LOOKED_FOR: Duration = Duration::from_millis(25);
-/// Where less than one of so many is found, the time counts.
+/// That time counts where less than one of so many jobs is found.
 const FEW: usize = 8;
-/// So many jobs are read at a time.
+/// The most jobs that are read at a time.
 const CHUNK: usize = 128;
-/// And so many at least, however few the page takes, where the first did not do: what scripts let pass may not pass in the end.
+/// The fewest jobs that are read at a time after the first ones, however few the page takes: what functions let pass may not pass in the end.
 const CHUNK_AT_LEAST: usize = 32;
-/// So many bytes of what filters compare are read at most, where it is too long to be read with the rest.
+/// The most bytes that are read of what filters compare, where it is too long to be read with the rest.
 const COMPARED_AT_ONCE: usize = 16 * 1024 * 1024;
-/// A filter does not see what is longer. No job that was created here has more.
+/// A filter does not see values that are longer, in bytes. No job that was created here has such values.
 pub(super) const COMPARED: usize = 1024 * 1024;
 
 /// A page that is being filled.
 struct Page {
     jobs: Vec<Job>,
-    /// How many more jobs may come,
+    /// How many more jobs may come.
     limit: usize,
-    /// and how many bytes of JSON.
+    /// How many more bytes of JSON may come.
     bytes: usize,
     /// How many more bytes may be read to compare.
     comparing: usize,
-    /// How many jobs were read,
+    /// How many jobs were read.
     read: usize,
-    /// how many were looked at, those in the page included,
+    /// How many jobs were looked at, those in the page included.
     looked_at: usize,
-    /// and for how long where few were found.
+    /// For how long jobs were looked at where few were found.
     in_vain: Duration,
 }
 
@@ -78,16 +78,16 @@ impl Page {
         self.limit == 0 || self.comparing == 0 || in_vain >= LOOKED_AT || long
     }
 
-    fn ends(self, next: Option<Place>) -> JobPage {
-        JobPage { jobs: self.jobs, next_cursor: next.map(|place| place.to_string()) }
+    fn ends(self, next: Option<PageStart>) -> JobPage {
+        JobPage { jobs: self.jobs, next_cursor: next.map(|start| start.to_string()) }
     }
 }
 
-/// What came of a page that was filled from where the jobs of a status stand.
+/// What became of a page that was to be filled from the index of a status.
 enum Filled {
-    /// It is done, and there the next begins.
-    Done(Option<Place>),
-    /// Not all jobs of the status stand there, or too many: it goes on in the index by hour, from a place or from the newest job.
+    /// The page is filled, and here the next one begins.
+    Done(Option<PageStart>),
+    /// Not all jobs of the status stand there, or too many: it goes on in the index by hour, from a position or from the newest job.
     ByHour(Option<(String, usize)>),
 }
 
@@ -104,26 +104,26 @@ impl Store {
     ///
     /// It ends when it holds `limit` jobs, or `bytes` of JSON, or many others had to be looked at. What is long is not in it.
     ///
-    /// Those that ended in error, and those that have not ended where they are few, are found without a look at others, and no job is looked at
-    /// whose time is out of the bounds. Among the rest, so many are looked at for a page that it comes soon, also if it is empty.
+    /// Jobs that ended in error, and jobs that have not ended where these are few, are found without a look at others. No job is looked at whose time
+    /// is out of the bounds. Of all others only so many are looked at for a page that it comes soon, even if it is empty.
     pub async fn list(&self, filter: &JobFilter, cursor: Option<&str>, limit: usize, bytes: usize) -> Result<Option<JobPage>, Error> {
-        let place = match cursor.map(str::parse) {
+        let start = match cursor.map(str::parse) {
             None => None,
-            Some(Ok(place)) => Some(place),
+            Some(Ok(start)) => Some(start),
             Some(Err(())) => return Ok(None),
         };
         let mut page = Page { jobs: Vec::new(), limit, bytes, comparing: COMPARED_AT_ONCE, read: 0, looked_at: 0, in_vain: Duration::ZERO };
         let times = Times::of(self, filter).await?;
         let search = Search { filter, fields: filter.fields(), conditions: filter.conditions(), times };
         let has_own = |status: &Status| !matches!(status, Status::Finished | Status::WaitingForPrerequisites);
-        let (since, status) = match (place, filter.status.filter(has_own)) {
-            (Some(Place::Hour(hour, end)), _) => {
+        let (since, status) = match (start, filter.status.filter(has_own)) {
+            (Some(PageStart::Hour(hour, end)), _) => {
                 let next = self.list_by_hour(&mut page, &search, Some((hour, end))).await?;
                 return Ok(Some(page.ends(next)));
             }
-            // It is of a list of other jobs.
-            (Some(Place::Since(_)), None) => return Ok(None),
-            (Some(Place::Since(since)), status) => (Some(since), status),
+            // The cursor is one of a list with another filter.
+            (Some(PageStart::Since(_)), None) => return Ok(None),
+            (Some(PageStart::Since(since)), status) => (Some(since), status),
             (None, status) => (None, status),
         };
         let filled = match status {
@@ -147,51 +147,51 @@ impl Store {
                 self.live(status.as_str(), from.as_ref(), page.limit.max(CHUNK_AT_LEAST), &search.conditions).await?
             };
             let Some(OfStatus { jobs, next }) = found else { break };
-            let jobs: Vec<(Place, JobId)> = jobs.into_iter().map(|since| (Place::Since(since.clone()), since.1)).collect();
+            let jobs: Vec<(PageStart, JobId)> = jobs.into_iter().map(|since| (PageStart::Since(since.clone()), since.1)).collect();
             if let Some(behind) = self.fill(page, &jobs, search).await? {
                 return Ok(Filled::Done(Some(behind)));
             }
             page.looked(if next.is_some() { STRIDE } else { jobs.len() }, page.jobs.len() - before, began);
             match next {
                 Some(next) if !page.is_over() => from = Some(next),
-                next => return Ok(Filled::Done(next.map(Place::Since))),
+                next => return Ok(Filled::Done(next.map(PageStart::Since))),
             }
         }
         let Some((time, _)) = from else { return Ok(Filled::ByHour(None)) };
         // Some of the same moment may come twice; none is left out.
         let hour = Timestamp::from_millis(time).hour();
-        let end = self.place_of(&hour, time.saturating_add(1)).await?;
+        let end = self.position_of(&hour, time.saturating_add(1)).await?;
         Ok(Filled::ByHour(Some((hour, end))))
     }
 
     /// Fills a page from the index by hour, and gives where the next begins.
-    async fn list_by_hour(&self, page: &mut Page, search: &Search<'_>, from: Option<(String, usize)>) -> Result<Option<Place>, Error> {
+    async fn list_by_hour(&self, page: &mut Page, search: &Search<'_>, from: Option<(String, usize)>) -> Result<Option<PageStart>, Error> {
         let mut hours = self.index_hours().await?;
         hours.retain(|hour| search.times.reach(hour));
         let (mut hour, mut end) = match from {
-            Some(place) => place,
+            Some(start) => start,
             None => (hours.last().cloned().unwrap_or_default(), usize::MAX),
         };
         loop {
             let times = search.times.within(&hour);
             if end == usize::MAX && search.times.end_in(&hour) {
-                end = self.place_of(&hour, times.end().saturating_add(1)).await?;
+                end = self.position_of(&hour, times.end().saturating_add(1)).await?;
             }
             while end > 0 {
                 let (began, before) = (Instant::now(), page.jobs.len());
                 let found = self.find(&hour, end, STRIDE, page.wanted(), &search.conditions).await?;
-                let jobs: Vec<(Place, JobId)> =
-                    found.jobs.into_iter().map(|(place, id)| (Place::Hour(hour.clone(), place + 1), id)).collect();
+                let jobs: Vec<(PageStart, JobId)> =
+                    found.jobs.into_iter().map(|(position, id)| (PageStart::Hour(hour.clone(), position + 1), id)).collect();
                 if let Some(behind) = self.fill(page, &jobs, search).await? {
                     return Ok(Some(behind));
                 }
                 page.looked(found.looked_at, page.jobs.len() - before, began);
                 // Whatever stands before came earlier.
                 let is_past = found.time.is_some_and(|time| time < *times.start());
-                end = if is_past { 0 } else { found.place };
+                end = if is_past { 0 } else { found.position };
                 if page.is_over() {
                     let more = end > 0 || hours.first().is_some_and(|first| *first < hour);
-                    return Ok(more.then_some(Place::Hour(hour, end)));
+                    return Ok(more.then_some(PageStart::Hour(hour, end)));
                 }
             }
             match hours.iter().rev().find(|earlier| **earlier < hour) {
@@ -201,8 +201,8 @@ impl Store {
         }
     }
 
-    /// Puts those of some jobs that pass the filter into a page. Gives the place of the first that is left for the next.
-    async fn fill(&self, page: &mut Page, jobs: &[(Place, JobId)], search: &Search<'_>) -> Result<Option<Place>, Error> {
+    /// Puts those of some jobs that pass the filter into a page. Gives where the next page starts, if some are left.
+    async fn fill(&self, page: &mut Page, jobs: &[(PageStart, JobId)], search: &Search<'_>) -> Result<Option<PageStart>, Error> {
         let mut rest = jobs;
         while let [(next, _), ..] = rest {
             if page.limit == 0 || page.comparing == 0 {
@@ -223,16 +223,16 @@ impl Store {
                 page.comparing = page.comparing.saturating_sub(bytes);
             }
             let mut compared = compared.into_iter();
-            for ((place, _), summary) in rest.iter().zip(&summaries) {
+            for ((start, _), summary) in rest.iter().zip(&summaries) {
                 let Some(job) = summary else { continue };
                 let passes = if is_cut(job) {
-                    let Some(whole) = compared.next() else { return Ok(Some(place.clone())) };
+                    let Some(whole) = compared.next() else { return Ok(Some(start.clone())) };
                     whole.is_some_and(|whole| search.filter.admits(&whole))
                 } else {
                     search.filter.admits(job)
                 };
                 if passes && !page.take(job) {
-                    return Ok(Some(place.clone()));
+                    return Ok(Some(start.clone()));
                 }
             }
             rest = &rest[summaries.len()..];

@@ -5,9 +5,9 @@ use redis::Pipeline;
 use super::{Error, Store};
 use crate::model::{JobId, LogLevel};
 
-/// A job keeps about so many lines.
+/// How many lines of a job are kept, about.
 const LINES: usize = 10_000;
-/// A log outlives a job that vanished by no more than this.
+/// How long a log is kept whose job has vanished.
 const AT_MOST: Duration = Duration::from_secs(8 * 24 * 3600);
 
 impl Store {

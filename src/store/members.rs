@@ -5,9 +5,9 @@ use redis::Pipeline;
 use super::codec::Text;
 use super::{Error, Store};
 
-/// So many members are read at a time.
+/// How many members are read at a time.
 const PAGE: usize = 1000;
-/// And of a set in all, for a list: outsiders may put any number into it.
+/// How many members of a set are read for a list: foreign programs may put any number into it.
 const MOST: usize = 20_000;
 
 impl Store {

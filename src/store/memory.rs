@@ -10,7 +10,7 @@ pub(super) struct Memory {
     stored: AtomicU64,
 }
 
-/// A job costs Redis about so many bytes beside its fields.
+/// How many bytes a job costs Redis beside its fields, about.
 const JOB: usize = 800;
 
 impl Memory {
@@ -31,7 +31,7 @@ impl Memory {
 }
 
 impl Store {
-    /// Looks how full Redis is: bytes in use, and how many there may be; 0 is no limit. [`Store::create`] goes by that.
+    /// Reads how full Redis is: bytes in use, and how many may be used; 0 is no limit. [`Store::create`] uses what was read.
     pub async fn look_at_memory(&self) -> Result<(u64, u64), Error> {
         let info: String = self.0.commands.call(redis::cmd("INFO").arg("memory")).await?;
         let number = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.trim().parse().ok());

@@ -3,84 +3,85 @@
 //! Every change of a job is one call of a function in `store/lua/functions`, so that any number of servers can share one Redis.
 
 mod batch;
-mod bell;
 mod clock;
 mod codec;
-mod compat;
 mod connection;
 mod conveyor;
 mod deadline;
+mod direct_start;
 mod endpoint;
 mod error;
 mod events;
-mod facts;
-mod function;
-mod gauge;
+mod fcall;
+mod filter_cache;
+mod functions;
+mod hash_slots;
 mod home;
 mod identity;
 mod inbox;
+mod layouts;
 mod library;
+mod library_refusal;
 mod list;
 mod log;
 mod managed;
 mod members;
 mod memory;
-mod openings;
-mod pace;
+mod memory_throttle;
 mod peek;
-mod plain;
+mod plain_connection;
 mod presence;
+mod profile;
 mod query;
 mod queues;
-mod refusal;
 mod registry;
+mod relation_budget;
 mod rhailib;
 mod schedules;
-mod scripts;
 mod setback;
-mod slots;
 mod subscriber;
 mod survey;
-mod trickle;
+mod wake_up;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 pub use batch::Weight;
-pub use bell::Bells;
+
 pub use clock::Clock;
-pub use codec::{Look, Settled};
-pub use compat::{Compat, CompatQueues, Push};
+pub use codec::{JobEnd, JobView};
 pub use conveyor::{AddTo, ConveyorProducer, Relative};
+pub use direct_start::{DirectStart, DirectStarts};
 pub use endpoint::Endpoint;
 pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
-pub use gauge::Gauge;
+pub use functions::{
+    ActorRoom, Claimed, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered,
+    Retried, Scheduling, Started, Stopping, Turn, Turned, Walked,
+};
+pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported};
 pub use inbox::{Audience, Inbox, Waiter};
+pub use layouts::{LayoutQueues, Layouts, Push};
 #[doc(hidden)]
 pub use library::script_behind_the_modules;
 pub use managed::{Durability, Managed, PrivateRedis};
-pub use openings::{Opening, Openings};
 pub use peek::Peek;
-pub use presence::{Held, PRESENCE, Post};
+pub use presence::{PRESENCE, Post, PostClaim};
+pub use profile::Profile;
 pub use query::{Counters, JobFilter, JobPage, StoreInfo};
-pub use queues::{Pausing, Place, queue_name};
+pub use queues::{Pausing, QueuePosition, queue_name};
 pub use rhailib::{ReplyQueue, RhailibTasks};
 pub use schedules::StoredSchedule;
-pub use scripts::{
-    Claimed, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered, Retried,
-    Scheduling, Slot, Started, Stopping, Turn, Turned, Walked,
-};
-pub use scripts::{Close, Closed, ConveyorEnd, Due, Import, Imported};
 pub use subscriber::Subscriber;
+pub use wake_up::WakeUps;
 
 pub use crate::keys::ConveyorKeys;
 use crate::keys::Keys;
 use crate::model::{ContextId, ServerId, Timestamp};
 use batch::Batch;
 use connection::Link;
-use function::Function;
+use fcall::Function;
 use home::Home;
 
 /// How long things last.
@@ -135,16 +136,16 @@ struct Inner {
     /// The most jobs that may run in the context; 0 is no limit.
     max_running: AtomicUsize,
     memory: memory::Memory,
-    trickle: trickle::Trickle,
+    memory_throttle: memory_throttle::MemoryThrottle,
     push: Push,
     commands: Arc<Link>,
     turns: Link,
     inbox: Arc<Inbox>,
-    bells: Bells,
-    openings: Openings,
+    wake_ups: WakeUps,
+    direct_starts: DirectStarts,
     surveys: survey::Surveys,
-    facts: facts::Facts,
-    /// Who reads long results.
+    filter_cache: filter_cache::FilterCache,
+    /// Permits to read long results.
     readers: tokio::sync::Semaphore,
     changes: Changes,
     /// Told when a job ended in this process whose relatives are to be released.
@@ -153,8 +154,8 @@ struct Inner {
     /// Those that are large: others shall not wait for so much to be sent.
     create_large: Batch<NewJob, Created>,
     /// Those whose relations have to be followed.
-    related: Batch<pace::Related, Created>,
-    pace: pace::Pace,
+    related: Batch<relation_budget::Related, Created>,
+    relation_budget: relation_budget::RelationBudget,
     start: Batch<crate::model::JobId, Started>,
 }
 
@@ -199,11 +200,11 @@ impl Store {
         let turns = Link::to(&home)?;
         let inner = Arc::new_cyclic(|inner| Inner {
             changes: Changes::new(commands.clone(), &keys),
-            create: scripts::create_batch(inner.clone()),
-            create_large: scripts::create_batch(inner.clone()),
-            related: pace::relate_batch(inner.clone()),
-            pace: pace::Pace::default(),
-            start: scripts::start_batch(inner.clone()),
+            create: functions::create_batch(inner.clone()),
+            create_large: functions::create_batch(inner.clone()),
+            related: relation_budget::relate_batch(inner.clone()),
+            relation_budget: relation_budget::RelationBudget::default(),
+            start: functions::start_batch(inner.clone()),
             database: if home.is_in_a_cluster() { 0 } else { settings.endpoint.database(settings.context.0) },
             signpost: home.is_in_a_cluster().then(|| keys.events()),
             keys,
@@ -213,16 +214,16 @@ impl Store {
             queue_limit: settings.queue_limit,
             max_running: AtomicUsize::new(0),
             memory: memory::Memory::default(),
-            trickle: trickle::Trickle::default(),
+            memory_throttle: memory_throttle::MemoryThrottle::default(),
             turns,
             push: settings.push,
             commands,
             inbox: Arc::default(),
-            bells: Bells::default(),
-            openings: Openings::default(),
+            wake_ups: WakeUps::default(),
+            direct_starts: DirectStarts::default(),
             surveys: survey::Surveys::default(),
-            facts: facts::Facts::default(),
-            readers: tokio::sync::Semaphore::new(scripts::READERS),
+            filter_cache: filter_cache::FilterCache::default(),
+            readers: tokio::sync::Semaphore::new(functions::READERS),
             releases: tokio::sync::Notify::new(),
         });
         let store = Self(inner);
@@ -241,9 +242,9 @@ impl Store {
         labels.into_iter().chain(context).map(|(name, value)| metrics::Label::new(name, value)).collect()
     }
 
-    /// Names the place where the keys of this context are, so that two contexts in one place can be told.
+    /// Names where the keys of this context are, so that two contexts in one location can be told.
     pub async fn location(&self) -> Result<String, Error> {
-        self.0.place().await
+        self.0.location().await
     }
 
     /// The keys of the context.
@@ -266,19 +267,19 @@ impl Store {
         &self.0.periods
     }
 
-    /// Replies for those who wait in this server.
+    /// Replies for the waiters of this server.
     pub fn inbox(&self) -> &Arc<Inbox> {
         &self.0.inbox
     }
 
     /// What wakes the pools of this process.
-    pub fn bells(&self) -> &Bells {
-        &self.0.bells
+    pub fn wake_ups(&self) -> &WakeUps {
+        &self.0.wake_ups
     }
 
     /// Which pools of this process have room.
-    pub fn openings(&self) -> &Openings {
-        &self.0.openings
+    pub fn direct_starts(&self) -> &DirectStarts {
+        &self.0.direct_starts
     }
 
     /// Every change of every job.
@@ -288,7 +289,7 @@ impl Store {
 }
 
 impl Inner {
-    async fn place(&self) -> Result<String, Error> {
+    async fn location(&self) -> Result<String, Error> {
         let info: String = self.commands.call(redis::cmd("INFO").arg("server")).await?;
         let run = info.lines().find_map(|line| line.strip_prefix("run_id:")).unwrap_or_default().trim();
         Ok(format!("{run}/{}/{}", self.database, self.keys.prefix()))

@@ -13,7 +13,7 @@ pub struct Peek {
     connection: Option<MultiplexedConnection>,
 }
 
-/// Redis ends a peek by itself after so long.
+/// How long a peek lasts until Redis ends it.
 const BLOCK: Duration = Duration::from_secs(5);
 
 impl Peek {

@@ -6,13 +6,13 @@ use super::codec::Text;
 use super::{Error, Store};
 use crate::model::{Actor, Name, Presence, Priority, Queue, ScriptType, Target};
 
-/// A presence lasts so long without a heartbeat.
+/// How long a presence lasts without a heartbeat.
 pub const PRESENCE: Duration = Duration::from_secs(15);
 
-/// So many presences are read by one pipeline.
+/// How many presences are read by one pipeline.
 const AT_ONCE: usize = 1000;
 
-/// The place of an actor: script type, group, instance.
+/// What an actor holds while it lives, one actor at a time: its script type, group and instance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Post {
     /// The script type.
@@ -29,12 +29,12 @@ impl std::fmt::Display for Post {
     }
 }
 
-/// Whether an actor has its post.
+/// What became of the claim of a post.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Held {
-    /// It has.
-    Held,
-    /// Somebody else has, who says this of himself.
+pub enum PostClaim {
+    /// The actor has it.
+    Claimed,
+    /// Another actor has it, with this presence.
     Taken(Box<Presence>),
 }
 
@@ -46,7 +46,7 @@ impl Store {
         let mut presences: Vec<RedisResult<Text>> = Vec::with_capacity(keys.len());
         for keys in keys.chunks(AT_ONCE) {
             let mut pipeline = Pipeline::with_capacity(keys.len());
-            // What is no string says nothing, but it is there.
+            // A key that is no string is a presence that says nothing.
             pipeline.ignore_errors();
             for key in keys {
                 pipeline.cmd("GET").arg(key);
@@ -74,11 +74,11 @@ impl Store {
         targets.extend([(Target::Group(first.group.clone()), 0), (Target::Type, 0)]);
         let mut queues = Vec::new();
         for priority in [Priority::Urgent, Priority::Normal, Priority::Low] {
-            for (target, slot) in &targets {
+            for (target, post) in &targets {
                 let queue = Queue { script_type: first.script_type.clone(), target: target.clone(), priority };
-                queues.push((self.keys().work(&queue), *slot));
+                queues.push((self.keys().work(&queue), *post));
                 if priority == Priority::Normal {
-                    queues.push((self.keys().work_prio_1(&first.script_type, target), *slot));
+                    queues.push((self.keys().work_prio_1(&first.script_type, target), *post));
                 }
             }
         }

@@ -9,7 +9,7 @@ use super::connection::Link;
 use super::{Error, Store};
 use crate::model::{Job, JobId, Name, ScriptType, Status, Timestamp};
 
-/// What a script sees of a filter: a field, how it is compared (`index.lua` says how it may be), and with what.
+/// What a function sees of a filter: a field, how it is compared (`filter.lua` says how it may be), and with what.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Condition {
     field: &'static str,
@@ -91,7 +91,7 @@ impl JobFilter {
         fields.into_iter().filter_map(|(decides, field)| decides.then_some(field)).collect()
     }
 
-    /// What the scripts that look for jobs compare. A job that does not pass there does not pass; of one that does, the caller makes sure.
+    /// What the functions that look for jobs compare. A job that does not pass there does not pass; of one that does, the caller makes sure.
     pub(super) fn conditions(&self) -> Vec<Condition> {
         let is = |field, text: Option<&str>| text.map(|text| Condition { field, how: "is", text: text.to_owned() });
         let time = |how, time: Option<Timestamp>| {
@@ -144,10 +144,10 @@ pub struct JobPage {
     pub next_cursor: Option<String>,
 }
 
-/// Counters of a script type, as the scripts keep them.
+/// Counters of a script type, as the functions keep them.
 pub type Counters = BTreeMap<String, u64>;
 
-/// How a Redis is.
+/// The state of a Redis.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StoreInfo {
     /// Its version.
@@ -203,7 +203,7 @@ impl Store {
         Ok((next, keys.into_iter().filter_map(|key| key.0).collect()))
     }
 
-    /// The counters of every script type that the scripts know.
+    /// The counters of every script type that the functions know.
     pub async fn counters(&self) -> Result<BTreeMap<ScriptType, Counters>, Error> {
         let keys = self.members(&self.keys().types()).await?;
         let of = |key: String| Some((self.keys().parse_stats(&key)?, key));
@@ -212,7 +212,7 @@ impl Store {
         for (_, key) in &keys {
             pipeline.cmd("HGETALL").arg(key);
         }
-        // What is no hash counts nothing.
+        // A key that is no hash has no counters.
         pipeline.ignore_errors();
         let counted: Vec<RedisResult<HashMap<String, Text>>> =
             if keys.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
@@ -221,7 +221,7 @@ impl Store {
         Ok(counters.map(|(script_type, counted)| (script_type, counted.into_iter().filter_map(number).collect())).collect())
     }
 
-    /// How Redis is.
+    /// The state of Redis.
     pub async fn store_info(&self) -> Result<StoreInfo, Error> {
         let (mut info, overfull) = tokio::try_join!(store_info(&self.0.commands), self.overfull())?;
         info.warnings.extend(overfull);
@@ -285,7 +285,7 @@ pub(super) async fn check(link: &Link) -> Result<Vec<String>, Error> {
 
 /// What is unwise in how a cluster is set up.
 pub(super) async fn cluster_warning(link: &Link) -> Option<String> {
-    // Whoever may not read the configuration is not warned.
+    // A user that may not read the configuration is not warned.
     let found: HashMap<String, String> = link.call(redis::cmd("CONFIG").arg("GET").arg("cluster-require-full-coverage")).await.ok()?;
     (found.values().next()? == "yes").then(|| {
         "when one node of the cluster fails, no context is served until its replica has taken over; \

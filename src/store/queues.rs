@@ -3,18 +3,18 @@ use std::sync::atomic::Ordering;
 use redis::{Pipeline, RedisResult};
 
 use super::codec::Text;
-use super::function::Function;
+use super::fcall::Function;
 use super::{Error, Store};
 use crate::keys::Keys;
 use crate::model::{ContextId, JobId, Priority, Queue, QueueInfo, Status, Target, Timestamp};
 
 const PAUSE: Function = Function("pause");
 
-/// No more queues of a context are paused at once.
+/// How many queues of a context may be paused at once.
 const MOST_PAUSED: usize = 10_000;
-/// So many queues are looked at by one pipeline.
+/// How many queues are looked at by one pipeline.
 const AT_ONCE: usize = 256;
-/// A job is looked for only among so many that are taken first.
+/// How many jobs, of those that are taken first, a job is looked for among.
 const LOOKED_AT: usize = 10_000;
 
 /// What became of a queue that was to be paused.
@@ -26,9 +26,9 @@ pub enum Pausing {
     Many(usize),
 }
 
-/// How a job in a queue stands.
+/// Where a job stands in its queue, and why it may have to wait there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct QueuePosition {
     /// The key of the queue.
     pub queue: String,
     /// How many jobs wait in it.
@@ -64,7 +64,7 @@ impl Store {
         match self.pause_or_resume(queue, "pause").await?.as_str() {
             "done" => Ok(Pausing::Paused),
             "many" => Ok(Pausing::Many(MOST_PAUSED)),
-            reply => Err(Error::Reply { script: "pause", reply: reply.into() }),
+            reply => Err(Error::Reply { function: "pause", reply: reply.into() }),
         }
     }
 
@@ -73,9 +73,9 @@ impl Store {
         let resumed = match self.pause_or_resume(queue, "resume").await?.as_str() {
             "done" => true,
             "served" => false,
-            reply => return Err(Error::Reply { script: "pause", reply: reply.into() }),
+            reply => return Err(Error::Reply { function: "pause", reply: reply.into() }),
         };
-        self.bells().ring(&queue.script_type);
+        self.wake_ups().wake(&queue.script_type);
         Ok(resumed)
     }
 
@@ -110,7 +110,7 @@ impl Store {
                 look.cmd("LLEN").arg(name).cmd("GET").arg(self.keys().fair_part(name, "held"));
                 look.cmd("SISMEMBER").arg(&paused).arg(self.base(queue));
             }
-            // A key that is no list is somebody else's.
+            // A key that is no list belongs to another program.
             look.ignore_errors();
             states.extend(self.0.commands.each(&look).await?);
         }
@@ -130,7 +130,7 @@ impl Store {
     }
 
     /// How a job stands in a queue; its position only if that is asked for. What it says of several keys is not of one moment.
-    pub async fn place(&self, job: &JobId, queue: &Queue, position: bool) -> Result<Place, Error> {
+    pub async fn queue_position(&self, job: &JobId, queue: &Queue, position: bool) -> Result<QueuePosition, Error> {
         let name = self.keys().work(queue);
         let mut look = Pipeline::new();
         look.cmd("LLEN").arg(&name);
@@ -143,9 +143,9 @@ impl Store {
         let answers: Vec<RedisResult<Option<u64>>> = self.0.commands.each(&look).await?;
         let number = |at: usize| answers.get(at).and_then(|answer| answer.as_ref().ok().copied().flatten());
         let (length, sorted) = (number(0).unwrap_or(0), number(1).unwrap_or(0));
-        // What is sorted is taken first, but whose turn comes when is not known.
+        // Sorted jobs are taken first, but in which order the callers come is not known.
         let position = number(4).filter(|_| sorted == 0).map(|at| length.saturating_sub(at));
-        Ok(Place { queue: name, depth: length + sorted, position, paused: number(2) == Some(1), running: number(3).unwrap_or(0) })
+        Ok(QueuePosition { queue: name, depth: length + sorted, position, paused: number(2) == Some(1), running: number(3).unwrap_or(0) })
     }
 
     /// When a job is due that waits for its time or its next attempt.

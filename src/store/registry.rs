@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use crate::model::ScriptType;
 
-/// What the pools of this process have entered for their script type. An entry lasts as long as its pool keeps it.
+/// What the pools of this process registered, by script type. An entry lasts as long as its pool keeps it.
 #[derive(Debug)]
 pub(super) struct Registry<T>(Mutex<HashMap<ScriptType, Vec<Weak<T>>>>);
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use redis::cmd;
 
-use super::plain::Plain;
+use super::plain_connection::PlainConnection;
 use super::{Endpoint, Error};
 use crate::keys::Keys;
 use crate::model::{ContextId, JobId, Name};
@@ -11,7 +11,7 @@ use crate::model::{ContextId, JobId, Name};
 /// The tasks of rhailib's workers in their Redis, as clients see them. Cheap to clone.
 #[derive(Clone)]
 pub struct RhailibTasks {
-    redis: Plain,
+    redis: PlainConnection,
     keys: Keys,
 }
 
@@ -31,7 +31,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 impl RhailibTasks {
     /// Connects to the Redis, and the database of it, where the workers look.
     pub async fn connect(endpoint: &Endpoint) -> Result<Self, Error> {
-        Ok(Self { redis: Plain::connect(endpoint).await?, keys: Keys::standalone(ContextId(0)) })
+        Ok(Self { redis: PlainConnection::connect(endpoint).await?, keys: Keys::standalone(ContextId(0)) })
     }
 
     /// A reply queue for one task.
@@ -52,7 +52,7 @@ impl RhailibTasks {
         let answer: Result<Option<(String, String)>, _> =
             self.redis.blocking(cmd("BLPOP").arg(&queue.0).arg(timeout.as_secs_f64()), timeout).await;
         if !matches!(answer, Ok(Some(_))) {
-            // Nobody shall fill a queue that nobody reads.
+            // A worker shall not fill a queue that has no reader.
             self.tidy(cmd("HDEL").arg(self.keys.rhai_task(task_id)).arg("reply_to_queue")).await;
         }
         self.tidy(cmd("DEL").arg(&queue.0)).await;
@@ -69,7 +69,7 @@ impl RhailibTasks {
         self.redis.call(cmd("HGETALL").arg(self.keys.rhai_task(task_id))).await
     }
 
-    /// What fails is left to its time to live, or to the next who tidies.
+    /// What fails is left to its time to live, or to the next that tidies.
     async fn tidy(&self, command: &redis::Cmd) {
         if let Err(error) = self.redis.call::<u64>(command).await {
             tracing::debug!(%error, "tidying up after a rhailib task failed");

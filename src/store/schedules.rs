@@ -11,47 +11,47 @@ use crate::model::{JobId, ScheduleId, ScheduleSpec, Timestamp};
 pub struct StoredSchedule {
     /// Its id.
     pub id: ScheduleId,
-    /// The slot it waits for; after its end, when it is to be deleted.
-    pub slot: Timestamp,
+    /// The occurrence it waits for; after its end, when it is to be deleted.
+    pub occurrence: Timestamp,
     /// What was asked for. None: another version wrote it, or only the id is left.
     pub spec: Option<ScheduleSpec>,
     /// When it was created.
     pub created_at: Timestamp,
-    /// Whether it has no next slot.
+    /// Whether it has no next occurrence.
     pub ended: bool,
     /// Whether only the id is left.
     pub lost: bool,
-    /// When a server last tried to fire the slot and there was no room.
+    /// When a server last tried to fire the occurrence and there was no room.
     pub tried_at: Option<Timestamp>,
-    /// The slot of its last job.
+    /// The occurrence of its last job.
     pub last_slot: Option<Timestamp>,
     /// Its last job.
     pub last_job: Option<JobId>,
     /// How many jobs it made.
     pub runs: u64,
-    /// How many slots were left out because of the job before.
+    /// How many occurrences were left out because of the job before.
     pub skipped: u64,
-    /// How many slots were left out because no server ran.
+    /// How many occurrences were left out because no server ran.
     pub missed: u64,
 }
 
-/// So many ids are read at a time.
+/// How many ids are read at a time.
 const CHUNK: usize = 1000;
 
 impl Store {
-    /// The schedules that wait for a slot that has come, in the order of these, at most `limit`, after leaving out the first `skip`.
-    /// Also when the next slot comes, where that is known.
+    /// The schedules that wait for an occurrence that has come, in the order of these, at most `limit`, after leaving out the first `skip`.
+    /// Also when the next occurrence comes, where that is known.
     pub async fn due_schedules(&self, skip: usize, limit: usize) -> Result<(Vec<StoredSchedule>, Option<Timestamp>), Error> {
-        let entries = self.slots(skip, limit).await?;
+        let entries = self.occurrences(skip, limit).await?;
         let now = self.clock().now();
-        let due = entries.iter().take_while(|(_, slot)| *slot <= now).count();
-        let next = entries.get(due).map(|(_, slot)| *slot);
+        let due = entries.iter().take_while(|(_, occurrence)| *occurrence <= now).count();
+        let next = entries.get(due).map(|(_, occurrence)| *occurrence);
         Ok((self.stored(&entries[..due]).await?, next))
     }
 
-    /// A page of schedules, in the order of their next slots, and where the next page begins. None: that is no cursor.
+    /// A page of schedules, in the order of their next occurrences, and where the next page begins. None: that is no cursor.
     ///
-    /// Schedules move while their slots are fired, so one may be on two pages; none is left out.
+    /// Schedules move while their occurrences are fired, so one may be on two pages; none is left out.
     pub async fn schedules(&self, cursor: Option<&str>, limit: usize) -> Result<Option<(Vec<StoredSchedule>, Option<String>)>, Error> {
         let after = match cursor.map(parse_cursor) {
             None => None,
@@ -60,10 +60,11 @@ impl Store {
         };
         let (mut found, mut skip) = (Vec::new(), 0);
         loop {
-            let entries = self.slots(skip, CHUNK).await?;
+            let entries = self.occurrences(skip, CHUNK).await?;
             skip += entries.len();
             let last = entries.len() < CHUNK;
-            let is_after = |(id, slot): &(ScheduleId, Timestamp)| after.as_ref().is_none_or(|(ms, last)| (slot, id) > (ms, last));
+            let is_after =
+                |(id, occurrence): &(ScheduleId, Timestamp)| after.as_ref().is_none_or(|(ms, last)| (occurrence, id) > (ms, last));
             found.extend(entries.into_iter().filter(is_after));
             if last || found.len() > limit {
                 break;
@@ -71,15 +72,15 @@ impl Store {
         }
         let more = found.len() > limit;
         found.truncate(limit);
-        let cursor = found.last().filter(|_| more).map(|(id, slot)| format!("{}-{id}", slot.as_millis()));
+        let cursor = found.last().filter(|_| more).map(|(id, occurrence)| format!("{}-{id}", occurrence.as_millis()));
         Ok(Some((self.stored(&found).await?, cursor)))
     }
 
-    async fn slots(&self, skip: usize, limit: usize) -> Result<Vec<(ScheduleId, Timestamp)>, Error> {
+    async fn occurrences(&self, skip: usize, limit: usize) -> Result<Vec<(ScheduleId, Timestamp)>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.keys().schedules()).arg(skip).arg(skip + limit.max(1) - 1).arg("WITHSCORES");
         let entries: Vec<(String, f64)> = self.0.commands.call(&range).await?;
-        Ok(entries.into_iter().filter_map(|(id, slot)| Some((id.parse().ok()?, Timestamp::from_millis(slot as i64)))).collect())
+        Ok(entries.into_iter().filter_map(|(id, occurrence)| Some((id.parse().ok()?, Timestamp::from_millis(occurrence as i64)))).collect())
     }
 
     async fn stored(&self, entries: &[(ScheduleId, Timestamp)]) -> Result<Vec<StoredSchedule>, Error> {
@@ -91,19 +92,19 @@ impl Store {
             pipeline.cmd("HGETALL").arg(self.keys().schedule(id));
         }
         let hashes: Vec<HashMap<String, Text>> = self.0.commands.pipeline(&pipeline).await?;
-        Ok(entries.iter().zip(hashes).map(|((id, slot), fields)| stored(id, *slot, &fields)).collect())
+        Ok(entries.iter().zip(hashes).map(|((id, occurrence), fields)| stored(id, *occurrence, &fields)).collect())
     }
 }
 
-fn stored(id: &ScheduleId, slot: Timestamp, fields: &HashMap<String, Text>) -> StoredSchedule {
+fn stored(id: &ScheduleId, occurrence: Timestamp, fields: &HashMap<String, Text>) -> StoredSchedule {
     let text = |name: &str| fields.get(name).and_then(|text| text.0.as_deref());
     let number = |name| text(name).and_then(|text| text.parse().ok()).unwrap_or(0);
     let time = |name| text(name).and_then(|text| text.parse().ok());
     StoredSchedule {
         id: id.clone(),
-        slot,
+        occurrence,
         spec: text("spec").and_then(|spec| serde_json::from_str(spec).ok()),
-        created_at: time("created_at").unwrap_or(slot),
+        created_at: time("created_at").unwrap_or(occurrence),
         ended: fields.contains_key("ended_at"),
         lost: fields.is_empty(),
         tried_at: time("tried_at"),

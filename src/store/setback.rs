@@ -5,15 +5,15 @@ use super::{Error, Store};
 use crate::keys::Keys;
 use crate::model::Timestamp;
 
-/// Jobs whose times are out of order by less are found in any case.
+/// Jobs whose times are out of order by less are found in any case, ms.
 const LITTLE: i64 = 1000;
-/// What is noted of setbacks stands among the strays, in a field of its own: the name of the index and this.
+/// A setback is noted among the time offsets, in a field of its own: the key of the index, and this behind it.
 const BACK: &str = ":back";
-/// So many of the newest hours are looked at.
+/// How many of the newest hours are looked at.
 const HOURS: usize = 3;
 
-/// Setbacks of Redis' clock: from then on jobs come into the index of an hour whose times are earlier than of some before them.
-/// A list by time looks so much further there.
+/// Setbacks of Redis' clock. After one, jobs come into the index of an hour whose times are earlier than those of some jobs before them.
+/// So a list by time looks further there, by as much as the clock was set back.
 impl Store {
     /// Sets the clock by Redis. False: Redis took too long to answer, so the clock goes on as it is.
     pub async fn set_clock(&self) -> Result<bool, Error> {
@@ -55,13 +55,16 @@ impl Store {
         hours.retain(|hour| (&first..=&last).contains(&hour));
         let mut known = Pipeline::with_capacity(hours.len());
         for hour in &hours {
-            known.cmd("HGET").arg(self.keys().strays()).arg(field(self.keys(), hour));
+            known.cmd("HGET").arg(self.keys().time_offsets()).arg(field(self.keys(), hour));
         }
         known.ignore_errors();
         let known: Vec<redis::RedisResult<Text>> = if hours.is_empty() { Vec::new() } else { self.0.commands.each(&known).await? };
         for (hour, known) in hours.iter().zip(known) {
             if known.ok().and_then(|known| known.parse::<i64>()).is_none_or(|known| known < back) {
-                self.0.commands.call::<u64>(redis::cmd("HSET").arg(self.keys().strays()).arg(field(self.keys(), hour)).arg(back)).await?;
+                self.0
+                    .commands
+                    .call::<u64>(redis::cmd("HSET").arg(self.keys().time_offsets()).arg(field(self.keys(), hour)).arg(back))
+                    .await?;
             }
         }
         tracing::warn!(
@@ -77,7 +80,7 @@ fn field(keys: &Keys, hour: &str) -> String {
     keys.index_of_hour(hour) + BACK
 }
 
-/// The index whose setback a field of the strays notes, if it notes one.
+/// The index whose setback a field of the time offsets notes, if it notes one.
 pub(super) fn set_back(field: &str) -> Option<&str> {
     field.strip_suffix(BACK)
 }

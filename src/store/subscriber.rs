@@ -27,11 +27,11 @@ impl Subscriber {
     }
 
     fn hear(&self, channel: &str, payload: &str) {
-        let bell = self.script_types.iter().find(|script_type| self.store.keys().bell(script_type) == channel);
-        if let Some(script_type) = bell {
-            // This server rang the pools of its own process already.
+        let of_type = self.script_types.iter().find(|script_type| self.store.keys().wake_up(script_type) == channel);
+        if let Some(script_type) = of_type {
+            // This server woke the pools of its own process already.
             if payload != self.store.server().as_str() {
-                self.store.bells().ring(script_type);
+                self.store.wake_ups().wake(script_type);
             }
             return;
         }
@@ -42,7 +42,7 @@ impl Subscriber {
         }
         let jobs = words.filter_map(|id| id.parse::<JobId>().ok());
         match word {
-            Some("ended") => jobs.for_each(|job| self.store.settle_by_reading(job)),
+            Some("ended") => jobs.for_each(|job| self.store.tell_by_reading(job)),
             Some("stop") => jobs.for_each(|job| self.store.inbox().stop(job)),
             _ => {}
         }
@@ -60,7 +60,7 @@ impl Service for Subscriber {
             let mut pubsub = self.store.0.commands.pubsub().await?;
             pubsub.subscribe(format!("{}{}", Keys::inbox_prefix(), self.store.server())).await?;
             for script_type in &self.script_types {
-                pubsub.subscribe(self.store.keys().bell(script_type)).await?;
+                pubsub.subscribe(self.store.keys().wake_up(script_type)).await?;
             }
             Ok::<_, Error>(pubsub)
         };

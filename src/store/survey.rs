@@ -10,10 +10,10 @@ use super::setback::set_back;
 use super::{Error, Store};
 use crate::model::{Actor, ScriptType};
 
-/// The live actors as they were last read, for all who ask.
+/// The live actors as they were last read, shared by all callers.
 #[derive(Debug, Default)]
 pub(super) struct Surveys {
-    /// Told by who wants a survey.
+    /// Notified when a caller wants a survey.
     wanted: Notify,
     last: watch::Sender<Option<Survey>>,
     /// Actors that were read, and when the reading began. Held while they are read.
@@ -28,28 +28,29 @@ struct Survey {
     steps: u32,
 }
 
-/// A step, which looks at a thousand keys, keeps Redis busy for less than a millisecond. By itself there is one in this time on average,
+/// The average time from one step of a survey to the next, if nobody asks. A step looks at a thousand keys and keeps Redis busy for less than a
+/// millisecond.
 const STEP: Duration = Duration::from_millis(250);
-/// a survey at most this often,
+/// The shortest time from one survey to the next.
 const OFTEN: Duration = Duration::from_secs(1);
-/// and at least this often.
+/// The longest time from one survey to the next.
 const RARE: Duration = Duration::from_secs(60);
-/// Somebody who asks gets a new one if it takes no more steps than this.
+/// A caller gets a new survey if it takes no more steps than this.
 const QUICK: u32 = 50;
-/// All who ask take no more than one part in so many of the time; none of them waits longer for the next than `OFTEN`.
+/// Surveys for callers take one part in so many of the time at most. No caller waits longer for the next than `OFTEN`.
 const SHARE: u32 = 50;
-/// So many presences are looked up at once.
+/// How many presences are looked up at once.
 const AT_ONCE: usize = 1000;
-/// Without a surveyor nobody waits longer for a survey; those who have one see it far earlier.
+/// How long a caller waits for a survey. Only where no surveyor runs it takes so long.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Survey {
-    /// When the next one is due that nobody asks for.
+    /// When the next survey is due without a caller.
     fn next(&self) -> Instant {
         self.began + (STEP * self.steps).clamp(OFTEN, RARE)
     }
 
-    /// When the next one may begin if somebody asks.
+    /// When the next survey may begin for a caller.
     fn may(&self) -> Instant {
         self.ended + ((self.ended - self.began) * SHARE).min(OFTEN)
     }
@@ -58,22 +59,22 @@ impl Survey {
 impl Store {
     /// Every live actor, in order, those included that other programs announced just now.
     ///
-    /// These are found among all keys of the context by the surveyor, once for all who ask at a time. Where there are more than 50,000 keys
-    /// nobody waits for that: then a foreign actor is in the list as soon as the next survey has seen it, at the latest after a minute. Who
-    /// has gone is out of it at once.
+    /// These are found among all keys of the context by the surveyor, once for all callers at a time. Where there are more than 50,000 keys
+    /// no caller waits for that: then a foreign actor is in the list as soon as the next survey has seen it, at the latest after a minute. An
+    /// actor that has gone is out of the list at once.
     pub async fn actors_now(&self) -> Result<Arc<[Actor]>, Error> {
         let (asked, surveys) = (Instant::now(), &self.0.surveys);
         let mut last = surveys.last.subscribe();
         if last.borrow().is_none_or(|survey| survey.steps <= QUICK) {
             surveys.wanted.notify_one();
             let fresh = last.wait_for(|survey| survey.is_some_and(|survey| survey.began >= asked));
-            // Without a surveyor those count that were seen so far.
+            // Without a surveyor the list has the actors that were seen so far.
             let _ = tokio::time::timeout(PATIENCE, fresh).await;
         }
         self.actors_since(asked).await
     }
 
-    /// Every live actor that was seen, in order, as it was at this time or later. Read once for all who ask.
+    /// Every live actor that was seen, in order, as it was at this time or later. Read once for all callers.
     pub async fn actors_since(&self, time: Instant) -> Result<Arc<[Actor]>, Error> {
         let mut seen = in_time(async { Ok(self.0.surveys.seen.lock().await) }).await?;
         if let Some((_, actors)) = seen.as_ref().filter(|(read, _)| *read >= time) {
@@ -90,7 +91,7 @@ impl Store {
         self.actors_since(now.checked_sub(OFTEN).unwrap_or(now)).await
     }
 
-    /// Waits until it is time or somebody asks, and looks for presences then.
+    /// Waits until a survey is due or a caller wants one, and makes it.
     pub async fn survey_in_time(&self) -> Result<(), Error> {
         let surveys = &self.0.surveys;
         let last = *surveys.last.borrow();
@@ -103,7 +104,7 @@ impl Store {
         let survey = self.survey().await?;
         let actors = self.actors_since(survey.ended).await?;
         surveys.last.send_replace(Some(survey));
-        self.note_calm(&actors).await
+        self.find_native_only(&actors).await
     }
 
     /// Notes presences that foreign actors wrote.
@@ -117,18 +118,18 @@ impl Store {
         for found in found.chunks(AT_ONCE) {
             let known: Vec<bool> = self.0.commands.call(redis::cmd("SMISMEMBER").arg(self.keys().actors()).arg(found)).await?;
             let new: Vec<&String> = found.iter().zip(known).filter_map(|(key, known)| (!known).then_some(key)).collect();
-            self.note(&self.keys().actors(), &new).await?;
+            self.note_keys(&self.keys().actors(), &new).await?;
         }
         Ok(Survey { began, ended: Instant::now(), steps })
     }
 
-    /// Says which script types only actors of ours take. Who puts a job of another type into a queue has it looked at more often.
-    async fn note_calm(&self, actors: &[Actor]) -> Result<(), Error> {
+    /// Finds the script types that only actors of ours take. A queued job of another type is looked at more often.
+    async fn find_native_only(&self, actors: &[Actor]) -> Result<(), Error> {
         let types = |foreign: bool| -> BTreeSet<&ScriptType> {
             actors.iter().filter(|actor| actor.foreign == foreign).map(|actor| &actor.script_type).collect()
         };
-        let calm: Vec<&str> = types(false).difference(&types(true)).map(|script_type| script_type.as_str()).collect();
-        self.calm(&calm).await
+        let native_only: Vec<&str> = types(false).difference(&types(true)).map(|script_type| script_type.as_str()).collect();
+        self.note_native_only(&native_only).await
     }
 
     /// Forgets actors, queues, hours and types that are gone. What comes at the same time stays.
@@ -147,29 +148,29 @@ impl Store {
             }
         }
         // What is noted of an hour goes after the hour, which is listed before anything is noted.
-        let noted: Vec<Text> = self.0.commands.call(redis::cmd("HKEYS").arg(keys.strays())).await?;
+        let noted: Vec<Text> = self.0.commands.call(redis::cmd("HKEYS").arg(keys.time_offsets())).await?;
         if !noted.is_empty() {
             let hours = self.index_hours().await?;
             let is_gone =
                 |key: &String| keys.parse_index(set_back(key).unwrap_or(key)).is_none_or(|hour| !hours.iter().any(|other| other == hour));
             let gone: Vec<String> = noted.into_iter().filter_map(|key| key.0).filter(is_gone).collect();
             if !gone.is_empty() {
-                self.0.commands.call::<u64>(redis::cmd("HDEL").arg(keys.strays()).arg(gone)).await?;
+                self.0.commands.call::<u64>(redis::cmd("HDEL").arg(keys.time_offsets()).arg(gone)).await?;
             }
         }
         Ok(())
     }
 
-    /// Takes those of some members out of a set that are gone.
+    /// Takes members out of a set whose keys are gone.
     async fn tidy_page(&self, set: &str, known: Vec<Vec<u8>>) -> Result<(), Error> {
-        // What is no text is no key of ours.
+        // Bytes that are no text are no key of ours.
         let (known, strange): (Vec<_>, Vec<_>) = known.into_iter().map(String::from_utf8).partition(Result::is_ok);
         for member in strange.into_iter().filter_map(Result::err) {
             self.0.commands.call::<u64>(redis::cmd("SREM").arg(set).arg(member.as_bytes())).await?;
         }
-        // A script may look at keys of its own context only.
+        // A function may look at keys of its own context only.
         let known: Vec<String> = known.into_iter().filter_map(Result::ok).filter(|key| key.starts_with(self.keys().prefix())).collect();
-        self.forget(set, &known).await?;
+        self.forget_keys(set, &known).await?;
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Everything that is tested from outside, in one binary: each test has a redis-server of its own.
 //!
-//! `actor`, `cli`, `conveyor`, `dispatch`, `engine`, `rpc` and `store` are about what stands below the same name in `src`. The others are about the whole: `dialects`,
+//! `actor`, `cli`, `conveyor`, `dispatch`, `engine`, `rpc` and `store` are about what stands below the same name in `src`. The others are about the whole: `layouts`,
 //! `foreign` and `clients` play programs that are not ours, `model` and `chaos` lead random lives, `floors` reads the source. All stand on `support`.
 #![expect(clippy::unwrap_used, reason = "what fails in a test shall panic")]
 #![expect(clippy::disallowed_macros, reason = "a test says its seed")]
@@ -11,12 +11,12 @@ mod chaos;
 mod cli;
 mod clients;
 mod conveyor;
-mod dialects;
 mod dispatch;
 mod documents;
 mod engine;
 mod floors;
 mod foreign;
+mod layouts;
 mod model;
 mod rpc;
 mod store;

@@ -12,7 +12,7 @@ impl Staff {
     pub(in crate::actor) fn give_back_what_waits(&mut self, stale: bool) {
         if stale {
             self.pace.slowed();
-            let alone = self.waiting.front().filter(|(_, job)| !job.concurrent).map(|(_, job)| job.slot);
+            let alone = self.waiting.front().filter(|(_, job)| !job.concurrent).map(|(_, job)| job.actor_index);
             for (slot, desk) in self.desks.iter_mut().enumerate() {
                 if alone == Some(slot) || desk.own.front().is_some_and(|(_, job)| !job.concurrent) {
                     desk.clear();
@@ -22,14 +22,14 @@ impl Staff {
         let own = self.desks.iter_mut().flat_map(|desk| desk.own.drain(..));
         let waiting: Vec<_> = self.waiting.drain(..).chain(own).collect();
         // Each goes to the front of its queue, so the one that is to come first goes last.
-        self.ends.extend(waiting.into_iter().rev().map(|(_, job)| Ended::released(job.job, job.claim, job.started_at)));
+        self.ends.extend(waiting.into_iter().rev().map(|(_, job)| Ended::given_back(job.job, job.claim, job.started_at)));
     }
 
     /// Gives back what did not end in the grace period. The actors, and their engines, end with the foreman.
     pub(in crate::actor) fn give_back_what_runs(&mut self, now: Timestamp) {
         for run in self.desks.iter_mut().flat_map(Desk::abandon).collect::<Vec<_>>() {
             tracing::warn!(job = %run.job, "a running job is given back, because this process ends");
-            self.end(run.lost, Ended::released(run.job, run.claim, now));
+            self.end(run.lost, Ended::given_back(run.job, run.claim, now));
         }
     }
 }

@@ -36,7 +36,7 @@ impl Shift {
     }
 
     fn done(&mut self, lane: usize, job: &Claimed, outcome: Outcome) {
-        let ended = Ended { outcome, ..Ended::released(job.job.clone(), job.claim, job.started_at) };
+        let ended = Ended { outcome, ..Ended::given_back(job.job.clone(), job.claim, job.started_at) };
         let ran = Duration::from_secs(1);
         self.staff.note(Report::Done { slot: 0, lane, ended, ran, ready: true }, Timestamp::local());
     }
@@ -48,7 +48,7 @@ impl Shift {
 
 fn job(concurrent: bool) -> Claimed {
     Claimed {
-        slot: 0,
+        actor_index: 0,
         owned: false,
         job: JobId::random(),
         attempt: 1,

@@ -19,7 +19,7 @@ use super::output;
 use super::session::Global;
 use super::spawned::{Spawned, TempDir};
 use crate::client::Client;
-use crate::store::{Endpoint, Gauge};
+use crate::store::{Endpoint, Profile};
 use load::Load;
 use report::{Compat, Drain, Group, Report, Rest, Submit, Waiting};
 use step::Steps;
@@ -124,9 +124,9 @@ impl Measuring<'_> {
         let waiting = self.waiting(&load, Some(tree)).await?;
         let submit = self.submit(&load, Some(tree)).await?;
         // The Redis of others is not looked into.
-        let gauge = if self.bench.redis.is_none() { Some(gauge(directory.path()).await?) } else { None };
-        let groups = self.groups(&load, gauge.as_ref()).await?;
-        drop((load, gauge));
+        let profile = if self.bench.redis.is_none() { Some(profile(directory.path()).await?) } else { None };
+        let groups = self.groups(&load, profile.as_ref()).await?;
+        drop((load, profile));
         server.stop().await?;
         let (drain, _) = self.drain(&directory, &pools, "").await?;
         let compat = self.compat(&directory, &pools).await?;
@@ -183,23 +183,23 @@ impl Measuring<'_> {
     }
 
     /// Creates groups of jobs that do and do not wait for each other, and runs them.
-    async fn groups(&self, load: &Load, gauge: Option<&Gauge>) -> anyhow::Result<Vec<Group>> {
+    async fn groups(&self, load: &Load, profile: Option<&Profile>) -> anyhow::Result<Vec<Group>> {
         let mut groups = Vec::new();
         let Bench { jobs, related, .. } = *self.bench;
         let shapes = [("bulk", load.specs(jobs)), ("chain", load.chain(related / 10)), ("fan_out", load.fan_out(related))];
         for (shape, specs) in shapes {
-            if let Some(gauge) = gauge {
-                gauge.reset().await?;
+            if let Some(profile) = profile {
+                profile.reset().await?;
             }
             let (created, ids) = self.steps.step(&format!("creating: {}", told(shape)), 0, load.create_in_groups(&specs)).await?;
             let mut create_blocked_ms = None;
-            if let Some(gauge) = gauge {
-                create_blocked_ms = Some(gauge.longest_ms().await?);
-                gauge.reset().await?;
+            if let Some(profile) = profile {
+                create_blocked_ms = Some(profile.longest_ms().await?);
+                profile.reset().await?;
             }
             let ran = self.steps.step(&format!("running: {}", told(shape)), 0, load.run_all(&ids, shape != "bulk")).await?;
-            let run_blocked_ms = match gauge {
-                Some(gauge) => Some(gauge.longest_ms().await?),
+            let run_blocked_ms = match profile {
+                Some(profile) => Some(profile.longest_ms().await?),
                 None => None,
             };
             let per_s = |time: Duration| ids.len() as f64 / time.as_secs_f64();
@@ -221,15 +221,15 @@ impl Measuring<'_> {
         for run in 0..4 {
             let compat = ["none", "all"][run % 2];
             let arguments: Vec<&str> = pools.iter().copied().chain(["--compat", compat]).collect();
-            let (_, Some(script_us)) = self.drain(directory, &arguments, &format!(", --compat {compat}")).await? else { return Ok(None) };
-            least[run % 2] = least[run % 2].min(script_us);
+            let (_, Some(function_us)) = self.drain(directory, &arguments, &format!(", --compat {compat}")).await? else { return Ok(None) };
+            least[run % 2] = least[run % 2].min(function_us);
         }
         let [canonical_us, all_us] = least;
         Ok(Some(Compat { canonical_us, all_us, ratio: all_us / canonical_us }))
     }
 
     /// Fills the queue while no actor lives, and times how long fresh actors need to empty it. Says what that cost Redis a job, too, in
-    /// microseconds of scripts.
+    /// microseconds of functions.
     async fn drain(&self, directory: &TempDir, pools: &[&str], how: &str) -> anyhow::Result<(Drain, Option<f64>)> {
         let idle = self.start(directory, &["--pool", "none"]).await?;
         let load = Load::new(self.connect(&idle.url).await?, &self.steps);
@@ -241,16 +241,16 @@ impl Measuring<'_> {
         let server = self.start(directory, pools).await?;
         let load = Load::new(self.connect(&server.url).await?, &self.steps);
         let (meter, begun) = (Meter::start(Some(Tree::of(server.pid()))), Instant::now());
-        let gauge = if self.bench.redis.is_none() { Some(gauge(directory.path()).await?) } else { None };
-        if let Some(gauge) = &gauge {
-            gauge.reset().await?;
+        let profile = if self.bench.redis.is_none() { Some(profile(directory.path()).await?) } else { None };
+        if let Some(profile) = &profile {
+            profile.reset().await?;
         }
         let waiting = load.depth().await?;
         self.steps.step(&format!("draining a full queue{how}"), 0, load.wait_until_empty()).await?;
         let wall = begun.elapsed().as_secs_f64();
         let cpu = meter.stop().per_thousand(waiting);
-        let script_us = match &gauge {
-            Some(gauge) => Some(gauge.script_us().await? / waiting.max(1) as f64),
+        let function_us = match &profile {
+            Some(profile) => Some(profile.function_us().await? / waiting.max(1) as f64),
             None => None,
         };
         load.check(&ids).await?;
@@ -258,7 +258,7 @@ impl Measuring<'_> {
         server.stop().await?;
         let drain =
             Drain { submit_per_s: jobs as f64 / submitted, timed_jobs: waiting, drain_per_s: waiting as f64 / wall, cpu_s_per_1000: cpu };
-        Ok((drain, script_us))
+        Ok((drain, function_us))
     }
 
     async fn waiting(&self, load: &Load, tree: Option<Tree>) -> anyhow::Result<Vec<Waiting>> {
@@ -284,9 +284,9 @@ fn told(shape: &str) -> &'static str {
 }
 
 /// Looks into the private Redis of the server whose data is in this directory.
-async fn gauge(data: &Path) -> anyhow::Result<Gauge> {
+async fn profile(data: &Path) -> anyhow::Result<Profile> {
     let url = format!("unix://{}", data.join("redis.sock").display());
     let secret = std::fs::read_to_string(data.join("redis.secret")).context("the server has no Redis of its own")?;
     let endpoint = Endpoint { url, password: Some(secret.trim().to_owned()), ..Endpoint::default() };
-    Gauge::of(&endpoint).await.context("the Redis of the server does not answer")
+    Profile::of(&endpoint).await.context("the Redis of the server does not answer")
 }

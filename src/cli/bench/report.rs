@@ -40,7 +40,7 @@ pub(super) struct Group {
     pub(super) run_blocked_ms: Option<f64>,
 }
 
-/// What Redis spends on taking and ending a job, in microseconds of scripts a job.
+/// What Redis spends on taking and ending a job, in microseconds of functions a job.
 #[derive(Debug, Serialize)]
 pub(super) struct Compat {
     /// With the queues of this server's own layout only.

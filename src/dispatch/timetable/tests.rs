@@ -28,13 +28,13 @@ fn timetable(spec: &ScheduleSpec) -> Timetable {
     Timetable::new(spec, at(CREATED)).unwrap()
 }
 
-/// The next slots after the creation, without the milliseconds that they all lack.
+/// The next occurrences after the creation, without the milliseconds that they all lack.
 fn next(spec: &ScheduleSpec, after: &str, count: usize) -> Vec<String> {
     Timetable::new(spec, at("1990-01-01T00:00:00Z"))
         .unwrap()
-        .slots_after(at(after))
+        .occurrences_after(at(after))
         .take(count)
-        .map(|slot| slot.to_string().replace(".000Z", "Z"))
+        .map(|occurrence| occurrence.to_string().replace(".000Z", "Z"))
         .collect()
 }
 
@@ -51,7 +51,7 @@ fn five_fields_are_minutes_and_six_begin_with_seconds() {
 }
 
 #[test]
-fn a_slot_at_this_very_moment_is_not_after_it() {
+fn an_occurrence_at_this_very_moment_is_not_after_it() {
     let spec = by_cron("* * * * * *", "");
     assert_eq!(next(&spec, "2026-11-21T10:00:00Z", 1), ["2026-11-21T10:00:01Z"]);
     assert_eq!(next(&spec, "2026-11-21T10:00:00.999Z", 1), ["2026-11-21T10:00:01Z"]);
@@ -80,7 +80,7 @@ fn a_time_that_the_clock_shows_twice_comes_once_and_an_interval_goes_through() {
 }
 
 #[test]
-fn an_impossible_date_has_no_slot_and_says_so_quickly() {
+fn an_impossible_date_has_no_occurrence_and_says_so_quickly() {
     let begun = Instant::now();
     assert_eq!(timetable(&by_cron("0 0 30 2 *", "Europe/Berlin")).after(at(CREATED)), None);
     assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
@@ -94,11 +94,11 @@ fn intervals_count_from_the_creation_and_do_not_drift() {
     // Asked late, it is still the same row.
     assert_eq!(table.after(at("2026-11-21T10:02:59Z")), Some(at("2026-11-21T10:03:01.250Z")));
     assert_eq!(table.after(at("9999-12-31T23:59:59.999Z")), None);
-    assert_eq!(timetable(&every(Seconds::MAX)).slots_after(at(CREATED)).take(1000).count(), 79);
+    assert_eq!(timetable(&every(Seconds::MAX)).occurrences_after(at(CREATED)).take(1000).count(), 79);
 }
 
 #[test]
-fn start_and_end_are_slots_themselves() {
+fn start_and_end_are_occurrences_themselves() {
     let (start, end) = (Some(at("2026-12-01T00:00:00Z")), Some(at("2026-12-01T02:00:00Z")));
     for spec in [every(3600.0), by_cron("0 * * * *", "")] {
         let spec = ScheduleSpec { start_at: start, end_at: end, ..spec };
@@ -131,23 +131,23 @@ fn what_cannot_be_meant_is_refused_with_the_reason() {
     }
 }
 
-/// The plan of a schedule that runs each minute from 10:01:00.250, with the slots as minutes.
+/// The plan of a schedule that runs each minute from 10:01:00.250, with the occurrences as minutes.
 fn plan(missed: Missed, limit: u16, expected: &str, tried_at: Option<&str>, now: &str) -> (u64, Vec<u32>, u32) {
     let spec = ScheduleSpec { missed, missed_limit: Some(limit), ..every(60.0) };
-    let minute = |slot: Timestamp| slot.to_string()[14..16].parse().unwrap();
+    let minute = |occurrence: Timestamp| occurrence.to_string()[14..16].parse().unwrap();
     let plan = timetable(&spec).plan(at(expected), tried_at.map(at), at(CREATED), at(now)).unwrap();
-    (plan.passed, plan.slots.into_iter().map(minute).collect(), minute(plan.next.unwrap()))
+    (plan.missed, plan.occurrences.into_iter().map(minute).collect(), minute(plan.next.unwrap()))
 }
 
 #[test]
-fn a_slot_that_is_a_little_late_is_not_missed() {
+fn an_occurrence_that_is_a_little_late_is_not_missed() {
     for missed in [Missed::Skip, Missed::Once, Missed::All] {
         assert_eq!(plan(missed, 5, "2026-11-21T10:01:00.250Z", None, "2026-11-21T10:01:30Z"), (0, vec![1], 2), "{missed:?}");
     }
 }
 
 #[test]
-fn missed_slots_are_left_out_or_made_up_for() {
+fn missed_occurrences_are_left_out_or_made_up_for() {
     let (expected, late, in_time) = ("2026-11-21T10:01:00.250Z", "2026-11-21T10:10:50Z", "2026-11-21T10:10:10Z");
     assert_eq!(plan(Missed::Skip, 5, expected, None, late), (10, vec![], 11));
     assert_eq!(plan(Missed::Skip, 5, expected, None, in_time), (9, vec![10], 11));
@@ -157,11 +157,11 @@ fn missed_slots_are_left_out_or_made_up_for() {
 }
 
 #[test]
-fn with_skip_a_slot_of_a_short_outage_is_missed_unless_another_server_fires_it() {
+fn with_skip_an_occurrence_of_a_short_outage_is_missed_unless_another_server_fires_it() {
     let plan = |missed, here_since, now| {
         let spec = ScheduleSpec { missed, ..every(2.0) };
         let plan = timetable(&spec).plan(at("2026-11-21T10:00:02.250Z"), None, at(here_since), at(now))?;
-        Some((plan.passed, plan.slots.len(), plan.next.unwrap().to_string()[17..19].to_owned()))
+        Some((plan.missed, plan.occurrences.len(), plan.next.unwrap().to_string()[17..19].to_owned()))
     };
     let (here_since, soon, later) = ("2026-11-21T10:00:05Z", "2026-11-21T10:00:06Z", "2026-11-21T10:00:09Z");
     assert_eq!(plan(Missed::Skip, here_since, soon), None);
@@ -173,7 +173,7 @@ fn with_skip_a_slot_of_a_short_outage_is_missed_unless_another_server_fires_it()
 }
 
 #[test]
-fn slots_that_waited_for_room_are_not_missed() {
+fn occurrences_that_waited_for_room_are_not_missed() {
     let tried_at = Some("2026-11-21T10:10:40Z");
     let expected = (0, (1..=10).collect(), 11);
     assert_eq!(plan(Missed::Skip, 5, "2026-11-21T10:01:00.250Z", tried_at, "2026-11-21T10:10:50Z"), expected);
@@ -185,8 +185,8 @@ fn years_of_missed_seconds_are_no_work() {
         let spec = ScheduleSpec { missed: Missed::All, missed_limit: Some(1000), ..spec };
         let begun = Instant::now();
         let plan = timetable(&spec).plan(at("2026-11-21T10:00:02.250Z"), None, at(CREATED), at("2066-01-01T00:00:00.300Z")).unwrap();
-        assert_eq!((plan.passed, plan.slots.len()), (1000, 1000));
-        assert!(plan.slots.is_sorted() && plan.next.unwrap() > plan.slots[999]);
+        assert_eq!((plan.missed, plan.occurrences.len()), (1000, 1000));
+        assert!(plan.occurrences.is_sorted() && plan.next.unwrap() > plan.occurrences[999]);
         assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
     }
 }
@@ -195,7 +195,7 @@ fn years_of_missed_seconds_are_no_work() {
 fn a_plan_ends_where_the_schedule_ends() {
     let spec = ScheduleSpec { end_at: Some(at("2026-11-21T10:03:30Z")), missed: Missed::All, ..every(60.0) };
     let plan = timetable(&spec).plan(at("2026-11-21T10:01:00.250Z"), None, at(CREATED), at("2026-11-21T12:00:00Z")).unwrap();
-    assert_eq!((plan.passed, plan.slots.len(), plan.next), (0, 3, None));
+    assert_eq!((plan.missed, plan.occurrences.len(), plan.next), (0, 3, None));
 }
 
 proptest! {
@@ -204,14 +204,14 @@ proptest! {
     #[test]
     fn no_text_is_a_danger(pattern in "[0-9*,/?#LW@A-Za-z -]{0,40}|\\PC{0,40}", zone in "\\PC{0,40}") {
         if let Ok(table) = Timetable::new(&by_cron(&pattern, ""), at(CREATED)) {
-            let slots: Vec<Timestamp> = table.slots_after(at(CREATED)).take(3).collect();
-            prop_assert!(slots.windows(2).all(|pair| pair[0] < pair[1]), "{pattern:?}: {slots:?}");
+            let occurrences: Vec<Timestamp> = table.occurrences_after(at(CREATED)).take(3).collect();
+            prop_assert!(occurrences.windows(2).all(|pair| pair[0] < pair[1]), "{pattern:?}: {occurrences:?}");
         }
         let _ = Timetable::new(&by_cron("* * * * *", &zone), at(CREATED));
     }
 
     #[test]
-    fn the_slots_are_the_same_forwards_and_backwards(
+    fn the_occurrences_are_the_same_forwards_and_backwards(
         second in prop::sample::select(vec!["0", "*", "*/25", "7,30"]),
         minute in prop::sample::select(vec!["*", "0", "*/7", "30", "0,59", "25-35"]),
         hour in prop::sample::select(vec!["*", "2", "1-3", "*/2", "0"]),
@@ -229,11 +229,11 @@ proptest! {
         let pattern = format!("{second} {minute} {hour} * * *");
         let table = Timetable::new(&by_cron(&pattern, zone), at("1990-01-01T00:00:00Z")).unwrap();
             let from = at(change).minus(Duration::from_secs(before));
-            let forwards: Vec<Timestamp> = table.slots_after(from).take(200).collect();
+            let forwards: Vec<Timestamp> = table.occurrences_after(from).take(200).collect();
             prop_assert!(forwards.windows(2).all(|pair| pair[0] < pair[1]));
             let last = forwards[forwards.len() - 1];
             let mut backwards: Vec<Timestamp> =
-                std::iter::successors(Some(last), |slot| table.at_or_before(slot.minus(Duration::from_millis(1)))).take(200).collect();
+                std::iter::successors(Some(last), |occurrence| table.at_or_before(occurrence.minus(Duration::from_millis(1)))).take(200).collect();
             backwards.reverse();
             prop_assert_eq!(forwards, backwards, "{} in {}", pattern, zone);
     }

@@ -1,7 +1,7 @@
 -- Calls of functions by other functions, and by actors in other languages.
 local calling = {}
 
--- So long jobs are kept that an actor in another language has ended, s: finished, in error, finished for a caller who waited.
+-- How long jobs are kept that an actor in another language has ended, s: finished, in error, finished for a caller that waited.
 local KEPT = { '86400', '604800', '3600' }
 
 -- Begins a call that came without what ours bring along: its own arguments follow those.
@@ -31,7 +31,7 @@ end
 function calling.record(id, claim, outcome)
   local arguments = { 0, jobs.DEFAULT_TYPE, 1, id, claim, '1', '' }
   for _, word in ipairs(outcome) do arguments[#arguments + 1] = word end
-  -- No slots and no queues: nothing is taken.
+  -- No actors and no queues: nothing is taken.
   for _, rest in ipairs({ 0, 0, '', 0, 0 }) do arguments[#arguments + 1] = rest end
   local statuses = unpack(calling.with(arguments, functions.turn))
   return unpack(statuses)

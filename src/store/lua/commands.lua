@@ -1,11 +1,11 @@
--- Redis commands on keys that outsiders may have spoilt.
+-- Redis commands on keys that foreign programs may have spoilt.
 local commands = {}
 
--- What Redis 7.0 has no word of its own for: none of these comes from what a key is.
+-- Texts of errors with the code ERR, which Redis 7.0 gives for other reasons than the type of a key.
 local NOT_OF_THE_KEY = { 'non local key', 'cluster', 'executing the script' }
 
--- Runs a command on a key that outsiders may have spoilt: nil instead of an error that comes from what the key is. Any other, such as that
--- of a slot that moves, or of a right that is missing, ends the call: what cannot be read now is not what is not there.
+-- Runs a command on a key that foreign programs may have spoilt. Nil instead of an error that comes from what the key is. Any other error,
+-- such as that of a hash slot that moves, or of a right that is missing, ends the call: what cannot be read now may be there all the same.
 function commands.try(...)
   local reply = redis.pcall(...)
   if type(reply) ~= 'table' or not reply.err then return reply end
@@ -18,14 +18,14 @@ function commands.try(...)
   return nil -- And not no value at all, which `tonumber` does not take.
 end
 
--- The same for a key that outsiders named, or the operator: this user of Redis may have no right to it, which is no reason to stop.
+-- The same for a key that foreign programs named, or the operator: this user of Redis may have no right to it, which is no reason to stop.
 function commands.try_named(...)
   local reply = redis.pcall(...)
   if type(reply) ~= 'table' or not reply.err then return reply end
   return nil
 end
 
--- Writes to a key of ours with a command; what an outsider made of the key gives way.
+-- Writes to a key of ours with a command. A key of another type, which a foreign program made, is deleted first.
 function commands.insist(command, key, ...)
   local reply = redis.pcall(command, key, ...)
   if type(reply) ~= 'table' or not reply.err then return reply end
@@ -34,7 +34,7 @@ function commands.insist(command, key, ...)
   return redis.call(command, key, ...)
 end
 
--- Adds to a number in a hash. What an outsider made of it, so that it is none, counts as 0.
+-- Adds to a number in a hash. What a foreign program made of it, so that it is none, counts as 0.
 function commands.increase(key, field, by)
   local value = commands.try('HINCRBY', key, field, by)
   if value then return value end

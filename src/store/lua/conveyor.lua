@@ -1,16 +1,18 @@
--- What the functions of the conveyor dialect share. `at` is what its keys begin with (keys/conveyor.rs).
+-- What the functions of the conveyor layout share. `at` is what its keys begin with (keys/conveyor.rs).
 local try = commands.try
 local conveyor = {}
 
--- No more failed jobs are kept, nor for longer, s.
-local FAILED, FAILED_SECONDS = 1000, 604800
+-- How many failed jobs are kept.
+local FAILED = 1000
+-- How long failed jobs are kept, s.
+local FAILED_SECONDS = 604800
 
 function conveyor.job_key(at, id, what) return at .. 'jobs:' .. id .. (what and ':' .. what or '') end
 
--- What `rel` of a job of the dialect says, in place of a parent.
+-- What `rel` of a job of the layout says, in place of a parent.
 function conveyor.relation(at) return 'conveyor/' .. at end
 
--- Whether `rel` of a job says that it is of the dialect.
+-- Whether `rel` of a job says that it is of the layout.
 function conveyor.is_relation(rel)
   local start = conveyor.relation(keys.prefix)
   return string.sub(rel, 1, #start) == start
@@ -47,7 +49,7 @@ function conveyor.leave_parent(at, id, parent)
   if try('SREM', active, id) ~= 1 or redis.call('EXISTS', active) == 1 then return end
   local status = jobs.status(parent)
   if status and not values.is_final(status) then return end -- It still runs, and closes when it has ended.
-  -- One that is known to nobody has not begun, or is closed.
+  -- A job that has no hash and no entry has not begun, or is closed.
   if status or redis.call('EXISTS', conveyor.job_key(at, parent)) == 1 then conveyor.ended(at, parent, status or 'finished') end
 end
 

@@ -2,8 +2,10 @@
 local try = commands.try
 local cycles = {}
 
--- No more relations are followed to see whether a job of ours would wait for itself, nor for all jobs of one call.
-cycles.MOST_FOLLOWED, cycles.MOST_FOLLOWED_IN_ALL = 4000, 5000
+-- How many relations are followed to see whether one job of ours would wait for itself.
+cycles.MOST_FOLLOWED = 4000
+-- How many relations are followed for all jobs of a call.
+cycles.MOST_FOLLOWED_IN_ALL = 5000
 
 local read_relations = jobs.reader('status', 'prerequisites', 'dependencies', 'parent_id', 'predecessor_id', 'more_prerequisites')
 
@@ -63,7 +65,7 @@ function cycles.find(new, walk, known)
     return { prerequisite = others, parent = job.parent_id, predecessor = job.predecessor_id }
   end
   -- The jobs on the way from a node to itself, the last first.
-  local function circle(node)
+  local function cycle_through(node)
     local ids, seen = {}, {}
     for at = #path, 1, -1 do
       local id = string.match(path[at], ' (.*)$')
@@ -81,7 +83,7 @@ function cycles.find(new, walk, known)
   end
   visit = function(kind, id)
     local node, found = kind .. id
-    if walk.done[node] == 'open' then return circle(node) end
+    if walk.done[node] == 'open' then return cycle_through(node) end
     -- One that leads to where the walk has been costs little.
     if comes_back and not new[id] then walk.left = walk.left - (walk.done[node] and 0.1 or 1) end
     if walk.left < 0 then return true end

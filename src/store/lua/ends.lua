@@ -5,7 +5,7 @@ local ends = {}
 -- Seconds to keep a job that has ended.
 function ends.seconds_kept(status, job)
   local retention = tonumber(job.retention)
-  -- Outsiders may have written anything; what EXPIRE would refuse is nothing.
+  -- Foreign programs may have written anything; what EXPIRE would refuse is nothing.
   if retention and not (retention >= 0 and retention <= 3155760000) then retention = nil end
   local kept = request.keep_finished
   if status ~= 'finished' then kept = request.keep_error elseif job.reply == 'none' then kept = request.keep_waited end
@@ -17,18 +17,18 @@ end
 
 -- Has the relatives of a job released that has ended, or was 'deleted' before it did. `rel` is its parent, or '-'.
 function ends.release(id, status, rel)
-  -- An outsider may have written anything.
+  -- A foreign program may have written anything.
   if string.find(rel, '%s') or rel == '' then rel = '-' end
   insist('LPUSH', keys.releases, id .. ' ' .. status .. ' ' .. rel)
   request.releases = request.releases + 1
 end
 
--- Pushes the end of a job to the list that its caller named. `said` is the beginning of the message in a dialect that has its own.
+-- Pushes the end of a job to the list that its caller named. `said` is the beginning of the message in a layout that has its own.
 local function reply_to(list, id, status, text, said)
   -- In a cluster a key of another context may be in reach, and of ours only replies are lists for others.
-  local place = string.sub(list, 1, #keys.prefix) == keys.prefix and string.sub(list, #keys.prefix + 1) or ''
-  local is_ours = string.sub(place, 1, 5) == 'hero:'
-  if place == '' or is_ours and not (string.find(place, '^hero:reply:') or string.find(place, '^hero:q:reply:')) then return end
+  local rest = string.sub(list, 1, #keys.prefix) == keys.prefix and string.sub(list, #keys.prefix + 1) or ''
+  local is_ours = string.sub(rest, 1, 5) == 'hero:'
+  if rest == '' or is_ours and not (string.find(rest, '^hero:reply:') or string.find(rest, '^hero:q:reply:')) then return end
   local message = said or { job_id = id, status = status }
   message[status == 'finished' and 'output' or 'error'] = text
   -- A list that was there before has an owner; and this user of Redis may have no right to this one.
@@ -42,7 +42,7 @@ function ends.end_job(id, status, attempt, text, kind, logged, job, replied)
   -- One with relations is kept until they are released, which has to know of it.
   if not job.rel then redis.call('EXPIRE', keys.job(id), seconds) end
   if logged then redis.call('EXPIRE', keys.log(id), seconds) end
-  local said = job.dialect and dialects.mirror(id, job.dialect, status, text, seconds, replied or job.reply == 'none')
+  local said = job.dialect and layouts.mirror(id, job.dialect, status, text, seconds, replied or job.reply == 'none')
   if replied then
     if job.reply == 'none' then try('DEL', keys.reply(id)) else try('EXPIRE', keys.reply(id), jobs.REPLY_SECONDS) end
   elseif job.reply ~= 'none' then

@@ -3,11 +3,11 @@
 local try, insist = commands.try, commands.insist
 local fair = {}
 
--- So many jobs are sorted in a call.
+-- How many jobs are sorted in a call.
 local MOST_SORTED = 256
 local left_to_sort = 0
 
--- Callers that were put into a ring in this call, by queue, where there was none before.
+-- By queue, the callers that were put into its ring in this call, if there was no ring before.
 local anew = {}
 
 -- Begins a turn.
@@ -16,7 +16,7 @@ function fair.begin() left_to_sort, anew = MOST_SORTED, next(anew) and {} or ane
 local function put(queue, caller, id, again)
   local list = keys.fair_part(queue, 'of:' .. caller)
   local length = try(again and 'RPUSH' or 'LPUSH', list, id)
-  if not length then -- Only an outsider makes this key anything but a list.
+  if not length then -- Only a foreign program makes this key anything but a list.
     redis.call('DEL', list)
     length = redis.call('LPUSH', list, id)
   end
@@ -26,7 +26,7 @@ local function put(queue, caller, id, again)
   if ring then ring[caller] = true end
 end
 
--- Counts how many jobs of a queue are sorted. What an outsider made of the number, so that it is none, counts as 0.
+-- Counts how many jobs of a queue are sorted. What a foreign program made of the number, so that it is none, counts as 0.
 local function count_sorted(queue, by)
   local key = keys.fair_part(queue, 'held')
   if not try('INCRBY', key, by) then redis.call('SET', key, math.max(by, 0)) end
@@ -40,7 +40,7 @@ local function sort(queue)
   left_to_sort = left_to_sort - #ids
   local ring = keys.fair_part(queue, 'ring')
   local is = redis.call('TYPE', ring).ok
-  -- Only an outsider makes this key anything but a list. Then callers have jobs here and stand in no ring.
+  -- Only a foreign program makes this key anything but a list. Then callers have jobs here and stand in no ring.
   if is ~= 'none' and is ~= 'list' then redis.call('DEL', ring) end
   if is ~= 'list' then anew[queue] = {} end
   for _, id in ipairs(ids) do
@@ -66,13 +66,13 @@ function fair.take(queue, sorts)
   while true do
     local caller = try('LMOVE', ring, ring, 'RIGHT', 'LEFT')
     if not caller then
-      -- Nil, not false: an outsider made it anything but a list.
+      -- Nil, not false: a foreign program made it anything but a list.
       if caller == nil then redis.call('DEL', ring) end
       break
     end
     local list = keys.fair_part(queue, 'of:' .. caller)
     local id = try('RPOP', list)
-    -- Only an outsider makes this key anything but a list.
+    -- Only a foreign program makes this key anything but a list.
     if not id then redis.call('DEL', list) end
     if redis.call('EXISTS', list) == 0 then redis.call('LREM', ring, 1, caller) end
     if id then

@@ -2,11 +2,15 @@
 local try = commands.try
 local filter = {}
 
--- Longer labels are not read, nor is more of all; no more is decoded, bytes.
-local LONG, MOST_SEARCHED, MOST_DECODED = 65536, 16777216, 262144
+-- Labels of one job that are longer are not read, bytes.
+local LONG = 65536
+-- How much of the labels of all jobs is searched in a call, bytes.
+local MOST_SEARCHED = 16777216
+-- How much of the labels of all jobs is decoded in a call, bytes.
+local MOST_DECODED = 262144
 
--- Whether labels may have all of some: as JSON texts, name:value, in our form, and as a table of them. False is certain; what cannot be
--- told, or would take long in all, is true.
+-- Makes a function that says whether a job has some labels. They are given twice: `texts` are JSON texts "name":"value" as we write them,
+-- `entries` is a table of names and values. False is certain. What cannot be told, or would take long, is true.
 local function labels_from(texts, entries)
   local to_search, to_decode = MOST_SEARCHED, MOST_DECODED
   local function has(labels, text)
@@ -48,7 +52,7 @@ local function holds(key, condition)
   if not size then return false end
   if how == 'is' then return size == #text and redis.call('HGET', key, field) == text end
   if how == 'status' then
-    -- A word that nobody knows is that of a foreign actor which runs the job.
+    -- An unknown word is that of a foreign actor that runs the job.
     if size == 0 then return text == 'dispatched' and redis.call('EXISTS', key) == 1 end
     if size > 32 then return text == 'started' end
     local word = redis.call('HGET', key, field)
@@ -63,7 +67,7 @@ local function holds(key, condition)
 end
 
 -- Reads a filter from the arguments: the number of its conditions, each: field · how · text. Gives what says of the key of a job whether it
--- may pass. False is certain. What outsiders wrote in forms of their own may pass, and the caller looks closer.
+-- may pass. False is certain. What foreign programs wrote in forms of their own may pass, and the caller looks closer.
 --   'is'      the value is this text              'status'  the status is this one
 --   'from'    the time is this one or later       'until'   it is earlier
 --   'label'   the JSON of the labels has this member

@@ -8,7 +8,7 @@ function index.front_of(list) return list .. ':front' end
 -- How many ids an hour has.
 function index.length(list) return (try('LLEN', index.front_of(list)) or 0) + (try('LLEN', list) or 0) end
 
--- The ids from one place up to another, from 0.
+-- The ids from one position up to another, from 0.
 function index.range(list, from, to)
   local front = try('LLEN', index.front_of(list)) or 0
   if front == 0 then return try('LRANGE', list, from, to) or {} end
@@ -19,10 +19,10 @@ function index.range(list, from, to)
   return ids
 end
 
--- Of so many ids the time is looked for.
+-- Of how many ids the time is looked for.
 local LOOKED_AT = 64
 
--- Since when the first job that still exists is in the index, of those from one place up to another, ms, or nil. Looked for only so far.
+-- Since when the first job that still exists is in the index, of those from one position up to another, ms, or nil. Looked for only so far.
 function index.time_at(list, from, to)
   for _, id in ipairs(index.range(list, from, math.min(to, from + LOOKED_AT - 1))) do
     local of = try('HMGET', keys.job(id), 'indexed', 'created_at') or {}

@@ -82,7 +82,7 @@ function jobs.is_unsettled(id) return try('ZSCORE', keys.watched, id) or try('ZS
 -- Which of all times that a job was taken: an attempt that is given back leaves its number to the next, which must not be mistaken for it.
 function jobs.claim_of(attempt, given_back)
   local times = tonumber(given_back) or 0
-  -- An outsider may have written anything; what is no count is none.
+  -- A foreign program may have written anything; what is no count is none.
   if not (times >= 0 and times < 2100000000 and times % 1 == 0) then times = 0 end
   return (tonumber(attempt) or 0) + times
 end
@@ -107,7 +107,7 @@ function jobs.list_in(index, ...)
 end
 
 -- Since when a job is in the index of an hour, ms, as these fields of it say; nil where they do not. The first was a mere mark for some of
--- former versions, and may be anything where an outsider wrote it.
+-- former versions, and may be anything where a foreign program wrote it.
 function jobs.time_listed(indexed, created_at)
   local at = values.number(indexed, 0)
   if at >= 1e12 and at <= 1e14 then return at end

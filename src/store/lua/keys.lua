@@ -1,7 +1,7 @@
--- The keys of the context of a call. Twin of keys.rs; a test compares the two.
+-- The keys of the context of a call. They are the same as in keys.rs; a test compares the two.
 local keys = { prefix = nil, context = nil }
 
--- Keys of control queues by actor: each turn needs those of its pool. No more are kept.
+-- How many keys of control queues are kept, by actor: each turn needs those of its pool.
 local MOST_KEPT = 1024
 local control_instances, kept = {}, 0
 -- The job whose key was asked for last, and that key: what is done with a job is done in a row.
@@ -21,11 +21,11 @@ function keys.of_context(prefix, context)
   keys.releases = prefix .. 'hero:q:release'
   keys.conveyor_ends = prefix .. 'hero:q:conveyor'
   keys.capped = prefix .. 'hero:q:capped'
-  keys.calm = prefix .. 'hero:meta:calm'
+  keys.native_only = prefix .. 'hero:meta:calm'
   keys.foreign = prefix .. 'hero:meta:foreign'
   keys.reaped = prefix .. 'hero:meta:reaped'
   keys.hours = prefix .. 'hero:meta:hours'
-  keys.strays = prefix .. 'hero:meta:strays'
+  keys.time_offsets = prefix .. 'hero:meta:strays'
   keys.types = prefix .. 'hero:meta:types'
   keys.queues = prefix .. 'hero:meta:queues'
   keys.paused = prefix .. 'hero:meta:paused'
@@ -66,7 +66,7 @@ function keys.legacy_work(worker) return keys.prefix .. 'hero:work_queue:' .. wo
 
 function keys.idempotency(digest) return keys.prefix .. 'hero:idem:' .. digest end
 
-function keys.bell(script_type) return 'hero:bell:' .. keys.context .. ':' .. script_type end
+function keys.wake_up(script_type) return 'hero:bell:' .. keys.context .. ':' .. script_type end
 
 function keys.inbox(server) return 'hero:inbox:' .. server end
 

@@ -2,8 +2,10 @@
 local insist = commands.insist
 local limit = {}
 
--- Who does not come for its room, because its actors are gone, loses its place after so long, ms; and the whole line, s.
-local PATIENCE, LINE_SECONDS = 5000, 10
+-- How long a script type stands in line whose pools do not come, because their actors are gone, ms.
+local PATIENCE = 5000
+-- How long the line is kept, s.
+local LINE_SECONDS = 10
 
 -- How many jobs a pool may take where at most so many may run in the context. Room is left to the script types that stand in line before
 -- its own; they are woken.
@@ -12,14 +14,14 @@ function limit.share_of(most, script_type, wanted)
   insist('ZREMRANGEBYSCORE', keys.capped, '-inf', request.now - PATIENCE)
   for _, other in ipairs(redis.call('ZRANGE', keys.capped, 0, -1)) do
     if other == script_type then break end
-    if free > 0 then redis.call('PUBLISH', keys.bell(other), '') end
+    if free > 0 then redis.call('PUBLISH', keys.wake_up(other), '') end
     free = free - 1
   end
   return math.max(math.min(wanted, free), 0)
 end
 
 -- Whether queues hold more to take, were there room in the context.
-function limit.hold_more(served, paused)
+function limit.have_more(served, paused)
   for _, queue in ipairs(served) do
     if not (paused and queues.is_paused(queue)) and redis.call('EXISTS', queue, keys.fair_part(queue, 'ring')) > 0 then
       return true

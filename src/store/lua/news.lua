@@ -38,7 +38,7 @@ function news.event_of_both(id) append('job', id, 'status', 'started', 'attempt'
 -- Tells who listens that a queue that was empty holds something.
 function news.woken(queue, script_type)
   insist('SADD', keys.queues, queue)
-  redis.call('PUBLISH', keys.bell(script_type), request.server)
+  redis.call('PUBLISH', keys.wake_up(script_type), request.server)
 end
 
 -- Notes which servers wait for a job that ended in this call.
@@ -67,7 +67,7 @@ local function tell(server, ids) redis.call('PUBLISH', keys.inbox(server), 'ende
 local function write_counters(script_type, counted)
   local key, new = keys.stats(script_type), false
   for what, by in pairs(counted) do new = try('HINCRBY', key, what, by) == by or new end
-  -- Outsiders may invent any: what is counted of too many, or of no name, is forgotten at once.
+  -- Foreign programs may invent any: what is counted of too many, or of no name, is forgotten at once.
   if new and (not values.is_name(script_type)
     or try('SADD', keys.types, key) == 1 and redis.call('SCARD', keys.types) > MOST_TYPES) then
     try('SREM', keys.types, key)

@@ -2,9 +2,9 @@
 local try, insist = commands.try, commands.insist
 local queues = {}
 
--- How often a job in a queue is looked at, ms: where only our actors take its type, and where others may.
-local CALM_PAUSE = 5000
-queues.RESTLESS_PAUSE = 500
+-- How often a job in a queue is looked at, ms: where its type is native only (no foreign actor takes it), and where it is not.
+local NATIVE_PAUSE = 5000
+queues.FOREIGN_PAUSE = 500
 
 -- Puts an id into a queue, at the far end or (again) at the taking end, and wakes who listens. False: the key is no list.
 function queues.push(queue, script_type, id, again)
@@ -15,20 +15,20 @@ end
 
 -- When a job that is in a queue is to be looked at again: soon where foreign actors may take it.
 function queues.look_again_at(script_type)
-  local calm = request.calm
-  if calm[script_type] == nil then calm[script_type] = try('SISMEMBER', keys.calm, script_type) == 1 end
-  return request.now + (calm[script_type] and CALM_PAUSE or queues.RESTLESS_PAUSE)
+  local native_only = request.native_only
+  if native_only[script_type] == nil then native_only[script_type] = try('SISMEMBER', keys.native_only, script_type) == 1 end
+  return request.now + (native_only[script_type] and NATIVE_PAUSE or queues.FOREIGN_PAUSE)
 end
 
 local function next_look(script_type, may_be_elsewhere)
-  return may_be_elsewhere and request.now + queues.RESTLESS_PAUSE or queues.look_again_at(script_type)
+  return may_be_elsewhere and request.now + queues.FOREIGN_PAUSE or queues.look_again_at(script_type)
 end
 
--- Has a job that is in a queue looked after. `twin`: it is in another queue, too, out of which foreign actors take.
-function queues.watch(id, script_type, twin) insist('ZADD', keys.watched, next_look(script_type, twin), id) end
+-- Has a job that is in a queue looked after. `shadow`: it is in another queue, too, out of which foreign actors take.
+function queues.watch(id, script_type, shadow) insist('ZADD', keys.watched, next_look(script_type, shadow), id) end
 
-function queues.watch_all(ids, script_type, twins)
-  local look, entries = request.text(next_look(script_type, twins)), {}
+function queues.watch_all(ids, script_type, shadows)
+  local look, entries = request.text(next_look(script_type, shadows)), {}
   for at, id in ipairs(ids) do entries[2 * at - 1], entries[2 * at] = look, id end
   insist('ZADD', keys.watched, unpack(entries))
 end

@@ -9,8 +9,8 @@ local function carry_out(name, given, argv)
   return refusal or library.functions[name]()
 end
 
--- For how long nobody has called any of the functions, ms. Counted from the first question on where nobody has since the library was
--- loaded.
+-- For how long none of the functions was called, ms. Where none was called since the library was loaded, it counts from the first time
+-- that this is asked.
 local function idle()
   local clock = redis.call('TIME')
   local now = clock[1] * 1000 + math.floor(clock[2] / 1000)

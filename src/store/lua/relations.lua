@@ -1,38 +1,39 @@
--- Who waits for whom. A job's `open` counts what it waits for, and each of these lets it go exactly once.
+-- Which jobs wait for which. A job's `open` counts what it waits for, and each of these lets it go exactly once.
 local try, insist = commands.try, commands.insist
 local relations = {}
 
 -- Ids beyond this number are not added to the text of a hash, which is written anew for each: they are fields of their own.
 local MOST_IN_TEXT = 100
+-- How many ids may be added to a job so.
 local MOST_ADDED = 10000
--- A refusal names no more ids.
+-- How many ids a refusal names.
 relations.NAMED = 20
 
--- What a job waits for to finish; outsiders may write either field, or another list into each.
+-- What a job waits for to finish; foreign programs may write either field, or another list into each.
 function relations.prerequisites_of(prerequisites, dependencies)
   if not dependencies or dependencies == prerequisites then return values.listed(prerequisites) end
   return values.listed((prerequisites or '') .. dependencies)
 end
 
--- No longer text of an outsider is read for ids.
+-- The longest text of a foreign program that is read for ids, bytes.
 local LONGEST_LIST = 262144
 
--- The same for a job that an outsider wrote. Nil: one of the fields is there and is no JSON list of texts: nobody knows what it waits for.
-function relations.prerequisites_by_outsider(prerequisites, dependencies)
+-- The same for a foreign job. Nil: one of the fields is there and is no JSON list of texts, so that nobody knows what it waits for.
+function relations.foreign_prerequisites(prerequisites, dependencies)
   for _, text in ipairs({ prerequisites or '', dependencies or '' }) do
     local is_empty = string.find(text, '^%s*$') or string.find(text, '^%s*null%s*$') or string.find(text, '^%s*[%[{]%s*[%]}]%s*$')
     if not is_empty then
       local readable, found = pcall(cjson.decode, #text <= LONGEST_LIST and text or '')
       if not readable or type(found) ~= 'table' then return nil end
-      for place, id in pairs(found) do
-        if type(place) ~= 'number' or type(id) ~= 'string' then return nil end
+      for at, id in pairs(found) do
+        if type(at) ~= 'number' or type(id) ~= 'string' then return nil end
       end
     end
   end
   return relations.prerequisites_of(prerequisites, dependencies)
 end
 
--- Adds to what a job waits for to finish, where whoever reads the job finds it.
+-- Adds a prerequisite to a job, in its hash, where readers of the job find it.
 local function add_prerequisite(id, other)
   local key = keys.job(id)
   local longest = math.max(try('HSTRLEN', key, 'prerequisites') or 0, try('HSTRLEN', key, 'dependencies') or 0)
@@ -42,7 +43,7 @@ local function add_prerequisite(id, other)
   end
   local prerequisites, dependencies = unpack(redis.call('HMGET', key, 'prerequisites', 'dependencies'))
   local text = prerequisites and prerequisites ~= '[]' and prerequisites or dependencies or '[]'
-  -- Otherwise an outsider wrote it, or nobody.
+  -- Otherwise a foreign program wrote it, or it is missing.
   if string.sub(text, -2) ~= '"]' then text = '["' .. table.concat(values.listed(text), '","') .. '"]' end
   text = text == '[""]' and '["' .. other .. '"]' or string.sub(text, 1, -2) .. ',"' .. other .. '"]'
   redis.call('HSET', key, 'prerequisites', text, 'dependencies', text)
@@ -55,7 +56,7 @@ function relations.added_prerequisites(id)
   return others
 end
 
--- Whether a job that is gone left relatives behind. If an outsider deleted its hash nothing is on its way yet that lets them go.
+-- Whether a job that is gone left relatives behind. If a foreign program deleted its hash nothing is on its way yet that lets them go.
 function relations.left_behind(id)
   local lists = redis.call('EXISTS', keys.relatives(id, 'dependents'), keys.relatives(id, 'children'), keys.relatives(id, 'active'),
     keys.relatives(id, 'onComplete'))
@@ -71,26 +72,28 @@ function relations.is_closed(id)
   return has_ended and redis.call('EXISTS', keys.relatives(id, 'children'), keys.relatives(id, 'active')) == 0
 end
 
--- Has the end of a job noticed that others wait for: foreign actors tell nobody, and one that only they had was never seen here.
-local function heed(id, status)
+-- Has a job watched whose end others wait for: foreign actors tell nobody when they end one, and what they have may never have been seen
+-- here.
+local function watch_end_of(id, status)
   if values.is_waiting(status) then return end
-  local due = request.now + queues.RESTLESS_PAUSE
+  local due = request.now + queues.FOREIGN_PAUSE
   if try('ZSCORE', keys.leases, id) or insist('ZADD', keys.watched, 'NX', due, id) == 0 then return end
   redis.call('HSET', keys.job(id), 'unseen', '1')
 end
 
--- The field of a job that says in which list of another one it stands. A later job of the same id has none, and is not let go in its place.
-local function standing(what, other) return 'waits:' .. what .. ':' .. other end
+-- The field of a job that says in which list of another one it stands. A later job of the same id has no such field, so that it is not let
+-- go for the earlier one.
+local function field_of(what, other) return 'waits:' .. what .. ':' .. other end
 
--- Puts a job into a list of another one; further fields are set with the one that says so.
-local function stand_in(id, what, other, ...)
+-- Enters a job into a list of another one. Further fields are set together with the one that says that it stands there.
+local function enter_list(id, what, other, ...)
   insist('RPUSH', keys.relatives(other, what), id)
-  redis.call('HSET', keys.job(id), standing(what, other), '1', ...)
+  redis.call('HSET', keys.job(id), field_of(what, other), '1', ...)
   try('HSETNX', keys.job(other), 'rel', '-')
 end
 
--- Has a job that was taken out of a list stand there no more. False: it never did, another one that had its id was meant.
-function relations.step_out(id, what, other) return try('HDEL', keys.job(id), standing(what, other)) == 1 end
+-- Notes that a job was taken out of a list. False: it never stood there, an earlier job with its id did.
+function relations.leave_list(id, what, other) return try('HDEL', keys.job(id), field_of(what, other)) == 1 end
 
 -- Has a job wait until others have finished. Gives how many are not, and one that ended in error.
 function relations.link_prerequisites(id, others)
@@ -101,8 +104,8 @@ function relations.link_prerequisites(id, others)
     if status == 'error' and not jobs.is_unsettled(other) then
       failed = failed or other
     elseif status ~= 'finished' then
-      stand_in(id, 'dependents', other)
-      heed(other, status)
+      enter_list(id, 'dependents', other)
+      watch_end_of(other, status)
       open = open + 1
     end
   end
@@ -112,9 +115,9 @@ end
 -- Has a job wait until another one and all its descendants have ended. Gives 1 if they have not.
 function relations.link_predecessor(id, other)
   if relations.is_closed(other) then return 0 end
-  stand_in(id, 'onComplete', other)
+  enter_list(id, 'onComplete', other)
   local status = jobs.status(other)
-  if not values.is_final(status) then heed(other, status) end
+  if not values.is_final(status) then watch_end_of(other, status) end
   return 1
 end
 
@@ -130,13 +133,15 @@ function relations.link_parent(id, parent)
     redis.call('PERSIST', keys.job(parent))
     return 0
   end
-  stand_in(id, 'children', parent)
-  heed(parent, status)
+  enter_list(id, 'children', parent)
+  watch_end_of(parent, status)
   return 1
 end
 
--- Out of no more lists a job is taken, nor are more of their elements looked at. What stays there is passed over when its turn comes.
-local MOST_LISTS, SEARCHED = 4000, 100000
+-- Out of how many lists a job is taken. What stays in others is passed over when its turn comes.
+local MOST_LISTS = 4000
+-- How many elements of these lists are looked at, in all.
+local SEARCHED = 100000
 
 -- Takes a job that waits no more out of the lists of those it waited for. Gives the fields that say that it stands there: without those
 -- none of them lets it go another time.
@@ -194,7 +199,7 @@ local function relate(id, of)
   for _, other in ipairs(of.dependent) do
     add_prerequisite(other, id)
     commands.increase(keys.job(other), 'open', 1)
-    stand_in(other, 'dependents', id, 'linked', '1')
+    enter_list(other, 'dependents', id, 'linked', '1')
   end
   return open, failed
 end
@@ -214,7 +219,7 @@ function relations.unblock(id)
   local open = try('HINCRBY', keys.job(id), 'open', -1)
   if job.status == 'waiting_for_prerequisites' and (open or 0) <= 0 then
     local script_type = job.script_type or jobs.DEFAULT_TYPE
-    placing.begin(id, job.attempt or 0, script_type, keys.work(script_type, job.group, job.instance, job.priority), nil, 0)
+    routing.begin(id, job.attempt or 0, script_type, keys.work(script_type, job.group, job.instance, job.priority), nil, 0)
     return script_type
   end
 end
@@ -239,7 +244,7 @@ function relations.link(id, of, start, given_up)
     relations.give_up(id, relations.told_of('prerequisite', failed))
     return 'error'
   elseif start then
-    return placing.begin(id, 0, start.script_type, start.queue, start.due, open)
+    return routing.begin(id, 0, start.script_type, start.queue, start.due, open)
   end
   insist('ZADD', keys.scheduled, given_up, id)
   news.event(id, 'created', 0)

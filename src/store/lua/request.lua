@@ -17,8 +17,8 @@ local request = {
   counters = {}, notices = {}, own = {},
   -- Script types that have work again, each once.
   types = {}, types_seen = {},
-  -- Whether only actors of ours take a script type, as far as this call has asked.
-  calm = {},
+  -- Whether a script type is native only, as far as this call has asked.
+  native_only = {},
   -- Jobs whose relatives are to be released.
   releases = 0,
   -- Whether this call has told of a change.
@@ -86,8 +86,8 @@ end
 
 -- Begins a call: everything that the one before has left is forgotten here. Gives what is to be answered instead, if it must not be done.
 --
--- While a slot moves, a node raises an error for each key that it has not got (any more), in the middle of a call, too. So a call is
--- refused as a whole, before anything is done. In a cluster, `KEYS[1]` is a key of the slot.
+-- While a hash slot of a cluster moves, a node raises an error for each key that it has not got (any more), in the middle of a call,
+-- too. So a call is refused as a whole, before anything is done. In a cluster, `KEYS[1]` is a key of the hash slot.
 function request.enter(names, argv)
   if names[1] and redis.pcall('EXISTS', names[1] .. ':none') ~= 0 then
     return redis.error_reply('TRYAGAIN the slot of this context is moving')
@@ -98,7 +98,7 @@ function request.enter(names, argv)
   request.argv, request.at = argv, 8
   local empty = request.empty
   request.counters, request.notices, request.own = empty(request.counters), empty(request.notices), empty(request.own)
-  request.types, request.types_seen, request.calm = empty(request.types), empty(request.types_seen), empty(request.calm)
+  request.types, request.types_seen, request.native_only = empty(request.types), empty(request.types_seen), empty(request.native_only)
   request.releases, request.has_events = 0, false
   return nil
 end

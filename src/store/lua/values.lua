@@ -1,7 +1,7 @@
--- What texts and numbers say that others wrote.
+-- Reads texts and numbers that foreign programs may have written.
 local values = {}
 
--- A number that an outsider may have written, from 0 on.
+-- A number that a foreign program may have written, from 0 on.
 function values.number(text, default)
   local value = tonumber(text)
   if not value or value ~= value or value < 0 or value == math.huge then return default end
@@ -32,7 +32,7 @@ function values.listed(text)
   return ids
 end
 
--- What makes a table of a list of values, by these names. It is made once, so that no call looks for a place by its number.
+-- Gives a function that makes a table, by these names, of a list of values. It is compiled once, so that no call looks up names.
 function values.naming(names)
   local fields = {}
   for at, name in ipairs(names) do fields[at] = name .. ' = list[' .. at .. ']' end

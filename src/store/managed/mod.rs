@@ -67,6 +67,7 @@ const START: Duration = Duration::from_secs(60);
 const SILENT: Duration = Duration::from_secs(5);
 /// A child that was told to end has this long to flush its data.
 const END: Duration = Duration::from_secs(30);
+/// The pauses between two starts of a Redis that ended.
 const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
 /// The log of Redis is set aside at this size.
 const LONGEST_LOG: u64 = 10 * 1024 * 1024;
@@ -86,7 +87,7 @@ impl Managed {
         let lock = lock(data)?;
         let secret = secret(data).map_err(|error| failed("cannot write the secret in", error))?;
         let program = program::find().await?;
-        let socket = Socket::place(data, END).await?;
+        let socket = Socket::find(data, END).await?;
         let endpoint = Endpoint { password: Some(secret.clone()), ..Endpoint::of_socket(socket.path()) };
         set_log_aside(&data.join("redis.log"));
 
@@ -144,7 +145,7 @@ struct Server {
 
 impl Server {
     async fn launch(&self, patience: Duration) -> io::Result<Child> {
-        // A socket that a killed predecessor left is in the way.
+        // A socket that a killed server left before is in the way.
         match std::fs::remove_file(&self.socket) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -161,7 +162,7 @@ impl Server {
 
     /// The lock that one child at a time has, to be its standard output, to which it writes nothing: two on one append-only file would spoil it.
     ///
-    /// A predecessor whose socket is silent may not have begun to listen, or may be ending. What it forked keeps the lock, too, and may outlive it
+    /// A previous server whose socket is silent may not have begun to listen, or may be ending. What it forked keeps the lock, too, and may outlive it
     /// by long, so there is an end to waiting.
     async fn alone(&self, patience: Duration) -> io::Result<File> {
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&self.lock)?;

@@ -22,18 +22,18 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Finds a place for it, after the Redis of a predecessor has left, within `patience`.
-    pub(super) async fn place(data: &Path, patience: Duration) -> Result<Self, Error> {
+    /// Finds a path for it, after the Redis of a previous server has left, within `patience`.
+    pub(super) async fn find(data: &Path, patience: Duration) -> Result<Self, Error> {
         let known = data.join("redis.sock");
-        // Two servers on one append-only file would spoil it, so wherever the predecessor's socket is: it must be silent.
+        // Two servers on one append-only file would spoil it, so wherever the socket of a previous server is: it must be silent.
         match std::fs::read_link(&known) {
             Ok(there) => {
-                wait_for_a_predecessor(&there, patience).await?;
+                wait_for_previous_server(&there, patience).await?;
                 sweep(&there);
                 // If it cannot be removed, making the new one says why.
                 let _ = std::fs::remove_file(&known);
             }
-            Err(_) => wait_for_a_predecessor(&known, patience).await?,
+            Err(_) => wait_for_previous_server(&known, patience).await?,
         }
         if known.as_os_str().len() <= LONGEST {
             return Ok(Self { path: known, elsewhere: None });
@@ -83,7 +83,7 @@ fn sweep(socket: &Path) {
 }
 
 /// The Redis of a server that was killed is told to end by the kernel, and needs a moment for it.
-async fn wait_for_a_predecessor(socket: &Path, patience: Duration) -> Result<(), Error> {
+async fn wait_for_previous_server(socket: &Path, patience: Duration) -> Result<(), Error> {
     let (until, mut told) = (tokio::time::Instant::now() + patience, false);
     while std::os::unix::net::UnixStream::connect(socket).is_ok() {
         if !std::mem::replace(&mut told, true) {

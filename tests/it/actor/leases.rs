@@ -5,7 +5,7 @@ use std::time::Duration;
 use hero::dispatch::Reaper;
 use hero::model::{JobId, JobSpec, Status};
 use hero::service::Service as _;
-use hero::store::{NewJob, Periods, Slot, Turn};
+use hero::store::{ActorRoom, NewJob, Periods, Turn};
 
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until};
 
@@ -34,9 +34,9 @@ async fn a_turn_that_redis_executes_when_nobody_waits_for_it_costs_its_jobs_no_c
     // Only now the turn arrives. It finds what nobody else takes.
     let late = house.redis.plan().named(house.store.server().clone()).store().await;
     let id = house.start(JobSpec { group: Some("other".parse().unwrap()), ..spec("1") }).await;
-    let slots = [Slot { actor: "osis:default:1".into(), room: 1 }];
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let queues = [("hero:q:work:type:osis:group:other".to_owned(), 0)];
-    let turn = Turn { script_type: &"osis".parse().unwrap(), ends: &[], slots: &slots, queues: &queues };
+    let turn = Turn { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
     assert_eq!(late.turn(&turn).await.unwrap().taken[0].job, id);
     house.is(&id, Status::Dispatched).await;
     let job = house.dispatcher.job(CONTEXT, &id).await.unwrap();
@@ -95,11 +95,11 @@ async fn a_reaper_that_was_held_up_leaves_jobs_to_the_renewals_that_were_held_up
     let redis = Redis::start().await;
     let store = redis.plan().lasting(Periods { lease: Duration::from_millis(400), ..Periods::default() }).store().await;
     let id = JobId::random();
-    let new = NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, slot: None };
+    let new = NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None };
     store.create(new).await.unwrap();
-    let slots = [Slot { actor: "osis:default:1".into(), room: 1 }];
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let queues = [("hero:q:work:type:osis".to_owned(), 0)];
-    let turn = Turn { script_type: &"osis".parse().unwrap(), ends: &[], slots: &slots, queues: &queues };
+    let turn = Turn { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
     assert_eq!(store.turn(&turn).await.unwrap().taken.len(), 1);
     let mut reaper = Reaper::new(store.clone());
     reaper.tick().await.unwrap();

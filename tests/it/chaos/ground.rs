@@ -6,7 +6,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use redis::{FromRedisValue, RedisResult};
 
-use super::slot::Slot;
+use super::hash_slot::HashSlot;
 use crate::cli::serve::try_command;
 use crate::support::{Cluster, MASTERS, Process, until};
 
@@ -14,15 +14,15 @@ use crate::support::{Cluster, MASTERS, Process, until};
 pub enum Ground {
     /// The private Redis of the first server, which has this data directory.
     Private(PathBuf),
-    /// Three masters, and the slot of context 0.
-    Cluster(Cluster, Arc<Slot>),
+    /// Three masters, and the hash slot of context 0.
+    Cluster(Cluster, Arc<HashSlot>),
 }
 
 impl Ground {
     /// A cluster that keeps what it has acknowledged.
     pub async fn cluster() -> Self {
         let cluster = Cluster::start(&["--appendonly", "yes", "--appendfsync", "always"]).await;
-        let slot = Slot::of(&cluster, "{ctx:0}:hero:x").await;
+        let slot = HashSlot::of(&cluster, "{ctx:0}:hero:x").await;
         Self::Cluster(cluster, Arc::new(slot))
     }
 
@@ -90,7 +90,7 @@ impl Ground {
     }
 
     /// The slot, and another node that it can move to.
-    pub fn departure(&self, random: &mut StdRng) -> Option<(Arc<Slot>, usize)> {
+    pub fn departure(&self, random: &mut StdRng) -> Option<(Arc<HashSlot>, usize)> {
         match self {
             Self::Private(_) => None,
             Self::Cluster(_, slot) => Some((slot.clone(), (slot.home() + random.random_range(1..MASTERS)) % MASTERS)),
@@ -98,12 +98,12 @@ impl Ground {
     }
 
     /// The keys that are where they do not belong.
-    pub async fn strays(&self) -> Vec<String> {
+    pub async fn misplaced_keys(&self) -> Vec<String> {
         let Self::Cluster(cluster, slot) = self else { return Vec::new() };
-        let mut strays = Vec::new();
+        let mut misplaced_keys = Vec::new();
         for at in (0..MASTERS).filter(|at| *at != slot.home()) {
-            strays.extend(cluster.node(at).keys().await);
+            misplaced_keys.extend(cluster.node(at).keys().await);
         }
-        strays
+        misplaced_keys
     }
 }

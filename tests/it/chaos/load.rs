@@ -122,7 +122,7 @@ pub async fn submit(client: usize, seed: u64, addresses: Addresses, jobs: Arc<Jo
         let (mut spec, end) = job(&mut random);
         let id = spec.job_id.clone().unwrap();
         if random.random_range(0..3) == 0 {
-            // Without an id a job may start in the script that stores it.
+            // Without an id a job may start in the function that stores it.
             spec.job_id = None;
             spec.script = format!("{} // {id}", spec.script);
             jobs.1.lock().unwrap().insert(spec.script.clone(), end.clone());
@@ -156,14 +156,14 @@ pub async fn submit(client: usize, seed: u64, addresses: Addresses, jobs: Arc<Jo
         }
         jobs.0.lock().unwrap().insert(id, end);
         if under_way.len() >= UNDER_WAY {
-            settle(&mut caller, &mut under_way).await;
+            wait_for_all(&mut caller, &mut under_way).await;
         }
     }
-    settle(&mut caller, &mut under_way).await;
+    wait_for_all(&mut caller, &mut under_way).await;
 }
 
 /// Waits for everything that is under way.
-async fn settle(caller: &mut Caller, under_way: &mut Vec<(JobId, End)>) {
+async fn wait_for_all(caller: &mut Caller, under_way: &mut Vec<(JobId, End)>) {
     for (id, end) in under_way.drain(..) {
         let of = &id;
         let answer = caller.ask(|client| async move { client.wait_job(ContextId::default(), of, PATIENCE).await }).await;

@@ -2,9 +2,9 @@
 //! random moments under load, and nothing that was acknowledged gets lost.
 
 mod ground;
+mod hash_slot;
 mod load;
 mod record;
-mod slot;
 mod town;
 
 use std::sync::Arc;

@@ -103,7 +103,7 @@ fn check_job(end: &End, hash: &HashMap<String, String>, changes: &[Change]) -> R
 
 /// That nothing is left behind without an end or an owner.
 async fn check_keys(town: &Town) {
-    assert_eq!(town.strays().await, Vec::<String>::new());
+    assert_eq!(town.misplaced_keys().await, Vec::<String>::new());
     let keys: Vec<String> = town.redis(&["KEYS", "*"]).await;
     for key in &keys {
         let key = key.strip_prefix(town.prefix()).unwrap_or_else(|| panic!("{key} is no key of the context"));

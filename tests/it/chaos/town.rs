@@ -26,7 +26,7 @@ pub enum Fault {
     /// The second server, or the actors, sleep for longer than a lease.
     Sleep,
     /// All keys move to another node of a cluster, one by one, while other things happen.
-    Slot,
+    HashSlot,
 }
 
 impl Fault {
@@ -50,7 +50,7 @@ impl Fault {
         (Self::Brim, 2),
         (Self::Clock, 2),
         (Self::Sleep, 2),
-        (Self::Slot, 6),
+        (Self::HashSlot, 6),
     ];
 
     /// What may happen while keys move.
@@ -163,7 +163,7 @@ impl Town {
                 tokio::time::sleep(LEASE + LEASE / 2).await;
                 self.processes[place].signal(Signal::CONT);
             }
-            Fault::Slot => {
+            Fault::HashSlot => {
                 let (slot, to) = self.ground.departure(random).expect("the ground is a cluster");
                 let slowly = Duration::from_millis(random.random_range(500..3000));
                 let moving = tokio::spawn(async move { slot.carry(to, slowly).await });
@@ -211,8 +211,8 @@ impl Town {
     }
 
     /// The keys that are where they do not belong.
-    pub async fn strays(&self) -> Vec<String> {
-        self.ground.strays().await
+    pub async fn misplaced_keys(&self) -> Vec<String> {
+        self.ground.misplaced_keys().await
     }
 
     /// One command to Redis, as soon as it answers. In its words `hero:` stands for the beginning of all keys.

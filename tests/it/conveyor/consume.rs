@@ -4,7 +4,7 @@ use hero::service::Service as _;
 use hero::store::Store;
 
 use super::{Message, consume, consumer, conveyor_keys, elements, exists, gone, hget, hire, id, is, push, run, runs, settings};
-use crate::dialects::reuse::{later, turn};
+use crate::layouts::reuse::{later, turn};
 use crate::support::{CONTEXT, House, Process, Redis, spec, until};
 
 fn text(bytes: &[u8]) -> String {

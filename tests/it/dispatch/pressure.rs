@@ -7,7 +7,7 @@ use std::time::Duration;
 use hero::dispatch::{Error, Indexer};
 use hero::model::{JobError, JobId, JobSpec, Output, OutputFormat, Seconds, Status};
 use hero::service::Service as _;
-use hero::store::{Created, Ended, NewJob, Outcome, Periods, Slot, Store, Turn};
+use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Periods, Store, Turn};
 
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until};
 
@@ -122,17 +122,17 @@ async fn without_any_memory_running_jobs_end_once_and_leases_presences_stops_and
 
 /// Creates jobs of some kinds, takes them all and ends them.
 async fn ended(store: &Store, specs: &[JobSpec], outcome: &Outcome) -> Vec<JobId> {
-    let new = |spec: &JobSpec| NewJob { id: JobId::random(), spec: spec.clone(), start: true, waited: false, slot: None };
+    let new = |spec: &JobSpec| NewJob { id: JobId::random(), spec: spec.clone(), start: true, waited: false, occurrence: None };
     let new: Vec<NewJob> = specs.iter().map(new).collect();
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room: 128 }];
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room: 128 }];
     for new in new.chunks(128) {
         store.create_all_or_none(new).await.unwrap();
-        let taken = store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap().taken;
-        let end = |job: hero::store::Claimed| Ended { outcome: outcome.clone(), ..Ended::released(job.job, job.attempt, job.started_at) };
+        let taken = store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken;
+        let end = |job: hero::store::Claimed| Ended { outcome: outcome.clone(), ..Ended::given_back(job.job, job.attempt, job.started_at) };
         let ends: Vec<Ended> = taken.into_iter().map(end).collect();
         assert_eq!(ends.len(), new.len());
-        store.turn(&Turn { script_type: &script_type, ends: &ends, slots: &[], queues: &[] }).await.unwrap();
+        store.turn(&Turn { script_type: &script_type, ends: &ends, actors: &[], queues: &[] }).await.unwrap();
     }
     new.into_iter().map(|job| job.id).collect()
 }
@@ -163,7 +163,7 @@ async fn relief_spares_what_somebody_counts_on() {
     let jobs = ended(&store, &[spec("1"), keyed, kept], &finished(10)).await;
     let parent = ended(&store, &[spec("1")], &finished(10)).await.remove(0);
     let child = JobSpec { parent_id: Some(parent.clone()), ..spec("2") };
-    let child = NewJob { id: JobId::random(), spec: child, start: true, waited: false, slot: None };
+    let child = NewJob { id: JobId::random(), spec: child, start: true, waited: false, occurrence: None };
     assert_eq!(store.create(child).await.unwrap(), Created::Created(Status::Dispatched));
     let failed = Outcome::Failed { error: JobError::new(hero::model::ErrorKind::Script, "no"), retry_in: Duration::ZERO };
     let error = {
@@ -173,15 +173,15 @@ async fn relief_spares_what_somebody_counts_on() {
             spec: JobSpec { priority: hero::model::Priority::Urgent, ..spec("1") },
             start: true,
             waited: false,
-            slot: None,
+            occurrence: None,
         };
         let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis:prio:0".to_owned(), 0)]);
-        let slots = [Slot { actor: "osis:default:1".into(), room: 1 }];
+        let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
         store.create(new.clone()).await.unwrap();
         let taken =
-            store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap().taken.remove(0);
-        let end = Ended { outcome: failed, ..Ended::released(taken.job, taken.attempt, taken.started_at) };
-        store.turn(&Turn { script_type: &script_type, ends: &[end], slots: &[], queues: &[] }).await.unwrap();
+            store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken.remove(0);
+        let end = Ended { outcome: failed, ..Ended::given_back(taken.job, taken.attempt, taken.started_at) };
+        store.turn(&Turn { script_type: &script_type, ends: &[end], actors: &[], queues: &[] }).await.unwrap();
         new.id
     };
 
@@ -242,7 +242,7 @@ async fn a_burst_of_creates_does_not_go_past_the_room_for_ends() {
     store.look_at_memory().await.unwrap();
     let (mut stored, mut refused) = (0, 0);
     for _ in 0..60 {
-        let new = |_| NewJob { id: JobId::random(), spec: spec(&"x".repeat(50_000)), start: true, waited: false, slot: None };
+        let new = |_| NewJob { id: JobId::random(), spec: spec(&"x".repeat(50_000)), start: true, waited: false, occurrence: None };
         let creating = (0..10).map(new).map(|job| store.create(job));
         for created in futures_util::future::join_all(creating).await {
             match created {
@@ -294,7 +294,7 @@ async fn old_errors_go_only_where_there_is_nothing_else_and_new_jobs_are_refused
 }
 
 #[tokio::test]
-async fn without_any_memory_what_outsiders_ended_gets_an_end_and_their_actors_are_seen() {
+async fn without_any_memory_what_foreign_programs_ended_gets_an_end_and_their_actors_are_seen() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let key = format!("hero:job:{}", JobId::random());

@@ -120,7 +120,7 @@ async fn relatives_are_released_by_the_ends_that_a_foreign_actor_writes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn relatives_are_released_by_jobs_that_outsiders_wrote_and_ran() {
+async fn relatives_are_released_by_jobs_that_foreign_programs_wrote_and_ran() {
     let (house, worker) = house_with(Manner::of(&["hero:work_queue:w1"])).await;
     let (redis, first) = (&house.redis, JobId::random());
     hset(redis, &first, "echo first", &[]).await;

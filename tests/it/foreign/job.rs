@@ -1,4 +1,4 @@
-//! Jobs that outsiders wrote, which nobody told us of.
+//! Jobs that foreign programs wrote, which nobody told us of.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,7 +18,7 @@ async fn listed(house: &House) -> Vec<JobId> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn jobs_of_outsiders_are_listed_once_whatever_their_state() {
+async fn foreign_jobs_are_listed_once_whatever_their_state() {
     let house = House::empty().await;
     let redis = &house.redis;
     let mut written = BTreeSet::new();
@@ -52,7 +52,7 @@ async fn jobs_of_outsiders_are_listed_once_whatever_their_state() {
 }
 
 #[tokio::test]
-async fn jobs_made_here_are_never_taken_for_those_of_outsiders() {
+async fn jobs_made_here_are_never_taken_for_those_of_foreign_programs() {
     let redis = Redis::start().await;
     let house = House::on(redis).await;
     let created = house.dispatcher.create(spec("1")).await.unwrap();
@@ -61,16 +61,16 @@ async fn jobs_made_here_are_never_taken_for_those_of_outsiders() {
     let scheduled = house.start(JobSpec { run_at: Some(later), ..spec("1") }).await;
     let dispatched = house.start(spec("1")).await;
     let ids = [created.clone(), waiting, scheduled, dispatched.clone()];
-    assert_eq!(house.store.notice(&ids).await.unwrap(), 0);
+    assert_eq!(house.store.discover(&ids).await.unwrap(), 0);
     house.dispatcher.stop(CONTEXT, &created).await.unwrap();
     let foreign = Worker::hire(&house.redis, Manner::of(&[OSIS])).await;
     house.is(&dispatched, Status::Finished).await;
-    assert_eq!((house.store.notice(&ids).await.unwrap(), foreign.ran().len()), (0, 1));
+    assert_eq!((house.store.discover(&ids).await.unwrap(), foreign.ran().len()), (0, 1));
     house.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_outsiders_ended_is_kept_as_long_as_other_jobs_and_no_longer() {
+async fn what_foreign_programs_ended_is_kept_as_long_as_other_jobs_and_no_longer() {
     let house = House::empty().await;
     let redis = &house.redis;
     for (since, status) in [("2020-01-01T00:00:00Z", "finished"), ("2020-01-01T00:00:00Z", "error"), ("", "finished"), ("", "error")] {
@@ -86,7 +86,7 @@ async fn what_outsiders_ended_is_kept_as_long_as_other_jobs_and_no_longer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outsiders_job_that_failed_goes_back_to_its_own_worker_if_retries_are_left() {
+async fn a_foreign_job_that_failed_goes_back_to_its_own_worker_if_retries_are_left() {
     let house = House::open(1).await;
     let (redis, recent, old) = (&house.redis, JobId::random(), JobId::random());
     let failed = [("status", "error"), ("error", "no"), ("retries", "1"), ("retry_backoff", "0.01")];
@@ -103,7 +103,7 @@ async fn an_outsiders_job_that_failed_goes_back_to_its_own_worker_if_retries_are
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outsiders_job_in_a_queue_that_is_not_ours_is_left_there() {
+async fn a_foreign_job_in_a_queue_that_is_not_ours_is_left_there() {
     let house = House::open(1).await;
     let (redis, id) = (&house.redis, JobId::random());
     hset(redis, &id, "1", &[]).await;
@@ -121,7 +121,7 @@ async fn an_outsiders_job_in_a_queue_that_is_not_ours_is_left_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outsiders_job_waits_for_what_it_names() {
+async fn a_foreign_job_waits_for_what_it_names() {
     let house = House::open(1).await;
     let redis = &house.redis;
     for status in ["waiting_for_prerequisites", "dispatched"] {
@@ -137,7 +137,7 @@ async fn an_outsiders_job_waits_for_what_it_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wait_for_a_job_that_nobody_has_noticed_ends_with_it() {
+async fn a_wait_for_a_job_that_nobody_has_discovered_ends_with_it() {
     let house = House::empty().await;
     let (redis, id) = (&house.redis, JobId::random());
     hset(redis, &id, "once more", &[("retries", "1"), ("retry_backoff", "0.01")]).await;

@@ -1,16 +1,16 @@
-//! The scenarios of *queue-naming*, by name.
+//! Migrations from legacy actors to ours, each with a name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use hero::model::{JobId, JobSpec, Status};
-use hero::store::{Compat, Push};
+use hero::store::{Layouts, Push};
 
 use super::{Manner, OSIS, Worker, hget, hset, lpush};
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until};
 
 const LEGACY: &str = "hero:job:actor_queue:osis";
 
-/// A new actor of *queue-naming*: it registers, and takes from its instance, its group and its type.
+/// An actor that another program brings along: it registers, and takes from its instance, its group and its type.
 async fn hire(house: &House, script_type: &str, group: &str, instance: u32) -> Worker {
     let of_type = format!("hero:q:work:type:{script_type}");
     let of_group = format!("{of_type}:group:{group}");
@@ -20,7 +20,7 @@ async fn hire(house: &House, script_type: &str, group: &str, instance: u32) -> W
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn scenario_a_a_single_osis_pool_with_two_instances() {
+async fn a_single_osis_pool_with_two_instances() {
     let house = House::empty().await;
     let (one, two) = (hire(&house, "osis", "default", 1).await, hire(&house, "osis", "default", 2).await);
     let mut jobs = Vec::new();
@@ -37,7 +37,7 @@ async fn scenario_a_a_single_osis_pool_with_two_instances() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn scenario_b_a_sal_pool_io_with_instance_3_and_targeted_dispatch() {
+async fn a_sal_pool_io_with_instance_3_and_targeted_dispatch() {
     let house = House::empty().await;
     let (two, three) = (hire(&house, "sal", "io", 2).await, hire(&house, "sal", "io", 3).await);
     let targeted =
@@ -79,8 +79,8 @@ async fn canonical_queues_alone_serve_ours_and_foreign_actors_side_by_side() {
 }
 
 /// One actor of ours, which takes from these queues of other layouts, too.
-async fn hire_ours(house: &mut House, compat: Compat) {
-    let settings = hero::actor::PoolSettings { compat, ..pool_settings(house.redis.directory(), 1) };
+async fn hire_ours(house: &mut House, layouts: Layouts) {
+    let settings = hero::actor::PoolSettings { compat: layouts, ..pool_settings(house.redis.directory(), 1) };
     house.hire(settings).await;
 }
 
@@ -91,7 +91,7 @@ async fn all_finish(house: &House, jobs: &[JobId]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn scenario_c_mixed_old_and_new_actors_in_the_migration_window() {
+async fn mixed_old_and_new_actors_in_the_migration_window() {
     let mut house = House::pushing(Redis::start().await, Push::Both).await;
     let start = async |house: &House| {
         let mut jobs = Vec::new();
@@ -104,7 +104,7 @@ async fn scenario_c_mixed_old_and_new_actors_in_the_migration_window() {
     let old = Worker::hire(&house.redis, Manner::of(&[LEGACY])).await;
     all_finish(&house, &start(&house).await).await;
     assert_eq!(old.ran().len(), 50);
-    hire_ours(&mut house, Compat::none()).await;
+    hire_ours(&mut house, Layouts::none()).await;
     all_finish(&house, &start(&house).await).await;
     drop(old);
     all_finish(&house, &start(&house).await).await;
@@ -133,7 +133,7 @@ async fn legacy_queues_are_consumed_last() {
         lpush(redis, queue, &id).await;
         order.push(id);
     }
-    hire_ours(&mut house, Compat::all(&"osis".parse().unwrap())).await;
+    hire_ours(&mut house, Layouts::all(&"osis".parse().unwrap())).await;
     all_finish(&house, &order).await;
     let events: Vec<(String, BTreeMap<String, String>)> = house.redis.run(&["XRANGE", "hero:events", "-", "+"]).await;
     let started: Vec<String> =
@@ -144,7 +144,7 @@ async fn legacy_queues_are_consumed_last() {
 }
 
 /// Has one old and one new actor run 2,000 jobs that are pushed to both, each exactly once.
-async fn push_both(hesitates: u64, compat: Compat) {
+async fn push_both(hesitates: u64, layouts: Layouts) {
     const JOBS: usize = 2000;
     let mut house = House::pushing(Redis::start().await, Push::Both).await;
     let old = Worker::hire(&house.redis, Manner { hesitates, ..Manner::of(&[LEGACY]) }).await;
@@ -152,7 +152,7 @@ async fn push_both(hesitates: u64, compat: Compat) {
     let begin = async |house: &House, number: usize| house.start(spec(&format!("print(\"ran\"); {number}"))).await;
     // The new one comes into a queue that is in use.
     let mut jobs = futures_util::future::join_all((0..JOBS / 2).map(|number| begin(&house, number))).await;
-    hire_ours(&mut house, compat).await;
+    hire_ours(&mut house, layouts).await;
     for chunk in 0..JOBS / 100 / 2 {
         jobs.extend(futures_util::future::join_all((0..100).map(|number| begin(&house, chunk * 100 + number))).await);
     }
@@ -173,15 +173,15 @@ async fn push_both(hesitates: u64, compat: Compat) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn push_to_both_runs_each_of_2000_jobs_once_with_an_old_and_a_new_actor() {
-    push_both(0, Compat::none()).await;
+    push_both(0, Layouts::none()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn push_to_both_runs_each_job_once_also_if_the_old_actor_hesitates() {
-    push_both(20, Compat::none()).await;
+    push_both(20, Layouts::none()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn push_to_both_runs_each_job_once_also_if_the_new_actor_takes_from_both() {
-    push_both(5, Compat::all(&"osis".parse().unwrap())).await;
+    push_both(5, Layouts::all(&"osis".parse().unwrap())).await;
 }

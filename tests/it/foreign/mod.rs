@@ -1,10 +1,10 @@
-//! Programs that are not ours, and know only Redis and the source documents: actors, clients, supervisors.
+//! Programs that are not ours, and know only Redis and the layout of its keys: actors, clients, supervisors.
 
 mod actor;
+mod by_hand;
 mod functions;
 mod job;
 mod migration;
-mod outside;
 mod presence;
 mod restart;
 mod worker;
@@ -16,7 +16,7 @@ use worker::{Manner, Worker};
 
 const OSIS: &str = "hero:q:work:type:osis";
 
-/// HSET of a job as *dispatcher-protocol* describes it, of a client whose clock is right.
+/// HSET of a job of the legacy layout, by a client whose clock is right.
 async fn hset(redis: &Redis, id: &JobId, script: &str, more: &[(&str, &str)]) {
     let now = hero::model::Timestamp::local().to_string();
     hset_at(redis, id.as_str(), &now, script, more).await;
@@ -27,7 +27,7 @@ async fn hset_at(redis: &Redis, id: &str, now: &str, script: &str, more: &[(&str
     let key = format!("hero:job:{id}");
     let fields = [
         ("id", id),
-        ("caller_id", "outsider"),
+        ("caller_id", "foreign"),
         ("worker_id", "w1"),
         ("context_id", "0"),
         ("script", script),

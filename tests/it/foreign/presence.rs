@@ -56,24 +56,25 @@ async fn list_actors_agrees_with_the_presences_at_any_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_type_is_calm_while_no_foreign_actor_shows_itself() {
+async fn a_script_type_is_native_only_while_no_foreign_actor_shows_itself() {
     let house = House::open(1).await;
-    let calm = async |expected: bool| {
-        let is_calm = || async { (house.redis.run::<bool>(&["SISMEMBER", "hero:meta:calm", "osis"]).await == expected).then_some(()) };
-        until(&format!("calm: {expected}"), is_calm).await;
+    let native_only = async |expected: bool| {
+        let is_as_expected =
+            || async { (house.redis.run::<bool>(&["SISMEMBER", "hero:meta:calm", "osis"]).await == expected).then_some(()) };
+        until(&format!("native only: {expected}"), is_as_expected).await;
     };
-    calm(true).await;
+    native_only(true).await;
     set(&house, "osis:default:7", "{}").await;
-    calm(false).await;
+    native_only(false).await;
     let _: i64 = house.redis.run(&["DEL", &format!("{PRESENT}osis:default:7")]).await;
-    calm(true).await;
+    native_only(true).await;
     assert!(house.redis.run::<i64>(&["TTL", "hero:meta:calm"]).await > 0);
     // One that does not say that it lives is known by what it does.
     let id = JobId::random();
     hset(&house.redis, &id, "1", &[("status", "started"), ("script_type", "osis")]).await;
-    calm(false).await;
+    native_only(false).await;
     house.store.clock().advance(std::time::Duration::from_secs(3601));
-    calm(true).await;
+    native_only(true).await;
     house.close().await;
 }
 

@@ -6,7 +6,7 @@ use hero::actor::{Instances, Pool, PoolSettings};
 use hero::client::Client;
 use hero::model::{ContextId, JobId, JobSpec, Presence, Status};
 use hero::process::Spawner;
-use hero::store::{Claimed, Held, Post, Recovered, Slot, Store, Turn};
+use hero::store::{ActorRoom, Claimed, Post, PostClaim, Recovered, Store, Turn};
 use tokio_util::sync::CancellationToken;
 
 use super::{hget, hset, lpush};
@@ -93,29 +93,29 @@ async fn taken(redis: &Redis, store: &Store) -> Claimed {
     hset(redis, &id, "1", &[]).await;
     lpush(redis, super::OSIS, &id).await;
     let (script_type, queues) = ("osis".parse().unwrap(), [(super::OSIS.to_owned(), 0)]);
-    let slots = [Slot { actor: post().to_string(), room: 1 }];
-    store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap().taken.remove(0)
+    let actors = [ActorRoom { actor: post().to_string(), room: 1 }];
+    store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken.remove(0)
 }
 
 #[tokio::test]
 async fn only_a_dead_holder_can_be_followed_before_its_presence_is_over() {
     let redis = Redis::start().await;
     let (old, new, other) = (redis.store().await, redis.store().await, redis.store().await);
-    assert_eq!(old.hold(&post(), &presence(&old, None)).await.unwrap(), Held::Held);
+    assert_eq!(old.claim_post(&post(), &presence(&old, None)).await.unwrap(), PostClaim::Claimed);
     let dead = old.server().to_string();
-    assert!(matches!(new.take_over(&post(), &presence(&new, None), "somebody else").await.unwrap(), Held::Taken(_)));
-    assert_eq!(new.take_over(&post(), &presence(&new, None), &dead).await.unwrap(), Held::Held);
+    assert!(matches!(new.take_over(&post(), &presence(&new, None), "somebody else").await.unwrap(), PostClaim::Taken(_)));
+    assert_eq!(new.take_over(&post(), &presence(&new, None), &dead).await.unwrap(), PostClaim::Claimed);
     // Of two who know, the first has it.
-    assert!(matches!(other.take_over(&post(), &presence(&other, None), &dead).await.unwrap(), Held::Taken(_)));
+    assert!(matches!(other.take_over(&post(), &presence(&other, None), &dead).await.unwrap(), PostClaim::Taken(_)));
     // A foreign actor has no incarnation, and is never followed.
     let key = "hero:meta:actor:inst:osis:default:1";
     for said in ["{}", "", "[]", "{\"incarnation\":\"\"}"] {
         let _: () = redis.run(&["SET", key, said]).await;
-        assert!(matches!(new.take_over(&post(), &presence(&new, None), "").await.unwrap(), Held::Taken(_)), "{said}");
+        assert!(matches!(new.take_over(&post(), &presence(&new, None), "").await.unwrap(), PostClaim::Taken(_)), "{said}");
     }
     let _: i64 = redis.run(&["DEL", key]).await;
     let _: i64 = redis.run(&["LPUSH", key, "x"]).await;
-    assert!(matches!(new.hold(&post(), &presence(&new, None)).await.unwrap(), Held::Taken(_)));
+    assert!(matches!(new.claim_post(&post(), &presence(&new, None)).await.unwrap(), PostClaim::Taken(_)));
 }
 
 #[tokio::test]
@@ -125,13 +125,13 @@ async fn jobs_are_taken_from_dead_servers_only() {
     let job = taken(&redis, &old).await.job;
     let (owner, nobody) = (old.server().to_string(), BTreeSet::new());
     // It shows itself.
-    old.hold(&post(), &presence(&old, None)).await.unwrap();
+    old.claim_post(&post(), &presence(&old, None)).await.unwrap();
     assert_eq!(new.recover(&[post()], &nobody).await.unwrap().live, BTreeSet::from([owner.clone()]));
     // It does not: Redis may have been away. And again it does, although another has its post.
     let _: i64 = redis.run(&["DEL", "hero:meta:actor:inst:osis:default:1"]).await;
-    new.hold(&post(), &presence(&new, None)).await.unwrap();
+    new.claim_post(&post(), &presence(&new, None)).await.unwrap();
     assert_eq!(new.recover(&[post()], &nobody).await.unwrap().silent, BTreeSet::from([owner.clone()]));
-    old.say_displaced().await.unwrap();
+    old.note_displaced().await.unwrap();
     let seen = new.recover(&[post()], &nobody).await.unwrap();
     assert_eq!((seen.ended, seen.live.len(), seen.silent.len()), (0, 1, 0));
     new.reap(128).await.unwrap();
@@ -157,11 +157,11 @@ async fn a_pool_takes_the_posts_of_a_process_that_ended_here() {
     let (settings, spawner) =
         (PoolSettings { instances: Instances::Numbers(vec![1]), ..pool_settings(redis.directory(), 1) }, Spawner::start().unwrap());
     let pool = async || Pool::start(new.clone(), spawner.clone(), settings.clone(), CancellationToken::new()).await;
-    old.hold(&post(), &presence(&old, Some(own))).await.unwrap();
+    old.claim_post(&post(), &presence(&old, Some(own))).await.unwrap();
     assert!(pool().await.is_err());
-    old.hold(&post(), &presence(&old, None)).await.unwrap();
+    old.claim_post(&post(), &presence(&old, None)).await.unwrap();
     assert!(pool().await.is_err());
-    old.hold(&post(), &presence(&old, Some(ended))).await.unwrap();
+    old.claim_post(&post(), &presence(&old, Some(ended))).await.unwrap();
     assert_eq!(pool().await.unwrap().posts, [post()]);
 }
 
@@ -170,6 +170,6 @@ async fn a_post_is_held_whatever_became_of_the_set_of_actors() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let _: String = redis.run(&["SET", "hero:meta:actors", "x"]).await;
-    assert_eq!(store.hold(&post(), &presence(&store, None)).await.unwrap(), Held::Held);
+    assert_eq!(store.claim_post(&post(), &presence(&store, None)).await.unwrap(), PostClaim::Claimed);
     assert_eq!(redis.run::<Vec<String>>(&["SMEMBERS", "hero:meta:actors"]).await, ["hero:meta:actor:inst:osis:default:1"]);
 }

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::Redis;
 
-/// How a worker does what *dispatcher-protocol* leaves open.
+/// How a worker does what its layout leaves open.
 #[derive(Clone, Default)]
 pub struct Manner {
     /// The queues it takes from, in order.
@@ -29,7 +29,7 @@ impl Manner {
     }
 }
 
-/// The worker of *dispatcher-protocol*, step by step. Its language: `echo X`, `fail X`, `once X` (fails the first time), `die` (once, then `echo`),
+/// A worker of the legacy layout, step by step. Its language: `echo X`, `fail X`, `once X` (fails the first time), `die` (once, then `echo`),
 /// `hang` until stopped.
 pub struct Worker {
     task: JoinHandle<()>,

@@ -12,7 +12,7 @@ enum Node {
     Close(Number),
 }
 
-/// Whether storing these jobs would make a circle.
+/// Whether storing these jobs would make a cycle.
 pub fn waits_for_itself(plain: &Plain, new: &[(Number, Relations, bool)]) -> bool {
     let of = |job: Number| new.iter().find(|(other, ..)| *other == job).map(|(_, of, _)| of);
     // Children that were not started stand in no list of their parents, so parents are climbed.

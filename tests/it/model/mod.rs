@@ -1,4 +1,4 @@
-//! Random lives of many jobs, lived twice: by the real scripts on a real Redis, and by a plain model.
+//! Random lives of many jobs, lived twice: by the real functions on a real Redis, and by a plain model.
 //!
 //! `HERO_MODEL_SEED` repeats a run, `HERO_MODEL_STEPS` makes it longer. A failure is made smaller before it is shown.
 

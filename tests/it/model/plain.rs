@@ -1,4 +1,4 @@
-//! The plain model: what the scripts promise, without Redis, time or concurrency.
+//! The plain model: what the functions promise, without Redis, time or concurrency.
 
 mod create;
 mod loops;
@@ -15,7 +15,7 @@ pub use loops::Refusal;
 const LEASE: u64 = 30_000;
 pub const RETRY_IN: u64 = 5000;
 const GIVEN_UP: u64 = 24 * 3600 * 1000;
-const RESTLESS: u64 = 500;
+const FOREIGN_PAUSE: u64 = 500;
 const MISSING: u64 = 30_000;
 const ABANDONED: u64 = 90_000;
 const UNWRITTEN: u64 = 5000;
@@ -49,10 +49,10 @@ pub struct Job {
     pub predecessor: Option<Number>,
     /// Its relations were looked at.
     pub linked: bool,
-    /// An outsider wrote it, and no server of ours has seen it.
+    /// A foreign program wrote it, and no server of ours has seen it.
     pub unknown: bool,
-    /// When it was noticed that an outsider wrote it.
-    pub noticed: Option<u64>,
+    /// When it was discovered that a foreign program wrote it.
+    pub discovered: Option<u64>,
     /// A server of ours put it into its queue.
     pub queued: bool,
     /// It is only known because another one waits for it.
@@ -134,7 +134,7 @@ impl Plain {
         } else {
             self.queue.push_front(job)
         }
-        self.watched.insert(job, self.now + RESTLESS);
+        self.watched.insert(job, self.now + FOREIGN_PAUSE);
     }
 
     fn begin(&mut self, job: Number, due: Option<u64>) -> Status {

@@ -60,8 +60,8 @@ pub enum Step {
         prerequisites: Vec<u8>,
         parent: Option<u8>,
     },
-    /// A server of ours comes across a job that an outsider may have written.
-    Notice(u8),
+    /// A server of ours comes across a job that a foreign program may have written.
+    Discover(u8),
     /// A foreign client pushes an id again.
     Push(u8),
     /// A foreign actor pops an id.
@@ -123,7 +123,7 @@ pub fn step() -> impl Strategy<Value = Step> {
         1 => job().prop_map(Step::Die),
         3 => (prop_oneof![2 => Just(Vec::new()), 1 => vec(any::<u8>(), 1..3)], prop::option::weighted(0.2, any::<u8>()))
             .prop_map(|(prerequisites, parent)| Step::Write { prerequisites, parent }),
-        3 => job().prop_map(Step::Notice),
+        3 => job().prop_map(Step::Discover),
         2 => job().prop_map(Step::Push),
         4 => Just(Step::Take),
         4 => job().prop_map(Step::Begin),

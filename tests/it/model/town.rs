@@ -1,9 +1,9 @@
-//! The same steps, taken by the real scripts; every answer is compared with that of the model.
+//! The same steps, taken by the real functions; every answer is compared with that of the model.
 
 use std::time::Duration;
 
 use hero::model::{ErrorKind, JobError, JobId, JobSpec, Output, OutputFormat, Priority, Queue, Status, Target, Timestamp};
-use hero::store::{Created, Deleted, Ended, NewJob, Outcome, Retried, Slot, Started, Stopping, Store, Turn};
+use hero::store::{ActorRoom, Created, Deleted, Ended, NewJob, Outcome, Retried, Started, Stopping, Store, Turn};
 use redis::aio::MultiplexedConnection;
 
 use super::plain::{Number, Plain, RETRY_IN, Refusal, Relations};
@@ -118,7 +118,7 @@ impl<'r> Town<'r> {
             predecessor_id: of.predecessor.map(|job| self.id(job)),
             ..JobSpec::default()
         };
-        NewJob { id: self.id(job), spec, start: wish.start, waited: false, slot: None }
+        NewJob { id: self.id(job), spec, start: wish.start, waited: false, occurrence: None }
     }
 
     /// Takes a step.
@@ -183,7 +183,7 @@ impl<'r> Town<'r> {
                     Ok(status) => Retried::Started(status),
                     Err(Refusal::Illegal(status)) => Retried::Illegal(status),
                     Err(Refusal::Blocked(other)) => Retried::Blocked(self.id(other)),
-                    Err(Refusal::Circle(status)) => Retried::Circle(status),
+                    Err(Refusal::Cycle(status)) => Retried::Cycle(status),
                 };
                 assert_eq!(self.store().retry(&self.id(job)).await.unwrap(), expected);
             }
@@ -213,10 +213,10 @@ impl<'r> Town<'r> {
                     self.store().resume(&queue).await.unwrap();
                 }
             }
-            Step::Notice(number) => {
+            Step::Discover(number) => {
                 let Some(job) = self.any(*number) else { return };
-                let expected = self.plain.notice(job);
-                assert_eq!(self.store().notice(&[self.id(job)]).await.unwrap(), usize::from(expected), "noticed");
+                let expected = self.plain.discover(job);
+                assert_eq!(self.store().discover(&[self.id(job)]).await.unwrap(), usize::from(expected), "discovered");
             }
             Step::Promote => {
                 self.plain.promote();
@@ -228,7 +228,7 @@ impl<'r> Town<'r> {
             }
             Step::Release(limit) => {
                 self.plain.release();
-                while self.store().release((*limit).into()).await.unwrap() {}
+                while self.store().release_relatives((*limit).into()).await.unwrap() {}
             }
             Step::Advance(seconds) => {
                 self.plain.now += u64::from(*seconds) * 1000;
@@ -249,7 +249,7 @@ impl<'r> Town<'r> {
         let mut group = Vec::new();
         for (at, (wish, inner)) in wishes.iter().enumerate() {
             let mut of = self.relations(wish);
-            // Mostly one that comes before, so that circles stay rare.
+            // Mostly one that comes before, so that cycles stay rare.
             let others = inner.iter().filter_map(|number| match number % 16 {
                 0 => pick(number / 16, wishes.len()),
                 _ => pick(number / 16, at),
@@ -271,9 +271,9 @@ impl<'r> Town<'r> {
 
     async fn claim(&mut self, place: usize, room: usize) {
         let (script_type, queues) = ("osis".parse().unwrap(), [(QUEUE.to_owned(), 0)]);
-        let slots = [Slot { actor: format!("osis:default:{}", place + 1), room }];
+        let actors = [ActorRoom { actor: format!("osis:default:{}", place + 1), room }];
         let server = &mut self.servers[place];
-        let turned = server.store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
+        let turned = server.store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
         let expected = self.plain.claim(server.number, place, room);
         let real: Vec<(JobId, u32)> = turned.taken.into_iter().map(|job| (job.job, job.claim)).collect();
         let ids: Vec<(JobId, u32)> = expected.iter().map(|(job, claim)| (self.plain.job(*job).id.clone(), *claim)).collect();
@@ -289,12 +289,12 @@ impl<'r> Town<'r> {
             End::Finished => Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json }),
             End::Failed => Outcome::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::from_millis(RETRY_IN) },
             End::Crashed => Outcome::Crashed,
-            End::GivenBack => Outcome::Released,
+            End::GivenBack => Outcome::GivenBack,
         };
         let id = self.plain.job(job).id.clone();
         let ended = Ended { job: id, attempt: claim, claim, started_at: Timestamp::local(), logged: false, usage: None, outcome };
         let script_type = "osis".parse().unwrap();
-        let turned = server.store.turn(&Turn { script_type: &script_type, ends: &[ended], slots: &[], queues: &[] }).await.unwrap();
+        let turned = server.store.turn(&Turn { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] }).await.unwrap();
         assert_eq!(turned.statuses, [self.plain.finish(server.number, job, claim, end)], "ended");
     }
 
@@ -366,6 +366,6 @@ impl<'r> Town<'r> {
 fn compare(real: &[Created], expected: Option<Vec<Created>>) {
     match expected {
         Some(expected) => assert_eq!(real, expected, "created"),
-        None => assert!(real.iter().any(|answer| matches!(answer, Created::Cycle(_))), "a circle was not seen: {real:?}"),
+        None => assert!(real.iter().any(|answer| matches!(answer, Created::Cycle(_))), "a cycle was not seen: {real:?}"),
     }
 }

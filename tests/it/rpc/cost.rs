@@ -173,7 +173,7 @@ async fn indexes_and_counters_of_an_older_version_are_found() {
     let house = House::open(1).await;
     house.run("1").await.unwrap();
     let _: i64 = house.redis.run(&["DEL", "hero:meta:types"]).await;
-    // And what an outsider makes of the list gives way.
+    // And what a foreign program makes of the list gives way.
     let _: () = house.redis.run(&["SET", "hero:meta:hours", "x"]).await;
     let found = || async {
         let jobs = house.dispatcher.list(CONTEXT, &JobFilter::default(), None, 10).await.ok()?.jobs;

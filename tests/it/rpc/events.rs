@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hero::model::{ErrorKind, JobError, JobId, JobSpec, Output, OutputFormat, Status};
-use hero::store::{Ended, NewJob, Outcome, Slot, Store, Turn};
+use hero::store::{ActorRoom, Ended, NewJob, Outcome, Store, Turn};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -16,19 +16,19 @@ const BATCH: usize = 100;
 /// Creates and runs jobs without engines: some fail, some of these are tried again, some are given back first.
 async fn work(store: Store, mut random: StdRng) -> Vec<JobId> {
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room: BATCH }];
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room: BATCH }];
     let (mut ids, mut ends) = (Vec::new(), Vec::new());
     loop {
         if ids.len() < JOBS {
             let new = |_| {
                 let spec = JobSpec { script: "40 + 2".into(), retries: u32::from(random.random_bool(0.2)), ..JobSpec::default() };
-                NewJob { id: JobId::random(), spec, start: true, waited: true, slot: None }
+                NewJob { id: JobId::random(), spec, start: true, waited: true, occurrence: None }
             };
             let new: Vec<NewJob> = (0..BATCH).map(new).collect();
             store.create_all_or_none(&new).await.unwrap();
             ids.extend(new.into_iter().map(|job| job.id));
         }
-        let turned = store.turn(&Turn { script_type: &script_type, ends: &ends, slots: &slots, queues: &queues }).await.unwrap();
+        let turned = store.turn(&Turn { script_type: &script_type, ends: &ends, actors: &actors, queues: &queues }).await.unwrap();
         ends = turned
             .taken
             .into_iter()
@@ -36,7 +36,7 @@ async fn work(store: Store, mut random: StdRng) -> Vec<JobId> {
                 let outcome = match random.random_range(0..10) {
                     0..=6 => Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json }),
                     7..=8 => Outcome::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::ZERO },
-                    _ => Outcome::Released,
+                    _ => Outcome::GivenBack,
                 };
                 Ended {
                     job: job.job,

@@ -91,7 +91,7 @@ async fn unsubscribing_from_a_log_ends_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_very_long_line_of_an_outsider_is_cut_and_says_so() {
+async fn a_very_long_line_of_a_foreign_program_is_cut_and_says_so() {
     let (house, _server, client) = open(0).await;
     let id = create(&client, json!({"script": "1"})).await;
     let (key, long) = (format!("hero:log:{}", id.as_str().unwrap()), "é".repeat(1_500_000));

@@ -12,7 +12,7 @@ fn notification(method: &str, params: Value) -> String {
     json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string()
 }
 
-/// The hash of a job as an outsider writes it, and its id in the queue.
+/// The hash of a job as a foreign program writes it, and its id in the queue.
 async fn push(house: &House, id: &str, more: &[&str]) {
     let key = format!("hero:job:{id}");
     let words = ["HSET", &key, "id", id, "script", "40 + 2", "timeout", "60", "status", "dispatched"];
@@ -207,7 +207,7 @@ async fn relations_and_schedules_are_named_in_any_case() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_an_outsider_wrote_in_upper_case_is_found_as_he_wrote_it() {
+async fn a_job_that_a_foreign_program_wrote_in_upper_case_is_found_as_it_was_written() {
     let (house, _server, client) = open(1).await;
     push(&house, UPPER, &[]).await;
     let result = client.ok("wait_job", json!([UPPER])).await;
@@ -246,7 +246,7 @@ async fn integers_that_would_be_rounded_are_refused_by_the_name_of_their_paramet
         let expected: Value = serde_json::from_str(&format!("[{number}]")).unwrap();
         assert_eq!(result["value"], expected, "{number}");
     }
-    // Each as a script says it, written by us and by an outsider.
+    // Each as a script says it, written by us and by a foreign program.
     let numbers = "[-0,0,-0.0,0.0,1e2,1E+2,1.5e-3,0.1,9223372036854775807,-9223372036854775808,9223372036854775808.0,1e-400]";
     let kinds = "args.map(|number| `${type_of(number)} ${number}`)";
     let expected = json!([
@@ -274,7 +274,7 @@ async fn integers_that_would_be_rounded_are_refused_by_the_name_of_their_paramet
     assert_eq!(parsed["result"]["value"], json!(["i64", "f64"]));
     let error = post("create_job", r#"{"script":"1","args":[1E400]}"#).await["error"].take();
     assert!(error["code"] == -32602 && error["message"].as_str().unwrap().starts_with("parameter `args`: number out of range"), "{error}");
-    // An outsider is told by the error of his job.
+    // A foreign program is told by the error of its job.
     push(&house, &lower(), &["args", r#"{"n":18446744073709551616}"#]).await;
     let fault = client.fault("wait_job", json!([lower()])).await;
     assert!(fault.code == 1101 && fault.message.contains("18446744073709551616"), "{fault:?}");

@@ -93,7 +93,7 @@ async fn another_server_is_told_of_the_end_without_looking() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_actor_that_only_writes_the_hash_settles_the_wait() {
+async fn an_actor_that_only_writes_the_hash_ends_the_wait() {
     let (house, _server, client) = open(0).await;
     for (fields, reply) in [(["status", "finished", "output", "by hand"], "by hand"), (["status", "error", "error", "no luck"], "no luck")]
     {
@@ -176,7 +176,7 @@ async fn a_sweep_before_the_job_is_stored_does_not_end_the_wait() {
     spec.job_id = Some(id.clone());
     let caller = tokio::spawn(async move { dispatcher.run_and_wait(spec, crate::support::PATIENCE).await });
     until("a waiter", || async { store.inbox().awaits(&id).then_some(()) }).await;
-    store.inbox().deliver(&id, &hero::store::Look::Missing, store.inbox().audience());
+    store.inbox().deliver(&id, &hero::store::JobView::Missing, store.inbox().audience());
     let _: () = house.redis.run(&["CLIENT", "UNPAUSE"]).await;
     assert_eq!(caller.await.unwrap().unwrap().output, "42");
 }
@@ -203,9 +203,9 @@ async fn a_look_from_before_a_retry_does_not_end_a_wait_from_after_it() {
     let (store, dispatcher) = (house.store.clone(), house.dispatcher.clone());
     let id = house.start(crate::support::spec("1")).await;
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [hero::store::Slot { actor: "osis:default:1".into(), room: 1 }];
+    let actors = [hero::store::ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let take = async || {
-        let turn = hero::store::Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues };
+        let turn = hero::store::Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues };
         store.turn(&turn).await.unwrap().taken.remove(0)
     };
     let end = async |outcome| {
@@ -213,9 +213,9 @@ async fn a_look_from_before_a_retry_does_not_end_a_wait_from_after_it() {
         let ended = hero::store::Ended {
             outcome,
             attempt: claimed.attempt,
-            ..hero::store::Ended::released(claimed.job, claimed.claim, claimed.started_at)
+            ..hero::store::Ended::given_back(claimed.job, claimed.claim, claimed.started_at)
         };
-        let turn = hero::store::Turn { script_type: &script_type, ends: &[ended], slots: &[], queues: &[] };
+        let turn = hero::store::Turn { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] };
         store.turn(&turn).await.unwrap();
     };
     let error = hero::model::JobError::new(hero::model::ErrorKind::Script, "no");

@@ -8,7 +8,7 @@ use crate::support::Redis;
 
 fn job(script_type: &str) -> NewJob {
     let spec = JobSpec { script: "1".into(), script_type: script_type.parse().unwrap(), ..JobSpec::default() };
-    NewJob { id: JobId::random(), spec, start: true, waited: false, slot: None }
+    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn a_job_that_is_given_back_and_taken_again_has_started_once() {
         assert_eq!(turn(&store, &[], 1).await, std::slice::from_ref(&id));
         end.claim = claim;
         if claim < 3 {
-            turn(&store, &[Ended { outcome: Outcome::Released, ..end.clone() }], 0).await;
+            turn(&store, &[Ended { outcome: Outcome::GivenBack, ..end.clone() }], 0).await;
         }
         assert_eq!(counted(&store, "started").await, 1, "claim {claim}");
     }

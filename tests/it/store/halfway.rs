@@ -1,4 +1,4 @@
-//! What outsiders spoilt does not end a script half way, and what one that ended so left behind goes on.
+//! What foreign programs spoilt does not end a function half way, and what one that ended so left behind goes on.
 
 use futures_util::future::join_all;
 use hero::model::{JobId, JobSpec, Status};
@@ -48,9 +48,9 @@ async fn a_dispatched_job_that_never_came_into_its_queue_is_pushed_again() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let (id, _) = create(&store, JobSpec::default()).await;
-    // As a script leaves it that ends before its pushes.
+    // As a function leaves it that ends before its pushes.
     let _: i64 = redis.run(&["DEL", QUEUE, "hero:q:watched"]).await;
-    assert_eq!(store.notice(std::slice::from_ref(&id)).await.unwrap(), 1);
+    assert_eq!(store.discover(std::slice::from_ref(&id)).await.unwrap(), 1);
     for _ in 0..3 {
         store.reap(128).await.unwrap();
         store.clock().advance(std::time::Duration::from_secs(31));

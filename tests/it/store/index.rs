@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use hero::model::{JobId, JobSpec};
-use hero::store::{NewJob, Pruning, Slot, Store, Turn};
+use hero::store::{ActorRoom, NewJob, Pruning, Store, Turn};
 
 use crate::support::Redis;
 
 fn jobs(number: usize) -> Vec<NewJob> {
     let spec = JobSpec { script: "1".into(), ..JobSpec::default() };
-    (0..number).map(|_| NewJob { id: JobId::random(), spec: spec.clone(), start: true, waited: false, slot: None }).collect()
+    (0..number).map(|_| NewJob { id: JobId::random(), spec: spec.clone(), start: true, waited: false, occurrence: None }).collect()
 }
 
 async fn listed(store: &Store) -> Vec<JobId> {
@@ -68,11 +68,11 @@ async fn a_look_at_what_a_pool_holds_misses_nothing_while_leases_are_renewed() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room: 200 }];
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room: 200 }];
     let mut running = BTreeSet::new();
     while running.len() < 1000 {
         store.create_all_or_none(&jobs(200)).await.unwrap();
-        let turned = store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
+        let turned = store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
         running.extend(turned.taken.into_iter().map(|job| (job.job, job.attempt)));
     }
     let all: Vec<(JobId, u32)> = running.iter().cloned().collect();
@@ -85,8 +85,8 @@ async fn a_look_at_what_a_pool_holds_misses_nothing_while_leases_are_renewed() {
         })
     };
     for _ in 0..20 {
-        let held = store.held(&"osis".parse().unwrap(), &"default".parse().unwrap()).await.unwrap();
-        assert_eq!(held, all);
+        let leases = store.list_leases(&"osis".parse().unwrap(), &"default".parse().unwrap()).await.unwrap();
+        assert_eq!(leases, all);
     }
     renewing.abort();
 }

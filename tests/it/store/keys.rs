@@ -1,4 +1,4 @@
-//! `keys.lua` is the twin of `keys.rs`.
+//! `keys.lua` has the same keys as `keys.rs`.
 
 use hero::keys::Keys;
 use hero::model::{ContextId, JobId, Name, Priority, Queue, ScriptType, ServerId, Target};
@@ -9,7 +9,7 @@ use crate::support::Redis;
 const LUA: &str = include_str!("../../../src/store/lua/keys.lua");
 
 #[tokio::test]
-async fn the_scripts_build_the_keys_that_the_store_builds() {
+async fn the_functions_build_the_keys_that_the_store_builds() {
     let redis = Redis::start().await;
     let (id, server) = (JobId::random(), ServerId::new());
     let (sal, io): (ScriptType, Name) = ("sal".parse().unwrap(), "io".parse().unwrap());
@@ -24,7 +24,7 @@ async fn the_scripts_build_the_keys_that_the_store_builds() {
             ("keys.control('sal')".to_owned(), keys.control(&sal)),
             ("keys.control_instance('sal:io:3')".to_owned(), keys.control_instance(&sal, &io, 3)),
             (format!("keys.idempotency('{digest}')"), keys.idempotency(digest)),
-            ("keys.bell('sal')".to_owned(), keys.bell(&sal)),
+            ("keys.wake_up('sal')".to_owned(), keys.wake_up(&sal)),
             ("keys.inbox(ARGV[10])".to_owned(), format!("{}{server}", Keys::inbox_prefix())),
             ("keys.scheduled".to_owned(), keys.scheduled()),
             ("keys.leases".to_owned(), keys.leases()),
@@ -34,7 +34,7 @@ async fn the_scripts_build_the_keys_that_the_store_builds() {
             ("keys.hours".to_owned(), keys.hours()),
             ("keys.types".to_owned(), keys.types()),
             ("keys.index_of_status('error')".to_owned(), keys.index_of_status("error")),
-            ("keys.strays".to_owned(), keys.strays()),
+            ("keys.time_offsets".to_owned(), keys.time_offsets()),
             ("keys.paused".to_owned(), keys.paused()),
             ("keys.fair".to_owned(), keys.fair()),
             ("keys.capped".to_owned(), keys.capped()),
@@ -45,7 +45,7 @@ async fn the_scripts_build_the_keys_that_the_store_builds() {
             ("keys.relatives(ARGV[9], 'children')".to_owned(), keys.children(&id)),
             ("keys.relatives(ARGV[9], 'active')".to_owned(), keys.active(&id)),
             ("keys.relatives(ARGV[9], 'onComplete')".to_owned(), keys.heirs(&id)),
-            ("keys.calm".to_owned(), keys.calm()),
+            ("keys.native_only".to_owned(), keys.native_only()),
             ("keys.foreign".to_owned(), keys.foreign()),
             ("keys.index('2026-11-21T03:54:01.5Z')".to_owned(), keys.index("2026-11-21T03:54:01.5Z".parse().unwrap())),
             ("keys.schedules".to_owned(), keys.schedules()),
@@ -97,7 +97,7 @@ fn every_key_of_the_functions_is_compared() {
     let names: Vec<&str> = of_context.chain(made).collect();
     assert!(names.len() > 35, "{names:?}");
     for name in names {
-        // The legacy queues have no twins in Rust: only functions write them.
+        // The legacy queues are not built in Rust: only functions write them.
         if !matches!(name, "of_context" | "job_prefix" | "legacy_stop" | "legacy_work") {
             assert!([format!("keys.{name}("), format!("\"keys.{name}\"")].iter().any(|call| test.contains(call)), "{name} is not compared");
         }

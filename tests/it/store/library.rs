@@ -4,20 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use hero::model::{Backoff, JobId, JobSpec, Output, OutputFormat, ScriptType, Status, Timestamp};
-use hero::store::{Created, Ended, NewJob, Outcome, Slot, Store, Turn, script_behind_the_modules};
+use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Store, Turn, script_behind_the_modules};
 use rand::Rng as _;
 
 use crate::support::Redis;
 
 fn new() -> NewJob {
     let spec = JobSpec { script: "1".into(), ..JobSpec::default() };
-    NewJob { id: JobId::random(), spec, start: true, waited: false, slot: None }
+    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
 }
 
 async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {
     let (script_type, queues) = (ScriptType::default(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room }];
-    store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap()
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
+    store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
 }
 
 async fn take(store: &Store) -> Ended {
@@ -136,7 +136,7 @@ async fn retries_wait_as_long_for_foreign_actors_as_for_ours() {
     for first in [0.0, 0.1, 1.0, 7.0, 299.0, 300.0, 4000.0] {
         for (failures, chance) in [(1, 0.0), (1, 1.0), (2, 0.5), (5, 0.25), (9, 0.75), (12, 1.0), (60, 0.5)] {
             let ours = Backoff::starting_with(Duration::from_secs_f64(first)).wait(failures, chance).as_secs_f64() * 1000.0;
-            let code = format!("return string.format('%.0f', outsiders.backoff(ARGV[9], {failures}, {chance}))");
+            let code = format!("return string.format('%.0f', foreign.backoff(ARGV[9], {failures}, {chance}))");
             let theirs: f64 = evaluated(&redis, &code, &first.to_string()).await;
             assert!((ours - theirs).abs() <= 1.0, "{first} {failures} {chance}: {ours} and {theirs}");
         }
@@ -157,7 +157,7 @@ async fn what_the_functions_take_for_granted_is_what_the_program_does() {
 }
 
 /// Whether one of these jobs waits for itself, found by taking away those that wait for none that is left.
-fn has_circle(prerequisites: &BTreeMap<String, Vec<String>>) -> bool {
+fn has_cycle(prerequisites: &BTreeMap<String, Vec<String>>) -> bool {
     let mut left = prerequisites.clone();
     while let Some(free) = left.iter().find(|(_, others)| !others.iter().any(|other| left.contains_key(other))).map(|(id, _)| id.clone()) {
         left.remove(&free);
@@ -166,7 +166,7 @@ fn has_circle(prerequisites: &BTreeMap<String, Vec<String>>) -> bool {
 }
 
 #[tokio::test]
-async fn a_circle_is_found_exactly_where_there_is_one() {
+async fn a_cycle_is_found_exactly_where_there_is_one() {
     let redis = Redis::start().await;
     let code = "local new = {} \
                 for id, others in pairs(cjson.decode(ARGV[9])) do new[id] = { prerequisite = others, dependent = {} } end \
@@ -182,11 +182,11 @@ async fn a_circle_is_found_exactly_where_there_is_one() {
         }
         // An empty list of Lua is an object in JSON, and is read as one.
         let found: Vec<String> = evaluated(&redis, code, &serde_json::to_string(&graph).unwrap()).await;
-        assert_eq!(!found.is_empty(), has_circle(&graph), "{graph:?}");
+        assert_eq!(!found.is_empty(), has_cycle(&graph), "{graph:?}");
         for (at, id) in found.iter().enumerate() {
             // The last comes first: each is waited for by the one behind it.
             let waits = &graph[&found[(at + 1) % found.len()]];
-            assert!(waits.contains(id), "{found:?} is no circle of {graph:?}");
+            assert!(waits.contains(id), "{found:?} is no cycle of {graph:?}");
         }
         if found.is_empty() { without += 1 } else { with += 1 }
     }
@@ -196,7 +196,7 @@ async fn a_circle_is_found_exactly_where_there_is_one() {
 #[tokio::test]
 async fn relations_are_read_from_both_fields_and_a_list_that_is_none_is_told() {
     let redis = Redis::start().await;
-    let code = "local ids = relations.prerequisites_by_outsider(ARGV[9], '[\"b\"]') \
+    let code = "local ids = relations.foreign_prerequisites(ARGV[9], '[\"b\"]') \
                 if not ids then return { 'unreadable' } end table.sort(ids) return ids";
     for (text, ids) in [
         ("[\"a\", \"c\"]", &["a", "b", "c"][..]),

@@ -90,7 +90,7 @@ async fn prune(store: &Store) {
     for status in ["error", "left"] {
         let mut at = Some(0);
         while let Some(place) = at {
-            at = store.sift(status, place, status == "error" && place == 0).await.unwrap();
+            at = store.clean_status_index(status, place, status == "error" && place == 0).await.unwrap();
         }
     }
     store.tidy().await.unwrap();
@@ -207,7 +207,7 @@ async fn a_list_of_a_time_looks_at_no_job_of_another() {
 }
 
 #[tokio::test]
-async fn jobs_of_outsiders_are_listed_by_the_time_that_they_say_whenever_they_were_seen() {
+async fn foreign_jobs_are_listed_by_the_time_that_they_say_whenever_they_were_seen() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let now = store.clock().now();
@@ -223,7 +223,7 @@ async fn jobs_of_outsiders_are_listed_by_the_time_that_they_say_whenever_they_we
         let fields = ["status", status, "script", "1", "created_at", &*created, "updated_at", &*said(now)];
         let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;
     }
-    assert_eq!(store.notice(&[past.clone(), soon.clone(), odd.clone()]).await.unwrap(), 3);
+    assert_eq!(store.discover(&[past.clone(), soon.clone(), odd.clone()]).await.unwrap(), 3);
     let own = create(&store, JobSpec::default()).await.0;
     prune(&store).await;
     for status in [None, Some(Status::Error)] {
@@ -254,7 +254,7 @@ async fn jobs_of_outsiders_are_listed_by_the_time_that_they_say_whenever_they_we
 }
 
 #[tokio::test]
-async fn jobs_that_outsiders_left_long_ago_are_found_by_their_status() {
+async fn jobs_that_foreign_programs_left_long_ago_are_found_by_their_status() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let ago = store.clock().now().minus(Duration::from_secs(3 * 86_400)).to_string();
@@ -262,7 +262,7 @@ async fn jobs_that_outsiders_left_long_ago_are_found_by_their_status() {
         let id = JobId::random();
         let fields = ["status", status.as_str(), "script", "1", "created_at", &*ago, "updated_at", &*ago];
         let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;
-        assert_eq!(store.notice(std::slice::from_ref(&id)).await.unwrap(), 1);
+        assert_eq!(store.discover(std::slice::from_ref(&id)).await.unwrap(), 1);
         assert_eq!(by(&store, &of(status), 10).await, [id], "{status}");
     }
     let _: i64 = redis.run(&["DEL", &redis.run::<Vec<String>>(&["KEYS", "hero:job:*"]).await[0]]).await;
@@ -316,7 +316,7 @@ async fn a_job_whose_hash_says_1970_hides_none_from_a_list_of_a_time() {
     for number in 0..40 {
         let id = if number == 8 { JobId::random() } else { create(&store, JobSpec::default()).await.0 };
         if number == 8 {
-            // As servers of older versions left what came from a queue of the conveyor dialect.
+            // As servers of older versions left what came from a queue of the conveyor layout.
             let time = store.clock().now();
             let fields = ["status", "dispatched", "script", "1", "created_at", &*time.to_string(), "indexed", "1"];
             let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;
@@ -339,7 +339,7 @@ async fn labels_in_other_forms_cost_a_list_few_calls_whatever_the_size_of_a_page
     let filter = JobFilter { labels: [("x".to_owned(), "y".to_owned())].into(), ..JobFilter::default() };
     let relabel =
         "for _, id in ipairs(redis.call('LRANGE', ARGV[1], 0, -1)) do redis.call('HSET', 'hero:job:' .. id, 'labels', ARGV[2]) end";
-    // What scripts can read they compare; what they cannot is read by the server, many at a time.
+    // What functions can read they compare; what they cannot is read by the server, many at a time.
     for (labels, most) in [("{\"a\": \"b\"}", 60), ("{\"a\": \"b\"", 450)] {
         let _: Option<String> = redis.run(&["EVAL", relabel, "0", &index, labels]).await;
         let old: Vec<String> = redis.run(&["LRANGE", &index, "7", "7"]).await;
@@ -360,7 +360,7 @@ async fn what_runs_elsewhere_for_long_is_found_behind_a_long_queue() {
     let now = store.clock().now().to_string();
     let fields = ["status", "started", "script", "1", "created_at", &*now, "updated_at", &*now];
     let _: i64 = redis.run(&[&["HSET", &*format!("hero:job:{id}")][..], &fields].concat()).await;
-    assert_eq!(store.notice(std::slice::from_ref(&id)).await.unwrap(), 1);
+    assert_eq!(store.discover(std::slice::from_ref(&id)).await.unwrap(), 1);
     let look = async || {
         let _: i64 = redis.run(&["ZADD", "hero:q:watched", "0", id.as_str()]).await;
         // On a busy machine a call may come too late to do anything.
@@ -370,7 +370,7 @@ async fn what_runs_elsewhere_for_long_is_found_behind_a_long_queue() {
     let queue =
         "for number = 1, 2100 do redis.call('ZADD', 'hero:q:watched', 9e15, string.format('%08d-0000-4000-8000-000000000000', number)) end";
     let _: Option<String> = redis.run(&["EVAL", queue, "0"]).await;
-    // What `calm` does an hour after it was first seen.
+    // What `note_native_only` does an hour after it was first seen.
     let _: i64 = redis.run(&["DEL", "hero:meta:foreign"]).await;
     look().await;
     assert_eq!(by(&store, &of(Status::Started), 10).await, [id]);

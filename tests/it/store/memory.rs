@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Output, OutputFormat};
-use hero::store::{Ended, NewJob, Outcome, Periods, Slot, Store, Turn};
+use hero::store::{ActorRoom, Ended, NewJob, Outcome, Periods, Store, Turn};
 
 use crate::support::{Redis, until};
 
@@ -17,16 +17,16 @@ const BATCH: usize = 128;
 /// Runs short jobs. Every second caller waits for his result; the others take it from the reply list.
 async fn run(redis: &Redis, store: &Store, jobs: usize) {
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room: BATCH }];
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room: BATCH }];
     let (mut ends, mut replies): (Vec<Ended>, Vec<String>) = (Vec::new(), vec!["DEL".into(), "nothing".into()]);
     for _ in 0..jobs.div_ceil(BATCH) {
         let new = |number| {
             let spec = JobSpec { script: "40 + 2".into(), ..JobSpec::default() };
-            NewJob { id: JobId::random(), spec, start: true, waited: number % 2 == 0, slot: None }
+            NewJob { id: JobId::random(), spec, start: true, waited: number % 2 == 0, occurrence: None }
         };
         let new: Vec<NewJob> = (0..BATCH).map(new).collect();
         store.create_all_or_none(&new).await.unwrap();
-        let turned = store.turn(&Turn { script_type: &script_type, ends: &ends, slots: &slots, queues: &queues }).await.unwrap();
+        let turned = store.turn(&Turn { script_type: &script_type, ends: &ends, actors: &actors, queues: &queues }).await.unwrap();
         assert_eq!((turned.taken.len(), turned.statuses.len()), (BATCH, ends.len()));
         let _: i64 = redis.run(&replies.iter().map(String::as_str).collect::<Vec<_>>()).await;
         let outcome = Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json });
@@ -43,7 +43,7 @@ async fn run(redis: &Redis, store: &Store, jobs: usize) {
         replies.extend(new.iter().filter(|job| !job.waited).map(|job| format!("hero:q:reply:{}", job.id)));
         ends = turned.taken.into_iter().map(end).collect();
     }
-    store.turn(&Turn { script_type: &script_type, ends: &ends, slots: &[], queues: &[] }).await.unwrap();
+    store.turn(&Turn { script_type: &script_type, ends: &ends, actors: &[], queues: &[] }).await.unwrap();
     let _: i64 = redis.run(&replies.iter().map(String::as_str).collect::<Vec<_>>()).await;
 }
 

@@ -1,4 +1,4 @@
-//! The scripts, asked one by one.
+//! The functions, asked one by one.
 
 mod cluster;
 mod counters;

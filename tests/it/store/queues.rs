@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Output, OutputFormat, Priority, Queue, ScriptType, Status, Target, Timestamp};
-use hero::store::{Created, Ended, NewJob, Outcome, Retried, Slot, Store, Turn, Turned};
+use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Retried, Store, Turn, Turned};
 
 use crate::support::Redis;
 
 fn job_of(caller: &str) -> NewJob {
     let spec = JobSpec { script: "1".into(), caller_id: Some(caller.into()), ..JobSpec::default() };
-    NewJob { id: JobId::random(), spec, start: true, waited: false, slot: None }
+    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
 }
 
 async fn put(store: &Store, job: NewJob) -> JobId {
@@ -35,11 +35,11 @@ fn of_type(script_type: &str) -> Queue {
 async fn take(store: &Store, script_type: &str, ends: &[Ended], room: usize, fair: bool) -> Turned {
     let queues: Vec<(String, usize)> =
         [":prio:0", ":group:io", "", ":prio:2"].map(|suffix| (format!("hero:q:work:type:{script_type}{suffix}"), 0)).into();
-    let slots = [Slot { actor: format!("{script_type}:io:1"), room }];
+    let actors = [ActorRoom { actor: format!("{script_type}:io:1"), room }];
     let script_type: ScriptType = script_type.parse().unwrap();
-    let slots = if room == 0 { &[][..] } else { &slots[..] };
+    let actors = if room == 0 { &[][..] } else { &actors[..] };
     let queues = if room == 0 { &[][..] } else { &queues[..] };
-    let turn = Turn { script_type: &script_type, ends, slots, queues };
+    let turn = Turn { script_type: &script_type, ends, actors, queues };
     if fair { store.fair_turn(&turn).await.unwrap() } else { store.turn(&turn).await.unwrap() }
 }
 
@@ -111,9 +111,9 @@ async fn a_job_does_not_start_at_once_past_a_pause_or_a_limit_or_sorted_jobs() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let osis: ScriptType = "osis".parse().unwrap();
-    let (opening, _started) = store.openings().open(&osis, vec!["osis:io:1".into()], vec!["hero:q:work:type:osis".into()]);
+    let (direct_start, _started) = store.direct_starts().open(&osis, vec!["osis:io:1".into()], vec!["hero:q:work:type:osis".into()]);
     let create = async || {
-        opening.set_room(1);
+        direct_start.set_room(1);
         store.create(job_of("ann")).await.unwrap()
     };
     assert_eq!(create().await, Created::Created(Status::Started));
@@ -283,7 +283,7 @@ async fn a_job_that_is_given_back_is_the_next_of_its_caller() {
     let taken = ids(&take(&store, "osis", &[], 4, true).await);
     assert_eq!(taken, [&of_ann[0], &of_bob[0], &of_ann[1], &of_bob[1]].map(Clone::clone));
     // The one that is to come first goes last.
-    let back: Vec<Ended> = [&taken[2], &taken[0]].map(|id| Ended::released(id.clone(), 1, Timestamp::local())).into();
+    let back: Vec<Ended> = [&taken[2], &taken[0]].map(|id| Ended::given_back(id.clone(), 1, Timestamp::local())).into();
     take(&store, "osis", &back, 0, true).await;
     assert_eq!(ids(&take(&store, "osis", &[], 9, true).await), of_ann);
 }
@@ -303,7 +303,7 @@ async fn a_sorted_job_is_in_a_queue_for_those_who_look_after_it() {
 }
 
 #[tokio::test]
-async fn of_sets_that_outsiders_fill_a_list_reads_a_bounded_part_and_says_so() {
+async fn of_sets_that_foreign_programs_fill_a_list_reads_a_bounded_part_and_says_so() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     put(&store, job_of("ann")).await;

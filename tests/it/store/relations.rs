@@ -1,12 +1,12 @@
-//! Relations, put to the scripts.
+//! Relations, put to the functions.
 
 use hero::model::{JobId, JobSpec, Output, OutputFormat, Status};
-use hero::store::{Created, Ended, NewJob, Outcome, Slot, Store, Turn};
+use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Store, Turn};
 
 use crate::support::Redis;
 
 pub(super) fn job(spec: JobSpec) -> NewJob {
-    NewJob { id: JobId::random(), spec: JobSpec { script: "40 + 2".into(), ..spec }, start: true, waited: false, slot: None }
+    NewJob { id: JobId::random(), spec: JobSpec { script: "40 + 2".into(), ..spec }, start: true, waited: false, occurrence: None }
 }
 
 pub(super) async fn create(store: &Store, spec: JobSpec) -> (JobId, Status) {
@@ -20,8 +20,8 @@ pub(super) async fn create(store: &Store, spec: JobSpec) -> (JobId, Status) {
 
 pub(super) async fn turn(store: &Store, ends: &[Ended], room: usize) -> Vec<JobId> {
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room }];
-    let turned = store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap();
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
+    let turned = store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap();
     turned.taken.into_iter().map(|claimed| claimed.job).collect()
 }
 
@@ -31,7 +31,7 @@ pub(super) fn ended(id: &JobId) -> Ended {
 }
 
 pub(super) async fn release(store: &Store) {
-    while store.release(128).await.unwrap() {}
+    while store.release_relatives(128).await.unwrap() {}
 }
 
 pub(super) async fn now(store: &Store, id: &JobId) -> Status {
@@ -96,7 +96,7 @@ async fn a_chain_of_children_may_be_of_any_depth() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let (mut parent, _) = create(&store, JobSpec::default()).await;
-    // Deeper than relations are followed where a circle is possible.
+    // Deeper than relations are followed where a cycle is possible.
     for _ in 0..4500 {
         let (child, status) = create(&store, JobSpec { parent_id: Some(parent), ..JobSpec::default() }).await;
         assert_eq!(status, Status::WaitingForPrerequisites);
@@ -115,8 +115,8 @@ async fn a_job_that_is_refused_takes_no_place_of_another() {
     let between = middle.id.clone();
     assert_eq!(store.create(middle).await.unwrap(), Created::Created(Status::Created));
     // Three at once, of which one would wait for itself.
-    let circle = JobSpec { prerequisites: vec![between], dependents: vec![id], ..JobSpec::default() };
-    let [first, second, third] = [JobSpec::default(), circle, JobSpec::default()].map(|spec| store.create(job(spec)));
+    let cycle = JobSpec { prerequisites: vec![between], dependents: vec![id], ..JobSpec::default() };
+    let [first, second, third] = [JobSpec::default(), cycle, JobSpec::default()].map(|spec| store.create(job(spec)));
     let (first, second, third) = tokio::join!(first, second, third);
     assert!(matches!(second.unwrap(), Created::Cycle(_)));
     assert_eq!([first.unwrap(), third.unwrap()], [Created::Created(Status::Dispatched), Created::Created(Status::Dispatched)]);

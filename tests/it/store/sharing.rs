@@ -1,12 +1,12 @@
 //! What many have in common: what followers read, room in pools, the little that is taken while memory is full.
 
 use hero::model::{JobId, JobSpec, Status};
-use hero::store::{Created, JobFilter, NewJob, Slot, Turn, Turned};
+use hero::store::{ActorRoom, Created, JobFilter, NewJob, Turn, Turned};
 
 use crate::support::{Redis, spec};
 
 fn new_job(spec: JobSpec) -> NewJob {
-    NewJob { id: JobId::random(), spec, start: true, waited: false, slot: None }
+    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
 }
 
 async fn fill(redis: &Redis) {
@@ -30,25 +30,25 @@ async fn of_the_jobs_of_events_only_what_the_filter_asks_for_is_read() {
     }
     let by_name = JobFilter { name: Some("n".into()), ..JobFilter::default() };
     let before = sent(&redis).await;
-    let facts = store.facts(&jobs, &by_name).await.unwrap();
-    assert!(facts.len() == 20 && facts.values().all(|job| by_name.admits(job.as_ref().unwrap())));
+    let compared = store.compared_fields(&jobs, &by_name).await.unwrap();
+    assert!(compared.len() == 20 && compared.values().all(|job| by_name.admits(job.as_ref().unwrap())));
     let bytes = sent(&redis).await - before;
     assert!(bytes < 1_000_000, "{bytes}");
     let by_label = JobFilter { labels: [("b".into(), "1".into())].into(), ..JobFilter::default() };
-    let facts = store.facts(&jobs, &by_label).await.unwrap();
-    assert!(facts.len() == 20 && facts.values().all(|job| by_label.admits(job.as_ref().unwrap())));
+    let compared = store.compared_fields(&jobs, &by_label).await.unwrap();
+    assert!(compared.len() == 20 && compared.values().all(|job| by_label.admits(job.as_ref().unwrap())));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_create_that_was_refused_for_want_of_memory_leaves_its_pool_in_no_doubt() {
     let redis = Redis::start().await;
     let store = redis.store().await;
-    let (opening, _jobs) = store.openings().open(&"osis".parse().unwrap(), vec!["osis:default:1".into()], Vec::new());
-    opening.set_room(1);
+    let (direct_start, _jobs) = store.direct_starts().open(&"osis".parse().unwrap(), vec!["osis:default:1".into()], Vec::new());
+    direct_start.set_room(1);
     fill(&redis).await;
     let error = store.create(new_job(spec("1"))).await.unwrap_err();
     assert!(error.out_of_memory(), "{error}");
-    assert!(opening.is_closed() && !opening.take_unsure());
+    assert!(direct_start.is_closed() && !direct_start.take_unsure());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -60,9 +60,9 @@ async fn while_memory_is_full_a_pool_without_work_takes_nothing_from_another_of_
     fill(&redis).await;
     let (store, script_type) = (&store, &"osis".parse().unwrap());
     let turn = async |group: &str| -> Turned {
-        let slots = [Slot { actor: format!("osis:{group}:1"), room: 1 }];
+        let actors = [ActorRoom { actor: format!("osis:{group}:1"), room: 1 }];
         let queues = [(format!("hero:q:work:type:osis:group:{group}"), 0)];
-        store.turn(&Turn { script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap()
+        store.turn(&Turn { script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap()
     };
     assert_eq!(turn("a").await.taken.len(), 0);
     assert_eq!(turn("b").await.taken.len(), 1);

@@ -1,4 +1,4 @@
-//! What outsiders write where it does not belong stops nothing, and nobody waits for ever.
+//! What foreign programs write where it does not belong stops nothing, and nobody waits for ever.
 
 use std::time::Duration;
 
@@ -101,7 +101,7 @@ async fn a_retry_that_would_wait_for_itself_is_refused() {
     finish(&store, &child).await;
     let (_running, _) = create(&store, of_root).await;
     assert_eq!(store.retry(&heir).await.unwrap(), Retried::Started(Status::WaitingForPrerequisites));
-    assert_eq!(store.retry(&child).await.unwrap(), Retried::Circle(Status::Finished));
+    assert_eq!(store.retry(&child).await.unwrap(), Retried::Cycle(Status::Finished));
 }
 
 #[tokio::test]
@@ -142,8 +142,8 @@ async fn a_job_that_is_held_back_keeps_the_type_of_its_queue() {
     let _: i64 = redis.run(&["HSET", &key(&id), "script", "1", "prerequisites", &format!("[\"{first}\"]")]).await;
     let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:sal", id.as_str()]).await;
     let (sal, queues) = ("sal".parse().unwrap(), [("hero:q:work:type:sal".to_owned(), 0)]);
-    let slots = [hero::store::Slot { actor: "sal:default:1".into(), room: 1 }];
-    let turned = store.turn(&hero::store::Turn { script_type: &sal, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
+    let actors = [hero::store::ActorRoom { actor: "sal:default:1".into(), room: 1 }];
+    let turned = store.turn(&hero::store::Turn { script_type: &sal, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
     assert!(turned.taken.is_empty());
     finish(&store, &first).await;
     assert_eq!(redis.run::<Vec<String>>(&["LRANGE", "hero:q:work:type:sal", "0", "-1"]).await, [id.to_string()]);
@@ -155,8 +155,8 @@ async fn a_spoilt_list_of_a_caller_does_not_hold_up_the_others() {
     let (first, _) = create(&store, JobSpec { caller_id: Some("a".into()), ..JobSpec::default() }).await;
     let (second, _) = create(&store, JobSpec { caller_id: Some("b".into()), ..JobSpec::default() }).await;
     let (osis, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [hero::store::Slot { actor: "osis:default:1".into(), room: 1 }];
-    let one = hero::store::Turn { script_type: &osis, ends: &[], slots: &slots, queues: &queues };
+    let actors = [hero::store::ActorRoom { actor: "osis:default:1".into(), room: 1 }];
+    let one = hero::store::Turn { script_type: &osis, ends: &[], actors: &actors, queues: &queues };
     let taken = store.fair_turn(&one).await.unwrap().taken;
     let left = if taken[0].job == first { second } else { first };
     let lists: Vec<String> = redis.run(&["KEYS", "hero:q:fair:*:of:*"]).await;
@@ -189,9 +189,9 @@ async fn a_job_that_names_a_key_of_ours_as_its_mirror_changes_nothing_there() {
     let _: i64 = redis.run(&["HSET", "rhai_task_details:", "a", "1"]).await;
     let keys =
         ["hero:meta:queues", "hero:events", "hero:meta:queue:stats:x", "hero:index:*", "rhai_task_details:", "job:1:x", "queue:osis"];
-    for (dialect, named) in ["rhailib", "runner"].into_iter().flat_map(|dialect| keys.map(|named| (dialect, named))) {
+    for (layout, named) in ["rhailib", "runner"].into_iter().flat_map(|layout| keys.map(|named| (layout, named))) {
         let id = JobId::random();
-        let _: i64 = redis.run(&["HSET", &key(&id), "script", "1", "dialect", dialect, "dialect_key", named]).await;
+        let _: i64 = redis.run(&["HSET", &key(&id), "script", "1", "dialect", layout, "dialect_key", named]).await;
         let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
         finish(&store, &id).await;
     }
@@ -211,16 +211,16 @@ async fn a_job_that_names_a_key_of_ours_as_its_mirror_changes_nothing_there() {
 }
 
 #[tokio::test]
-async fn a_job_that_names_a_key_of_ours_as_its_twin_gets_nothing_pushed_there() {
+async fn a_job_that_names_a_key_of_ours_as_its_shadow_gets_nothing_pushed_there() {
     let (redis, store) = house().await;
     let (other, nobody) = (JobId::random(), JobId::random());
     let _: i64 = redis.run(&["HSET", &key(&other), "script", "1"]).await;
-    for twin in ["hero:q:release", "hero:q:work:type:sal", "hero:q:reply:x", "hero:job:actor_queue:a b", &key(&other), &key(&nobody)] {
+    for shadow in ["hero:q:release", "hero:q:work:type:sal", "hero:q:reply:x", "hero:job:actor_queue:a b", &key(&other), &key(&nobody)] {
         let (id, _) = create(&store, JobSpec::default()).await;
         finish(&store, &id).await;
-        let _: i64 = redis.run(&["HSET", &key(&id), "dialect", "legacy", "twin", twin, "twin_only", "1"]).await;
-        assert!(matches!(store.retry(&id).await.unwrap(), Retried::Started(Status::Dispatched)), "{twin}");
-        assert_eq!(redis.run::<String>(&["TYPE", twin]).await, if twin == key(&other) { "hash" } else { "none" }, "{twin}");
+        let _: i64 = redis.run(&["HSET", &key(&id), "dialect", "legacy", "twin", shadow, "twin_only", "1"]).await;
+        assert!(matches!(store.retry(&id).await.unwrap(), Retried::Started(Status::Dispatched)), "{shadow}");
+        assert_eq!(redis.run::<String>(&["TYPE", shadow]).await, if shadow == key(&other) { "hash" } else { "none" }, "{shadow}");
         // It is in our queue, and nobody is said to have taken it from the other one.
         finish(&store, &id).await;
     }
@@ -318,10 +318,10 @@ async fn an_index_that_is_no_list_gives_way_and_its_pruning_ends() {
 async fn what_should_say_whose_turn_it_is_gives_way_and_no_job_is_lost() {
     let (redis, store) = house().await;
     let (osis, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = |room| [hero::store::Slot { actor: "osis:default:1".into(), room }];
+    let actors = |room| [hero::store::ActorRoom { actor: "osis:default:1".into(), room }];
     for key in ["hero:meta:fair", "hero:q:fair:type:osis:ring", "hero:q:fair:type:osis:held"] {
         let take = async |room| {
-            let turn = hero::store::Turn { script_type: &osis, ends: &[], slots: &slots(room), queues: &queues };
+            let turn = hero::store::Turn { script_type: &osis, ends: &[], actors: &actors(room), queues: &queues };
             let taken = store.fair_turn(&turn).await.unwrap().taken;
             taken.into_iter().map(|job| job.job).collect::<Vec<JobId>>()
         };

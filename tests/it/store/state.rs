@@ -1,20 +1,26 @@
-//! The table of `Status::on`, put to the real scripts.
+//! The table of `Status::on`, put to the real functions.
 
 use std::time::Duration;
 
 use hero::model::{ErrorKind, Event, JobError, JobId, JobSpec, Next, Output, OutputFormat, Status};
-use hero::store::{Created, Ended, NewJob, Outcome, Slot, Started, Stopping, Store, Turn};
+use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Started, Stopping, Store, Turn};
 
 use crate::support::Redis;
 
 fn job() -> NewJob {
-    NewJob { id: JobId::random(), spec: JobSpec { script: "40 + 2".into(), ..JobSpec::default() }, start: false, waited: false, slot: None }
+    NewJob {
+        id: JobId::random(),
+        spec: JobSpec { script: "40 + 2".into(), ..JobSpec::default() },
+        start: false,
+        waited: false,
+        occurrence: None,
+    }
 }
 
 async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room }];
-    store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap()
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
+    store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
 }
 
 fn ended(id: &JobId, attempt: u32, outcome: Outcome) -> Ended {
@@ -73,8 +79,8 @@ async fn prerequisite(redis: &Redis, store: &Store, id: &JobId) -> JobId {
     let other_id = other.id.clone();
     store.create(NewJob { spec: JobSpec { priority: hero::model::Priority::Urgent, ..other.spec }, ..other }).await.unwrap();
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis:prio:0".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room: 1 }];
-    store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
+    store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
     let _: i64 = redis.run(&["RPUSH", &format!("hero:rel:{other_id}:dependents"), id.as_str()]).await;
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{other_id}"), "rel", "-"]).await;
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "open", "1", &format!("waits:dependents:{other_id}"), "1"]).await;
@@ -102,7 +108,7 @@ async fn prepare(redis: &Redis, store: &Store, id: &JobId, event: Event) {
     let _: i64 = redis.run(&["HSET", &key, field, value]).await;
 }
 
-/// Puts an event to the script that is there for it.
+/// Puts an event to the function that is there for it.
 async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
     let attempt = store.job(id).await.unwrap().unwrap().attempt;
     match event {
@@ -113,7 +119,7 @@ async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
         }
         Event::Succeeded => drop(turn(store, &[ended(id, attempt, finished())], 0).await),
         Event::Failed { .. } => drop(turn(store, &[ended(id, attempt, failed())], 0).await),
-        Event::Released => drop(turn(store, &[ended(id, attempt, Outcome::Released)], 0).await),
+        Event::Released => drop(turn(store, &[ended(id, attempt, Outcome::GivenBack)], 0).await),
         Event::LeaseLost { .. } => {
             store.clock().advance(Duration::from_secs(31));
             store.reap(128).await.unwrap();
@@ -135,13 +141,13 @@ async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
             let other = prerequisite(redis, store, id).await;
             let outcome = if event == Event::PrerequisitesMet { finished() } else { failed() };
             turn(store, &[ended(&other, 1, outcome)], 0).await;
-            store.release(128).await.unwrap();
+            store.release_relatives(128).await.unwrap();
         }
     }
 }
 
 #[tokio::test]
-async fn the_scripts_keep_to_the_table() {
+async fn the_functions_keep_to_the_table() {
     let redis = Redis::start().await;
     for (from, event) in Status::ALL.into_iter().flat_map(|from| Event::ALL.map(|event| (from, event))) {
         let _: () = redis.run(&["FLUSHALL"]).await;
@@ -178,11 +184,11 @@ async fn a_lease_is_renewed_only_by_its_holder() {
     assert_eq!(mallory.renew(&[(id.clone(), 1)]).await.unwrap(), [(id.clone(), 1)]);
     assert!(alice.renew(&[(id.clone(), 1)]).await.unwrap().is_empty());
     let (osis, group) = ("osis".parse().unwrap(), "default".parse().unwrap());
-    assert_eq!(alice.held(&osis, &group).await.unwrap(), [(id, 1)]);
-    assert!(mallory.held(&osis, &group).await.unwrap().is_empty());
+    assert_eq!(alice.list_leases(&osis, &group).await.unwrap(), [(id, 1)]);
+    assert!(mallory.list_leases(&osis, &group).await.unwrap().is_empty());
     // Another pool of the same server has nothing to do with it.
-    assert!(alice.held(&"sal".parse().unwrap(), &group).await.unwrap().is_empty());
-    assert!(alice.held(&osis, &"io".parse().unwrap()).await.unwrap().is_empty());
+    assert!(alice.list_leases(&"sal".parse().unwrap(), &group).await.unwrap().is_empty());
+    assert!(alice.list_leases(&osis, &"io".parse().unwrap()).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -248,8 +254,8 @@ async fn priority_comes_before_place_and_place_before_age() {
     }
     let queues: Vec<(String, usize)> =
         [":group:io:prio:0", ":prio:0", ":group:io", "", ":prio:2"].map(|suffix| (format!("hero:q:work:type:osis{suffix}"), 0)).into();
-    let (script_type, slots) = ("osis".parse().unwrap(), [Slot { actor: "osis:io:1".into(), room: 5 }]);
-    let turned = store.turn(&Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues }).await.unwrap();
+    let (script_type, actors) = ("osis".parse().unwrap(), [ActorRoom { actor: "osis:io:1".into(), room: 5 }]);
+    let turned = store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap();
     let taken: Vec<_> = turned.taken.into_iter().map(|job| job.job).collect();
     assert_eq!(taken, [4, 3, 2, 1, 0].map(|at: usize| order[at].clone()));
 }
@@ -300,7 +306,7 @@ async fn a_release_whose_answer_was_lost_gives_back_no_later_run() {
     let store = redis.store().await;
     let id = at(&store, Status::Dispatched).await;
     let first = turn(&store, &[], 1).await.taken.remove(0);
-    let back = [Ended::released(id.clone(), first.claim, first.started_at)];
+    let back = [Ended::given_back(id.clone(), first.claim, first.started_at)];
     assert_eq!(turn(&store, &back, 0).await.statuses, [Some(Status::Dispatched)]);
     // Another pool of this process takes the job before the first one has sent its release again.
     let second = turn(&store, &[], 1).await.taken.remove(0);
@@ -308,20 +314,20 @@ async fn a_release_whose_answer_was_lost_gives_back_no_later_run() {
     assert_eq!(turn(&store, &back, 0).await.statuses, [None]);
     assert_eq!(store.renew(&[(id.clone(), 1), (id.clone(), 2)]).await.unwrap(), [(id.clone(), 1)]);
     let (osis, group) = ("osis".parse().unwrap(), "default".parse().unwrap());
-    assert_eq!(store.held(&osis, &group).await.unwrap(), [(id.clone(), 2)]);
+    assert_eq!(store.list_leases(&osis, &group).await.unwrap(), [(id.clone(), 2)]);
     let end = Ended { claim: 2, ..ended(&id, 1, finished()) };
     assert_eq!(turn(&store, &[end], 0).await.statuses, [Some(Status::Finished)]);
 }
 
 #[tokio::test]
-async fn what_an_outsider_wrote_as_the_number_of_releases_harms_nothing() {
+async fn what_a_foreign_program_wrote_as_the_number_of_releases_harms_nothing() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     for word in ["-3", "nan", "inf", "1e300", "0.5", "x"] {
         let id = at(&store, Status::Dispatched).await;
         let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "given_back", word]).await;
         let taken = turn(&store, &[], 1).await.taken.remove(0);
-        let back = [Ended::released(id.clone(), taken.claim, taken.started_at)];
+        let back = [Ended::given_back(id.clone(), taken.claim, taken.started_at)];
         assert_eq!(turn(&store, &back, 0).await.statuses, [Some(Status::Dispatched)], "{word}");
         let taken = turn(&store, &[], 1).await.taken.remove(0);
         assert_eq!((taken.attempt, taken.claim), (1, 2), "{word}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Status, Timestamp};
 use hero::store::{
-    ConveyorKeys, Created, Ended, Import, Imported, JobFilter, NewJob, Outcome, Slot, Store, Turn, script_behind_the_modules,
+    ActorRoom, ConveyorKeys, Created, Ended, Import, Imported, JobFilter, NewJob, Outcome, Store, Turn, script_behind_the_modules,
 };
 
 use crate::support::{Redis, until};
@@ -14,13 +14,13 @@ const HOUR: i64 = 3_600_000;
 
 fn new(later: Option<Timestamp>) -> NewJob {
     let spec = JobSpec { script: "1".into(), run_at: later, ..JobSpec::default() };
-    NewJob { id: JobId::random(), spec, start: true, waited: false, slot: None }
+    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
 }
 
 async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let slots = [Slot { actor: "osis:default:1".into(), room }];
-    store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap()
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
+    store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
 }
 
 /// Looks as a reaper that is told to wait first.
@@ -68,7 +68,7 @@ async fn a_server_whose_clock_jumps_an_hour_takes_no_job_from_others_and_loses_n
         let until: f64 = redis.run(&["ZSCORE", "hero:q:leases", own.id.as_str()]).await;
         let left = until - other.clock().now().as_millis() as f64;
         assert!((0.0..=31_000.0).contains(&left), "a lease of {left} ms");
-        let end = Ended { outcome: Outcome::Released, ..Ended::released(own.id.clone(), 1, taken[0].started_at) };
+        let end = Ended { outcome: Outcome::GivenBack, ..Ended::given_back(own.id.clone(), 1, taken[0].started_at) };
         assert_eq!(turn(&odd, &[end], 0).await.statuses, [Some(Status::Dispatched)]);
     }
 }
@@ -117,7 +117,7 @@ async fn where_nobody_looked_at_leases_for_a_while_none_is_over_before_it_could_
 }
 
 #[tokio::test]
-async fn the_scripts_write_times_as_the_program_does() {
+async fn the_functions_write_times_as_the_program_does() {
     let redis = Redis::start().await;
     // As if it were that time, and the server believed in another.
     let time = "{ math.floor(ARGV[9] / 1000), ARGV[9] % 1000 * 1000 }";
@@ -151,7 +151,7 @@ async fn the_times_of_a_job_are_in_order_whatever_its_servers_believe() {
     // As when the clock is set while a job runs.
     store.clock().err_by(-800);
     let outcome = Outcome::Finished(hero::model::Output { text: "1".into(), format: hero::model::OutputFormat::Json });
-    let end = Ended { outcome, ..Ended::released(taken.job.clone(), taken.claim, taken.started_at) };
+    let end = Ended { outcome, ..Ended::given_back(taken.job.clone(), taken.claim, taken.started_at) };
     assert_eq!(turn(&store, &[end], 0).await.statuses, [Some(Status::Finished)]);
     for id in [&done.id, &stopped.id] {
         let job = store.job(id).await.unwrap().unwrap();
@@ -168,7 +168,7 @@ async fn the_times_of_a_job_are_in_order_whatever_its_servers_believe() {
     let taken = turn(&store, &[], 1).await.taken.remove(0);
     let later = Timestamp::from_millis(taken.started_at.as_millis() + HOUR).to_string();
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{}", odd.id), "started_at", &later]).await;
-    let end = Ended { outcome: Outcome::Crashed, ..Ended::released(odd.id.clone(), taken.claim, taken.started_at) };
+    let end = Ended { outcome: Outcome::Crashed, ..Ended::given_back(odd.id.clone(), taken.claim, taken.started_at) };
     let _: i64 = redis.run(&["HSET", &format!("hero:job:{}", odd.id), "crashes", "2"]).await;
     assert_eq!(turn(&store, &[end], 0).await.statuses, [Some(Status::Error)]);
     assert_eq!(store.job(&odd.id).await.unwrap().unwrap().finished_at.unwrap().to_string(), later);

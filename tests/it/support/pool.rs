@@ -4,7 +4,7 @@ use std::time::Duration;
 use hero::actor::{Instances, Mask, PoolSettings};
 use hero::engine::EngineSettings;
 use hero::log_file::LogDirectory;
-use hero::store::Compat;
+use hero::store::Layouts;
 
 /// The program under test.
 pub fn hero() -> PathBuf {
@@ -22,7 +22,7 @@ pub fn pool_settings(directory: &Path, actors: u32) -> PoolSettings {
         timeout: Duration::from_secs(60),
         fair: false,
         side_by_side: 1,
-        compat: Compat::all(&"osis".parse().unwrap()),
+        compat: Layouts::all(&"osis".parse().unwrap()),
         mask: Mask::default(),
         log_directory: LogDirectory::new(directory.join("logs")),
         grace: Duration::from_secs(5),

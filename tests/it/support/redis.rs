@@ -83,7 +83,7 @@ impl Redis {
         self.plan().store().await
     }
 
-    /// How often Redis was asked for a command, by scripts too, since the last `CONFIG RESETSTAT`.
+    /// How often Redis was asked for a command, by functions too, since the last `CONFIG RESETSTAT`.
     pub async fn calls(&self, command: &str) -> u64 {
         let info: String = self.run(&["INFO", "commandstats"]).await;
         let line = info.lines().find_map(|line| line.strip_prefix("cmdstat_")?.strip_prefix(command)?.strip_prefix(":calls="));

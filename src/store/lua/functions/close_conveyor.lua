@@ -7,7 +7,7 @@
 -- Gives 'open' (it runs again) · 'more' (there are more relatives) · 'waits' (for its children) · 'closed'.
 local try = commands.try
 
--- Puts a job on its way. False: the key that takes it is none of conveyor's.
+-- Puts a job into its queue, or among the scheduled ones. False: that key is of another type.
 local function send(at, bytes, queue, due)
   if due and due * 1000 > request.now then return try('ZADD', at .. 'scheduled', due, bytes) and true end
   return try('LPUSH', at .. 'queue:' .. queue, bytes) and true

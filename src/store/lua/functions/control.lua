@@ -5,7 +5,7 @@
 local try = commands.try
 local read = jobs.end_reader('status', 'attempt', 'lease', 'script_type', 'group', 'instance', 'priority')
 
--- So many requests of a queue are read at once.
+-- How many requests of a queue are read at once.
 local MOST = 128
 
 local function honour(queue, id, mine)
@@ -18,9 +18,9 @@ local function honour(queue, id, mine)
   elseif values.is_final(status) then
     try('LREM', queue, 0, id)
   elseif values.is_waiting(status) or status == 'dispatched' then
-    -- It may still lie in a legacy queue, which nobody has looked into; its client waits for the reply of that layout.
+    -- It may still be in a legacy queue, and not imported yet; its client waits for the reply of that layout.
     if not job.dialect and string.find(queue, 'hero:stop_queue:', 1, true) then job.dialect = 'legacy' end
-    placing.withdraw(id, job.script_type, job)
+    routing.withdraw(id, job.script_type, job)
     ends.fail(id, job.attempt or 0, 'stopped', 'stopped', job)
     try('LREM', queue, 0, id)
   end

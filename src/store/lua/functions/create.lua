@@ -1,8 +1,8 @@
 -- Flags:
 -- Creates jobs, and starts those that are to be started: into their queue, or with an actor of this server that has room.
 -- ARGV  queue length limit · so long a job that is not started is kept, ms · lease, ms
---       · words: 'all' (all jobs or none), 'twins' (some go to a second queue, too), 'look' (memory may be short)
---       · the most jobs that may run in the context, or 0 · the slots that jobs are for, as in schedules.lua
+--       · words: 'all' (all jobs or none), 'shadows' (some go to a second queue, too), 'look' (memory may be short)
+--       · the most jobs that may run in the context, or 0 · the occurrences that jobs are for, as in schedules.lua
 --       · number of pools with room, each: script type · number of its queues · queue …
 --       then number of jobs, each:
 --       id · 'new' (nobody else can have it) or '' · 'start' or '' · 'waited' (this server waits for it) or '' · actor that has room, or ''
@@ -14,10 +14,10 @@
 -- · {'same', id, status} (idempotency key seen) · {'reused', id} (idempotency key seen with other parameters) · {'full', length}
 -- · {'no', parameter, id …} (there are no such jobs) · {'late', id, status} (that dependent has begun)
 -- · {'crowded', id} (that dependent waits for as many as it may)
--- · {'leaving'} (a job that had the id is gone, its relatives are still to be released)
+-- · {'unreleased'} (a job that had the id is gone, its relatives are still to be released)
 -- · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
 -- · {'again'} (too many with those of the jobs before it: the call after this one may have room, and has if it is the first there)
--- · {'none'} (another one of all is refused) · {'fired'} (another server was first with the slot) · {'skipped'} (the slot is left out).
+-- · {'none'} (another one of all is refused) · {'fired'} (another server fired the occurrence first) · {'skipped'} (it is left out).
 -- Last, if relations were followed: {'followed', number}.
 local try, insist = commands.try, commands.insist
 
@@ -27,7 +27,7 @@ local LATE = 5500
 local NEARLY_FULL = 0.9
 
 -- What this call is about; set anew by each.
-local limit_of_queue, given_up, lease_until, has_twins, room
+local limit_of_queue, given_up, lease_until, has_shadows, room
 local answers, created = {}, {}
 -- How many jobs of each script type it stores, and what it answers for each that starts at once.
 local created_of, answer_started = {}, nil
@@ -107,7 +107,7 @@ local function check(job)
   if not job.is_new and redis.call('EXISTS', key, keys.reply(id), keys.legacy_reply(id), keys.log(id), keys.relatives(id, 'dependents'),
     keys.relatives(id, 'children'), keys.relatives(id, 'active'), keys.relatives(id, 'onComplete')) > 0 then
     if jobs.exists(id) then return { 'exists', jobs.status(id) or '' } end
-    if relations.left_behind(id) then return { 'leaving' } end
+    if relations.left_behind(id) then return { 'unreleased' } end
     used_before[id] = true
   end
   return job.relations and relations.refuse(id, job.relations, given)
@@ -224,22 +224,22 @@ end
 local function push_all()
   for queue, ids in pairs(pushed) do
     if try('LPUSH', queue, unpack(ids)) == #ids then news.woken(queue, ids.script_type) end
-    queues.watch_all(ids, ids.script_type, has_twins)
-    for place = 1, has_twins and #ids or 0 do
-      local twin, only = dialects.twin_of(ids[place])
-      if twin and not only then try('LPUSH', twin, ids[place]) end
+    queues.watch_all(ids, ids.script_type, has_shadows)
+    for place = 1, has_shadows and #ids or 0 do
+      local shadow, only = layouts.shadow_of(ids[place])
+      if shadow and not only then try('LPUSH', shadow, ids[place]) end
     end
   end
 end
 
 -- Gives jobs that would wait for each other, or are part of what cannot be followed, their answers.
 local function answer_cycle(plan, found)
-  local of_circle = {}
-  for _, id in ipairs(found == true and {} or found) do of_circle[id] = true end
+  local of_cycle = {}
+  for _, id in ipairs(found == true and {} or found) do of_cycle[id] = true end
   for place, job in ipairs(plan) do
-    if found == true then answers[place] = { 'tangled' } elseif of_circle[job.id] then answers[place] = { 'cycle', unpack(found) } end
+    if found == true then answers[place] = { 'tangled' } elseif of_cycle[job.id] then answers[place] = { 'cycle', unpack(found) } end
   end
-  -- A long circle is not named as a whole.
+  -- A long cycle is not named as a whole.
   if not next(answers) then answers[1] = { 'cycle', unpack(found) } end
 end
 
@@ -276,7 +276,7 @@ end
 local function refuse_cycle(job)
   local id, of = job.id, job.relations
   local waits, leads_here = of.predecessor or #of.prerequisite > 0, #of.dependent > 0
-  -- A child that waits for nothing else closes no circle that was not there without it, nor does what waits for nothing.
+  -- A child that waits for nothing else closes no cycle that was not there without it, nor does what waits for nothing.
   if not (of.parent and waits or leads_here and (of.parent or waits)) then
     -- From where the walk has been it may go on to this one now.
     if of.parent or leads_here then walk.done = nil end
@@ -295,24 +295,24 @@ local function refuse_cycle(job)
   return found and { 'cycle', unpack(found) }
 end
 
-local function store_each(number, slots)
+local function store_each(number, occurrences)
   for place = 1, number do
-    local job, slot, answer, status = take_job(), slots[place], nil, nil
-    if slot then answer = schedules.refuse_slot(slot) end
+    local job, occurrence, answer, status = take_job(), occurrences[place], nil, nil
+    if occurrence then answer = schedules.refuse_occurrence(occurrence) end
     answer = answer or check(job) or job.relations and refuse_cycle(job) or nil
     if not answer then answer, status = take_place(job) end
     answers[place] = answer or store(job, status)
-    if slot then schedules.note_slot(slot, job.id, answers[place]) end
+    if occurrence then schedules.note_occurrence(occurrence, job.id, answers[place]) end
   end
 end
 
 return function()
   limit_of_queue, given_up, lease_until = request.take_number(), request.text_in(request.take()), request.text_in(request.take())
-  local words, most_running, slots = request.take(), request.take_number(), schedules.slots_in(request.take())
+  local words, most_running, occurrences = request.take(), request.take_number(), schedules.occurrences_in(request.take())
   if string.find(words, 'look', 1, true) and is_nearly_full() then
     return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
   end
-  has_twins = string.find(words, 'twins', 1, true) ~= nil
+  has_shadows = string.find(words, 'shadows', 1, true) ~= nil
   local empty = request.empty
   answers, created, nobody_waits, lengths, pushed = {}, {}, empty(nobody_waits), empty(lengths), empty(pushed)
   created_of, answer_started = empty(created_of), { 'created', 'started', request.now }
@@ -320,7 +320,7 @@ return function()
   walk, followed, left_for_all = {}, 0, cycles.MOST_FOLLOWED_IN_ALL
   local pools = take_pools()
   room = pools > 0 and request.delay <= LATE and queues.room_at_once(most_running) or 0
-  if string.find(words, 'all', 1, true) then store_all(request.take_number()) else store_each(request.take_number(), slots) end
+  if string.find(words, 'all', 1, true) then store_all(request.take_number()) else store_each(request.take_number(), occurrences) end
   start_all()
   push_all()
   if #created > 0 then jobs.list_in(keys.index(request.now_text), unpack(created)) end

@@ -5,7 +5,7 @@
 local try = commands.try
 local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel', 'actor', 'worker_id')
 
--- Of a queue that is as long as this nothing is taken out that should not be in it: looking for it takes long.
+-- A job that should be in no queue is not looked for in a queue that is as long as this: that takes long.
 local LONG = 1000
 
 return function()
@@ -15,18 +15,18 @@ return function()
   if job.status == 'started' then return { 'illegal', job.status } end
   local status, script_type = job.status, job.script_type or jobs.DEFAULT_TYPE
   if values.is_final(status) and jobs.is_unsettled(id) then
-    -- A foreign actor has just ended it. Those who wait for it are let go by that end.
-    status = outsiders.settle(id, status)
+    -- A foreign actor has just ended it. That end lets go the jobs that wait for it.
+    status = foreign.settle(id, status)
   end
-  -- Its heirs and its own parent wait for them, and its hash says who that is.
+  -- It has children. Its heirs and its parent wait for these, and its hash names the parent.
   if redis.call('EXISTS', keys.relatives(id, 'active')) == 1 or values.is_final(status) and not relations.is_closed(id) then
     news.send_all()
     return { 'open', status }
   end
   relations.unlink(id)
-  -- One that has ended is in no queue, unless an outsider put it there.
+  -- One that has ended is in no queue, unless a foreign program put it there.
   local queue = keys.work(script_type, job.group, job.instance, job.priority)
-  if not values.is_final(status) or (try('LLEN', queue) or LONG) < LONG then placing.withdraw(id, job.script_type, job) end
+  if not values.is_final(status) or (try('LLEN', queue) or LONG) < LONG then routing.withdraw(id, job.script_type, job) end
   jobs.forget_stops(id, script_type, job.actor, job.worker_id)
   jobs.erase(id)
   -- The relatives of one that has ended are released already, or are about to be.

@@ -1,5 +1,5 @@
 -- Flags: allow-oom
--- Deletes finished jobs before their time, because memory is short. What somebody counts on stays: a job with an idempotency key for as
+-- Deletes finished jobs before their time, because memory is short. Jobs that may still be needed stay: one with an idempotency key for as
 -- long as that is known, one whose retention was asked for, one that ended just now, and one whose descendants have not ended.
 -- ARGV  index key · where to begin, from the front · how many to look at · 'errors' if those that ended in error may go, too, or ''
 -- Gives {number looked at, number deleted}.

@@ -1,23 +1,23 @@
 -- Flags: no-writes
 -- Looks through the index of an hour, from the newest job to the oldest, for jobs that may pass a filter. Writes nothing.
--- ARGV  index key · behind the first place to look at, or more · how many to look at · how many are wanted · the filter, as in filter.lua
--- Gives {place of the last that was looked at, how many were, since when that is in the index, ms, or '', then place · id …}.
+-- ARGV  index key · behind the first position, or more · how many to look at · how many are wanted · the filter, as in filter.lua
+-- Gives {position of the last that was looked at, how many were, since when that is in the index, ms, or '', then position · id …}.
 return function()
   local list, behind, many, wanted = request.take(), request.take_number(), request.take_number(), request.take_number()
   local passes = filter.take()
   local last = math.min(behind, index.length(list))
   local first = math.max(last - many, 0)
   if last == 0 then return { 0, 0, '' } end
-  local ids, found, place = index.range(list, first, last - 1), {}, nil
+  local ids, found, position = index.range(list, first, last - 1), {}, nil
   for at = #ids, 1, -1 do
-    place = first + at - 1
+    position = first + at - 1
     if passes(keys.job(ids[at])) then
-      found[#found + 1] = place
+      found[#found + 1] = position
       found[#found + 1] = ids[at]
       if #found == 2 * wanted then break end
     end
   end
-  place = place or first
-  local listed = index.time_at(list, place, last - 1)
-  return { place, last - place, listed and string.format('%.0f', listed) or '', unpack(found) }
+  position = position or first
+  local listed = index.time_at(list, position, last - 1)
+  return { position, last - position, listed and string.format('%.0f', listed) or '', unpack(found) }
 end

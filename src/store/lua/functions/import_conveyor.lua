@@ -1,5 +1,5 @@
 -- Flags:
--- Takes jobs out of a queue of the conveyor dialect: each becomes a job of ours, or fails at once.
+-- Imports jobs from a queue of the conveyor layout: each becomes a job of ours, or fails at once.
 -- ARGV  what conveyor keys begin with · queue · no work queue gets longer
 --       · elements, the first to take first, each: bytes · then
 --       'job' · id · parent or '' · script type · number of fields and values other than those of every job · field · value …
@@ -40,7 +40,7 @@ local function import(at, bytes, job, bound, created)
   try('SREM', conveyor.job_key(at, id, 'active'), id)
   for _, what in ipairs({ 'children', 'active', 'onComplete' }) do redis.call('PERSIST', conveyor.job_key(at, id, what)) end
   news.count(job.script_type, 'created')
-  placing.begin(id, 0, job.script_type, work, nil, 0)
+  routing.begin(id, 0, job.script_type, work, nil, 0)
   created[#created + 1] = id
   return 'taken'
 end

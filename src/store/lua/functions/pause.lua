@@ -6,7 +6,7 @@ return function()
   local queue, script_type, pauses, most = request.take(), request.take(), request.take() == 'pause', request.take_number()
   if not pauses then
     if redis.call('SREM', keys.paused, queue) == 0 then return 'served' end
-    redis.call('PUBLISH', keys.bell(script_type), request.server)
+    redis.call('PUBLISH', keys.wake_up(script_type), request.server)
     return 'done'
   end
   if redis.call('SISMEMBER', keys.paused, queue) == 0 and redis.call('SCARD', keys.paused) >= most then return 'many' end

@@ -1,12 +1,14 @@
 -- Flags: allow-oom
--- Puts jobs into their queues whose time has come, and ids whose hash has come; gives up jobs that nobody started.
--- ARGV  at most so many of each · '1' if nobody looked for a while, so that no hash that is missing had its time, else ''
+-- Puts jobs into their queues whose time has come, and ids whose hash has come; gives up jobs that were never started.
+-- ARGV  at most so many of each · '1' if no server called for a while, so that missing hashes get more time, else ''
 -- Gives {number of entries handled, next due time, ms, or '', script types that have work …}.
 local try = commands.try
 local read = jobs.end_reader('status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'open')
 
--- A hash that is missing gets so long again; and so long passes until the next look while one is, ms.
-local TIME_FOR_A_HASH, NEXT_LOOK = 5000, 200
+-- How long a hash that is missing is waited for again, ms.
+local TIME_FOR_A_HASH = 5000
+-- The time until the next look while a hash is missing, ms.
+local NEXT_LOOK = 200
 
 local function promote(id)
   redis.call('ZREM', keys.scheduled, id)
@@ -14,7 +16,7 @@ local function promote(id)
   if job and job.status == 'scheduled' then
     local script_type = job.script_type or jobs.DEFAULT_TYPE
     local queue = keys.work(script_type, job.group, job.instance, job.priority)
-    local status = placing.begin(id, job.attempt or 0, script_type, queue, nil, tonumber(job.open) or 0)
+    local status = routing.begin(id, job.attempt or 0, script_type, queue, nil, tonumber(job.open) or 0)
     if status == 'dispatched' then request.has_work(script_type) end
   elseif job and job.status == 'created' then
     ends.fail(id, 0, 'stopped', 'stopped', job)
@@ -23,7 +25,8 @@ end
 
 -- Looks at an id that came out of a queue before its hash was there. True: it is done with.
 local function look_for_hash(member, nobody_looked)
-  -- What came out of a queue of another layout also names its hash, or '-' if it only waits, and who looks into that queue.
+  -- What came out of a queue of another layout also names its hash, or '-' if it only waits, and the script type of
+  -- the pools that take from that queue.
   local id, queue, hash, other_type = string.match(member, '^(%S+) (%S+) ?(%S*) ?(%S*)$')
   if not id then
     redis.call('ZREM', keys.unwritten, member)
@@ -43,7 +46,7 @@ local function look_for_hash(member, nobody_looked)
   if hash == '' then
     if known and script_type and queues.push(queue, script_type, id, true) then request.has_work(script_type) end
   elseif (known or hash == '-') and try(known and 'RPUSH' or 'LPUSH', queue, id) then
-    redis.call('PUBLISH', keys.bell(other_type), request.server)
+    redis.call('PUBLISH', keys.wake_up(other_type), request.server)
     request.has_work(other_type)
   end
   return true

@@ -2,7 +2,7 @@
 -- Takes ids out of an hour's index whose job is gone. At the front that costs nothing, so it is done at once. Elsewhere they are counted
 -- first, and where they are many, the whole list is gone through from the front: what stays is moved to a list that takes its place in
 -- the end.
--- Those that ended in error are put among those of that status, if whoever ended them was of a version that did not.
+-- Jobs that ended in error are added to the index of that status, if they were ended by an older version, which did not do so.
 -- ARGV  index key · 'look' or 'move' · where to look, from the front · how many to look at
 -- Gives {'look' (there is more to look at) or 'end', where to go on, how many were met that are gone and still there} · {'move' (there
 -- is more to move) or 'end'}.
@@ -29,7 +29,7 @@ return function()
   local list, moves, from, many = request.take(), request.take() == 'move', request.take_number(), request.take_number()
   local front = index.front_of(list)
 
-  -- What an outsider made of them gives way.
+  -- Keys of another type, which a foreign program made, are deleted.
   for _, key in ipairs({ list, front }) do
     local kind = redis.call('TYPE', key).ok
     if kind ~= 'list' and kind ~= 'none' then redis.call('DEL', key) end

@@ -8,20 +8,20 @@ local read_place = jobs.reader('status', 'script_type', 'group', 'instance', 'pr
 local read_watched = jobs.end_reader('status', 'attempt', 'crashes', 'stop_requested_at', 'group', 'instance', 'priority', 'lease',
   'seen_at', 'missing_at', 'timeout', 'started_at', 'unseen', 'indexed', 'queued_at', 'actor', 'worker_id')
 
--- A job that is in no queue any more and was not started: so long a foreign actor may take between its pop and its first write, ms.
+-- How long a queued job may be in no queue: a foreign actor may take so long between its pop and its first write, ms.
 local MISSING = jobs.GRACE_SECONDS * 1000
--- Looked for only so far from where jobs are taken: what is further back is not due, and queues may be long.
+-- How far back in its queue a job is looked for. What is further back is not due soon.
 local FAR = 1000
--- An outsider's job that has lain somewhere for an hour is looked at this often, ms.
+-- How often a foreign job is looked at that has been queued for an hour, ms.
 local OLD = 60000
 
--- What an outsider made of these gives way: work would stand still for as long as it is there.
+-- The types of keys that are deleted if a foreign program made something else of them: no work would be done for as long as that is there.
 local KINDS = {
   leases = 'zset', watched = 'zset', scheduled = 'zset', unwritten = 'zset', releases = 'list', queues = 'set', paused = 'set',
-  fair = 'set', calm = 'set', foreign = 'zset', capped = 'zset', schedules = 'zset', conveyor_ends = 'zset', strays = 'hash',
+  fair = 'set', native_only = 'set', foreign = 'zset', capped = 'zset', schedules = 'zset', conveyor_ends = 'zset', time_offsets = 'hash',
 }
 
-local function give_way(key, kind)
+local function delete_wrong_type(key, kind)
   local is = redis.call('TYPE', key).ok
   if is ~= kind and is ~= 'none' then redis.call('DEL', key) end
 end
@@ -33,20 +33,20 @@ local function may_be_over(lease)
   local now, pause, longest = request.now, lease / 3 + 1000, math.min(math.max(lease / 2, 3000), 5000)
   local at, grace = string.match(try('GET', keys.reaped) or '', '^(%d+) (%d+)$')
   at, grace = tonumber(at or 0), math.min(tonumber(grace or 0), now + pause)
-  -- Those who look too seldom shall not wait for ever.
+  -- A server that looks too seldom is not kept from ending leases for ever.
   if (now - at > longest or at > now + 1000) and now > grace + pause then at, grace = 0, now + pause end
   if math.abs(now - at) >= 1000 then redis.call('SET', keys.reaped, string.format('%.0f %.0f', now, grace), 'EX', 86400) end
   return now >= grace
 end
 
--- Counts the death of whoever ran a job, and has it run again or end.
+-- Counts the death of the actor that ran a job, and has the job run again or end.
 local function lost(id, attempt, script_type, job)
   news.count(script_type, 'lease_lost')
   if job.stop_requested_at then
     ends.fail(id, attempt, 'stopped', 'stopped_by_request', job)
     jobs.forget_stops(id, script_type, unpack(redis.call('HMGET', keys.job(id), 'actor', 'worker_id')))
   elseif not ends.crashed(id, attempt, job.crashes, script_type, job) then
-    placing.requeue(id, attempt, 'crashed', script_type, job)
+    routing.requeue(id, attempt, 'crashed', script_type, job)
     request.has_work(script_type)
   end
 end
@@ -69,7 +69,7 @@ local function reap_leases(limit, lease)
     local job = read_lost(id)
     if job and values.is_final(job.status) then
       -- Somebody wrote the end past its actor.
-      outsiders.settle(id, job.status)
+      foreign.settle(id, job.status)
     else
       redis.call('ZREM', keys.leases, id)
       if job and job.status == 'started' then lost(id, tonumber(job.attempt) or 0, job.script_type or jobs.DEFAULT_TYPE, job) end
@@ -82,33 +82,33 @@ local function again_in(id, pause) redis.call('ZADD', keys.watched, request.now 
 
 local function look_at_queued(id, job)
   local key, script_type = keys.job(id), job.script_type or jobs.DEFAULT_TYPE
-  local queue, twin, only = keys.work(script_type, job.group, job.instance, job.priority), nil, false
-  if job.dialect == 'legacy' then twin, only = dialects.twin_of(id) end
-  if only then queue = twin end
+  local queue, shadow, only = keys.work(script_type, job.group, job.instance, job.priority), nil, false
+  if job.dialect == 'legacy' then shadow, only = layouts.shadow_of(id) end
+  if only then queue = shadow end
   local length = try('LLEN', queue) or 0
-  local pause = twin and queues.RESTLESS_PAUSE or queues.look_again_at(script_type) - request.now
+  local pause = shadow and queues.FOREIGN_PAUSE or queues.look_again_at(script_type) - request.now
   if length > FAR or length > 0 and try('LPOS', queue, id, 'RANK', -1) or queues.is_sorted(queue, id, FAR) then
     if job.missing_at then redis.call('HDEL', key, 'missing_at') end
     -- A round through a long queue takes longer, so that looking never costs much.
     return again_in(id, math.max(pause, math.floor(length / 2)))
   end
-  -- One that was only heard of is where an outsider put it.
+  -- A job that is known only because others wait for it is where a foreign program put it.
   if job.unseen then return again_in(id, pause) end
   if job.indexed and not job.queued_at or not job.script_type then
-    -- An outsider put it where we do not look, and does not want it anywhere else. Only its end concerns us, the longer ago the less.
+    -- It is in a queue of a foreign program, and has to stay there. Only its end matters here. Older ones are looked at less often.
     local age = request.now - (tonumber(job.indexed) or 0)
-    return again_in(id, math.max(queues.RESTLESS_PAUSE, math.floor(math.min(age / 60, OLD)), redis.call('ZCARD', keys.watched) / 2))
+    return again_in(id, math.max(queues.FOREIGN_PAUSE, math.floor(math.min(age / 60, OLD)), redis.call('ZCARD', keys.watched) / 2))
   end
   local since = tonumber(job.missing_at)
   if not since then
     redis.call('HSET', key, 'missing_at', string.format('%.0f', request.now))
-    return again_in(id, queues.RESTLESS_PAUSE)
+    return again_in(id, queues.FOREIGN_PAUSE)
   elseif request.now - since < MISSING then
-    return again_in(id, queues.RESTLESS_PAUSE)
+    return again_in(id, queues.FOREIGN_PAUSE)
   end
   redis.call('HDEL', key, 'missing_at')
   news.count(script_type, 'pushed_again')
-  if placing.enqueue(queue, script_type, id, true) == 'dispatched' then request.has_work(script_type) end
+  if routing.enqueue(queue, script_type, id, true) == 'dispatched' then request.has_work(script_type) end
 end
 
 local function look_at_started(id, job)
@@ -122,12 +122,12 @@ local function look_at_started(id, job)
   if not since then
     attempt = attempt + 1
     redis.call('ZADD', keys.foreign, request.now, script_type)
-    redis.call('SREM', keys.calm, script_type)
+    redis.call('SREM', keys.native_only, script_type)
     redis.call('HSET', key, 'seen_at', string.format('%.0f', request.now), 'attempt', attempt, 'started_at', request.now_text,
       'updated_at', request.now_text)
     redis.call('HDEL', key, 'missing_at')
-    if job.dialect then dialects.mirror(id, job.dialect, 'started') end
-    -- It was taken from its twin queue.
+    if job.dialect then layouts.mirror(id, job.dialect, 'started') end
+    -- It was taken from its shadow queue.
     if job.dialect == 'legacy' then try('LREM', keys.work(script_type, job.group, job.instance, job.priority), -1, id) end
     news.event(id, 'started', attempt)
     if redis.call('HDEL', key, 'released') == 0 and job.script_type then news.count(script_type, 'started') end
@@ -139,7 +139,7 @@ local function look_at_started(id, job)
     -- Whoever runs it is still there, however long ago it began.
     redis.call('ZADD', keys.foreign, request.now, script_type)
   end
-  again_in(id, queues.RESTLESS_PAUSE)
+  again_in(id, queues.FOREIGN_PAUSE)
 end
 
 -- Whether a job lies far back in a long queue, so that nobody needs to look closer; then it is looked at again later. `lengths`: those of
@@ -159,7 +159,7 @@ local function look_at(id, lengths)
   local job = read_watched(id)
   local status = job and (job.status or jobs.exists(id) and 'dispatched')
   if status == 'dispatched' or status == '' then look_at_queued(id, job)
-  elseif values.is_final(status) then outsiders.settle(id, status)
+  elseif values.is_final(status) then foreign.settle(id, status)
   elseif not status or values.is_waiting(status) then redis.call('ZREM', keys.watched, id)
   else look_at_started(id, job) -- Also where a foreign actor has a word of its own.
   end
@@ -170,8 +170,8 @@ return function()
   -- What kept this call may have kept renewals, too: then no lease is over before their servers could call again. They call three times
   -- in a lease, and this may have been kept for the time between two looks more than it says.
   if request.delay > math.min(math.max(lease * 2 / 3 - 450, 100), 1000) then return { -1 } end
-  for name, kind in pairs(KINDS) do give_way(keys[name], kind) end
-  for _, status in ipairs({ 'error', 'left' }) do give_way(keys.index_of_status(status), 'zset') end
+  for name, kind in pairs(KINDS) do delete_wrong_type(keys[name], kind) end
+  for _, status in ipairs({ 'error', 'left' }) do delete_wrong_type(keys.index_of_status(status), 'zset') end
   local looked = reap_leases(limit, lease)
   local watched = redis.call('ZRANGEBYSCORE', keys.watched, '-inf', request.now, 'LIMIT', 0, limit)
   for _, id in ipairs(watched) do look_at(id, lengths) end

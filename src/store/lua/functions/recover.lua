@@ -17,7 +17,7 @@ return function()
     local job = read(id)
     local owner = job and job.status == 'started' and job.lease
     if owner and dead[owner] then
-      -- With 0 it is over at once, whoever has looked at leases lately. What was ended once stays ended, however often it is looked at.
+      -- A lease of 0 is over at once, even where leases were not looked at lately. A second call changes nothing.
       if lease > 0 then
         redis.call('ZADD', keys.leases, 'XX', 0, id)
         ended = ended + 1

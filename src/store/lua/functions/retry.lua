@@ -3,7 +3,7 @@
 -- ARGV  id · queue length limit · no more relations may be followed, or '': as many as ever
 -- Gives {number of relations that were followed, then:
 -- 'started', status, script type} · {'illegal', status} · {'missing'} · {'full', length} · {'blocked', id of a prerequisite in error}
--- · {'circle', status} (it would wait for itself by now) · {'tangled'} (too many relations to tell)
+-- · {'cycle', status} (it would wait for itself by now) · {'tangled'} (too many relations to tell)
 -- · {'more'} (more than may be followed now)}.
 local try = commands.try
 local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'prerequisites', 'parent_id', 'id',
@@ -14,12 +14,14 @@ local OF_THE_LAST = {
   'output', 'output_format', 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit', 'finished_at', 'usage',
   'stop_requested_at', 'failures', 'crashes', 'progress', 'lease', 'seen_at', 'missing_at', 'started_at',
 }
--- So many fields are deleted with one command; and looking at a prerequisite counts as this part of following a relation.
-local AT_ONCE, A_LOOK = 1000, 0.1
+-- How many fields are deleted with one command.
+local AT_ONCE = 1000
+-- A look at a prerequisite counts as this part of a relation that is followed.
+local A_LOOK = 0.1
 
 local followed = 0
 
--- What was noticed on the way counts, also when the job does not run again.
+-- The events and counters of this call are sent in any case, also when the job does not run again.
 local function answer(...)
   news.send_all()
   return { math.ceil(followed), ... }
@@ -50,9 +52,9 @@ local function clear(id, job, script_type)
   redis.call('PERSIST', keys.log(id))
   redis.call('DEL', keys.reply(id))
   jobs.forget_stops(id, script_type, job.actor, job.worker_id)
-  local standings = relations.unlink(id)
-  for from = 1, #standings, AT_ONCE do
-    redis.call('HDEL', key, unpack(standings, from, math.min(from + AT_ONCE - 1, #standings)))
+  local fields = relations.unlink(id)
+  for from = 1, #fields, AT_ONCE do
+    redis.call('HDEL', key, unpack(fields, from, math.min(from + AT_ONCE - 1, #fields)))
   end
 end
 
@@ -64,7 +66,7 @@ return function()
   if not values.is_final(job.status) then return { 0, 'illegal', job.status or 'dispatched' } end
   if jobs.is_unsettled(id) then
     -- A foreign actor has just ended it, and its own retries come first.
-    local status = outsiders.settle(id, job.status)
+    local status = foreign.settle(id, job.status)
     if not values.is_final(status) then return answer('illegal', status) end
   end
   local script_type = job.script_type or jobs.DEFAULT_TYPE
@@ -77,15 +79,15 @@ return function()
   local of = { prerequisite = there, dependent = {}, parent = job.parent_id or nil, predecessor = job.predecessor_id or nil }
   local most = may_follow or cycles.MOST_FOLLOWED
   local walk = { left = most }
-  local circle = cycles.find({ [id] = of }, walk, true)
+  local cycle = cycles.find({ [id] = of }, walk, true)
   followed = followed + most - walk.left
-  if circle == true then return answer(may_follow and 'more' or 'tangled') end
-  if circle then return answer('circle', job.status) end
+  if cycle == true then return answer(may_follow and 'more' or 'tangled') end
+  if cycle then return answer('cycle', job.status) end
 
   clear(id, job, script_type)
   local open = relations.link_prerequisites(id, there)
   if of.predecessor then open = open + relations.link_predecessor(id, of.predecessor) end
   if of.parent then open = open + relations.link_parent(id, of.parent) end
   redis.call('HSET', keys.job(id), 'open', open, 'linked', '1')
-  return answer('started', placing.begin(id, tonumber(job.attempt) or 0, script_type, queue, nil, open), script_type)
+  return answer('started', routing.begin(id, tonumber(job.attempt) or 0, script_type, queue, nil, open), script_type)
 end

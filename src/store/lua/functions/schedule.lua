@@ -1,6 +1,6 @@
 -- Flags:
 -- Stores a schedule.
--- ARGV  id · first slot, ms · most schedules · specification (JSON) · time of its creation
+-- ARGV  id · first occurrence, ms · most schedules · specification (JSON) · time of its creation
 -- Gives 'created', 'exists' (id taken) or 'full'.
 return function()
   local id, first, most, spec, created_at = request.take(), request.take(), request.take_number(), request.take(), request.take()

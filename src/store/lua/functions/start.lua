@@ -19,7 +19,7 @@ local function start(id, limit, lengths)
     open = open + relations.link_parent(id, job.parent_id)
     redis.call('HSET', keys.job(id), 'open', open, 'linked', '1')
   end
-  local status = placing.begin(id, 0, script_type, queue, due, open)
+  local status = routing.begin(id, 0, script_type, queue, due, open)
   if status == 'dispatched' then lengths[queue] = (lengths[queue] or 0) + 1 end
   return { 'started', status, script_type }
 end

@@ -20,7 +20,7 @@ return function()
   if values.is_final(status) then return { 'ended', status } end
 
   if status ~= 'started' then
-    placing.withdraw(id, script_type, job)
+    routing.withdraw(id, script_type, job)
     ends.fail(id, job.attempt or 0, 'stopped', 'stopped', job)
     news.send()
     return { 'stopped', script_type }

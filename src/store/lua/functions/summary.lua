@@ -4,8 +4,12 @@
 -- Gives for each job that was read {} (there is none) or {fields that are not whole, between spaces, then the values}: at least one.
 local try = commands.try
 
--- A longer text is not even read to be cut: nothing of it is given. A hash that takes no more is read as a whole, and has no more fields.
-local READ, SMALL, FEW = 65536, 8192, 64
+-- A longer text is not even read to be cut: nothing of it is given, bytes.
+local READ = 65536
+-- A hash that takes no more memory is read as a whole, bytes.
+local SMALL = 8192
+-- A hash with more fields is not read as a whole.
+local FEW = 64
 local TEXTS = { script = true, output = true, error = true, name = true, status = true }
 
 -- The beginning of a text, not into the middle of a character.
@@ -26,8 +30,8 @@ local function read(key, fields, short, most)
   end
   local left = list and math.huge or most
   list = list or {}
-  for place, field in ipairs(fields) do
-    local value = list[place]
+  for at, field in ipairs(fields) do
+    local value = list[at]
     local size = value == nil and redis.call('HSTRLEN', key, field) or value and #value or 0
     if size > math.min(short, left) then
       partial[#partial + 1] = field
@@ -37,7 +41,7 @@ local function read(key, fields, short, most)
     elseif value == nil then
       value = redis.call('HGET', key, field)
     end
-    list[place] = value or false
+    list[at] = value or false
     if value then given, left = given + #value, left - #value end
   end
   return { table.concat(partial, ' '), unpack(list, 1, #fields) }, given
@@ -45,7 +49,7 @@ end
 
 return function()
   local short, most, fields, answers, given = request.take_number(), request.take_number(), {}, {}, 0
-  for place = 1, request.take_number() do fields[place] = request.take() end
+  for at = 1, request.take_number() do fields[at] = request.take() end
   while request.has_more() and given < most do
     local answer, bytes = read(keys.job(request.take()), fields, short, most)
     answers[#answers + 1], given = answer, given + bytes

@@ -1,6 +1,6 @@
 -- Flags: allow-oom
 -- Looks after lists and sets of conveyor jobs whose owner does not: it has ended already, or is unknown.
--- ARGV  what conveyor keys begin with · seconds to keep what nobody owns · ids …
+-- ARGV  what conveyor keys begin with · seconds to keep what has no owner · ids …
 -- Gives the number of jobs whose end is worked off again.
 return function()
   local at, seconds, again = request.take(), request.take(), 0

@@ -5,13 +5,13 @@
 --         'finished' · output · format
 --         'error' · kind · message · line · column · stack (JSON or '') · limit · wait before a retry, ms
 --         'crashed'       the engine died        'released'       the actor leaves and gives the job back
---       then: number of slots, each an actor ('type:group:instance') · how many jobs it can take
---       then: number of queues in the order of service, each: key · the slot it belongs to, or 0 for any
+--       then: number of actors, each: name ('type:group:instance') · how many jobs it can take
+--       then: number of queues in the order of service, each: key · the number of the actor it belongs to, or 0 for any
 --       then: 'fair' (callers take turns in the queues of the type and group) or ''
 --       then: the most jobs that may run in the context, or 0
 --       then: number of queues of other layouts, each: key
 -- Gives {per attempt: status now, or 'lost' when somebody else holds the job},
---       {per taken job: {slot, '1' if only that slot may run it or '', id, attempt, claim, then the values of GIVEN}},
+--       {per taken job: {number of the actor, '1' if only that actor may run it or '', id, attempt, claim, then the values of GIVEN}},
 --       {ids ended here because a stop was pending},
 --       1 if queues hold more that was not looked at, 2 if nothing was taken because the call was on its way for long, else 0,
 --       number of ended jobs whose relatives are to be released,
@@ -34,15 +34,15 @@ local MOST_LOOKED_AT, MOST_STOPS = 256, 1024
 local FOR_A_HASH = 5000
 -- Whoever asked so long ago, ms, does not wait for an answer any more, and would not know what was taken for him.
 local LATE = 5500
--- An outsider's attempt that is more than this is none.
+-- A foreign program's attempt that is more than this is none.
 local MOST_ATTEMPTS = 2000000000
 
 -- What this call is about; set anew by each.
 local own_type, lease_until, left_to_look_at, left_to_take
-local slots, room, taken, stopped, pending, admits = {}, {}, {}, {}, {}, {}
+local actors, room, taken, stopped, pending, admits = {}, {}, {}, {}, {}, {}
 -- Jobs that may run and are not started yet, and their ids.
 local found, found_ids = {}, {}
--- The queues of the pool, and for each the slot it belongs to, or 0.
+-- The queues of the pool, and for each the actor it belongs to, or 0.
 local served, owners
 
 local read_end = jobs.end_reader('status', 'attempt', 'lease', 'failures', 'given_back', 'started_at')
@@ -72,7 +72,7 @@ local function fail(id, job, rest, outcome, usage, logged, script_type)
     'error_limit', outcome.limit, 'usage', usage, 'updated_at', ended)
   if again then
     redis.call('ZADD', keys.scheduled, request.now + outcome.wait, id)
-    if job.dialect then dialects.mirror(id, job.dialect, 'scheduled') end
+    if job.dialect then layouts.mirror(id, job.dialect, 'scheduled') end
     news.event(id, 'scheduled', job.attempt, outcome.kind)
     news.count(script_type, 'retried')
     return 'scheduled'
@@ -105,21 +105,21 @@ local function complete(over)
       return 'error'
     end
     if ends.crashed(id, job.attempt, rest.crashes, script_type, job) then return 'error' end
-    placing.requeue(id, job.attempt, 'crashed', script_type, rest)
+    routing.requeue(id, job.attempt, 'crashed', script_type, rest)
     return 'dispatched'
   end
   -- The number goes to the next attempt, which is counted already; but no claim has the number of another.
   local given_back = string.format('%.0f', jobs.claim_of(0, job.given_back) + 1)
   redis.call('HSET', keys.job(id), 'given_back', given_back, 'released', '1')
-  placing.requeue(id, tonumber(job.attempt) - 1, nil, script_type, rest)
+  routing.requeue(id, tonumber(job.attempt) - 1, nil, script_type, rest)
   return 'dispatched'
 end
 
--- The slot with the most room.
+-- The actor with the most room.
 local function roomiest()
   local best = 1
-  for slot = 2, #room do
-    if room[slot] > room[best] then best = slot end
+  for actor = 2, #room do
+    if room[actor] > room[best] then best = actor end
   end
   return best
 end
@@ -138,20 +138,20 @@ local function start_found()
   for _, one in ipairs(found) do
     local id, job, key = one.id, one.job, keys.job(one.id)
     redis.call('HSET', key, 'status', 'started', 'attempt', one.attempt, 'started_at', request.now_text, 'updated_at', request.now_text,
-      'lease', request.server, 'actor', slots[one.slot])
+      'lease', request.server, 'actor', actors[one.actor])
     if not job.script_type then redis.call('HSET', key, 'script_type', own_type) end
-    if job.dialect then dialects.mirror(id, job.dialect, 'started') end
+    if job.dialect then layouts.mirror(id, job.dialect, 'started') end
     news.event(id, 'started', one.attempt)
     if job.released then redis.call('HDEL', key, 'released') else news.count(job.script_type or own_type, 'started') end
     local claim = jobs.claim_of(one.attempt, job.given_back)
-    taken[#taken + 1] = { one.slot, one.owned, id, one.attempt, claim, unpack(one.list, #DECIDING + 1, #FIELDS) }
+    taken[#taken + 1] = { one.actor, one.owned, id, one.attempt, claim, unpack(one.list, #DECIDING + 1, #FIELDS) }
   end
   found, found_ids = {}, {}
 end
 
 local function add_found(one)
   found[#found + 1], found_ids[one.id] = one, true
-  room[one.slot] = room[one.slot] - 1
+  room[one.actor] = room[one.actor] - 1
   left_to_take = left_to_take - 1
 end
 
@@ -177,16 +177,16 @@ local function may_run(id, queue, job, attempt)
     jobs.forget_stops(id, own_type, unpack(redis.call('HMGET', key, 'actor', 'worker_id')))
     return false
   end
-  if job.dialect == 'legacy' and not dialects.untwin(id) and status ~= 'started' then return false end
-  -- What lies in a queue is watched, unless an outsider put it there.
-  if (redis.call('ZREM', keys.watched, id) == 0 or job.unseen) and status ~= 'started' then return outsiders.admit(id, queue, admits) end
+  if job.dialect == 'legacy' and not layouts.remove_from_shadow(id) and status ~= 'started' then return false end
+  -- What lies in a queue is watched, unless a foreign program put it there.
+  if (redis.call('ZREM', keys.watched, id) == 0 or job.unseen) and status ~= 'started' then return foreign.admit(id, queue, admits) end
   return true
 end
 
--- Takes a job for a slot, if it may run. 'later': nobody can tell in this call. `was_watched`: whether somebody looked after it when it was
+-- Takes a job for an actor, if it may run. 'later': this call cannot tell. `was_watched`: whether somebody looked after it when it was
 -- taken out of its queue; nil if nobody has asked.
-local function claim(id, queue, slot, owned, was_watched)
-  if not values.is_uuid(id) then return outsiders.refuse_id(id) end
+local function claim(id, queue, actor, owned, was_watched)
+  if not values.is_uuid(id) then return foreign.refuse_id(id) end
   -- It lies there twice.
   if found_ids[id] then start_found() end
   local list = try('HMGET', keys.job(id), unpack(FIELDS))
@@ -196,7 +196,7 @@ local function claim(id, queue, slot, owned, was_watched)
   if not (attempt >= 0 and attempt < MOST_ATTEMPTS and attempt % 1 == 0) then attempt = 0 end
   -- As text, which it nearly always is already.
   local next_attempt = attempt == 0 and '1' or request.text(attempt + 1)
-  local one = { id = id, job = job, list = list, attempt = next_attempt, slot = slot, owned = owned }
+  local one = { id = id, job = job, list = list, attempt = next_attempt, actor = actor, owned = owned }
   -- Nearly always it simply waits there.
   if job.status == 'dispatched' and was_watched ~= false
     and not (pending[id] or job.stop_requested_at or job.unseen or job.dialect == 'legacy') then
@@ -211,10 +211,10 @@ local function claim(id, queue, slot, owned, was_watched)
 end
 
 -- Takes as many jobs out of a queue as there is room for.
-local function take_from(queue, own_slot, in_turn, sorts)
-  local owned, seen = own_slot > 0 and '1' or '', false
+local function take_from(queue, own_actor, in_turn, sorts)
+  local owned, seen = own_actor > 0 and '1' or '', false
   while left_to_take > 0 and left_to_look_at > 0 do
-    local many = math.min(left_to_take, left_to_look_at, own_slot > 0 and room[own_slot] or math.huge)
+    local many = math.min(left_to_take, left_to_look_at, own_actor > 0 and room[own_actor] or math.huge)
     if many <= 0 then break end
     local ids, was_watched
     if in_turn then
@@ -230,8 +230,8 @@ local function take_from(queue, own_slot, in_turn, sorts)
       left_to_look_at = left_to_look_at - 1
       local watched = nil
       if was_watched then watched = was_watched[at] and true or false end
-      local slot = own_slot > 0 and own_slot or roomiest()
-      if claim(id, queue, slot, owned, watched) == 'later' then
+      local actor = own_actor > 0 and own_actor or roomiest()
+      if claim(id, queue, actor, owned, watched) == 'later' then
         -- The next call begins with it.
         for again = #ids, at, -1 do try('RPUSH', queue, ids[again]) end
         left_to_look_at = 0
@@ -244,11 +244,11 @@ local function take_from(queue, own_slot, in_turn, sorts)
   return seen
 end
 
-local function take_slots()
+local function take_actors()
   local wanted = 0
-  for slot = 1, request.take_number() do
-    slots[slot], room[slot] = request.take(), request.take_number()
-    wanted = wanted + room[slot]
+  for actor = 1, request.take_number() do
+    actors[actor], room[actor] = request.take(), request.take_number()
+    wanted = wanted + room[actor]
   end
   return wanted
 end
@@ -262,7 +262,7 @@ end
 -- stops that nobody has read. Gives how many queues are not, and whether there are those marks.
 local function look(with_stops)
   local controls = { keys.paused, keys.fair, keys.control(own_type) }
-  for slot = 1, #slots do controls[#controls + 1] = keys.control_instance(slots[slot]) end
+  for actor = 1, #actors do controls[#controls + 1] = keys.control_instance(actors[actor]) end
   local marks = redis.call('EXISTS', unpack(controls))
   if marks == 0 then return redis.call('EXISTS', unpack(served)), false, false end
   local paused, sorted = redis.call('EXISTS', keys.paused) == 1, redis.call('EXISTS', keys.fair) == 1
@@ -289,7 +289,7 @@ end
 return function()
   lease_until, own_type = request.text_in(request.take()), request.take()
   local empty = request.empty
-  slots, room, taken, found, found_ids = {}, {}, empty(taken), empty(found), empty(found_ids)
+  actors, room, taken, found, found_ids = {}, {}, empty(taken), empty(found), empty(found_ids)
   stopped, pending, admits = empty(stopped), empty(pending), empty(admits)
   left_to_look_at = MOST_LOOKED_AT
   fair.begin()
@@ -297,7 +297,7 @@ return function()
   for attempt = 1, request.take_number() do statuses[attempt] = complete(over) end
   if #over > 0 then redis.call('ZREM', keys.leases, unpack(over)) end
 
-  local asked = take_slots()
+  local asked = take_actors()
   take_queues()
   local sorts, most_running = request.take() == 'fair', request.take_number()
   local late = asked > 0 and request.delay > LATE
@@ -308,13 +308,13 @@ return function()
   if asked > 0 then not_empty, paused, sorted = look(wanted > 0) end
   if wanted > 0 then take_jobs(sorted and math.huge or not_empty, paused, sorts or sorted, sorts) end
   if most_running > 0 and asked > 0 then
-    limit.stand_in_line(own_type, #taken == wanted and wanted < asked and limit.hold_more(served, paused), #taken > 0)
+    limit.stand_in_line(own_type, #taken == wanted and wanted < asked and limit.have_more(served, paused), #taken > 0)
   end
   news.send()
   -- The operator named them: this user of Redis may have no right to them, which is no reason to stop.
   local others = request.take_number()
   local there = others > 0 and #taken < wanted and redis.pcall('EXISTS', request.take_many(others)) or 0
-  local adoptable = type(there) == 'number' and there > 0
+  local importable = type(there) == 'number' and there > 0
   local more = late and 2 or left_to_look_at == 0 and 1 or 0
-  return { statuses, taken, stopped, more, request.releases, adoptable and 1 or 0, request.now }
+  return { statuses, taken, stopped, more, request.releases, importable and 1 or 0, request.now }
 end

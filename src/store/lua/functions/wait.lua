@@ -1,8 +1,8 @@
 -- Flags: allow-oom
 -- Says how a job ended, or has this server told when it does.
 -- ARGV  id · 'only look' or '' · bytes: a longer output is not given
--- Gives {} (missing), {status, 'long'} or {status, output, then the values of RESULT_FIELDS, then 'new' if an outsider wrote it and
--- nobody has noticed}.
+-- Gives {} (missing), {status, 'long'} or {status, output, then the values of RESULT_FIELDS, then 'new' if a foreign program wrote it and
+-- nobody has discovered it}.
 local try = commands.try
 local read = jobs.reader('status', 'origin', 'id', 'reply')
 
@@ -26,13 +26,13 @@ return function()
   if not job or not (job.status or job.id) and not jobs.exists(id) then return {} end
   local status = job.status or 'dispatched'
   if values.is_final(status) and jobs.is_unsettled(id) then
-    -- A foreign actor ended it, and nobody has noticed yet.
-    status = outsiders.settle(id, status)
+    -- A foreign actor ended it, and nobody has seen that yet.
+    status = foreign.settle(id, status)
     news.send_all()
   end
   if not only_looks and not values.is_final(status) then stand_by(key, job.origin or '') end
   if job.reply == 'none' and values.is_final(status) then
-    -- A foreign actor that ended it may have pushed a reply that nobody takes.
+    -- A foreign actor that ended it may have pushed a reply, for which there is no reader.
     redis.call('DEL', keys.reply(id))
   end
   -- One that a foreign actor ended is kept as long as others.
@@ -42,6 +42,6 @@ return function()
   if status == 'finished' and redis.call('HSTRLEN', key, 'output') > longest then return { status, 'long' } end
   local result = try('HMGET', key, unpack(RESULT_FIELDS))
   local answer = { status, status == 'finished' and redis.call('HGET', key, 'output'), unpack(result, 1, #RESULT_FIELDS) }
-  if not only_looks and not values.is_final(status) and not outsiders.is_known(id) then answer[#RESULT_FIELDS + 3] = 'new' end
+  if not only_looks and not values.is_final(status) and not foreign.is_known(id) then answer[#RESULT_FIELDS + 3] = 'new' end
   return answer
 end

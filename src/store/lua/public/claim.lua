@@ -22,8 +22,8 @@ return function(names)
   if not job then return {} end
   local _, _, id, attempt, claim = unpack(job)
   local answer = { 'id', id, 'claim', tostring(claim), 'attempt', tostring(attempt) }
-  for place, name in ipairs(NAMES) do
-    local value = job[place + 5]
+  for at, name in ipairs(NAMES) do
+    local value = job[at + 5]
     if value then answer[#answer + 1], answer[#answer + 2] = name, value end
   end
   return answer

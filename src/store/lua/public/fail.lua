@@ -10,5 +10,5 @@ return function(names)
   if not id or not tonumber(claim) or not message or not KINDS[kind] then
     return redis.error_reply("ERR the key is that of a job; then come its claim, what is wrong, and script, timeout, stopped or limit")
   end
-  return calling.record(id, claim, { 'error', kind, message, '', '', '', '', outsiders.next_backoff(id) })
+  return calling.record(id, claim, { 'error', kind, message, '', '', '', '', foreign.next_backoff(id) })
 end

@@ -4,8 +4,12 @@
 -- ARGV  owner · context · claim · 'debug', 'info', 'warn' or 'error' · text
 -- Gives 'logged' · 'lost' (the claim does not hold the job any more).
 local LEVELS = { debug = true, info = true, warn = true, error = true }
--- A job keeps about so many lines, none longer than this, bytes; and a log outlives a job that vanished by no more than this, s.
-local LINES, LONGEST, AT_MOST = 10000, 65536, 691200
+-- How many lines of a job are kept, about.
+local LINES = 10000
+-- The longest text of a line, bytes.
+local LONGEST = 65536
+-- How long a log is kept whose job has vanished, s.
+local AT_MOST = 691200
 local read = jobs.reader('status', 'attempt', 'lease', 'given_back')
 
 return function(names)

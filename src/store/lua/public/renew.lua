@@ -2,7 +2,7 @@
 -- Keeps a job with its owner for another lease.
 -- KEYS  job
 -- ARGV  owner · context · claim · lease, ms
--- Gives 'renewed' · 'stop' (renewed, and somebody asks for it to be stopped) · 'lost' (it is somebody else's, or nobody's).
+-- Gives 'renewed' · 'stop' (renewed, and somebody asks for it to be stopped) · 'lost' (another owner has it, or none).
 return function(names)
   local id, claim, lease = calling.job_of(names[1]), request.take(), request.take()
   if not id or not tonumber(claim) or not tonumber(lease) then

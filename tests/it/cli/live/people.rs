@@ -193,10 +193,10 @@ fn a_schedule_is_named_and_shown_in_its_zone() {
     let document: Value = server.json(&["schedule", "show", &often]);
     assert_eq!((&document["name"], &document["every"]), (&json!("often"), &json!(3600)));
     // A name that two have says nothing.
-    let (twin, _) = create("often", &["--every", "2h"]);
+    let (again, _) = create("often", &["--every", "2h"]);
     let refused = server.run(&["schedule", "delete", "often"]);
-    assert!(refused.code == 2 && refused.err.contains(&often) && refused.err.contains(&twin), "{}", refused.err);
-    assert_eq!(server.ok(&["schedule", "delete", &twin]), "deleted");
+    assert!(refused.code == 2 && refused.err.contains(&often) && refused.err.contains(&again), "{}", refused.err);
+    assert_eq!(server.ok(&["schedule", "delete", &again]), "deleted");
     assert_eq!(server.ok(&["schedule", "delete", "often"]), "deleted");
     let gone = server.run(&["schedule", "delete", "often"]);
     assert!(gone.code == 1 && gone.err.contains("hero schedule list"), "{}", gone.err);

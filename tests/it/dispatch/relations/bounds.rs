@@ -9,7 +9,7 @@ use crate::support::{Redis, spec};
 
 pub(super) fn new(spec: JobSpec) -> NewJob {
     let id = spec.job_id.clone().unwrap_or_else(JobId::random);
-    NewJob { id, spec, start: false, waited: false, slot: None }
+    NewJob { id, spec, start: false, waited: false, occurrence: None }
 }
 
 pub(super) async fn create(store: &Store, spec: JobSpec) -> JobId {
@@ -42,7 +42,7 @@ pub(super) async fn together(store: &Store, specs: Vec<JobSpec>) -> Vec<Created>
     join_all(specs.into_iter().map(|spec| async { store.create(new(spec)).await.unwrap() })).await
 }
 
-/// How often a command was called, by scripts or from outside.
+/// How often a command was called, by functions or from outside.
 pub(super) async fn calls(redis: &Redis, command: &str) -> u64 {
     let info: String = redis.run(&["INFO", "commandstats"]).await;
     let line = info.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
@@ -80,7 +80,7 @@ async fn a_job_that_thousands_name_as_their_dependent_is_not_written_anew_for_ea
     }
     // Who reads the job sees all of them, in order.
     assert_eq!(store.job(&last).await.unwrap().unwrap().prerequisites, before);
-    // So does who looks for a circle.
+    // So does who looks for a cycle.
     let closing = JobSpec { dependents: vec![before[many - 1].clone()], ..after(&[&last]) };
     assert!(matches!(store.create(new(closing)).await.unwrap(), Created::Cycle(_)));
     // It waits for each of them, and for no more than are worth a way back.
@@ -100,7 +100,7 @@ async fn each_of_many_that_name_a_job_lets_it_go_and_blocks_its_retry() {
     for id in before.iter().chain([&last]) {
         store.start(id).await.unwrap();
     }
-    let release = async || while store.release(128).await.unwrap() {};
+    let release = async || while store.release_relatives(128).await.unwrap() {};
     hand.take(&before[149]).await;
     for id in &before[..149] {
         hand.finish(id).await;
@@ -183,15 +183,15 @@ async fn jobs_that_make_redis_follow_many_relations_wait_for_its_time_and_others
     // Each of them takes 20 ms of Redis, and has the next ones wait for five times that.
     let most = 2 + began.elapsed().as_millis() / 100;
     let followed = answers.iter().filter(|answer| **answer == Created::Tangled).count();
-    assert!((1..=most).contains(&(followed as u128)), "{followed} walks, {most} is what the pace allows");
+    assert!((1..=most).contains(&(followed as u128)), "{followed} walks, {most} is what the budget allows");
     assert_eq!(answers.iter().filter(|answer| **answer == Created::Busy).count(), 100 - followed);
     assert_eq!(plain, vec![Created::Created(Status::Created); 100]);
     create(&store, after(&[&other])).await;
 }
 
-/// What was followed for one job of a call does not hide the circle that another one closes.
+/// What was followed for one job of a call does not hide the cycle that another one closes.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_circle_is_seen_beside_others_that_follow_the_same_jobs() {
+async fn a_cycle_is_seen_beside_others_that_follow_the_same_jobs() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     for round in 0..10 {

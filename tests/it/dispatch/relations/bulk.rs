@@ -103,7 +103,7 @@ async fn one_bad_entry_leaves_everything_as_it_was_and_is_named_by_its_index() {
         ("an unknown script type", JobSpec { script_type: "nobody".parse().unwrap(), ..spec("1") }),
         ("a timeout of nothing", JobSpec { timeout: hero::model::Seconds::new(0.0), ..spec("1") }),
         ("a log file elsewhere", JobSpec { log_path: Some("../../x".into()), ..spec("1") }),
-        ("a circle of one", {
+        ("a cycle of one", {
             let own = JobId::random();
             named(&own, after(&[&own]))
         }),
@@ -134,13 +134,13 @@ async fn no_jobs_are_created_together_with_nothing() {
 async fn a_thousand_jobs_are_one_round_trip() {
     let redis = Redis::start().await;
     let dispatcher = alone(&redis).await;
-    // The script is known to Redis from now on.
+    // The function is known to Redis from now on.
     let first = dispatcher.create_many(vec![spec("1")]).await.unwrap().remove(0);
     let specs: Vec<JobSpec> = (0..1_000).map(|at| if at % 2 == 0 { spec("1") } else { after(&[&first]) }).collect();
     let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
     let ids = dispatcher.create_many(specs).await.unwrap();
     let info: String = redis.run(&["INFO", "commandstats"]).await;
-    // What a script calls is counted, too; only these come from outside.
+    // What a function calls is counted, too; only these come from outside.
     let calls = |command: &str| {
         let line = info.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
         line.map_or(0, |rest| rest.split(',').next().unwrap().parse::<u64>().unwrap())
@@ -235,7 +235,7 @@ async fn a_group_that_does_not_fit_into_its_queue_is_refused_as_a_whole() {
     let redis = Redis::start().await;
     let store = redis.plan().with_room(3).store().await;
     let group = |size: usize| -> Vec<NewJob> {
-        (0..size).map(|_| NewJob { id: JobId::random(), spec: spec("1"), start: true, waited: false, slot: None }).collect()
+        (0..size).map(|_| NewJob { id: JobId::random(), spec: spec("1"), start: true, waited: false, occurrence: None }).collect()
     };
     let too_many = store.create_all_or_none(&group(4)).await.unwrap();
     assert_eq!(too_many, [Created::None, Created::None, Created::None, Created::Full(3)]);

@@ -72,7 +72,7 @@ async fn relatives_of_a_job_whose_actor_died_for_the_third_time_are_released() {
     let hand = Hand::of(&store);
     let start = async |spec| {
         let id = JobId::random();
-        store.create(NewJob { id: id.clone(), spec, start: true, waited: false, slot: None }).await.unwrap();
+        store.create(NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None }).await.unwrap();
         id
     };
     let job = start(spec("1")).await;
@@ -84,7 +84,7 @@ async fn relatives_of_a_job_whose_actor_died_for_the_third_time_are_released() {
         store.reap(128).await.unwrap();
     }
     crate::support::until("the release", || async {
-        store.release(128).await.unwrap();
+        store.release_relatives(128).await.unwrap();
         (store.job(&dependent).await.unwrap()?.status == Status::Error).then_some(())
     })
     .await;
@@ -99,7 +99,7 @@ async fn the_recovery_after_a_crash_does_not_stop_at_a_job_that_is_gone() {
     let mut jobs = Vec::new();
     for _ in 0..30 {
         let id = JobId::random();
-        store.create(NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, slot: None }).await.unwrap();
+        store.create(NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None }).await.unwrap();
         jobs.push(id);
     }
     assert_eq!(hand.take_all().await, 30);
@@ -189,7 +189,7 @@ async fn a_parent_is_not_forgotten_before_its_relatives_are_released() {
     let hand = Hand::of(&store);
     let create = async |spec| {
         let id = JobId::random();
-        store.create(NewJob { id: id.clone(), spec, start: true, waited: false, slot: None }).await.unwrap();
+        store.create(NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None }).await.unwrap();
         id
     };
     let brief = |spec| JobSpec { retention: hero::model::Seconds::new(0.5), ..spec };
@@ -198,20 +198,20 @@ async fn a_parent_is_not_forgotten_before_its_relatives_are_released() {
     let (child, heir) = (create(brief(child_of(&parent))).await, create(heir_of(&grandparent)).await);
     let clock = create(brief(spec("1"))).await;
     hand.finish(&grandparent).await;
-    while store.release(1).await.unwrap() {}
+    while store.release_relatives(1).await.unwrap() {}
     hand.finish(&parent).await;
     hand.finish(&clock).await;
     // No server releases anything for longer than the parent is kept.
     crate::support::until("the end of the retention", || async { store.job(&clock).await.unwrap().is_none().then_some(()) }).await;
-    while store.release(1).await.unwrap() {}
+    while store.release_relatives(1).await.unwrap() {}
     // Whoever asks for the result does not make the parent go either.
     store.look(&parent).await.unwrap();
     store.wait(&parent).await.unwrap();
     assert_eq!(redis.run::<i64>(&["TTL", &format!("hero:job:{parent}")]).await, -1);
     hand.finish(&child).await;
-    while store.release(1).await.unwrap() {}
+    while store.release_relatives(1).await.unwrap() {}
     hand.finish(&heir).await;
-    while store.release(1).await.unwrap() {}
+    while store.release_relatives(1).await.unwrap() {}
     assert!(redis.run::<i64>(&["TTL", &format!("hero:job:{grandparent}")]).await > 0);
 }
 
@@ -221,7 +221,7 @@ async fn two_promoters_never_run_one_delayed_job_twice() {
     let stores = [redis.store().await, redis.store().await];
     let due = stores[0].clock().now().plus(Duration::from_secs(60));
     let first = JobId::random();
-    stores[0].create(NewJob { id: first.clone(), spec: spec("1"), start: false, waited: false, slot: None }).await.unwrap();
+    stores[0].create(NewJob { id: first.clone(), spec: spec("1"), start: false, waited: false, occurrence: None }).await.unwrap();
     let mut jobs = BTreeSet::new();
     for at in 0..600 {
         let id = JobId::random();
@@ -229,13 +229,13 @@ async fn two_promoters_never_run_one_delayed_job_twice() {
         if at % 3 == 0 {
             new.prerequisites = vec![first.clone()];
         }
-        stores[0].create(NewJob { id: id.clone(), spec: new, start: true, waited: false, slot: None }).await.unwrap();
+        stores[0].create(NewJob { id: id.clone(), spec: new, start: true, waited: false, occurrence: None }).await.unwrap();
         jobs.insert(id.to_string());
     }
     stores[0].start(&first).await.unwrap();
     let hand = Hand::of(&stores[0]);
     hand.finish(&first).await;
-    while stores[0].release(128).await.unwrap() {}
+    while stores[0].release_relatives(128).await.unwrap() {}
     for store in &stores {
         store.clock().advance(Duration::from_secs(61));
     }

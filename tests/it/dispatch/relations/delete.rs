@@ -51,7 +51,7 @@ async fn who_waited_for_a_job_that_was_deleted_is_told_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_for_a_job_that_an_outsider_deletes_is_told_so() {
+async fn who_waits_for_a_job_that_a_foreign_program_deletes_is_told_so() {
     let (house, _hand) = by_hand().await;
     let first = create(&house, spec("1")).await;
     let dependent = house.start(after(&[&first])).await;

@@ -12,7 +12,7 @@ const MANY: usize = 10_000;
 async fn start_many(house: &House, spec: &JobSpec) -> Vec<JobId> {
     let jobs = (0..MANY).map(|_| {
         let (id, spec) = (JobId::random(), spec.clone());
-        let new = hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, slot: None };
+        let new = hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None };
         async move {
             house.store.create(new).await.unwrap();
             id
@@ -31,7 +31,7 @@ async fn watch(redis: &Redis) {
 async fn releases(redis: &Redis) -> usize {
     let _: () = redis.run(&["CONFIG", "SET", "slowlog-log-slower-than", "-1"]).await;
     let entries: Vec<(u64, u64, u64, Vec<String>, String, String)> = redis.run(&["SLOWLOG", "GET", "100000"]).await;
-    let is_release = |words: &[String]| words[0].eq_ignore_ascii_case("FCALL") && words[1].ends_with("_release");
+    let is_release = |words: &[String]| words[0].eq_ignore_ascii_case("FCALL") && words[1].ends_with("_release_relatives");
     entries.iter().filter(|(_, _, _, words, _, _)| is_release(words)).count()
 }
 

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use hero::model::{ErrorKind, JobError, JobId, Output, OutputFormat, Status};
-use hero::store::{Claimed, Ended, Outcome, Slot, Store, Turn};
+use hero::store::{ActorRoom, Claimed, Ended, Outcome, Store, Turn};
 use tokio::sync::Mutex;
 
 use crate::support::until;
@@ -115,8 +115,8 @@ impl Hand {
 
     async fn turn(&self, ends: &[Ended], room: usize) -> hero::store::Turned {
         let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-        let slots = [Slot { actor: "osis:default:1".into(), room }];
-        self.store.turn(&Turn { script_type: &script_type, ends, slots: &slots, queues: &queues }).await.unwrap()
+        let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
+        self.store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
     }
 }
 

@@ -3,15 +3,15 @@
 //! Where an order matters a [`hand::Hand`] plays the actor, so that a test says when an attempt ends, and how.
 
 mod bounds;
+mod budget;
 mod bulk;
 mod defects;
 mod delete;
 mod families;
 mod fan_out;
+mod foreign;
 mod hand;
 mod heirs;
-mod outsiders;
-mod pace;
 mod prerequisites;
 mod refusals;
 mod retry;

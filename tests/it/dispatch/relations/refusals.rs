@@ -64,14 +64,14 @@ async fn a_job_cannot_wait_for_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn jobs_created_together_cannot_wait_in_a_circle() {
+async fn jobs_created_together_cannot_wait_in_a_cycle() {
     let (house, _) = by_hand().await;
     let [a, b, c, d] = std::array::from_fn(|_| JobId::random());
     refused(&house, vec![named(&a, after(&[&b])), named(&b, after(&[&a]))], &[&a, &b]).await;
     refused(&house, vec![named(&a, after(&[&b])), named(&b, after(&[&c])), named(&c, after(&[&a]))], &[&a, &b, &c]).await;
-    // Somebody who waits outside the circle is not part of it.
-    let circle = vec![named(&d, after(&[&a])), named(&a, after(&[&b])), named(&b, after(&[&a]))];
-    refused(&house, circle, &[&a, &b]).await;
+    // Somebody who waits outside the cycle is not part of it.
+    let cycle = vec![named(&d, after(&[&a])), named(&a, after(&[&b])), named(&b, after(&[&a]))];
+    refused(&house, cycle, &[&a, &b]).await;
     let by_dependents = vec![named(&a, JobSpec { dependents: vec![b.clone()], ..after(&[&b]) }), named(&b, spec("1"))];
     refused(&house, by_dependents, &[&a, &b]).await;
     refused(&house, vec![named(&a, child_of(&b)), named(&b, child_of(&a))], &[&a, &b]).await;
@@ -79,7 +79,7 @@ async fn jobs_created_together_cannot_wait_in_a_circle() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn relations_of_different_kinds_cannot_make_a_circle() {
+async fn relations_of_different_kinds_cannot_make_a_cycle() {
     let (house, _) = by_hand().await;
     let [a, b, c] = std::array::from_fn(|_| JobId::random());
     // A child waits until its parent has returned, an heir even longer.
@@ -95,7 +95,7 @@ async fn relations_of_different_kinds_cannot_make_a_circle() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_job_cannot_close_a_circle_of_old_ones() {
+async fn a_new_job_cannot_close_a_cycle_of_old_ones() {
     let (house, _) = by_hand().await;
     let a = create(&house, spec("1")).await;
     let b = create(&house, after(&[&a])).await;
@@ -119,7 +119,7 @@ async fn a_new_job_cannot_close_a_circle_of_old_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_only_looks_like_a_circle_runs() {
+async fn what_only_looks_like_a_cycle_runs() {
     let (house, hand) = by_hand().await;
     let parent = house.start(spec("1")).await;
     let child = house.start(JobSpec { prerequisites: vec![parent.clone()], ..child_of(&parent) }).await;

@@ -71,7 +71,7 @@ async fn the_end_of_an_attempt_before_the_retry_is_not_taken_for_the_new_one() {
     let store = redis.store().await;
     let (late, hand) = (super::Hand::of(&store), super::Hand::of(&store));
     let id = JobId::random();
-    let new = hero::store::NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, slot: None };
+    let new = hero::store::NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None };
     store.create(new).await.unwrap();
     let first = late.take(&id).await;
     store.clock().advance(std::time::Duration::from_secs(31));
@@ -319,7 +319,7 @@ async fn an_end_that_was_taken_back_before_its_release_ends_nobody() {
     let hand = super::Hand::of(&store);
     let create = async |spec| {
         let id = JobId::random();
-        store.create(hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, slot: None }).await.unwrap();
+        store.create(hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None }).await.unwrap();
         id
     };
     let job = create(spec("1")).await;
@@ -327,12 +327,12 @@ async fn an_end_that_was_taken_back_before_its_release_ends_nobody() {
     hand.fail(&job).await;
     store.retry(&job).await.unwrap();
     let behind = create(after(&[&job])).await;
-    store.release(128).await.unwrap();
+    store.release_relatives(128).await.unwrap();
     for waiting in [&before, &behind] {
         assert_eq!(store.job(waiting).await.unwrap().unwrap().status, Status::WaitingForPrerequisites);
     }
     hand.finish(&job).await;
-    store.release(128).await.unwrap();
+    store.release_relatives(128).await.unwrap();
     hand.finish(&before).await;
     hand.finish(&behind).await;
 }

@@ -18,7 +18,7 @@ async fn quiet() -> (Redis, Store, Hand) {
 
 async fn make(store: &Store, spec: JobSpec, start: bool) -> Created {
     let id = spec.job_id.clone().unwrap_or_else(JobId::random);
-    store.create(NewJob { id, spec, start, waited: false, slot: None }).await.unwrap()
+    store.create(NewJob { id, spec, start, waited: false, occurrence: None }).await.unwrap()
 }
 
 /// Stores a job that starts, by an id of its own.
@@ -30,7 +30,7 @@ async fn started(store: &Store, spec: JobSpec) -> JobId {
 }
 
 async fn release(store: &Store) {
-    while store.release(128).await.unwrap() {}
+    while store.release_relatives(128).await.unwrap() {}
 }
 
 async fn now(store: &Store, id: &JobId) -> Status {
@@ -127,7 +127,7 @@ async fn an_id_is_free_again_once_those_have_been_let_go_who_waited_for_the_form
     let dependent = started(&store, after(&[&first])).await;
     hand.finish(&first).await;
     assert_eq!(store.delete(&first).await.unwrap(), Deleted::Deleted);
-    assert_eq!(make(&store, named(&first, spec("1")), false).await, Created::Leaving);
+    assert_eq!(make(&store, named(&first, spec("1")), false).await, Created::Unreleased);
     release(&store).await;
     assert_eq!(now(&store, &dependent).await, Status::Dispatched);
     assert!(matches!(make(&store, named(&first, spec("1")), false).await, Created::Created(Status::Created)));
@@ -135,12 +135,12 @@ async fn an_id_is_free_again_once_those_have_been_let_go_who_waited_for_the_form
 }
 
 #[tokio::test]
-async fn who_waits_for_a_job_whose_hash_an_outsider_deleted_ends_when_its_id_is_wanted_again() {
+async fn who_waits_for_a_job_whose_hash_a_foreign_program_deleted_ends_when_its_id_is_wanted_again() {
     let (redis, store, _) = quiet().await;
     let first = started(&store, spec("1")).await;
     let dependent = started(&store, after(&[&first])).await;
     let _: i64 = redis.run(&["DEL", &format!("hero:job:{first}")]).await;
-    assert_eq!(make(&store, named(&first, spec("1")), false).await, Created::Leaving);
+    assert_eq!(make(&store, named(&first, spec("1")), false).await, Created::Unreleased);
     release(&store).await;
     assert_eq!(now(&store, &dependent).await, Status::Error);
     assert!(matches!(make(&store, named(&first, spec("1")), false).await, Created::Created(Status::Created)));

@@ -42,7 +42,7 @@ async fn a_waiting_job_is_not_taken_from_wherever_it_was_pushed() {
 
 /// A foreign dispatcher starts what ours created.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_an_outsider_starts_waits_all_the_same() {
+async fn a_job_that_a_foreign_program_starts_waits_all_the_same() {
     let (house, hand) = by_hand().await;
     let first = create(&house, spec("1")).await;
     let parent = create(&house, spec("1")).await;
@@ -134,7 +134,7 @@ async fn whoever_is_linked_while_the_other_ends_is_released_or_not_blocked() {
             let mut ids = Vec::new();
             for spec in [after(&[&first]), child_of(&first), heir_of(&first), after(&[&first])] {
                 let id = JobId::random();
-                let new = hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, slot: None };
+                let new = hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None };
                 // The other server has its own connection, so that Redis alone decides who is first.
                 other.create(new).await.unwrap();
                 ids.push(id);

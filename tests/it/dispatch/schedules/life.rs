@@ -19,7 +19,7 @@ async fn cron_and_intervals_fire_when_they_are_due_and_not_before() {
     assert!(town.jobs(&of_interval).await.is_empty());
     town.pass(3).await;
     let jobs = town.jobs(&of_interval).await;
-    assert_eq!(jobs.iter().map(slot).collect::<Vec<_>>(), [due(1)]);
+    assert_eq!(jobs.iter().map(occurrence).collect::<Vec<_>>(), [due(1)]);
     let job = &jobs[0];
     assert_eq!((job.status, job.name.as_deref(), &job.args), (Status::Dispatched, Some("n"), &Some(serde_json::json!({"a": 1}).into())));
     let interval = town.schedule(&of_interval).await;
@@ -29,7 +29,7 @@ async fn cron_and_intervals_fire_when_they_are_due_and_not_before() {
     let [first, ..] = town.schedule(&of_cron).await.next_runs[..] else { panic!("no next run") };
     assert_eq!((first.as_millis() % (6 * 3_600_000), town.jobs(&of_cron).await.len()), (0, 0));
     town.pass(first.since(town.store.clock().now()).as_secs() + 1).await;
-    assert_eq!(town.jobs(&of_cron).await.iter().map(slot).collect::<Vec<_>>(), [first]);
+    assert_eq!(town.jobs(&of_cron).await.iter().map(occurrence).collect::<Vec<_>>(), [first]);
 }
 
 #[tokio::test]
@@ -47,22 +47,22 @@ async fn what_was_missed_is_left_out_or_made_up_for() {
         let (made, schedule) = (town.jobs(id).await, town.schedule(id).await);
         assert_eq!((made.len(), schedule.runs, schedule.missed_runs), (jobs, jobs as u64, left_out), "{schedule:?}");
         // The newest of them, and the row goes on as if nothing had happened.
-        let slots: Vec<Timestamp> = made.iter().map(slot).collect();
+        let occurrences: Vec<Timestamp> = made.iter().map(occurrence).collect();
         let created = schedule.created_at;
-        assert_eq!(slots, (31 - jobs..=30).map(|run| created.plus(Duration::from_secs(120 * run as u64))).collect::<Vec<_>>());
+        assert_eq!(occurrences, (31 - jobs..=30).map(|run| created.plus(Duration::from_secs(120 * run as u64))).collect::<Vec<_>>());
         assert_eq!(schedule.next_runs[0], created.plus(Duration::from_secs(120 * 31)));
         assert!(created >= before);
     }
 }
 
 #[tokio::test]
-async fn a_slot_that_finds_no_room_waits_for_it() {
+async fn an_occurrence_that_finds_no_room_waits_for_it() {
     let redis = Redis::start().await;
     let mut town = Town::with_queues_of(&redis, 1).await;
     let id = town.create(ScheduleSpec { missed: Missed::Skip, ..every(20.0) }).await;
     let in_the_way = town.dispatcher.create(spec("1")).await.unwrap();
     town.dispatcher.start(CONTEXT, &in_the_way).await.unwrap();
-    // Far longer than the time after which a slot is missed where no server runs.
+    // Far longer than the time after which an occurrence is missed where no server runs.
     for _ in 0..10 {
         town.pass(10).await;
     }
@@ -71,7 +71,7 @@ async fn a_slot_that_finds_no_room_waits_for_it() {
     town.tick().await;
     let schedule = town.schedule(&id).await;
     let jobs = town.jobs(&id).await;
-    assert_eq!((jobs.len(), slot(&jobs[0])), (1, schedule.created_at.plus(Duration::from_secs(20))));
+    assert_eq!((jobs.len(), occurrence(&jobs[0])), (1, schedule.created_at.plus(Duration::from_secs(20))));
     // The others found it in their way.
     assert_eq!((schedule.runs, schedule.skipped_runs, schedule.missed_runs), (1, 4, 0));
 }
@@ -144,7 +144,7 @@ async fn a_schedule_that_is_deleted_while_it_fires_is_gone() {
 }
 
 #[tokio::test]
-async fn what_outsiders_spoil_harms_no_other_schedule() {
+async fn what_foreign_programs_spoil_harms_no_other_schedule() {
     let redis = Redis::start().await;
     let mut town = Town::on(&redis).await;
     let (lost, strange, newer) = (town.create(every(5.0)).await, town.create(every(5.0)).await, town.create(every(5.0)).await);
@@ -179,13 +179,13 @@ async fn a_context_has_a_bounded_number_of_schedules() {
 }
 
 #[tokio::test]
-async fn with_skip_an_outage_of_seconds_fires_nothing_and_the_next_slot_is_met() {
+async fn with_skip_an_outage_of_seconds_fires_nothing_and_the_next_occurrence_is_met() {
     let redis = Redis::start().await;
     let mut town = Town::on(&redis).await;
     town.tick().await;
     let skipping = town.create(ScheduleSpec { missed: Missed::Skip, ..every(20.0) }).await;
     let making_up = town.create(every(20.0)).await;
-    // The server is gone when the slot comes, and another one is there eight seconds later.
+    // The server is gone when the occurrence comes, and another one is there eight seconds later.
     town.scheduler = Scheduler::new(town.store.clone());
     town.pass(28).await;
     let ran = async |town: &Town, id| (town.schedule(id).await.runs, town.schedule(id).await.missed_runs);

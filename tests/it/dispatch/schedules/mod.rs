@@ -59,12 +59,12 @@ impl Town {
         self.schedules().await.into_iter().find(|schedule| schedule.schedule_id == *id).unwrap()
     }
 
-    /// The jobs of a schedule, oldest slot first.
+    /// The jobs of a schedule, oldest occurrence first.
     async fn jobs(&self, id: &ScheduleId) -> Vec<Job> {
         self.all_jobs().await.remove(id.as_str()).unwrap_or_default()
     }
 
-    /// The jobs of all schedules, oldest slot first.
+    /// The jobs of all schedules, oldest occurrence first.
     async fn all_jobs(&self) -> BTreeMap<String, Vec<Job>> {
         let (mut jobs, mut cursor) = (BTreeMap::<String, Vec<Job>>::new(), None);
         loop {
@@ -77,7 +77,7 @@ impl Town {
                 break;
             }
         }
-        jobs.values_mut().for_each(|jobs| jobs.sort_by_key(slot));
+        jobs.values_mut().for_each(|jobs| jobs.sort_by_key(occurrence));
         jobs
     }
 
@@ -87,7 +87,7 @@ impl Town {
 }
 
 /// When a job was due.
-fn slot(job: &Job) -> Timestamp {
+fn occurrence(job: &Job) -> Timestamp {
     job.labels["slot"].parse().unwrap()
 }
 

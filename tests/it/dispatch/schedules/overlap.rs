@@ -1,11 +1,11 @@
-//! A slot that comes while the job of the one before has not ended.
+//! An occurrence that comes while the job of the one before has not ended.
 
 use hero::model::Overlap;
 
 use super::*;
 
 #[tokio::test]
-async fn skip_leaves_slots_out_until_the_job_has_ended() {
+async fn skip_leaves_occurrences_out_until_the_job_has_ended() {
     let redis = Redis::start().await;
     let mut town = Town::on(&redis).await;
     let id = town.create(every(10.0)).await;
@@ -53,7 +53,7 @@ async fn queue_has_each_job_wait_for_the_one_before() {
     assert_eq!(status(&jobs), [Status::Dispatched, Status::WaitingForPrerequisites, Status::WaitingForPrerequisites]);
     town.stop(&jobs[0]).await;
     crate::support::until("the next in line", || async {
-        town.store.release(128).await.unwrap();
+        town.store.release_relatives(128).await.unwrap();
         (status(&town.jobs(&id).await) == [Status::Error, Status::Dispatched, Status::WaitingForPrerequisites]).then_some(())
     })
     .await;
@@ -84,7 +84,7 @@ async fn a_bounded_number_of_jobs_waits() {
 }
 
 #[tokio::test]
-async fn what_an_outsider_spoils_of_a_schedule_does_not_stop_it() {
+async fn what_a_foreign_program_spoils_of_a_schedule_does_not_stop_it() {
     let redis = Redis::start().await;
     let mut town = Town::on(&redis).await;
     let id = town.create(ScheduleSpec { overlap: Overlap::Queue, missed: Missed::All, missed_limit: Some(1000), ..every(1.0) }).await;

@@ -8,29 +8,29 @@ use rand::{Rng as _, SeedableRng as _};
 use super::*;
 use crate::support::{PATIENCE, Process, until};
 
-/// A schedule that makes a job of every slot, come what may.
+/// A schedule that makes a job of every occurrence, come what may.
 fn faithful(spec: ScheduleSpec) -> ScheduleSpec {
     ScheduleSpec { overlap: Overlap::Allow, missed: Missed::All, missed_limit: Some(1000), ..spec }
 }
 
-/// That every schedule has one job for each slot from its first to its last: how many there are.
+/// That every schedule has one job for each occurrence from its first to its last: how many there are.
 async fn one_job_each(town: &Town) -> usize {
     let jobs = town.all_jobs().await;
-    let mut slots = 0;
+    let mut occurrences = 0;
     for schedule in town.schedules().await {
-        let made: Vec<Timestamp> = jobs.get(schedule.schedule_id.as_str()).into_iter().flatten().map(slot).collect();
+        let made: Vec<Timestamp> = jobs.get(schedule.schedule_id.as_str()).into_iter().flatten().map(occurrence).collect();
         let once: BTreeSet<Timestamp> = made.iter().copied().collect();
-        assert_eq!(made.len(), once.len(), "a slot was fired twice: {schedule:?}");
+        assert_eq!(made.len(), once.len(), "an occurrence was fired twice: {schedule:?}");
         assert_eq!((schedule.runs, schedule.missed_runs, schedule.skipped_runs), (made.len() as u64, 0, 0), "{schedule:?}");
         let period = schedule.every.map_or(1000, |every| every.duration().as_millis() as i64);
         let (first, next) = (made[0], schedule.next_runs[0]);
         let since = first.since(schedule.created_at).as_millis() as i64;
-        assert!(since <= period, "the first slot is lost: {schedule:?}");
-        assert!(made.windows(2).all(|pair| pair[1].as_millis() - pair[0].as_millis() == period), "a slot is lost: {made:?}");
-        assert_eq!(next.as_millis() - made[made.len() - 1].as_millis(), period, "the last slot is lost");
-        slots += made.len();
+        assert!(since <= period, "the first occurrence is lost: {schedule:?}");
+        assert!(made.windows(2).all(|pair| pair[1].as_millis() - pair[0].as_millis() == period), "an occurrence is lost: {made:?}");
+        assert_eq!(next.as_millis() - made[made.len() - 1].as_millis(), period, "the last occurrence is lost");
+        occurrences += made.len();
     }
-    slots
+    occurrences
 }
 
 fn random() -> rand::rngs::StdRng {
@@ -40,7 +40,7 @@ fn random() -> rand::rngs::StdRng {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_servers_fire_no_slot_twice_and_lose_none() {
+async fn two_servers_fire_no_occurrence_twice_and_lose_none() {
     let (redis, mut random) = (Redis::start().await, random());
     let (mut a, mut b) = (Town::on(&redis).await, Town::on(&redis).await);
     for _ in 0..10 {
@@ -59,12 +59,12 @@ async fn two_servers_fire_no_slot_twice_and_lose_none() {
         of_b.unwrap();
     }
     tokio::join!(a.tick(), b.tick());
-    let slots = one_job_each(&a).await;
-    assert!(slots > 1000, "{slots}");
+    let occurrences = one_job_each(&a).await;
+    assert!(occurrences > 1000, "{occurrences}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_round_that_is_cut_off_anywhere_fires_no_slot_twice_and_loses_none() {
+async fn a_round_that_is_cut_off_anywhere_fires_no_occurrence_twice_and_loses_none() {
     let (redis, mut random) = (Redis::start().await, random());
     let mut town = Town::on(&redis).await;
     for _ in 0..40 {
@@ -85,13 +85,13 @@ async fn a_round_that_is_cut_off_anywhere_fires_no_slot_twice_and_loses_none() {
         }
     })
     .await
-    .expect("every slot is fired at last");
-    let slots = one_job_each(&town).await;
-    assert!(slots >= 40 * 59, "{slots}");
+    .expect("every occurrence is fired at last");
+    let occurrences = one_job_each(&town).await;
+    assert!(occurrences >= 40 * 59, "{occurrences}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_is_killed_while_it_fires_loses_no_slot_and_fires_none_twice() {
+async fn a_server_that_is_killed_while_it_fires_loses_no_occurrence_and_fires_none_twice() {
     let (redis, mut random) = (Redis::start().await, random());
     let mut town = Town::on(&redis).await;
     // Nobody takes these jobs, so all there is to do is to make them.
@@ -104,12 +104,12 @@ async fn a_server_that_is_killed_while_it_fires_loses_no_slot_and_fires_none_twi
     for round in 0..5 {
         let place = data.path().join(round.to_string());
         let mut server = Process::serve(&place, &["--redis", &redis.url(), "--pool", "osis=1"]).await;
-        // In the middle of the slots of some second.
+        // In the middle of the occurrences of some second.
         let enough = made().await + 200 + random.random_range(1..400);
         until("so many jobs", || async { (made().await >= enough).then_some(()) }).await;
         server.kill().await;
     }
     town.tick().await;
-    let slots = one_job_each(&town).await;
-    assert!(slots >= 1000, "{slots}");
+    let occurrences = one_job_each(&town).await;
+    assert!(occurrences >= 1000, "{occurrences}");
 }

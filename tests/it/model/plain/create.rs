@@ -45,7 +45,7 @@ impl Plain {
             predecessor: relations.predecessor,
             linked: false,
             unknown: false,
-            noticed: None,
+            discovered: None,
             queued: false,
             unseen: false,
             rel: None,

@@ -10,7 +10,7 @@ use crate::model::cycle::waits_for_itself;
 pub enum Refusal {
     Illegal(Status),
     Blocked(Number),
-    Circle(Status),
+    Cycle(Status),
 }
 
 impl Plain {
@@ -101,7 +101,7 @@ impl Plain {
             predecessor: self.jobs[job].predecessor,
         };
         if waits_for_itself(self, &[(job, of, true)]) {
-            return Err(Refusal::Circle(self.jobs[job].status.unwrap()));
+            return Err(Refusal::Cycle(self.jobs[job].status.unwrap()));
         }
         // What it waited for before does not matter any more.
         self.unlink(job);
@@ -153,13 +153,13 @@ impl Plain {
         is_final(self.jobs[job].status) && !self.watched.contains_key(&job) && !self.jobs[job].unknown && self.closed(job)
     }
 
-    /// Whether it was one that an outsider wrote and nobody knew.
-    pub fn notice(&mut self, job: Number) -> bool {
+    /// Whether it was one that a foreign program wrote and nobody knew.
+    pub fn discover(&mut self, job: Number) -> bool {
         let now = self.now;
         let it = &mut self.jobs[job];
         let Some(status) = it.status.filter(|_| it.unknown || it.unseen) else { return false };
         let heard_of = it.unseen;
-        (it.unknown, it.unseen, it.noticed) = (false, false, Some(now));
+        (it.unknown, it.unseen, it.discovered) = (false, false, Some(now));
         if heard_of && !self.watched.contains_key(&job) {
             return true;
         }
@@ -211,7 +211,7 @@ impl Plain {
     }
 
     pub(in crate::model) fn look_at_queued(&mut self, job: Number) {
-        self.watched.insert(job, self.now + RESTLESS);
+        self.watched.insert(job, self.now + FOREIGN_PAUSE);
         if self.queue.contains(&job) {
             self.jobs[job].missing_at = None;
             return;
@@ -219,9 +219,9 @@ impl Plain {
         if self.jobs[job].unseen {
             return;
         }
-        if let Some(noticed) = self.jobs[job].noticed.filter(|_| !self.jobs[job].queued) {
-            // An outsider put it where we do not look.
-            self.watched.insert(job, self.now + RESTLESS.max(((self.now - noticed) / 60).min(60_000)));
+        if let Some(discovered) = self.jobs[job].discovered.filter(|_| !self.jobs[job].queued) {
+            // A foreign program put it where we do not look.
+            self.watched.insert(job, self.now + FOREIGN_PAUSE.max(((self.now - discovered) / 60).min(60_000)));
             return;
         }
         let since = *self.jobs[job].missing_at.get_or_insert(self.now);
@@ -243,7 +243,7 @@ impl Plain {
             self.watched.remove(&job);
             return self.lost(job);
         }
-        self.watched.insert(job, now + RESTLESS);
+        self.watched.insert(job, now + FOREIGN_PAUSE);
     }
 
     /// Takes note of an end that a foreign actor wrote.

@@ -14,7 +14,7 @@ impl Plain {
                 Some(Status::Finished) => {}
                 status => {
                     self.join(List::Dependents, other, job);
-                    self.heed(other, status);
+                    self.watch_end_of(other, status);
                 }
             }
         }
@@ -26,16 +26,16 @@ impl Plain {
             self.join(List::Heirs, other, job);
             let status = self.jobs[other].status;
             if !is_final(status) {
-                self.heed(other, status);
+                self.watch_end_of(other, status);
             }
         }
     }
 
-    /// Has a job looked after that others wait for and that an outsider may have.
-    pub(in crate::model) fn heed(&mut self, job: Number, status: Option<Status>) {
+    /// Has a job looked after that others wait for and that a foreign program may have.
+    pub(in crate::model) fn watch_end_of(&mut self, job: Number, status: Option<Status>) {
         let elsewhere = !matches!(status, Some(Status::Created | Status::Scheduled | Status::WaitingForPrerequisites));
         if elsewhere && !self.leases.contains_key(&job) && !self.watched.contains_key(&job) {
-            self.watched.insert(job, self.now + RESTLESS);
+            self.watched.insert(job, self.now + FOREIGN_PAUSE);
             self.jobs[job].unseen = true;
         }
     }
@@ -51,7 +51,7 @@ impl Plain {
             self.active.entry(parent).or_default().insert(job);
         } else {
             self.join(List::Children, parent, job);
-            self.heed(parent, status);
+            self.watch_end_of(parent, status);
         }
     }
 
@@ -88,12 +88,12 @@ impl Plain {
         None
     }
 
-    /// Whether a job that an outsider queued may run now.
+    /// Whether a job that a foreign program queued may run now.
     pub(in crate::model) fn admit(&mut self, job: Number) -> bool {
         let it = &mut self.jobs[job];
         let (linked, others, parent, predecessor) = (it.linked, it.prerequisites.clone(), it.parent, it.predecessor);
         (it.unknown, it.unseen) = (false, false);
-        it.noticed.get_or_insert(self.now);
+        it.discovered.get_or_insert(self.now);
         if linked {
             if let Some(parent) = parent.filter(|_| self.jobs[job].rel.flatten() != parent) {
                 self.link_parent(job, parent);

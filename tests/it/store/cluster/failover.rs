@@ -54,7 +54,7 @@ async fn when_a_node_dies_other_contexts_go_on_and_its_own_go_on_with_the_replic
         }
     }
     everything_works(&server, lost).await;
-    // What outsiders push to the new node is seen, too.
+    // What foreign programs push to the new node is seen, too.
     let (node, id) = (cluster.node(replica), JobId::random());
     let _: i64 = node.run(&["HSET", &key(lost, &format!("job:{id}")), "script", "9", "script_type", "osis"]).await;
     let _: i64 = node.run(&["LPUSH", &key(lost, "q:work:type:osis"), id.as_str()]).await;

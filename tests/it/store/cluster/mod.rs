@@ -177,7 +177,7 @@ async fn five_contexts_of_a_cluster_work_each_in_its_slot() {
         everything_works(&server, context).await;
     }
 
-    // What outsiders push is seen, and an answer to a key of another context is not given.
+    // What foreign programs push is seen, and an answer to a key of another context is not given.
     let (context, node) = (ContextId(3), cluster.node(cluster.owner(&key(ContextId(3), "x")).await));
     let id = JobId::random();
     let elsewhere = key(ContextId(3), "x").replace("ctx:3", "elsewhere");

@@ -133,7 +133,7 @@ async fn a_context_whose_slot_moves_is_followed() {
     let [source, target] = [cluster.node(from), cluster.node(to)];
     Move::begin(source, target, context).await.end().await;
 
-    // A script, a plain command, SCAN with a pipeline, a connection of its own, and the reader of the events.
+    // A function, a plain command, SCAN with a pipeline, a connection of its own, and the reader of the events.
     assert_eq!(dispatcher.start(context, &id).await.unwrap(), Status::Dispatched);
     assert_eq!(asked.job(&id).await.unwrap().unwrap().job_id, id);
     assert_eq!(listed.list(&Default::default(), None, 10, usize::MAX).await.unwrap().unwrap().jobs.len(), 1);

@@ -1,0 +1,147 @@
+//! How functions of the library are called, loaded, and taken away again.
+
+use std::time::Duration;
+
+use redis::{Arg, Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind};
+
+use super::connection::{Link, first_sent};
+use super::error::Error;
+use super::library::{LIBRARY, Library, PUBLIC_LIBRARY, PUBLIC_NAME};
+use super::{Inner, Store};
+
+/// A library that nobody called for so long belongs to no server that lives: those call something every second.
+const ABANDONED: Duration = Duration::from_secs(600);
+
+/// A function of the library, by the name of its file.
+pub(super) struct Function(pub(super) &'static str);
+
+impl Function {
+    /// The beginning of a call; arguments follow. A cluster needs a key to see whether it has come to the right node.
+    pub(super) fn call(&self, key: Option<&str>) -> Cmd {
+        let mut cmd = redis::cmd("FCALL");
+        cmd.arg(LIBRARY.function(self.0)).arg(usize::from(key.is_some())).arg(key);
+        cmd
+    }
+}
+
+impl Link {
+    /// Calls a function of the library, which is loaded where this Redis does not have it.
+    ///
+    /// A Redis that is full, or lets its user load nothing, gets the library as a script: what records, renews and frees must go on.
+    pub(super) async fn function<T: FromRedisValue>(&self, call: &Cmd) -> Result<T, Error> {
+        self.function_and_then(call, || {}).await
+    }
+
+    /// The same, and what to do as soon as the call is on its way. What that sends on this connection comes after the call.
+    pub(super) async fn function_and_then<T: FromRedisValue>(&self, call: &Cmd, sent: impl Fn()) -> Result<T, Error> {
+        if self.library_refusal.lasts() {
+            return self.as_script(call, sent).await;
+        }
+        match first_sent(self.call(call), &sent).await {
+            Err(Error::Redis(error)) if is_unknown_function(&error) => {
+                self.load_library().await?;
+                if self.library_refusal.lasts() { self.as_script(call, sent).await } else { first_sent(self.call(call), &sent).await }
+            }
+            answer => answer,
+        }
+    }
+
+    /// Sees to it that this Redis has the library, or notes that it refuses to.
+    ///
+    /// Loading takes milliseconds, so of several calls that miss the library one loads it.
+    pub(super) async fn load_library(&self) -> Result<(), Error> {
+        let _one_at_a_time = self.home().loading.lock().await;
+        let known: Result<u64, Error> = self.call(redis::cmd("FCALL_RO").arg(LIBRARY.function("idle")).arg(0)).await;
+        match known {
+            Err(Error::Redis(error)) if is_unknown_function(&error) => {}
+            known => return known.map(drop),
+        }
+        let loaded: Result<String, Error> = self.call(redis::cmd("FUNCTION").arg("LOAD").arg(&LIBRARY.code)).await;
+        match loaded {
+            // Another server was first.
+            Err(Error::Redis(error)) if error.to_string().contains("already exists") => Ok(()),
+            Err(Error::Redis(error)) if !error.is_io_error() => {
+                tracing::warn!(%error, "Redis does not load the library of functions; scripts do its work");
+                self.library_refusal.note();
+                Ok(())
+            }
+            loaded => loaded.map(drop),
+        }
+    }
+
+    /// Sees to it that actors in other languages find the functions that they call. A newer version of them stays, and where Redis refuses, there are
+    /// none.
+    pub(super) async fn load_public(&self) -> Result<(), Error> {
+        let known: Result<String, Error> = self.call(redis::cmd("FCALL_RO").arg(format!("{PUBLIC_NAME}_version")).arg(0)).await;
+        match known {
+            Ok(version) if !PUBLIC_LIBRARY.replaces(&version) => return Ok(()),
+            Err(Error::Redis(error)) if error.is_io_error() => return Err(error.into()),
+            Err(Error::Deadline(deadline)) => return Err(Error::Deadline(deadline)),
+            _ => {}
+        }
+        let loaded: Result<String, Error> = self.call(redis::cmd("FUNCTION").arg("LOAD").arg("REPLACE").arg(&PUBLIC_LIBRARY.code)).await;
+        match loaded {
+            Err(Error::Redis(error)) if !error.is_io_error() => {
+                tracing::debug!(%error, "Redis does not load the functions for actors in other languages");
+                Ok(())
+            }
+            loaded => loaded.map(drop),
+        }
+    }
+
+    /// Does what a function does by a script.
+    async fn as_script<T: FromRedisValue>(&self, call: &Cmd, sent: impl Fn()) -> Result<T, Error> {
+        let mut words = call.args_iter().filter_map(|arg| if let Arg::Simple(word) = arg { Some(word) } else { None }).skip(1);
+        let function = words.next().unwrap_or_default();
+        let script = LIBRARY.script_for(&String::from_utf8_lossy(function));
+        let mut eval = redis::cmd("EVALSHA");
+        eval.arg(&script.sha);
+        for word in words {
+            eval.arg(word);
+        }
+        eval.arg(function);
+        match first_sent(self.call(&eval), &sent).await {
+            Err(Error::Redis(error)) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
+                let _: String = self.call(redis::cmd("SCRIPT").arg("LOAD").arg(&script.code)).await?;
+                first_sent(self.call(&eval), &sent).await
+            }
+            answer => answer,
+        }
+    }
+}
+
+fn is_unknown_function(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::ResponseError)
+        && error.detail().is_some_and(|detail| detail.starts_with("Function not found"))
+}
+
+impl Store {
+    /// Takes away libraries of other versions that no server has called for ten minutes, and says how many.
+    ///
+    /// A server that sleeps for longer finds its library gone and loads it again.
+    pub async fn tidy_libraries(&self) -> Result<usize, Error> {
+        let mut list = redis::cmd("FUNCTION");
+        list.arg("LIST").arg("LIBRARYNAME").arg(format!("{}*", Library::PREFIX));
+        let libraries: Vec<std::collections::HashMap<String, redis::Value>> = self.0.commands.call(&list).await?;
+        let names = libraries.into_iter().filter_map(|mut library| String::from_redis_value(library.remove("library_name")?).ok());
+        let mut gone = 0;
+        for name in names.filter(|name| *name != LIBRARY.name) {
+            let idle: Result<u64, Error> = self.0.commands.call(redis::cmd("FCALL_RO").arg(format!("{name}_idle")).arg(0)).await;
+            if idle.is_ok_and(|idle| u128::from(idle) >= ABANDONED.as_millis()) {
+                let _: () = self.0.commands.call(redis::cmd("FUNCTION").arg("DELETE").arg(&name)).await?;
+                tracing::info!(library = %name, "took away the functions of a version that no server uses any more");
+                gone += 1;
+            }
+        }
+        // Those for other languages may be lost as ours.
+        self.0.commands.load_public().await?;
+        Ok(gone)
+    }
+}
+
+impl Inner {
+    /// A call of a function with what every function gets; its own arguments follow.
+    pub(super) fn call(&self, function: &Function) -> Cmd {
+        self.call_at(function, self.clock.now())
+    }
+}

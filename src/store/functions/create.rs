@@ -1,0 +1,383 @@
+use std::collections::BTreeMap;
+use std::sync::Weak;
+use std::sync::atomic::Ordering;
+
+use super::unexpected;
+use redis::Cmd;
+
+use crate::keys::Keys;
+use crate::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, Timestamp};
+use crate::store::batch::{Batch, Request, Weight};
+use crate::store::codec::{Text, fields, json};
+use crate::store::connection::digest;
+use crate::store::direct_start::Reservation;
+use crate::store::fcall::Function;
+use crate::store::{Claimed, Error, Firing, Inner, Push, Store};
+
+const FUNCTION: Function = Function("create");
+
+/// When more than this part of the memory is in use, each call asks Redis how full it is.
+const LOOK_FROM: f64 = 0.7;
+
+/// A job to be stored.
+#[derive(Debug, Clone)]
+pub struct NewJob {
+    /// Its id.
+    pub id: JobId,
+    /// What it is to be, with the defaults filled in.
+    pub spec: JobSpec,
+    /// Whether it starts at once.
+    pub start: bool,
+    /// Whether this server waits for it, so that no reply list is needed.
+    pub waited: bool,
+    /// The occurrence of a schedule that it is for. It is stored only if nobody else has fired that occurrence.
+    pub occurrence: Option<Firing>,
+}
+
+/// What became of a job that was to be stored.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Created {
+    /// It is stored.
+    Created(Status),
+    /// Another job has its id.
+    Exists(Status),
+    /// The idempotency key stands for this job, made with the same parameters.
+    Same(JobId, Status),
+    /// The idempotency key stands for this job, made with other parameters.
+    Reused(JobId),
+    /// The queue is full.
+    Full(u64),
+    /// Its occurrence was not fired.
+    NotFired(NotFired),
+    /// There are no such jobs as these that it names in this parameter.
+    NoRelative(&'static str, Vec<JobId>),
+    /// A dependent that it names has begun.
+    Late(JobId, Status),
+    /// A dependent that it names waits for as many others as it may.
+    Crowded(JobId),
+    /// A job that had its id is gone, and those that waited for that one are still to be let go.
+    Unreleased,
+    /// It would wait for itself: these jobs would wait for each other.
+    Cycle(Vec<JobId>),
+    /// It is related to more jobs than can be followed to see whether it would wait for itself.
+    Tangled,
+    /// So many relations were followed lately that those of this job have to wait.
+    Busy,
+    /// Another job that was to be stored with it was refused.
+    None,
+}
+
+impl Created {
+    /// Whether the job is there.
+    pub fn is_stored(&self) -> bool {
+        matches!(self, Self::Created(_) | Self::Same(..))
+    }
+}
+
+/// Why the occurrence of a schedule was not fired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotFired {
+    /// Another server was first, or the schedule is gone.
+    Done,
+    /// The job of the occurrence before has not ended; the schedule moved on.
+    Skipped,
+}
+
+impl NewJob {
+    /// The queue the job goes to. A named group or instance is its queue, always.
+    fn queue(&self) -> Queue {
+        let spec = &self.spec;
+        let target = match (&spec.group, spec.instance) {
+            (group, Some(instance)) => {
+                Target::Instance(group.clone().unwrap_or_else(|| "default".parse().expect("default is a name")), instance)
+            }
+            (Some(group), None) => Target::Group(group.clone()),
+            (None, None) => Target::Type,
+        };
+        Queue { script_type: spec.script_type.clone(), target, priority: spec.priority }
+    }
+}
+
+impl Store {
+    /// Stores a job and perhaps starts it.
+    pub async fn create(&self, job: NewJob) -> Result<Created, Error> {
+        if job.may_close_a_cycle() {
+            return self.0.relate(job).await;
+        }
+        let line = if job.weight().is_large() { &self.0.create_large } else { &self.0.create };
+        line.ask(job).await
+    }
+
+    /// Stores all of these jobs or none, in one step. Those that are stored together may name each other.
+    ///
+    /// Redis is busy with it for about 20 µs a job, 8 µs a relation and 6 ms a megabyte.
+    pub async fn create_all_or_none(&self, jobs: &[NewJob]) -> Result<Vec<Created>, Error> {
+        let creating = self.0.create_all(jobs, true);
+        let answers = if jobs.iter().any(|job| job.spec.parent_id.is_some() || !job.spec.dependents.is_empty()) {
+            let caller = jobs.iter().find_map(|job| job.spec.caller_id.as_deref()).unwrap_or_default();
+            self.0.relation_budget.in_turn(caller, creating).await?
+        } else {
+            // No job that exists leads to one of these, so no relations have to be followed.
+            Some(creating.await?)
+        };
+        let Some(answers) = answers else { return Ok(vec![Created::Busy; jobs.len()]) };
+        // These jobs share the call with no others, so none has to come again.
+        Ok(answers.into_iter().map(|answer| answer.unwrap_or(Created::Tangled)).collect())
+    }
+}
+
+pub(in crate::store) fn create_batch(store: Weak<Inner>) -> Batch<NewJob, Created> {
+    Batch::new(move |jobs| {
+        let store = store.clone();
+        async move {
+            let answers = match store.upgrade() {
+                Some(store) => store.create_all(&jobs, false).await,
+                None => Err(Error::Closed),
+            };
+            (jobs, answers)
+        }
+    })
+}
+
+impl Request for NewJob {
+    fn weight(&self) -> Weight {
+        NewJob::weight(self)
+    }
+}
+
+impl NewJob {
+    /// What it costs Redis to store it.
+    pub fn weight(&self) -> Weight {
+        let spec = &self.spec;
+        let entries = |entries: &BTreeMap<String, String>| entries.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
+        let texts =
+            spec.script.len() + spec.args.as_ref().map_or(0, |args| args.as_str().len()) + entries(&spec.env_vars) + entries(&spec.labels);
+        Weight { bytes: texts, relations: self.relations().count() }
+    }
+
+    /// Whether an actor with room may start it in the function that stores it: no other program can know it, and any actor may run it.
+    fn may_start_at_once(&self) -> bool {
+        let spec = &self.spec;
+        let plain = self.occurrence.is_none() && spec.job_id.is_none() && spec.idempotency_key.is_none() && spec.run_at.is_none();
+        let plain = plain && self.relations().next().is_none();
+        self.start && plain && spec.group.is_none() && spec.instance.is_none() && spec.priority == Priority::Normal
+    }
+
+    /// Whether relations have to be followed to see that it does not wait for itself; `create.lua` (`refuse_cycle`) has the same rule.
+    fn may_close_a_cycle(&self) -> bool {
+        let spec = &self.spec;
+        let waits = spec.predecessor_id.is_some() || !spec.prerequisites.is_empty();
+        let leads_here = !spec.dependents.is_empty();
+        spec.parent_id.is_some() && (waits || leads_here) || leads_here && waits
+    }
+
+    /// The jobs it is related to, each with what it is to this one.
+    fn relations(&self) -> impl Iterator<Item = (&'static str, &JobId)> {
+        let spec = &self.spec;
+        let prerequisites = spec.prerequisites.iter().map(|id| ("prerequisite", id));
+        let dependents = spec.dependents.iter().map(|id| ("dependent", id));
+        let parent = spec.parent_id.iter().map(|id| ("parent", id));
+        prerequisites.chain(dependents).chain(parent).chain(spec.predecessor_id.iter().map(|id| ("predecessor", id)))
+    }
+
+    /// The shadow queue: the legacy queue to which the job is pushed as well, or alone. One for a group or an instance has none, unless it names a worker.
+    fn shadow(&self, keys: &Keys, push: Push) -> Option<String> {
+        let spec = &self.spec;
+        match (push, &spec.worker_id) {
+            (Push::Canonical, _) => None,
+            (_, Some(worker)) => Some(keys.work_queue(worker.as_str())),
+            (Push::Both, None) if spec.group.is_some() || spec.instance.is_some() => None,
+            // A supervisor of legacy actors pushes there while these migrate.
+            (Push::Both, None) => Some(keys.actor_queue(spec.script_type.as_str())),
+            // A client of legacy workers pushes there: the hash names the type as its worker.
+            (Push::Legacy, None) => Some(keys.work_queue(spec.script_type.as_str())),
+        }
+    }
+
+    /// The job as the pool gets it that has room for it.
+    fn claimed(&self, actor_index: usize, now: Timestamp) -> Claimed {
+        let spec = &self.spec;
+        Claimed {
+            actor_index,
+            owned: false,
+            job: self.id.clone(),
+            attempt: 1,
+            claim: 1,
+            started_at: now,
+            script: Some(spec.script.clone()),
+            args: spec.args.as_ref().map(|args| args.as_str().to_owned()),
+            env_vars: (!spec.env_vars.is_empty()).then(|| json(&spec.env_vars)),
+            timeout: spec.timeout.map(|timeout| timeout.to_string()),
+            caller_id: spec.caller_id.clone(),
+            log_path: spec.log_path.clone().filter(|path| !path.is_empty()),
+            retry_backoff: spec.retry_backoff.map(|backoff| backoff.duration().as_secs_f64()),
+            failures: 0,
+            queued_at: Some(now),
+            concurrent: spec.concurrent,
+        }
+    }
+}
+
+impl Inner {
+    /// Gives nothing for a job that has to be asked for again in a call of its own.
+    pub(in crate::store) async fn create_all(&self, jobs: &[NewJob], or_none: bool) -> Result<Vec<Option<Created>>, Error> {
+        let now = self.clock.now();
+        // A job that is pushed to the shadow queue alone does not start here.
+        let room = |job: &NewJob| {
+            if self.push != Push::Legacy && job.may_start_at_once() { self.direct_starts.reserve(&job.spec.script_type) } else { None }
+        };
+        let reservations: Vec<Option<Reservation>> = jobs.iter().map(room).collect();
+        let call = self.encode(jobs, or_none, &reservations, now);
+        self.memory.add(jobs.len(), &call);
+        let wake = || {
+            let queued = jobs.iter().zip(&reservations).filter(|(job, room)| job.start && room.is_none());
+            queued.for_each(|(job, _)| self.wake_ups.wake(&job.spec.script_type));
+        };
+        let answers: Result<Vec<Vec<Text>>, Error> = if or_none || jobs.iter().map(NewJob::weight).sum::<Weight>().is_heavy() {
+            // No turn shall wait until so much has been sent.
+            let answers = self.commands.function(&call).await;
+            wake();
+            answers
+        } else {
+            self.turns.function_and_then(&call, wake).await
+        };
+        let mut started_at = Vec::new();
+        let answers = match answers {
+            Ok(mut answers) => {
+                let followed = answers.pop_if(|answer| answer.first().and_then(|word| word.0.as_deref()) == Some("followed"));
+                let followed = followed.and_then(|mut answer| answer.pop()?.parse::<u32>());
+                followed.into_iter().for_each(|relations| self.relation_budget.pay(relations));
+                started_at.extend(answers.iter().map(|answer| answer.get(2).and_then(Text::parse).map(Timestamp::from_millis)));
+                answers.into_iter().map(created).collect::<Result<Vec<_>, _>>()
+            }
+            Err(error) => Err(error),
+        };
+        let answers = match answers {
+            Ok(answers) => answers,
+            Err(error) => {
+                for (job, room) in jobs.iter().zip(reservations) {
+                    match room {
+                        // The pool says anew how much room it has.
+                        Some(_) if error.not_done() => self.wake_ups.wake(&job.spec.script_type),
+                        Some(room) => room.lost(),
+                        None => {}
+                    }
+                }
+                return Err(error);
+            }
+        };
+        for (((job, answer), room), started_at) in jobs.iter().zip(&answers).zip(reservations).zip(started_at) {
+            match (room, answer) {
+                (Some(room), Some(Created::Created(Status::Started))) => {
+                    let claimed = job.claimed(room.actor_index(), started_at.unwrap_or(now));
+                    room.fill(claimed);
+                }
+                (Some(_), _) => self.wake_ups.wake(&job.spec.script_type),
+                (None, _) => {}
+            }
+        }
+        Ok(answers)
+    }
+
+    fn encode(&self, jobs: &[NewJob], or_none: bool, reservations: &[Option<Reservation>], now: Timestamp) -> Cmd {
+        let mut call = self.call_at(&FUNCTION, now);
+        call.arg(self.queue_limit).arg(self.periods.keep_created.as_millis() as u64);
+        call.arg(self.periods.lease.as_millis() as u64).arg(
+            [("all", or_none), ("shadows", self.push == Push::Both), ("look", self.memory.share() > LOOK_FROM)]
+                .into_iter()
+                .filter_map(|(word, holds)| holds.then_some(word))
+                .collect::<Vec<_>>()
+                .join(" "),
+        );
+        call.arg(self.max_running.load(Ordering::Relaxed));
+        call.arg(jobs.iter().enumerate().filter_map(|(at, job)| Some(job.occurrence.as_ref()?.argument(at + 1))).collect::<String>());
+        let mut pools: Vec<(&ScriptType, &Reservation)> = Vec::new();
+        for (job, room) in jobs.iter().zip(reservations) {
+            if let Some(room) = room
+                && !pools.iter().any(|(_, other)| other.is_beside(room))
+            {
+                pools.push((&job.spec.script_type, room));
+            }
+        }
+        call.arg(pools.len());
+        for (script_type, room) in pools {
+            call.arg(script_type.as_str()).arg(room.queues().len()).arg(room.queues());
+        }
+        call.arg(jobs.len());
+        for (job, room) in jobs.iter().zip(reservations) {
+            let spec = &job.spec;
+            call.arg(job.id.as_str());
+            call.arg(if spec.job_id.is_none() { "new" } else { "" }).arg(if job.start { "start" } else { "" });
+            call.arg(if job.waited { "waited" } else { "" });
+            call.arg(room.as_ref().map_or("", Reservation::actor));
+            call.arg(spec.run_at.map_or_else(String::new, |time| time.as_millis().to_string()));
+            let shadow = job.shadow(&self.keys, self.push);
+            let queue = shadow.clone().filter(|_| self.push == Push::Legacy).unwrap_or_else(|| self.keys.work(&job.queue()));
+            call.arg(spec.script_type.as_str()).arg(queue);
+            match &spec.idempotency_key {
+                // Two callers may use the same key for different jobs.
+                Some(key) => call.arg(digest(&[spec.caller_id.as_deref().unwrap_or_default(), key])).arg(digest(&[&json(spec)])),
+                None => call.arg("").arg(""),
+            };
+            call.arg(job.relations().count());
+            for (relation, id) in job.relations() {
+                call.arg(relation).arg(id.as_str());
+            }
+            let mut fields = fields(spec, self.keys.context());
+            if let Some(shadow) = shadow {
+                // The end replies as the legacy layout asks, whoever brings it about.
+                fields.extend([("dialect", "legacy".into()), ("twin", shadow)]);
+                if self.push == Push::Legacy {
+                    fields.push(("twin_only", "1".into()));
+                }
+            }
+            call.arg(fields.len() * 2);
+            for (field, value) in fields {
+                call.arg(field).arg(value);
+            }
+        }
+        call
+    }
+}
+
+/// What an answer says; nothing if the job has to be asked for again.
+fn created(answer: Vec<Text>) -> Result<Option<Created>, Error> {
+    let text = |at: usize| answer.get(at).and_then(|text| text.0.as_deref());
+    let status = |at| Status::parse(text(at)).unwrap_or(Status::Started);
+    let param = || ["prerequisites", "dependents", "parent_id", "predecessor_id"].into_iter().find(|param| text(1) == Some(param));
+    let job = |at| text(at).and_then(|id| id.parse().ok());
+    let jobs = |from: usize| (from..answer.len()).filter_map(job).collect::<Vec<_>>();
+    Ok(Some(match (text(0), job(1)) {
+        (Some("created"), _) => Created::Created(status(1)),
+        (Some("exists"), _) => Created::Exists(status(1)),
+        (Some("same"), Some(id)) => Created::Same(id, status(2)),
+        (Some("reused"), Some(id)) => Created::Reused(id),
+        (Some("no"), _) => {
+            let named = param().map(|param| Created::NoRelative(param, jobs(2)));
+            named.ok_or_else(|| unexpected("create", &answer))?
+        }
+        (Some("late"), Some(id)) => Created::Late(id, status(2)),
+        (Some("crowded"), Some(id)) => Created::Crowded(id),
+        (Some("unreleased"), _) => Created::Unreleased,
+        (Some("cycle"), Some(_)) => Created::Cycle(jobs(1)),
+        (Some("tangled"), _) => Created::Tangled,
+        (Some("again"), _) => return Ok(None),
+        (Some("none"), _) => Created::None,
+        (Some("full"), _) => Created::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(0)),
+        (Some("fired"), _) => Created::NotFired(NotFired::Done),
+        (Some("skipped"), _) => Created::NotFired(NotFired::Skipped),
+        _ => return Err(unexpected("create", &answer)),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_without_a_group_is_one_of_the_default_group() {
+        let spec = JobSpec { instance: Some(2), priority: Priority::Urgent, ..JobSpec::default() };
+        let job = NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None };
+        assert_eq!(job.queue().target, Target::Instance("default".parse().unwrap(), 2));
+    }
+}

@@ -1,0 +1,26 @@
+use super::unexpected;
+use crate::model::ScriptType;
+use crate::store::codec::Text;
+use crate::store::fcall::Function;
+use crate::store::layouts::LayoutQueues;
+use crate::store::{Error, Store};
+
+const FUNCTION: Function = Function("import_queues");
+
+impl Store {
+    /// Imports at most `wanted` jobs of other layouts (and never more than 128) into our queues, where they are next. True: it found something.
+    ///
+    /// After an error it is unknown whether it did; nothing is lost either way.
+    pub async fn import_queues(&self, script_type: &ScriptType, other: &LayoutQueues, wanted: usize) -> Result<bool, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(script_type.as_str()).arg(wanted).arg(other.queues.len());
+        for (layout, key) in &other.queues {
+            call.arg(layout).arg(key);
+        }
+        call.arg(other.stops.len()).arg(&other.stops);
+        let answer: Vec<Text> = self.0.turns.function(&call).await?;
+        let looked: usize = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("import_queues", &answer))?;
+        self.0.wake_ups.wake_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
+        Ok(looked > 0)
+    }
+}

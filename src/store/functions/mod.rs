@@ -1,0 +1,71 @@
+//! The callers of the functions of the library: each file is the only caller of the function in `store/lua/functions` that has its name.
+//!
+//! ARGV 1 to 8 are the same for all: `store/lua/request.lua` says what they are.
+
+mod by_status;
+mod claim_post;
+mod close_conveyor;
+mod control;
+mod create;
+mod current_state;
+mod delete;
+mod discover;
+mod evict;
+mod find;
+mod forget_keys;
+mod import_conveyor;
+mod import_queues;
+mod list_leases;
+mod note_displaced;
+mod note_keys;
+mod note_native_only;
+mod promote;
+mod promote_conveyor;
+mod prune;
+mod read_conveyor_end;
+mod read_lines;
+mod reap;
+mod recover;
+mod release_post;
+mod release_relatives;
+mod renew;
+mod retry;
+mod schedule;
+mod skip_missed;
+mod start;
+mod stop;
+mod summary;
+mod sweep_conveyor;
+mod turn;
+mod unschedule;
+mod wait;
+
+pub(super) use by_status::{OfStatus, Since};
+pub use close_conveyor::{Close, Closed};
+pub(super) use create::create_batch;
+pub use create::{Created, NewJob, NotFired};
+pub use delete::Deleted;
+pub use discover::Walked;
+pub use evict::Evicted;
+pub use import_conveyor::{Import, Imported};
+pub use promote::Promoted;
+pub use promote_conveyor::Due;
+pub use prune::Pruning;
+pub use read_conveyor_end::ConveyorEnd;
+pub use read_lines::LogLines;
+pub use recover::Recovered;
+pub use retry::Retried;
+pub use schedule::Scheduling;
+pub use skip_missed::Firing;
+pub use start::Started;
+pub(super) use start::start_batch;
+pub use stop::Stopping;
+pub use turn::{ActorRoom, Claimed, Ended, Outcome, Turn, Turned};
+pub(super) use wait::READERS;
+
+use super::error::Error;
+
+/// What a function answered that its caller does not know.
+fn unexpected(function: &'static str, reply: &impl std::fmt::Debug) -> Error {
+    Error::Reply { function, reply: format!("{reply:?}") }
+}

@@ -1,7 +1,0 @@
--- Flags: allow-oom
--- Says that this server lives although its actors have lost their posts.
--- ARGV  key · seconds it lasts
-return function()
-  redis.call('SET', request.take(), '1', 'EX', request.take())
-  return 'OK'
-end

@@ -1,0 +1,36 @@
+-- Flags: no-writes
+-- Looks through the jobs that ended in error, from the newest to the oldest, for those that may pass a filter. Writes nothing.
+-- ARGV  time, ms, and id of the first to look at, or '' and '' · no later time, ms · no earlier time, ms · how many to look at
+--       · how many are wanted · the filter, as in filter.lua
+-- Gives {'partial'} (some may be missing here) or {'more' or 'end', time and id where to go on, or '' and '', then time · id …}.
+
+-- How many are read at once.
+local CHUNK = 128
+
+return function()
+  local from, id_from, latest, earliest = request.take_number(), request.take(), request.take_number(), request.take_number()
+  local to_look_at, wanted = request.take_number(), request.take_number()
+  local key, passes = keys.index_of_status('error'), filter.take()
+  if not commands.try('ZSCORE', key, '') then return { 'partial' } end
+  latest = math.min(from or math.huge, latest)
+  local position, found = redis.call('ZCOUNT', key, '(' .. string.format('%.0f', latest), '+inf'), {}
+  while true do
+    local entries = redis.call('ZREVRANGE', key, position, position + CHUNK - 1, 'WITHSCORES')
+    for at = 1, #entries, 2 do
+      local id, listed = entries[at], tonumber(entries[at + 1])
+      if id == '' or listed < earliest then return { 'end', '', '', unpack(found) } end
+      -- Several came at the same time.
+      if values.is_uuid(id) and (not from or listed < from or listed == from and id <= id_from) then
+        local text = string.format('%.0f', listed)
+        if to_look_at == 0 or #found == 2 * wanted then return { 'more', text, id, unpack(found) } end
+        to_look_at = to_look_at - 1
+        if passes(keys.job(id)) then
+          found[#found + 1] = text
+          found[#found + 1] = id
+        end
+      end
+    end
+    if #entries < 2 * CHUNK then return { 'end', '', '', unpack(found) } end
+    position = position + CHUNK
+  end
+end

@@ -1,0 +1,232 @@
+-- Flags:
+-- Imports jobs of other layouts: takes them out of their queues and puts them into ours, where they are taken like any other.
+-- ARGV  script type of the pool · how many are wanted · number of queues, each: layout · key · then number of stop queues, each: key
+-- Gives {number of elements looked at, script types that have work …}.
+local try, try_named = commands.try, commands.try_named
+local read = jobs.end_reader('status', 'group', 'instance', 'priority', 'attempt')
+
+-- How many jobs one call takes.
+local MOST_TAKEN = 128
+-- How many elements one call looks at.
+local MOST_LOOKED_AT = 256
+-- How many requests to stop of a queue one call looks at.
+local MOST_STOPS = 1024
+-- How long an element waits for its hash, ms.
+local FOR_A_HASH = 5000
+-- How long an element waits that waits for something else, ms.
+local WITHOUT_ONE = 1000
+local RUNNER = layouts.named.runner.element
+-- The last retries that a job may have.
+local MOST_RETRIES = 255
+
+-- What this call is about; set anew by each.
+local own_type, stops, pending, order, admits
+
+-- The queue out of which the stop of a job came, if somebody wants it stopped.
+local function stop_of(id)
+  if not pending then
+    pending = {}
+    for _, queue in ipairs(stops) do
+      for _, other in ipairs(try('LRANGE', queue, 0, MOST_STOPS - 1) or {}) do pending[other] = queue end
+    end
+  end
+  return pending[id]
+end
+
+-- Has an element looked at again.
+local function later(queue, element, hash)
+  local due = request.now + (hash and FOR_A_HASH or WITHOUT_ONE)
+  redis.call('ZADD', keys.unwritten, 'NX', due, element .. ' ' .. queue.key .. ' ' .. (hash or '-') .. ' ' .. own_type)
+end
+
+-- The id of the job that stands for one with a key of its own. A UUID stays what it is, unless another job has it.
+local function id_of(element, key)
+  if values.is_uuid(element) and (not jobs.exists(element) or try('HGET', keys.job(element), 'dialect_key') == key) then return element end
+  local sum = redis.sha1hex(keys.context .. ' ' .. key)
+  return string.format('%s-%s-5%s-8%s-%s', string.sub(sum, 1, 8), string.sub(sum, 9, 12), string.sub(sum, 14, 16), string.sub(sum, 18, 20),
+    string.sub(sum, 21, 32))
+end
+
+-- Looks at the prerequisites of a runner's job, which are keys, or numbers of jobs of the same caller. Gives one that failed, and whether
+-- one has not ended.
+local function awaited_by(element, list)
+  local failed, open
+  for word in string.gmatch(list or '', '[%w:]+') do
+    local key = string.find(word, '^%d+$') and string.match(element, '^job:%d+:') .. word or word
+    if key ~= element and string.find(key, RUNNER) then
+      local status = try('HGET', keys.prefix .. key, 'status')
+      if status == 'error' then failed = key
+      elseif status ~= 'finished' then open = open or redis.call('EXISTS', keys.prefix .. key) == 1
+      end
+    end
+  end
+  return failed, open
+end
+
+local THEIR_FIELDS = {
+  'status', 'script', 'script_type', 'caller_id', 'timeout', 'retries', 'env_vars', 'client_rpc_id', 'created_at', 'updated_at',
+  'reply_to_queue', 'reply_to', 'prerequisites',
+}
+local named = values.naming(THEIR_FIELDS)
+
+-- Whether a job of theirs may be taken: it is new, or its actor has been silent for too long.
+local function is_free(kind, job, timeout)
+  local word, words = job.status or '', kind.words
+  if word == words.started then
+    local since = kind.seconds and (tonumber(job.updated_at) or 0) * 1000 or time.millis(job.updated_at) or 0
+    return since + ((timeout or jobs.DEFAULT_TIMEOUT_SECONDS) + jobs.GRACE_SECONDS) * 1000 <= request.now
+  end
+  return word == '' or word == words.dispatched or word == words.waiting_for_prerequisites
+end
+
+-- Writes our hash of a job of theirs.
+local function write_mirror(id, queue, key, theirs, timeout)
+  local retries = tonumber(theirs.retries)
+  local fields = {
+    'id', id, 'status', 'dispatched', 'dialect', queue.layout, 'dialect_key', key, 'context_id', keys.context,
+    'updated_at', request.now_text, 'queued_at', request.now_text,
+    'created_at', time.millis(theirs.created_at) and theirs.created_at or request.now_text,
+    'script_type', values.is_name(theirs.script_type) and theirs.script_type or own_type, 'caller_id', theirs.caller_id or queue.layout,
+  }
+  local function add(field, value)
+    if value and value ~= '' then fields[#fields + 1], fields[#fields + 2] = field, value end
+  end
+  add('script', theirs.script)
+  add('timeout', timeout)
+  add('retries', retries and retries >= 0 and retries <= MOST_RETRIES and theirs.retries)
+  add('env_vars', theirs.env_vars)
+  add('client_rpc_id', theirs.client_rpc_id)
+  if queue.kind.named then add('reply_to', theirs.reply_to_queue or theirs.reply_to) end
+  redis.call('UNLINK', keys.job(id))
+  jobs.clear_leftovers(id)
+  redis.call('HSET', keys.job(id), 'given_back', jobs.first_claim(), unpack(fields))
+end
+
+-- Makes a job of ours of one that the layout keeps in a hash of its own. Gives its id if it may run.
+local function translate(queue, element)
+  local kind = queue.kind
+  local key = keys.prefix .. kind.prefix .. element
+  local list = try('HMGET', key, unpack(THEIR_FIELDS))
+  if not list then return nil end
+  if redis.call('EXISTS', key) == 0 then return later(queue, element, key) end
+  local theirs = named(list)
+  local timeout = tonumber(theirs.timeout)
+  if not (timeout and timeout > 0) then timeout = nil end
+
+  local id = id_of(element, key)
+  local status = jobs.status(id)
+  if status and not values.is_final(status) then return id end
+  -- Somebody else runs it, or has.
+  if not is_free(kind, theirs, timeout) then return nil end
+  local failed, open
+  if kind.element == RUNNER then failed, open = awaited_by(element, theirs.prerequisites) end
+  if open and not failed then
+    local now = string.format('%d', math.floor(request.now / 1000))
+    try('HSET', key, 'status', kind.words.waiting_for_prerequisites, 'updated_at', now)
+    return later(queue, element)
+  end
+  if status then
+    local script_type, actor, worker = unpack(redis.call('HMGET', keys.job(id), 'script_type', 'actor', 'worker_id'))
+    jobs.forget_stops(id, script_type or own_type, actor, worker)
+  end
+  write_mirror(id, queue, key, theirs, timeout)
+  news.event(id, 'dispatched', 0)
+  news.count(values.is_name(theirs.script_type) and theirs.script_type or own_type, 'created')
+  if failed then
+    ends.fail(id, 0, 'prerequisite', relations.told_of('prerequisite', failed), jobs.read_for_end(id))
+    return nil
+  end
+  return id
+end
+
+-- Notes a job for its queue, if it may run. 'later': this call has followed too many relations to see whether it may.
+local function consider(id)
+  local key, job = keys.job(id), read(id)
+  if not job then return end
+  local status = (job.status and job.status ~= '') and job.status or 'dispatched'
+  if status ~= 'dispatched' and status ~= 'started' then return end
+  local shadow, only = layouts.shadow_of(id)
+  if shadow then
+    redis.call('HDEL', key, 'twin', 'twin_only')
+    -- It is in our queue already.
+    if status == 'dispatched' and not only and redis.call('ZSCORE', keys.watched, id) then return end
+  end
+  if status == 'dispatched' then
+    local stop = stop_of(id)
+    if stop then
+      redis.call('ZREM', keys.watched, id)
+      ends.fail(id, job.attempt or 0, 'stopped', 'stopped', job)
+      try('LREM', stop, 0, id)
+      return
+    end
+    if not redis.call('ZSCORE', keys.watched, id) or redis.call('HEXISTS', key, 'unseen') == 1 then
+      local admitted = foreign.admit(id, nil, admits)
+      if not admitted then return admitted == nil and 'later' or nil end
+    end
+  end
+  local script_type = values.is_name(job.script_type) and job.script_type or own_type
+  local work_queue = keys.work(script_type, job.group, job.instance, job.priority)
+  order[#order + 1] = { id = id, queue = work_queue, script_type = script_type, status = status }
+end
+
+local function import(queue, element)
+  if not queue.kind.words and not values.is_uuid(element) then return foreign.refuse_id(element) end
+  if #element > 128 or not string.find(element, queue.kind.element) then return end
+  if queue.kind.words then
+    local id = translate(queue, element)
+    return id and consider(id)
+  end
+  local key = keys.job(element)
+  if redis.call('EXISTS', key) == 0 then return later(queue, element, key) end
+  -- The end replies as the layout asks.
+  if try('HSETNX', key, 'dialect', queue.layout) then return consider(element) end
+end
+
+-- Takes elements, one of each queue in turn, so that none waits for another to run empty. Gives how many were looked at.
+local function take_elements(served, wanted)
+  local looked, left, again = 0, MOST_LOOKED_AT, true
+  while again do
+    again = false
+    for _, queue in ipairs(served) do
+      local element = #order < wanted and looked < left and try_named('RPOP', queue.key)
+      if element then
+        looked, again = looked + 1, true
+        if import(queue, element) == 'later' then
+          -- The next call begins with it; where it cannot go back it comes again all the same.
+          if not try_named('RPUSH', queue.key, element) then later(queue, element) end
+          left = looked
+        end
+      end
+    end
+  end
+  return looked
+end
+
+return function()
+  own_type = request.take()
+  local wanted, served = math.min(request.take_number(), MOST_TAKEN), {}
+  stops, pending, order, admits = {}, nil, {}, {}
+  -- A pause of the queue of a type is one of the queues that lead to it, too.
+  if queues.is_paused(keys.work(own_type)) then return { 0 } end
+  for at = 1, request.take_number() do
+    local layout, key = request.take(), request.take()
+    served[at] = { layout = layout, key = key, kind = layouts.named[layout] }
+  end
+  for at = 1, request.take_number() do stops[at] = request.take() end
+  local looked = take_elements(served, wanted)
+
+  -- They go to the taking end, where the last one is taken first.
+  for at = #order, 1, -1 do
+    local job = order[at]
+    if not queues.push(job.queue, job.script_type, job.id, true) then
+      redis.call('HSET', keys.job(job.id), 'status', 'scheduled')
+      redis.call('ZADD', keys.scheduled, request.now + routing.AGAIN, job.id)
+    elseif job.status == 'dispatched' then
+      queues.watch(job.id, job.script_type)
+      news.count(job.script_type, 'dispatched')
+    end
+    request.has_work(job.script_type)
+  end
+  news.send_all()
+  return { looked, unpack(request.types) }
+end

@@ -1,0 +1,103 @@
+-- Flags: allow-oom
+-- Releases the relatives of jobs that have ended: dependents and children, then heirs and the parent once all descendants have ended.
+-- ARGV  at most so many relatives
+-- Gives {1 if there is more to do else 0, script types that have work …}.
+local try = commands.try
+local read, read_parent = jobs.end_reader('status', 'rel'), jobs.reader('status', 'rel')
+
+-- How many relatives this call may still release.
+local left = 0
+
+-- The next relatives of a list, as many as this call has left. The second value says whether there may be more.
+local function next_of(list)
+  if left <= 0 then return {}, redis.call('EXISTS', list) == 1 end
+  local ids = try('LPOP', list, left) or {}
+  left = left - #ids
+  return ids, left <= 0 and redis.call('EXISTS', list) == 1
+end
+
+-- The parent of a job that has closed, and of its heirs, may close in turn.
+local function leave_parent(id, parent)
+  if try('SREM', keys.relatives(parent, 'active'), id) ~= 1 or not relations.is_closed(parent) then return end
+  local job = read_parent(parent) or {}
+  ends.release(parent, job.status or 'error', job.rel or '-')
+end
+
+local function release_dependents(id, status)
+  local ids, more = next_of(keys.relatives(id, 'dependents'))
+  for _, other in ipairs(ids) do
+    -- Or one that had its id before was meant.
+    if relations.leave_list(other, 'dependents', id) then
+      if status == 'finished' then
+        request.has_work(relations.unblock(other))
+      else
+        relations.give_up(other, relations.told_of('prerequisite', id, status))
+      end
+    end
+  end
+  return more
+end
+
+local function release_children(id, status)
+  local ids, more = next_of(keys.relatives(id, 'children'))
+  for _, child in ipairs(ids) do
+    -- Or it was stopped or deleted meanwhile.
+    if relations.leave_list(child, 'children', id) and values.is_waiting(jobs.status(child)) then
+      if status == 'finished' then
+        commands.insist('SADD', keys.relatives(id, 'active'), child)
+        request.has_work(relations.unblock(child))
+      else
+        relations.give_up(child, relations.told_of('parent', id, status))
+      end
+    end
+  end
+  return more
+end
+
+-- Works on one job. True: it is done with.
+local function work(id, status, parent)
+  local key, job = keys.job(id), read(id) or {}
+  local now_is = job.status
+  -- It was retried. It may even have been ended again by a foreign actor, which no server has seen yet. Its next end comes here, too.
+  if now_is and (not values.is_final(now_is) or redis.call('ZSCORE', keys.watched, id)) then
+    -- Or it was deleted, and the job that has its id now has another parent or none.
+    if job.rel ~= parent then leave_parent(id, parent) end
+    return true
+  end
+  status = now_is or status
+  if conveyor.is_relation(parent) then
+    -- Its children and heirs lie in keys of their own, as bytes that no function reads.
+    conveyor.note_end(id, status == 'deleted' and 'error' or status, parent)
+    parent = '-'
+  end
+  if release_dependents(id, status) or release_children(id, status) then return false end
+  if redis.call('EXISTS', keys.relatives(id, 'active')) == 1 then
+    -- Kept until its children have ended.
+    redis.call('PERSIST', key)
+    return true
+  end
+  local ids, more = next_of(keys.relatives(id, 'onComplete'))
+  for _, heir in ipairs(ids) do
+    if relations.leave_list(heir, 'onComplete', id) then request.has_work(relations.unblock(heir)) end
+  end
+  if more then return false end
+  if redis.call('TTL', key) == -1 then redis.call('EXPIRE', key, ends.seconds_kept(now_is, job)) end
+  if parent ~= '-' then leave_parent(id, parent) end
+  return true
+end
+
+return function()
+  -- A job counts, too, so with less than two nothing would ever be done.
+  left = math.max(request.take_number(), 2)
+  while left > 0 do
+    local entry = redis.call('LINDEX', keys.releases, -1)
+    if not entry then break end
+    local id, status, parent = string.match(entry, '^(%S+) (%S+) (%S+)$')
+    left = left - 1
+    if id and not work(id, status, parent) then break end
+    -- New entries came at the other end.
+    redis.call('RPOP', keys.releases)
+  end
+  news.send_all()
+  return { redis.call('EXISTS', keys.releases), unpack(request.types) }
+end

@@ -1,0 +1,10 @@
+-- Flags: allow-oom
+-- Has a schedule move on over occurrences that were missed, without a job.
+-- ARGV  occurrence, as in schedules.lua
+-- Gives 'skipped' or 'fired' (another server was first, or the schedule is gone).
+return function()
+  local occurrence = unpack(schedules.occurrences_in(request.take()))
+  if schedules.refuse_occurrence(occurrence) then return 'fired' end
+  schedules.move_on(occurrence)
+  return 'skipped'
+end

@@ -1,0 +1,80 @@
+-- How other layouts see a job. A job of theirs has a hash like all others, which every function works with. That hash names its
+-- layout (field `dialect`), and where the layout keeps a hash of its own (`dialect_key`), what happens to the job is written there, too.
+local layouts = {}
+
+-- A layout is data:
+--   element   what its queues hold         prefix    what stands before an element in the key of its hash
+--   words     its words for our statuses   seconds   its times are whole seconds
+--   named     what its replies call a job  result    the field of its hash that holds output or error, as a JSON object
+layouts.named = {
+  legacy = { element = '^[%x-]+$', prefix = 'hero:job:' },
+  rhailib = {
+    element = '^[%w_.-]+$', prefix = 'rhai_task_details:', named = 'task_id',
+    words = {
+      created = 'pending', scheduled = 'pending', waiting_for_prerequisites = 'pending', dispatched = 'pending',
+      started = 'processing', finished = 'completed', error = 'error',
+    },
+  },
+  runner = {
+    element = '^job:%d+:%d+$', prefix = '', seconds = true, result = 'result',
+    words = {
+      created = 'dispatched', scheduled = 'dispatched', waiting_for_prerequisites = 'waiting_for_prerequisites',
+      dispatched = 'dispatched', started = 'started', finished = 'finished', error = 'error',
+    },
+  },
+}
+
+-- Writes where a job is to the hash that its layout keeps of it. At its end, `text` is its output or error, and `seconds` how long it
+-- is kept; `replied`: nobody needs a reply from here. Gives the beginning of a reply, in a layout that has its own.
+function layouts.mirror(id, layout, status, text, seconds, replied)
+  local kind = layouts.named[layout]
+  if not kind then return nil end
+  if not kind.words then
+    if seconds and not replied then redis.pcall('LPUSH', keys.legacy_reply(id), text) end
+    if seconds then redis.pcall('EXPIRE', keys.legacy_reply(id), jobs.REPLY_SECONDS) end
+    return nil
+  end
+  local key = redis.pcall('HGET', keys.job(id), 'dialect_key')
+  -- Whoever wrote the hash may have named any key of ours or of another context.
+  local start = keys.prefix .. kind.prefix
+  local element = type(key) == 'string' and string.sub(key, 1, #start) == start and string.sub(key, #start + 1)
+  if not element or #element > 128 or not string.find(element, kind.element) then return nil end
+  local now = kind.seconds and string.format('%d', math.floor(request.now / 1000)) or request.now_text
+  local fields = { 'status', kind.words[status], 'updated_at', now }
+  if seconds then
+    local what = status == 'finished' and 'output' or 'error'
+    fields[5] = kind.result or what
+    fields[6] = kind.result and cjson.encode({ [what] = text }) or text
+    -- What an earlier attempt left.
+    if not kind.result then redis.pcall('HDEL', key, what == 'output' and 'error' or 'output') end
+  end
+  redis.pcall('HSET', key, unpack(fields))
+  if seconds then redis.pcall('EXPIRE', key, seconds) end
+  return kind.named and { [kind.named] = element, status = kind.words[status] } or nil
+end
+
+-- The legacy queue that a job is pushed to as well, and whether it is pushed only there. Whoever wrote the hash may have named any key:
+-- only the names of legacy queues count, and no job's hash is one.
+function layouts.shadow_of(id)
+  local named, only = unpack(redis.pcall('HMGET', keys.job(id), 'twin', 'twin_only'))
+  local shadow = named and string.sub(named, 1, #keys.prefix) == keys.prefix and named
+  if not shadow then return nil, nil end
+  local rest = string.sub(shadow, #keys.prefix + 1)
+  local worker = string.match(rest, '^hero:work_queue:(.+)$') or string.match(rest, '^hero:job:actor_queue:(.+)$')
+  local name = worker or string.match(rest, '^hero:job:(.+)$')
+  if not name or not values.is_name(name) then return nil, nil end
+  if not worker and string.find(name, '^%x+%-%x+%-%x+%-%x+%-%x+$') then return nil, nil end
+  return shadow, only == '1'
+end
+
+-- Takes a job that is to start out of its shadow queue. False: a foreign actor has taken it from there. It stays dispatched, and is pushed
+-- again, to our queue alone, if nobody starts it.
+function layouts.remove_from_shadow(id)
+  local shadow = layouts.shadow_of(id)
+  if not shadow or redis.pcall('LREM', shadow, -1, id) == 1 then return true end
+  redis.pcall('HDEL', keys.job(id), 'twin', 'twin_only')
+  redis.call('ZADD', keys.watched, 'NX', request.now + 500, id)
+  return false
+end
+
+return layouts

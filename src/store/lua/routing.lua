@@ -1,0 +1,71 @@
+-- Routes jobs: puts them where they are looked after next (a queue, the scheduled jobs, a list of those that wait), and takes them
+-- away from there.
+local try, insist = commands.try, commands.insist
+local routing = {}
+
+-- How long a job waits whose queue is no list, ms.
+routing.AGAIN = 5000
+
+local read_target = jobs.reader('dialect', 'script_type', 'worker_id')
+
+-- Puts a job into its queue; where the key is no list, the promoter tries again in a while.
+function routing.enqueue(queue, script_type, id, again)
+  local job, shadow, only = read_target(id), nil, false
+  if job.dialect then
+    layouts.mirror(id, job.dialect, 'dispatched')
+    shadow, only = layouts.shadow_of(id)
+  elseif not job.script_type and job.worker_id and job.worker_id ~= '' then
+    -- A foreign job that names no script type goes to the worker that it names.
+    queue = keys.legacy_work(job.worker_id)
+  end
+  local pushed = shadow and try('LPUSH', shadow, id)
+  if not only then pushed = queues.push(queue, script_type, id, again) end
+  if pushed then
+    queues.watch(id, script_type, shadow)
+    return 'dispatched'
+  end
+  redis.call('HSET', keys.job(id), 'status', 'scheduled')
+  insist('ZADD', keys.scheduled, request.now + routing.AGAIN, id)
+  return 'scheduled'
+end
+
+-- Puts a job back where it is taken next. `job` has its group, instance and priority.
+function routing.requeue(id, attempt, kind, script_type, job)
+  redis.call('HSET', keys.job(id), 'status', 'dispatched', 'lease', '', 'attempt', attempt, 'queued_at', request.now_text,
+    'updated_at', request.now_text)
+  local queue = keys.work(script_type, job.group, job.instance, job.priority)
+  local status = routing.enqueue(queue, script_type, id, true)
+  news.event(id, status, attempt, kind)
+end
+
+-- Puts a job on its way: to its time (ms) if that is to come, behind those it waits for, or into its queue. Gives its status then.
+function routing.begin(id, attempt, script_type, queue, due, open)
+  local key, status = keys.job(id), 'waiting_for_prerequisites'
+  if due and due > request.now then
+    status = 'scheduled'
+    redis.call('HSET', key, 'status', status, 'updated_at', request.now_text)
+    insist('ZADD', keys.scheduled, due, id)
+  else
+    try('ZREM', keys.scheduled, id)
+    if open > 0 then
+      redis.call('HSET', key, 'status', status, 'updated_at', request.now_text)
+    else
+      redis.call('HSET', key, 'status', 'dispatched', 'queued_at', request.now_text, 'updated_at', request.now_text)
+      status = routing.enqueue(queue, script_type, id)
+      if status == 'dispatched' then news.count(script_type, status) end
+    end
+  end
+  news.event(id, status, attempt)
+  return status
+end
+
+-- Takes a job that does not run out of everything that would bring it to an actor.
+function routing.withdraw(id, script_type, job)
+  local shadow = layouts.shadow_of(id)
+  if shadow then try('LREM', shadow, -1, id) end
+  try('ZREM', keys.scheduled, id)
+  try('ZREM', keys.watched, id)
+  if script_type then try('LREM', keys.work(script_type, job.group, job.instance, job.priority), 1, id) end
+end
+
+return routing

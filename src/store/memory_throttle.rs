@@ -1,0 +1,20 @@
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// When each pool, a script type and a group, last took a job although memory was full.
+#[derive(Debug, Default)]
+pub(super) struct MemoryThrottle(Mutex<HashMap<String, Instant>>);
+
+impl MemoryThrottle {
+    /// Whether a pool may take one, because its last is this long ago.
+    pub(super) fn is_due(&self, pool: &str, pause: Duration) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let now = Instant::now();
+        let due = last.get(pool).is_none_or(|last| now.duration_since(*last) >= pause);
+        if due {
+            last.insert(pool.to_owned(), now);
+        }
+        due
+    }
+}

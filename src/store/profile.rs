@@ -1,0 +1,45 @@
+use super::plain_connection::PlainConnection;
+use super::{Endpoint, Error};
+
+/// What a Redis spends its time on. That Redis is measured, and is there for nothing else.
+pub struct Profile(PlainConnection);
+
+/// What took longer than this is remembered by Redis, in microseconds.
+const SLOW: u32 = 500;
+/// Redis remembers so many of the latest slow commands.
+const KEPT: u32 = 4096;
+
+impl Profile {
+    /// Has a Redis remember what took long.
+    pub async fn of(endpoint: &Endpoint) -> Result<Self, Error> {
+        let redis = PlainConnection::connect(endpoint).await?;
+        for (setting, value) in [("slowlog-log-slower-than", SLOW), ("slowlog-max-len", KEPT)] {
+            redis.call::<String>(redis::cmd("CONFIG").arg("SET").arg(setting).arg(value)).await?;
+        }
+        Ok(Self(redis))
+    }
+
+    /// Forgets what was.
+    pub async fn reset(&self) -> Result<(), Error> {
+        self.0.call::<String>(redis::cmd("SLOWLOG").arg("RESET")).await?;
+        self.0.call::<String>(redis::cmd("CONFIG").arg("RESETSTAT")).await?;
+        Ok(())
+    }
+
+    /// The longest time, in milliseconds, that Redis did nothing but one command since the reset; 0 stands for less than half of one.
+    pub async fn longest_ms(&self) -> Result<f64, Error> {
+        let slow: Vec<Vec<redis::Value>> = self.0.call(redis::cmd("SLOWLOG").arg("GET").arg(KEPT)).await?;
+        let times = slow.into_iter().filter_map(|mut entry| match (entry.len() > 2).then(|| entry.swap_remove(2)) {
+            Some(redis::Value::Int(micros)) => Some(micros as f64 / 1000.0),
+            _ => None,
+        });
+        Ok(times.fold(0.0, f64::max))
+    }
+
+    /// The time that Redis spent in functions since the reset, in microseconds.
+    pub async fn function_us(&self) -> Result<f64, Error> {
+        let info: String = self.0.call(redis::cmd("INFO").arg("commandstats")).await?;
+        let usec = |line: &str| line.split_once(",usec=")?.1.split(',').next()?.parse::<f64>().ok();
+        Ok(info.lines().filter(|line| line.starts_with("cmdstat_fcall")).filter_map(usec).sum())
+    }
+}

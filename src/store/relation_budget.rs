@@ -1,0 +1,186 @@
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::batch::{Batch, Request, Weight};
+use super::deadline::DEADLINE;
+use super::{Created, Error, Inner, NewJob};
+
+/// How long one has to wait for each relation that was followed: three to five times the 5 to 8 µs that it took Redis, so that following leaves
+/// most of the time of Redis to others.
+const PRICE: Duration = Duration::from_micros(25);
+/// How much may be owed without a wait: one long walk, or many short ones.
+const CREDIT: Duration = Duration::from_millis(100);
+/// How long a job waits for the relations of others to be followed. Whoever asked for it is told before giving up.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// The relations of others are to blame for that wait if meanwhile so much was to be paid for them; otherwise Redis may have paused.
+const BLAME: Duration = Duration::from_secs(1);
+/// How much room one caller has in line, so that a caller that asks for much delays only its own requests.
+const OF_A_CALLER: usize = 100;
+/// How much of that room a request takes that is a call of its own. Creates share calls, and take 1 each.
+const ALONE: u32 = 12;
+
+/// How much Redis may do to follow relations. A request that made Redis follow many delays all that come after it, whether or not its job was
+/// stored.
+pub(super) struct RelationBudget {
+    paid: Mutex<Paid>,
+    /// Held by the one that waits or follows.
+    line: tokio::sync::Mutex<()>,
+    callers: Mutex<HashMap<String, Arc<Semaphore>>>,
+    /// Whose creates went into the last call.
+    last: Mutex<String>,
+}
+
+struct Paid {
+    until: Instant,
+    /// What was to be paid for, in all.
+    price: Duration,
+}
+
+/// When a request came into the line.
+#[derive(Clone, Copy)]
+struct Since {
+    came: Instant,
+    price: Duration,
+}
+
+impl Default for RelationBudget {
+    fn default() -> Self {
+        let paid = Mutex::new(Paid { until: Instant::now(), price: Duration::ZERO });
+        Self { paid, line: tokio::sync::Mutex::default(), callers: Mutex::default(), last: Mutex::default() }
+    }
+}
+
+impl RelationBudget {
+    fn paid(&self) -> MutexGuard<'_, Paid> {
+        self.paid.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn since(&self) -> Since {
+        Since { came: Instant::now(), price: self.paid().price }
+    }
+
+    /// Whether a request has waited too long, and for relations.
+    fn is_late(&self, since: Since) -> bool {
+        since.came.elapsed() > PATIENCE && self.paid().price - since.price > BLAME
+    }
+
+    /// Waits in line until what was followed so far is paid for. Relations are followed while the turn is held.
+    async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        let turn = self.line.lock().await;
+        let from = self.paid().until.checked_sub(CREDIT);
+        if let Some(from) = from {
+            sleep_until(from).await;
+        }
+        turn
+    }
+
+    /// Waits for room in line: each caller has only so much.
+    async fn room_in_line(&self, caller: &str, room: u32) -> OwnedSemaphorePermit {
+        let of_caller = {
+            let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+            // Callers without a request in line need no entry, so the map is no longer than the line.
+            callers.retain(|_, room| Arc::strong_count(room) > 1);
+            callers.entry(caller.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(OF_A_CALLER))).clone()
+        };
+        of_caller.acquire_many_owned(room).await.expect("nobody closes it")
+    }
+
+    /// Does something for a caller when it is its turn; nothing if the relations of others took too long.
+    pub(super) async fn in_turn<T>(&self, caller: &str, follow: impl Future<Output = Result<T, Error>>) -> Result<Option<T>, Error> {
+        let since = self.since();
+        let waiting = async {
+            let room = self.room_in_line(caller, ALONE).await;
+            (room, self.turn().await)
+        };
+        match self.patiently(since, waiting).await? {
+            Some(_turn) => follow.await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Waits for something in line. Nothing: relations of others took too long.
+    async fn patiently<T>(&self, since: Since, waiting: impl Future<Output = T>) -> Result<Option<T>, Error> {
+        tokio::pin!(waiting);
+        if let Ok(turn) = timeout(PATIENCE, &mut waiting).await {
+            return Ok(Some(turn));
+        }
+        if self.is_late(since) {
+            return Ok(None);
+        }
+        timeout(DEADLINE - PATIENCE, waiting).await.map(Some).map_err(|_| Error::Deadline(DEADLINE))
+    }
+
+    /// The caller whose creates go into the next call. What is followed for one of them serves its others.
+    fn next_caller(&self, asked: &[Related]) -> String {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let callers = || asked.iter().map(Related::caller);
+        let next = callers().filter(|caller| *caller > last.as_str()).min().or_else(|| callers().min());
+        next.unwrap_or_default().clone_into(&mut last);
+        last.clone()
+    }
+
+    /// Notes that so many relations were followed.
+    pub(super) fn pay(&self, followed: u32) {
+        let mut paid = self.paid();
+        paid.until = Instant::now().max(paid.until) + PRICE * followed;
+        paid.price += PRICE * followed;
+    }
+}
+
+/// A job whose relations Redis has to follow.
+pub(super) struct Related {
+    job: NewJob,
+    since: Since,
+}
+
+impl Related {
+    fn caller(&self) -> &str {
+        self.job.spec.caller_id.as_deref().unwrap_or_default()
+    }
+}
+
+impl Inner {
+    /// Stores a job whose relations have to be followed, when it is its caller's turn.
+    pub(super) async fn relate(&self, job: NewJob) -> Result<Created, Error> {
+        let since = self.relation_budget.since();
+        let caller = job.spec.caller_id.clone().unwrap_or_default();
+        match self.relation_budget.patiently(since, self.relation_budget.room_in_line(&caller, 1)).await? {
+            Some(_room) => self.related.ask(Related { job, since }).await,
+            None => Ok(Created::Busy),
+        }
+    }
+}
+
+/// As [`create_batch`](super::functions::create_batch), no faster than relations may be followed.
+pub(super) fn relate_batch(store: Weak<Inner>) -> Batch<Related, Created> {
+    Batch::new(move |asked: Vec<Related>| {
+        let store = store.clone();
+        async move {
+            let Some(store) = store.upgrade() else { return (asked, Err(Error::Closed)) };
+            let _turn = store.relation_budget.turn().await;
+            let is_late = |one: &Related| store.relation_budget.is_late(one.since);
+            if asked.iter().any(is_late) {
+                let answers = asked.iter().map(|one| is_late(one).then_some(Created::Busy)).collect();
+                return (asked, Ok(answers));
+            }
+            let caller = store.relation_budget.next_caller(&asked);
+            let jobs: Vec<NewJob> = asked.iter().filter(|one| one.caller() == caller).map(|one| one.job.clone()).collect();
+            let answers = store.create_all(&jobs, false).await.map(|answers| {
+                let mut answers = answers.into_iter();
+                // The others come with a later call.
+                asked.iter().map(|one| if one.caller() == caller { answers.next().flatten() } else { None }).collect()
+            });
+            (asked, answers)
+        }
+    })
+}
+
+impl Request for Related {
+    fn weight(&self) -> Weight {
+        self.job.weight()
+    }
+}

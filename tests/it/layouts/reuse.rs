@@ -1,0 +1,53 @@
+//! Ids of other layouts that are used again, while a run of the former job has not ended.
+
+use std::time::Duration;
+
+use hero::model::{Output, OutputFormat, ScriptType, Status};
+use hero::store::{ActorRoom, Claimed, Deleted, Ended, Layouts, Outcome, Store, Turn};
+
+use super::{hset, id, lpush};
+use crate::support::Redis;
+
+/// One turn of an actor of the type queue of osis.
+pub async fn turn(store: &Store, ended: Option<&Claimed>) -> (Vec<Option<Status>>, Vec<Claimed>) {
+    let outcome = || Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json });
+    let ends: Vec<Ended> = ended
+        .into_iter()
+        .map(|run| Ended { attempt: run.attempt, outcome: outcome(), ..Ended::given_back(run.job.clone(), run.claim, run.started_at) })
+        .collect();
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room: usize::from(ended.is_none()) }];
+    let queues = [("hero:q:work:type:osis".to_owned(), 0)];
+    let turn = Turn { script_type: &ScriptType::osis(), ends: &ends, actors: &actors, queues: &queues };
+    let turned = store.turn(&turn).await.unwrap();
+    (turned.statuses, turned.taken)
+}
+
+/// A store of another server, half a minute later: leases are over.
+pub async fn later(redis: &Redis) -> Store {
+    let store = redis.store().await;
+    store.clock().advance(Duration::from_secs(31));
+    store
+}
+
+#[tokio::test]
+async fn the_end_of_a_run_of_a_former_task_is_not_recorded_for_the_new_one() {
+    let redis = Redis::start().await;
+    let (store, later, id) = (redis.store().await, later(&redis).await, id());
+    let queues = store.layout_queues(&ScriptType::osis(), &Layouts::all(&ScriptType::osis()));
+    let push = async || {
+        hset(&redis, &format!("rhai_task_details:{id}"), &[("script", "1"), ("status", "pending")]).await;
+        lpush(&redis, "rhai_tasks:osis", &id).await;
+    };
+    push().await;
+    assert!(store.import_queues(&ScriptType::osis(), &queues, 1).await.unwrap());
+    let old = turn(&store, None).await.1.remove(0);
+    // Its lease is lost and it is deleted, but its script runs on.
+    assert_eq!(later.reap(128).await.unwrap(), Some(1));
+    assert_eq!(store.delete(&old.job).await.unwrap(), Deleted::Deleted);
+    push().await;
+    assert!(later.import_queues(&ScriptType::osis(), &queues, 1).await.unwrap());
+    let new = turn(&store, None).await.1.remove(0);
+    assert_eq!((&new.job, new.attempt), (&old.job, 1));
+    assert_eq!(turn(&store, Some(&old)).await.0, [None]);
+    assert_eq!(turn(&store, Some(&new)).await.0, [Some(Status::Finished)]);
+}
