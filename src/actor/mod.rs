@@ -5,10 +5,10 @@
 
 mod checker;
 mod controller;
-mod desk;
 mod doubt;
 mod error;
 mod foreman;
+mod handle;
 mod host;
 mod lease;
 mod mask;

@@ -11,7 +11,7 @@ use super::lease::{Holdings, Renewer};
 use super::presence::{Heartbeat, leave_posts, take_posts};
 use super::scout::{scout, scouted};
 use super::settings::PoolSettings;
-use super::staff::{Hire, Staff};
+use super::staff::{Staff, StartWorker};
 use super::status::PoolStatus;
 use super::worker::Worker;
 use crate::model::{Presence, Priority, Queue, Target};
@@ -53,12 +53,14 @@ impl Pool {
         let (idle, idles) = watch::channel(false);
         let bell = store.bells().hang(&settings.script_type);
 
-        let hire: Hire = {
+        let start_worker: StartWorker = {
             let (store, settings, status, tasks) = (store.clone(), settings.clone(), status.clone(), tasks.clone());
-            Box::new(move |slot, lane| {
+            Box::new(move |slot, worker| {
                 let (work, incoming) = mpsc::channel(1);
                 let (store, spawner, settings, status) = (store.clone(), spawner.clone(), settings.clone(), status.clone());
-                tasks.spawn(Worker { slot, lane, store, spawner, settings, status, work: incoming, reports: reports.clone() }.supervised());
+                tasks.spawn(
+                    Worker { slot, worker, store, spawner, settings, status, work: incoming, reports: reports.clone() }.supervised(),
+                );
                 work
             })
         };
@@ -85,7 +87,7 @@ impl Pool {
             guard(boxed(scout(store.clone(), queue, bell.clone(), idles.clone(), shutdown.clone())));
         }
 
-        let staff = Staff::new(&posts, hire, settings.side_by_side, holdings, status.clone());
+        let staff = Staff::new(&posts, start_worker, settings.side_by_side, holdings, status.clone());
         let foreman = Foreman::new(store.clone(), settings.clone(), &posts, staff, incoming, losses, bell, idle);
         let left = posts.clone();
         tasks.spawn(async move {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::desk::Desk;
+use super::handle::ActorHandle;
 use super::lease::Holdings;
 use super::pace::Pace;
 use super::status::PoolStatus;
@@ -19,8 +19,8 @@ use crate::store::{Claimed, Ended, Outcome, Post, Slot};
 
 /// The actors of a pool, what they run, what waits for them, and what is still to be recorded. It knows no Redis.
 pub(super) struct Staff {
-    desks: Vec<Desk>,
-    hire: Hire,
+    actors: Vec<ActorHandle>,
+    start_worker: StartWorker,
     holdings: Holdings,
     status: Arc<PoolStatus>,
     /// Taken ahead, for whoever is free first.
@@ -33,7 +33,7 @@ pub(super) struct Staff {
 }
 
 /// Makes one more worker for a slot: its number there, and where to hand it jobs.
-pub(super) type Hire = Box<dyn Fn(usize, usize) -> mpsc::Sender<Work> + Send>;
+pub(super) type StartWorker = Box<dyn Fn(usize, usize) -> mpsc::Sender<Work> + Send>;
 
 /// So long a job may be on its way. Later it is another attempt of it, which nobody has stopped.
 const ON_ITS_WAY: Duration = Duration::from_secs(2);
@@ -42,10 +42,11 @@ const MOST_TO_STOP: usize = 1024;
 
 impl Staff {
     /// An actor for each post, of which each may run so many concurrent jobs side by side.
-    pub(super) fn new(posts: &[Post], hire: Hire, side_by_side: usize, holdings: Holdings, status: Arc<PoolStatus>) -> Self {
-        let desks = posts.iter().enumerate().map(|(slot, post)| Desk::new(post.to_string(), hire(slot, 0), side_by_side)).collect();
+    pub(super) fn new(posts: &[Post], start_worker: StartWorker, side_by_side: usize, holdings: Holdings, status: Arc<PoolStatus>) -> Self {
+        let actors =
+            posts.iter().enumerate().map(|(slot, post)| ActorHandle::new(post.to_string(), start_worker(slot, 0), side_by_side)).collect();
         let (waiting, to_stop) = (VecDeque::new(), VecDeque::new());
-        Self { desks, hire, holdings, status, waiting, ends: Vec::new(), pace: Pace::default(), to_stop }
+        Self { actors, start_worker, holdings, status, waiting, ends: Vec::new(), pace: Pace::default(), to_stop }
     }
 
     /// What the pool holds.
@@ -55,12 +56,12 @@ impl Staff {
 
     /// Whether nothing runs.
     pub(super) fn rests(&self) -> bool {
-        self.desks.iter().all(|desk| desk.running() == 0)
+        self.actors.iter().all(|actor| actor.running() == 0)
     }
 
     /// Whether every actor has its next job.
     pub(super) fn has_plenty(&self) -> bool {
-        self.waiting.len() > self.desks.len()
+        self.waiting.len() > self.actors.len()
     }
 
     /// How many jobs all actors together can take.
@@ -72,7 +73,7 @@ impl Staff {
     pub(super) fn slots(&self) -> Vec<Slot> {
         let depth = self.pace.depth();
         let mut waiting = self.waiting.len();
-        let mut slots: Vec<Slot> = self.desks.iter().map(|desk| Slot { actor: desk.name.clone(), room: desk.room(depth) }).collect();
+        let mut slots: Vec<Slot> = self.actors.iter().map(|actor| Slot { actor: actor.name.clone(), room: actor.room(depth) }).collect();
         for slot in &mut slots {
             let less = waiting.min(slot.room);
             slot.room -= less;
@@ -93,8 +94,8 @@ impl Staff {
             self.to_stop.remove(at);
             return self.ends.push(stopped(job));
         }
-        match self.desks.get_mut(job.slot) {
-            Some(desk) if job.owned => desk.own.push_back((now, job)),
+        match self.actors.get_mut(job.slot) {
+            Some(actor) if job.owned => actor.own.push_back((now, job)),
             _ => self.waiting.push_back((now, job)),
         }
     }
@@ -102,20 +103,20 @@ impl Staff {
     /// Takes in what an actor says. Gives how long a job ran, if one has ended.
     pub(super) fn note(&mut self, report: Report, now: Timestamp) -> Option<Duration> {
         match report {
-            Report::Ready { slot, lane } => {
-                self.desks[slot].ready(lane);
+            Report::Ready { slot, worker } => {
+                self.actors[slot].ready(worker);
                 None
             }
-            Report::Failed { slot, lane } => {
-                let failed = self.desks[slot].replace(lane, (self.hire)(slot, lane))?;
+            Report::Failed { slot, worker } => {
+                let failed = self.actors[slot].replace(worker, (self.start_worker)(slot, worker))?;
                 tracing::error!(job = %failed.job, "a worker failed under a job and is replaced");
                 self.end(failed.lost, Ended { outcome: Outcome::Crashed, ..Ended::released(failed.job, failed.claim, now) });
                 None
             }
-            Report::Done { slot, lane, ended, ran, ready } => {
-                let lost = self.desks[slot].done(lane, ready).is_some_and(|running| running.lost);
-                self.status.set_running(slot, self.desks[slot].running(), lane > 0 || ready);
-                tracing::debug!(job = %ended.job, actor = %self.desks[slot].name, ?ran, outcome = ended.outcome.word(), "a job has ended");
+            Report::Done { slot, worker, ended, ran, ready } => {
+                let lost = self.actors[slot].done(worker, ready).is_some_and(|running| running.lost);
+                self.status.set_running(slot, self.actors[slot].running(), worker > 0 || ready);
+                tracing::debug!(job = %ended.job, actor = %self.actors[slot].name, ?ran, outcome = ended.outcome.word(), "a job has ended");
                 self.end(lost, ended);
                 self.pace.ran(ran);
                 Some(ran)
@@ -134,15 +135,15 @@ impl Staff {
 
     /// Has jobs begin, in the order in which they were taken: one that must run alone is not overtaken by those that need not.
     pub(super) fn hand_out(&mut self) {
-        for slot in 0..self.desks.len() {
-            while self.desks[slot].own.front().is_some_and(|(_, job)| self.desks[slot].accepts(job)) {
-                let next = self.desks[slot].own.pop_front();
+        for slot in 0..self.actors.len() {
+            while self.actors[slot].own.front().is_some_and(|(_, job)| self.actors[slot].accepts(job)) {
+                let next = self.actors[slot].own.pop_front();
                 self.begin(slot, next);
             }
         }
         while let Some((_, job)) = self.waiting.front() {
-            let preferred = Some(job.slot).filter(|slot| self.desks.get(*slot).is_some_and(|desk| desk.accepts(job)));
-            let Some(slot) = preferred.or_else(|| self.desks.iter().position(|desk| desk.accepts(job))) else { return };
+            let preferred = Some(job.slot).filter(|slot| self.actors.get(*slot).is_some_and(|actor| actor.accepts(job)));
+            let Some(slot) = preferred.or_else(|| self.actors.iter().position(|actor| actor.accepts(job))) else { return };
             let next = self.waiting.pop_front();
             self.begin(slot, next);
         }
@@ -150,22 +151,22 @@ impl Staff {
 
     fn begin(&mut self, slot: usize, job: Option<(Instant, Claimed)>) {
         if let Some((_, job)) = job {
-            let desk = &mut self.desks[slot];
-            tracing::debug!(job = %job.job, actor = %desk.name, attempt = job.attempt, "a job starts");
-            desk.begin(job, |lane| (self.hire)(slot, lane));
-            self.status.set_running(slot, desk.running(), true);
+            let actor = &mut self.actors[slot];
+            tracing::debug!(job = %job.job, actor = %actor.name, attempt = job.attempt, "a job starts");
+            actor.begin(job, |worker| (self.start_worker)(slot, worker));
+            self.status.set_running(slot, actor.running(), true);
         }
     }
 
     /// Since when the job that was taken ahead first waits.
     pub(super) fn oldest_waiting(&self) -> Option<Instant> {
-        let own = self.desks.iter().filter_map(|desk| desk.own.front());
+        let own = self.actors.iter().filter_map(|actor| actor.own.front());
         own.chain(self.waiting.front()).map(|(since, _)| *since).min()
     }
 
     /// Stops a job, whichever attempt of it is here, or is on its way.
     pub(super) fn stop(&mut self, job: &JobId, now: Instant) {
-        if self.desks.iter().any(|desk| desk.stop(job)) {
+        if self.actors.iter().any(|actor| actor.stop(job)) {
             return;
         }
         if let Some(waiting) = self.take_out(job, |_| true) {
@@ -184,8 +185,8 @@ impl Staff {
 
     /// Lets go of claims of a job whose lease was lost: what runs is told to stop, and its end will concern nobody.
     pub(super) fn lose(&mut self, job: &JobId, is_lost: impl Fn(u32) -> bool) {
-        for desk in &mut self.desks {
-            if desk.lose(job, &is_lost) {
+        for actor in &mut self.actors {
+            if actor.lose(job, &is_lost) {
                 tracing::warn!(%job, "the lease of a running job was lost; it is stopped here, and somebody else may run it");
             }
         }
@@ -196,7 +197,7 @@ impl Staff {
 
     /// Takes a job out of those that wait.
     fn take_out(&mut self, job: &JobId, which: impl Fn(u32) -> bool) -> Option<Claimed> {
-        let queues = self.desks.iter_mut().map(|desk| &mut desk.own).chain([&mut self.waiting]);
+        let queues = self.actors.iter_mut().map(|actor| &mut actor.own).chain([&mut self.waiting]);
         for queue in queues {
             if let Some(at) = queue.iter().position(|(_, waiting)| waiting.job == *job && which(waiting.claim)) {
                 return queue.remove(at).map(|(_, job)| job);

@@ -71,17 +71,17 @@ impl PoolStatus {
     }
 
     /// Notes a fresh engine.
-    pub(super) fn engine(&self, slot: usize, lane: usize, pid: u32, confinement: &str) {
+    pub(super) fn engine(&self, slot: usize, worker: usize, pid: u32, confinement: &str) {
         if let Some(actor) = self.locked().get_mut(slot) {
             (actor.confinement, actor.live) = (Some(confinement.to_owned()), true);
-            actor.engines.insert(lane, pid);
+            actor.engines.insert(worker, pid);
         }
     }
 
     /// Notes that a worker has left, and its engine with it.
-    pub(super) fn retire(&self, slot: usize, lane: usize) {
+    pub(super) fn retire(&self, slot: usize, worker: usize) {
         if let Some(actor) = self.locked().get_mut(slot) {
-            actor.engines.remove(&lane);
+            actor.engines.remove(&worker);
         }
     }
 

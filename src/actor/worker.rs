@@ -26,18 +26,18 @@ pub(super) struct Work {
 /// What an actor tells its foreman.
 pub(super) enum Report {
     /// Its engine is ready.
-    Ready { slot: usize, lane: usize },
+    Ready { slot: usize, worker: usize },
     /// A job ended. `ready`: it can take the next one at once.
-    Done { slot: usize, lane: usize, ended: Ended, ran: Duration, ready: bool },
+    Done { slot: usize, worker: usize, ended: Ended, ran: Duration, ready: bool },
     /// The worker itself failed, and is no more.
-    Failed { slot: usize, lane: usize },
+    Failed { slot: usize, worker: usize },
 }
 
 /// Has jobs run by one engine process after another. An actor is one of them, or several while concurrent jobs run.
 pub(super) struct Worker {
     pub(super) slot: usize,
     /// Its number within the actor. All but the first leave when they have nothing to do.
-    pub(super) lane: usize,
+    pub(super) worker: usize,
     pub(super) store: Store,
     pub(super) spawner: Spawner,
     pub(super) settings: Arc<PoolSettings>,
@@ -54,18 +54,18 @@ const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: D
 impl Worker {
     /// Works until the foreman hangs up. Should it panic, the foreman is told.
     pub(super) async fn supervised(self) {
-        let (slot, lane, reports) = (self.slot, self.lane, self.reports.clone());
+        let (slot, worker, reports) = (self.slot, self.worker, self.reports.clone());
         if AssertUnwindSafe(self.run()).catch_unwind().await.is_err() {
             // Without a foreman nobody has to know.
-            let _ = reports.send(Report::Failed { slot, lane }).await;
+            let _ = reports.send(Report::Failed { slot, worker }).await;
         }
     }
 
     async fn run(mut self) {
         'engines: loop {
             let Some(mut engine) = self.start_engine().await else { return };
-            self.status.engine(self.slot, self.lane, engine.pid(), engine.confinement());
-            if self.reports.send(Report::Ready { slot: self.slot, lane: self.lane }).await.is_err() {
+            self.status.engine(self.slot, self.worker, engine.pid(), engine.confinement());
+            if self.reports.send(Report::Ready { slot: self.slot, worker: self.worker }).await.is_err() {
                 return;
             }
             let mut successor: Option<JoinHandle<Option<Child>>> = None;
@@ -75,14 +75,14 @@ impl Worker {
                     // An engine that dies between jobs costs none of them an attempt.
                     () = engine.death() => continue 'engines,
                     work = self.work.recv() => work,
-                    () = tokio::time::sleep(REST), if self.lane > 0 => {
+                    () = tokio::time::sleep(REST), if self.worker > 0 => {
                         // What was handed over just now is still done.
                         self.work.close();
                         self.work.recv().await
                     }
                 };
                 let Some(work) = work else {
-                    self.status.retire(self.slot, self.lane);
+                    self.status.retire(self.slot, self.worker);
                     return;
                 };
                 let began = Instant::now();
@@ -100,10 +100,10 @@ impl Worker {
                     && let Ok(Some(fresh)) = started.await
                 {
                     engine = fresh;
-                    self.status.engine(self.slot, self.lane, engine.pid(), engine.confinement());
+                    self.status.engine(self.slot, self.worker, engine.pid(), engine.confinement());
                 }
                 let ready = engine.is_alive();
-                let report = Report::Done { slot: self.slot, lane: self.lane, ended, ran: began.elapsed(), ready };
+                let report = Report::Done { slot: self.slot, worker: self.worker, ended, ran: began.elapsed(), ready };
                 if self.reports.send(report).await.is_err() {
                     return;
                 }
@@ -142,7 +142,7 @@ impl Worker {
             // Without a foreman the lease brings the job back.
             let _ = self
                 .reports
-                .send(Report::Done { slot: self.slot, lane: self.lane, ended, ran: Duration::from_secs(1), ready: false })
+                .send(Report::Done { slot: self.slot, worker: self.worker, ended, ran: Duration::from_secs(1), ready: false })
                 .await;
         }
     }
@@ -171,7 +171,7 @@ impl Worker {
             && let Ok(fresh) = Child::start(&self.spawner, &self.settings.engine).await
         {
             *engine = fresh;
-            self.status.engine(self.slot, self.lane, engine.pid(), engine.confinement());
+            self.status.engine(self.slot, self.worker, engine.pid(), engine.confinement());
             ran = engine.run(&run, &mut host, &work.stop).await;
         }
         match ran {

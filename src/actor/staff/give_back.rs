@@ -1,5 +1,5 @@
 use super::Staff;
-use crate::actor::desk::Desk;
+use crate::actor::handle::ActorHandle;
 use crate::model::Timestamp;
 use crate::store::Ended;
 
@@ -13,13 +13,13 @@ impl Staff {
         if stale {
             self.pace.slowed();
             let alone = self.waiting.front().filter(|(_, job)| !job.concurrent).map(|(_, job)| job.slot);
-            for (slot, desk) in self.desks.iter_mut().enumerate() {
-                if alone == Some(slot) || desk.own.front().is_some_and(|(_, job)| !job.concurrent) {
-                    desk.clear();
+            for (slot, actor) in self.actors.iter_mut().enumerate() {
+                if alone == Some(slot) || actor.own.front().is_some_and(|(_, job)| !job.concurrent) {
+                    actor.drain();
                 }
             }
         }
-        let own = self.desks.iter_mut().flat_map(|desk| desk.own.drain(..));
+        let own = self.actors.iter_mut().flat_map(|actor| actor.own.drain(..));
         let waiting: Vec<_> = self.waiting.drain(..).chain(own).collect();
         // Each goes to the front of its queue, so the one that is to come first goes last.
         self.ends.extend(waiting.into_iter().rev().map(|(_, job)| Ended::released(job.job, job.claim, job.started_at)));
@@ -27,7 +27,7 @@ impl Staff {
 
     /// Gives back what did not end in the grace period. The actors, and their engines, end with the foreman.
     pub(in crate::actor) fn give_back_what_runs(&mut self, now: Timestamp) {
-        for run in self.desks.iter_mut().flat_map(Desk::abandon).collect::<Vec<_>>() {
+        for run in self.actors.iter_mut().flat_map(ActorHandle::drop_workers).collect::<Vec<_>>() {
             tracing::warn!(job = %run.job, "a running job is given back, because this process ends");
             self.end(run.lost, Ended::released(run.job, run.claim, now));
         }

@@ -13,15 +13,15 @@ struct Shift {
 impl Shift {
     fn new() -> Self {
         let workers: Arc<Mutex<Vec<mpsc::Receiver<Work>>>> = Arc::default();
-        let hired = workers.clone();
-        let hire: Hire = Box::new(move |_, _| {
+        let all = workers.clone();
+        let start_worker: StartWorker = Box::new(move |_, _| {
             let (work, incoming) = mpsc::channel(1);
-            hired.lock().unwrap().push(incoming);
+            all.lock().unwrap().push(incoming);
             work
         });
         let post = Post { script_type: "sal".parse().unwrap(), group: "default".parse().unwrap(), instance: 1 };
-        let mut staff = Staff::new(&[post], hire, 3, Holdings::default(), Arc::default());
-        staff.note(Report::Ready { slot: 0, lane: 0 }, Timestamp::local());
+        let mut staff = Staff::new(&[post], start_worker, 3, Holdings::default(), Arc::default());
+        staff.note(Report::Ready { slot: 0, worker: 0 }, Timestamp::local());
         Self { staff, workers }
     }
 
@@ -31,14 +31,14 @@ impl Shift {
     }
 
     /// The work that a worker was handed and has not read.
-    fn work(&self, lane: usize) -> Option<Work> {
-        self.workers.lock().unwrap()[lane].try_recv().ok()
+    fn work(&self, worker: usize) -> Option<Work> {
+        self.workers.lock().unwrap()[worker].try_recv().ok()
     }
 
-    fn done(&mut self, lane: usize, job: &Claimed, outcome: Outcome) {
+    fn done(&mut self, worker: usize, job: &Claimed, outcome: Outcome) {
         let ended = Ended { outcome, ..Ended::released(job.job.clone(), job.claim, job.started_at) };
         let ran = Duration::from_secs(1);
-        self.staff.note(Report::Done { slot: 0, lane, ended, ran, ready: true }, Timestamp::local());
+        self.staff.note(Report::Done { slot: 0, worker, ended, ran, ready: true }, Timestamp::local());
     }
 
     fn ends(&mut self) -> Vec<Ended> {
