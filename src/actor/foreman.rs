@@ -33,7 +33,7 @@ pub(super) struct Foreman {
     store: Store,
     settings: Arc<PoolSettings>,
     staff: Staff,
-    /// Each with the slot it belongs to, in the order of service.
+    /// Each with the index of the actor it belongs to, in the order in which they are served.
     queues: Arc<[(String, usize)]>,
     compat: Arc<CompatQueues>,
     reports: mpsc::Receiver<Report>,

@@ -55,11 +55,11 @@ impl Pool {
 
         let start_worker: StartWorker = {
             let (store, settings, status, tasks) = (store.clone(), settings.clone(), status.clone(), tasks.clone());
-            Box::new(move |slot, worker| {
+            Box::new(move |actor, worker| {
                 let (work, incoming) = mpsc::channel(1);
                 let (store, spawner, settings, status) = (store.clone(), spawner.clone(), settings.clone(), status.clone());
                 tasks.spawn(
-                    Worker { slot, worker, store, spawner, settings, status, work: incoming, reports: reports.clone() }.supervised(),
+                    Worker { actor, worker, store, spawner, settings, status, work: incoming, reports: reports.clone() }.supervised(),
                 );
                 work
             })

@@ -91,12 +91,12 @@ impl Service for Heartbeat {
 
     async fn tick(&mut self) -> Result<Duration, store::Error> {
         let running = self.status.running();
-        for (slot, post) in self.posts.iter().enumerate() {
+        for (actor, post) in self.posts.iter().enumerate() {
             self.presence.last_heartbeat = Some(self.store.clock().now());
-            self.presence.in_flight = running.get(slot).map(|running| u32::try_from(*running).unwrap_or(u32::MAX));
-            self.presence.confinement = self.status.confinement(slot);
+            self.presence.in_flight = running.get(actor).map(|running| u32::try_from(*running).unwrap_or(u32::MAX));
+            self.presence.confinement = self.status.confinement(actor);
             let held = self.store.hold(post, &self.presence).await?;
-            self.status.beat(slot, matches!(held, Held::Held));
+            self.status.beat(actor, matches!(held, Held::Held));
             if let Held::Taken(holder) = held {
                 self.store.say_displaced().await?;
                 tracing::error!(%post, holder = ?holder.hostname, pid = ?holder.pid, "somebody else took the post of an actor while this process was away");

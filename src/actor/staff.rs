@@ -32,7 +32,7 @@ pub(super) struct Staff {
     to_stop: VecDeque<(Instant, JobId)>,
 }
 
-/// Makes one more worker for a slot: its number there, and where to hand it jobs.
+/// Starts one more worker of an actor, given the index of the actor and the worker's index in it, and gives where to send its jobs.
 pub(super) type StartWorker = Box<dyn Fn(usize, usize) -> mpsc::Sender<Work> + Send>;
 
 /// So long a job may be on its way. Later it is another attempt of it, which nobody has stopped.
@@ -43,8 +43,11 @@ const MOST_TO_STOP: usize = 1024;
 impl Staff {
     /// An actor for each post, of which each may run so many concurrent jobs side by side.
     pub(super) fn new(posts: &[Post], start_worker: StartWorker, side_by_side: usize, holdings: Holdings, status: Arc<PoolStatus>) -> Self {
-        let actors =
-            posts.iter().enumerate().map(|(slot, post)| ActorHandle::new(post.to_string(), start_worker(slot, 0), side_by_side)).collect();
+        let actors = posts
+            .iter()
+            .enumerate()
+            .map(|(index, post)| ActorHandle::new(post.to_string(), start_worker(index, 0), side_by_side))
+            .collect();
         let (waiting, to_stop) = (VecDeque::new(), VecDeque::new());
         Self { actors, start_worker, holdings, status, waiting, ends: Vec::new(), pace: Pace::default(), to_stop }
     }
@@ -103,20 +106,20 @@ impl Staff {
     /// Takes in what an actor says. Gives how long a job ran, if one has ended.
     pub(super) fn note(&mut self, report: Report, now: Timestamp) -> Option<Duration> {
         match report {
-            Report::Ready { slot, worker } => {
-                self.actors[slot].ready(worker);
+            Report::Ready { actor, worker } => {
+                self.actors[actor].ready(worker);
                 None
             }
-            Report::Failed { slot, worker } => {
-                let failed = self.actors[slot].replace(worker, (self.start_worker)(slot, worker))?;
+            Report::Failed { actor, worker } => {
+                let failed = self.actors[actor].replace(worker, (self.start_worker)(actor, worker))?;
                 tracing::error!(job = %failed.job, "a worker failed under a job and is replaced");
                 self.end(failed.lost, Ended { outcome: Outcome::Crashed, ..Ended::released(failed.job, failed.claim, now) });
                 None
             }
-            Report::Done { slot, worker, ended, ran, ready } => {
-                let lost = self.actors[slot].done(worker, ready).is_some_and(|running| running.lost);
-                self.status.set_running(slot, self.actors[slot].running(), worker > 0 || ready);
-                tracing::debug!(job = %ended.job, actor = %self.actors[slot].name, ?ran, outcome = ended.outcome.word(), "a job has ended");
+            Report::Done { actor, worker, ended, ran, ready } => {
+                let lost = self.actors[actor].done(worker, ready).is_some_and(|running| running.lost);
+                self.status.set_running(actor, self.actors[actor].running(), worker > 0 || ready);
+                tracing::debug!(job = %ended.job, actor = %self.actors[actor].name, ?ran, outcome = ended.outcome.word(), "a job has ended");
                 self.end(lost, ended);
                 self.pace.ran(ran);
                 Some(ran)
@@ -135,26 +138,26 @@ impl Staff {
 
     /// Has jobs begin, in the order in which they were taken: one that must run alone is not overtaken by those that need not.
     pub(super) fn hand_out(&mut self) {
-        for slot in 0..self.actors.len() {
-            while self.actors[slot].own.front().is_some_and(|(_, job)| self.actors[slot].accepts(job)) {
-                let next = self.actors[slot].own.pop_front();
-                self.begin(slot, next);
+        for index in 0..self.actors.len() {
+            while self.actors[index].own.front().is_some_and(|(_, job)| self.actors[index].accepts(job)) {
+                let next = self.actors[index].own.pop_front();
+                self.begin(index, next);
             }
         }
         while let Some((_, job)) = self.waiting.front() {
-            let preferred = Some(job.slot).filter(|slot| self.actors.get(*slot).is_some_and(|actor| actor.accepts(job)));
-            let Some(slot) = preferred.or_else(|| self.actors.iter().position(|actor| actor.accepts(job))) else { return };
+            let preferred = Some(job.slot).filter(|index| self.actors.get(*index).is_some_and(|actor| actor.accepts(job)));
+            let Some(index) = preferred.or_else(|| self.actors.iter().position(|actor| actor.accepts(job))) else { return };
             let next = self.waiting.pop_front();
-            self.begin(slot, next);
+            self.begin(index, next);
         }
     }
 
-    fn begin(&mut self, slot: usize, job: Option<(Instant, Claimed)>) {
+    fn begin(&mut self, index: usize, job: Option<(Instant, Claimed)>) {
         if let Some((_, job)) = job {
-            let actor = &mut self.actors[slot];
+            let actor = &mut self.actors[index];
             tracing::debug!(job = %job.job, actor = %actor.name, attempt = job.attempt, "a job starts");
-            actor.begin(job, |worker| (self.start_worker)(slot, worker));
-            self.status.set_running(slot, actor.running(), true);
+            actor.begin(job, |worker| (self.start_worker)(index, worker));
+            self.status.set_running(index, actor.running(), true);
         }
     }
 

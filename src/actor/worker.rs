@@ -26,17 +26,18 @@ pub(super) struct Work {
 /// What an actor tells its foreman.
 pub(super) enum Report {
     /// Its engine is ready.
-    Ready { slot: usize, worker: usize },
+    Ready { actor: usize, worker: usize },
     /// A job ended. `ready`: it can take the next one at once.
-    Done { slot: usize, worker: usize, ended: Ended, ran: Duration, ready: bool },
+    Done { actor: usize, worker: usize, ended: Ended, ran: Duration, ready: bool },
     /// The worker itself failed, and is no more.
-    Failed { slot: usize, worker: usize },
+    Failed { actor: usize, worker: usize },
 }
 
 /// Has jobs run by one engine process after another. An actor is one of them, or several while concurrent jobs run.
 pub(super) struct Worker {
-    pub(super) slot: usize,
-    /// Its number within the actor. All but the first leave when they have nothing to do.
+    /// The index of its actor in the pool.
+    pub(super) actor: usize,
+    /// Its index in the actor. All workers but the first end when they have had nothing to do for a while.
     pub(super) worker: usize,
     pub(super) store: Store,
     pub(super) spawner: Spawner,
@@ -54,18 +55,18 @@ const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: D
 impl Worker {
     /// Works until the foreman hangs up. Should it panic, the foreman is told.
     pub(super) async fn supervised(self) {
-        let (slot, worker, reports) = (self.slot, self.worker, self.reports.clone());
+        let (actor, worker, reports) = (self.actor, self.worker, self.reports.clone());
         if AssertUnwindSafe(self.run()).catch_unwind().await.is_err() {
             // Without a foreman nobody has to know.
-            let _ = reports.send(Report::Failed { slot, worker }).await;
+            let _ = reports.send(Report::Failed { actor, worker }).await;
         }
     }
 
     async fn run(mut self) {
         'engines: loop {
             let Some(mut engine) = self.start_engine().await else { return };
-            self.status.engine(self.slot, self.worker, engine.pid(), engine.confinement());
-            if self.reports.send(Report::Ready { slot: self.slot, worker: self.worker }).await.is_err() {
+            self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());
+            if self.reports.send(Report::Ready { actor: self.actor, worker: self.worker }).await.is_err() {
                 return;
             }
             let mut successor: Option<JoinHandle<Option<Child>>> = None;
@@ -82,7 +83,7 @@ impl Worker {
                     }
                 };
                 let Some(work) = work else {
-                    self.status.retire(self.slot, self.worker);
+                    self.status.worker_ended(self.actor, self.worker);
                     return;
                 };
                 let began = Instant::now();
@@ -100,10 +101,10 @@ impl Worker {
                     && let Ok(Some(fresh)) = started.await
                 {
                     engine = fresh;
-                    self.status.engine(self.slot, self.worker, engine.pid(), engine.confinement());
+                    self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());
                 }
                 let ready = engine.is_alive();
-                let report = Report::Done { slot: self.slot, worker: self.worker, ended, ran: began.elapsed(), ready };
+                let report = Report::Done { actor: self.actor, worker: self.worker, ended, ran: began.elapsed(), ready };
                 if self.reports.send(report).await.is_err() {
                     return;
                 }
@@ -123,7 +124,7 @@ impl Worker {
                 Err(error) => {
                     attempt += 1;
                     if attempt == 1 {
-                        tracing::error!(actor = self.slot, script_type = %self.settings.script_type, %error, "an engine does not start; it is tried again");
+                        tracing::error!(actor = self.actor, script_type = %self.settings.script_type, %error, "an engine does not start; it is tried again");
                     }
                     self.give_back().await;
                     tokio::select! {
@@ -142,7 +143,7 @@ impl Worker {
             // Without a foreman the lease brings the job back.
             let _ = self
                 .reports
-                .send(Report::Done { slot: self.slot, worker: self.worker, ended, ran: Duration::from_secs(1), ready: false })
+                .send(Report::Done { actor: self.actor, worker: self.worker, ended, ran: Duration::from_secs(1), ready: false })
                 .await;
         }
     }
@@ -171,7 +172,7 @@ impl Worker {
             && let Ok(fresh) = Child::start(&self.spawner, &self.settings.engine).await
         {
             *engine = fresh;
-            self.status.engine(self.slot, self.worker, engine.pid(), engine.confinement());
+            self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());
             ran = engine.run(&run, &mut host, &work.stop).await;
         }
         match ran {

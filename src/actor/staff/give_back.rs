@@ -13,8 +13,8 @@ impl Staff {
         if stale {
             self.pace.slowed();
             let alone = self.waiting.front().filter(|(_, job)| !job.concurrent).map(|(_, job)| job.slot);
-            for (slot, actor) in self.actors.iter_mut().enumerate() {
-                if alone == Some(slot) || actor.own.front().is_some_and(|(_, job)| !job.concurrent) {
+            for (index, actor) in self.actors.iter_mut().enumerate() {
+                if alone == Some(index) || actor.own.front().is_some_and(|(_, job)| !job.concurrent) {
                     actor.drain();
                 }
             }

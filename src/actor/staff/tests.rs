@@ -21,7 +21,7 @@ impl Shift {
         });
         let post = Post { script_type: "sal".parse().unwrap(), group: "default".parse().unwrap(), instance: 1 };
         let mut staff = Staff::new(&[post], start_worker, 3, Holdings::default(), Arc::default());
-        staff.note(Report::Ready { slot: 0, worker: 0 }, Timestamp::local());
+        staff.note(Report::Ready { actor: 0, worker: 0 }, Timestamp::local());
         Self { staff, workers }
     }
 
@@ -38,7 +38,7 @@ impl Shift {
     fn done(&mut self, worker: usize, job: &Claimed, outcome: Outcome) {
         let ended = Ended { outcome, ..Ended::released(job.job.clone(), job.claim, job.started_at) };
         let ran = Duration::from_secs(1);
-        self.staff.note(Report::Done { slot: 0, worker, ended, ran, ready: true }, Timestamp::local());
+        self.staff.note(Report::Done { actor: 0, worker, ended, ran, ready: true }, Timestamp::local());
     }
 
     fn ends(&mut self) -> Vec<Ended> {
