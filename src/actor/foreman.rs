@@ -8,8 +8,8 @@ use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::doubt::Doubt;
 use super::pace::STALE;
+use super::reconcile::Reconciler;
 use super::settings::PoolSettings;
 use super::staff::Staff;
 use super::worker::Report;
@@ -49,9 +49,9 @@ pub(super) struct Foreman {
     hungry: bool,
     /// How many jobs the turn that is under way asked for.
     asked_for: usize,
-    /// Whether jobs may have been taken that nobody knows of.
+    /// Whether Redis may count jobs as taken by this pool that the pool does not know of.
     unsure: bool,
-    doubt: Doubt,
+    reconciler: Reconciler,
     trouble: Option<Trouble>,
     wait_time: Histogram,
     run_time: Histogram,
@@ -109,7 +109,7 @@ impl Foreman {
             hungry: true,
             asked_for: 0,
             unsure: false,
-            doubt: Doubt::default(),
+            reconciler: Reconciler::default(),
             trouble: None,
         }
     }
@@ -125,7 +125,7 @@ impl Foreman {
             }
             if self.opening.take_unsure() {
                 self.unsure = true;
-                self.doubt.arise(self.store.periods().lease);
+                self.reconciler.note_unanswered(self.store.periods().lease);
             }
             let stale = self.staff.oldest_waiting().map(|since| since + STALE);
             let mut overdue = stale.is_some_and(|stale| Instant::now() >= stale);
@@ -182,7 +182,7 @@ impl Foreman {
                 () = at(again_at), if again_at.is_some() => again_at = None,
                 _ = poll.tick() => {
                     self.hungry = true;
-                    self.unsure |= self.doubt.remains();
+                    self.unsure |= self.reconciler.has_more_to_compare();
                 }
                 () = shutdown.cancelled(), if leaving.is_none() => {
                     leaving = Some(Instant::now() + self.settings.grace);
@@ -196,7 +196,7 @@ impl Foreman {
         }
     }
 
-    /// A turn, if there is something to say or to ask for; or a look at what Redis thinks that we hold.
+    /// A turn, if there is something to say or to ask for; or a look at which leases this pool has as Redis sees it.
     ///
     /// It asks for nothing if `full`.
     fn next_talk(&mut self, full: bool) -> Option<Talk> {
@@ -256,7 +256,7 @@ impl Foreman {
                 ends.append(&mut self.staff.ends);
                 self.staff.ends = ends;
                 (self.unsure, self.hungry) = (true, true);
-                self.doubt.arise(self.store.periods().lease);
+                self.reconciler.note_unanswered(self.store.periods().lease);
                 // A pool that leaves does not wait for a Redis that is gone: leases bring the jobs back.
                 if leaving.is_some_and(|until| Instant::now() >= until) {
                     self.staff.ends.clear();
@@ -266,7 +266,7 @@ impl Foreman {
             }
             News::Held(Ok(held)) => {
                 self.unsure = false;
-                let lost = self.doubt.examine(held, self.staff.holdings(), leaving.is_some());
+                let lost = self.reconciler.compare(held, self.staff.holdings(), leaving.is_some());
                 let now = self.store.clock().now();
                 self.staff.ends.extend(lost.into_iter().map(|(job, claim)| Ended::released(job, claim, now)));
                 None

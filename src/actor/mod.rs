@@ -5,7 +5,6 @@
 
 mod checker;
 mod controller;
-mod doubt;
 mod error;
 mod foreman;
 mod handle;
@@ -16,6 +15,7 @@ mod pace;
 mod pool;
 mod predecessors;
 mod presence;
+mod reconcile;
 mod scout;
 mod settings;
 mod staff;
