@@ -9,7 +9,7 @@ use super::controller::Controller;
 use super::foreman::Foreman;
 use super::lease::{Holdings, Renewer};
 use super::presence::{Heartbeat, leave_posts, take_posts};
-use super::scout::{scout, scouted};
+use super::queue_watcher::{watch_queue, watched_queues};
 use super::settings::PoolSettings;
 use super::staff::{Staff, StartWorker};
 use super::status::PoolStatus;
@@ -83,8 +83,8 @@ impl Pool {
         };
         guard(boxed(service::run(heartbeat, guarding.clone())));
         let type_queue = Queue { script_type: settings.script_type.clone(), target: Target::Type, priority: Priority::Normal };
-        for queue in scouted(store.keys().work(&type_queue), &compat) {
-            guard(boxed(scout(store.clone(), queue, bell.clone(), idles.clone(), shutdown.clone())));
+        for queue in watched_queues(store.keys().work(&type_queue), &compat) {
+            guard(boxed(watch_queue(store.clone(), queue, bell.clone(), idles.clone(), shutdown.clone())));
         }
 
         let staff = Staff::new(&posts, start_worker, settings.side_by_side, holdings, status.clone());

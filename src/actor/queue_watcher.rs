@@ -6,22 +6,28 @@ use tokio_util::sync::CancellationToken;
 
 use crate::store::{CompatQueues, Peek, Store};
 
-/// A pool that has had nothing to do for so long is worth a blocking connection.
-const REST: Duration = Duration::from_millis(20);
-/// A queue that holds what nobody may take is looked at this often.
+/// A pool that has been idle for this long has its queues watched, which takes a blocking connection for each.
+const IDLE: Duration = Duration::from_millis(20);
+/// A queue whose jobs this pool may not take is looked at this often.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Each queue that is watched costs a connection. What lies in others is found by the poll.
+/// At most so many queues are watched, because each takes a connection. Jobs in the others are found by the foreman's poll.
 const MOST_QUEUES: usize = 16;
 
 /// The queues that are watched for a pool: its type queue, and those of other layouts.
-pub(super) fn scouted(type_queue: String, compat: &CompatQueues) -> impl Iterator<Item = String> {
+pub(super) fn watched_queues(type_queue: String, compat: &CompatQueues) -> impl Iterator<Item = String> {
     std::iter::once(type_queue).chain(compat.keys().cloned()).take(MOST_QUEUES)
 }
 
 /// Watches one queue while the pool has nothing to do, so that a push by any client wakes it at once.
 ///
-/// In a busy pool the next turn finds the work anyway.
-pub(super) async fn scout(store: Store, queue: String, bell: Arc<Notify>, mut idle: watch::Receiver<bool>, shutdown: CancellationToken) {
+/// While the pool is busy its next turn finds the jobs anyway.
+pub(super) async fn watch_queue(
+    store: Store,
+    queue: String,
+    bell: Arc<Notify>,
+    mut idle: watch::Receiver<bool>,
+    shutdown: CancellationToken,
+) {
     let mut peek = Peek::new(store);
     let watching = async {
         loop {
@@ -29,7 +35,7 @@ pub(super) async fn scout(store: Store, queue: String, bell: Arc<Notify>, mut id
                 return;
             }
             // Still idle after a moment: no job runs that would bring the next turn.
-            if tokio::time::timeout(REST, idle.wait_for(|idle| !idle)).await.is_ok() {
+            if tokio::time::timeout(IDLE, idle.wait_for(|idle| !idle)).await.is_ok() {
                 continue;
             }
             let found = tokio::select! {
