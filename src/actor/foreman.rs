@@ -8,7 +8,7 @@ use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::pace::STALE;
+use super::prefetch::STALE;
 use super::reconcile::Reconciler;
 use super::settings::PoolSettings;
 use super::staff::Staff;

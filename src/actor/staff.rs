@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::handle::ActorHandle;
 use super::lease::Holdings;
-use super::pace::Pace;
+use super::prefetch::Prefetch;
 use super::status::PoolStatus;
 use super::worker::{Report, Work};
 use crate::model::{ErrorKind, JobError, JobId, Timestamp};
@@ -27,7 +27,7 @@ pub(super) struct Staff {
     waiting: VecDeque<(Instant, Claimed)>,
     /// How claims ended, in the order in which it is to be recorded.
     pub(super) ends: Vec<Ended>,
-    pace: Pace,
+    prefetch: Prefetch,
     /// Jobs that were to be stopped and were not here: they may be on their way.
     to_stop: VecDeque<(Instant, JobId)>,
 }
@@ -49,7 +49,7 @@ impl Staff {
             .map(|(index, post)| ActorHandle::new(post.to_string(), start_worker(index, 0), side_by_side))
             .collect();
         let (waiting, to_stop) = (VecDeque::new(), VecDeque::new());
-        Self { actors, start_worker, holdings, status, waiting, ends: Vec::new(), pace: Pace::default(), to_stop }
+        Self { actors, start_worker, holdings, status, waiting, ends: Vec::new(), prefetch: Prefetch::default(), to_stop }
     }
 
     /// What the pool holds.
@@ -74,7 +74,7 @@ impl Staff {
 
     /// How many jobs each actor can take.
     pub(super) fn slots(&self) -> Vec<Slot> {
-        let depth = self.pace.depth();
+        let depth = self.prefetch.depth();
         let mut waiting = self.waiting.len();
         let mut slots: Vec<Slot> = self.actors.iter().map(|actor| Slot { actor: actor.name.clone(), room: actor.room(depth) }).collect();
         for slot in &mut slots {
@@ -121,7 +121,7 @@ impl Staff {
                 self.status.set_running(actor, self.actors[actor].running(), worker > 0 || ready);
                 tracing::debug!(job = %ended.job, actor = %self.actors[actor].name, ?ran, outcome = ended.outcome.word(), "a job has ended");
                 self.end(lost, ended);
-                self.pace.ran(ran);
+                self.prefetch.ran(ran);
                 Some(ran)
             }
         }

@@ -11,7 +11,7 @@ impl Staff {
     /// What was taken later and comes only after this would be put before them, so nothing may be on its way.
     pub(in crate::actor) fn give_back_what_waits(&mut self, stale: bool) {
         if stale {
-            self.pace.slowed();
+            self.prefetch.pause();
             let alone = self.waiting.front().filter(|(_, job)| !job.concurrent).map(|(_, job)| job.slot);
             for (index, actor) in self.actors.iter_mut().enumerate() {
                 if alone == Some(index) || actor.own.front().is_some_and(|(_, job)| !job.concurrent) {
