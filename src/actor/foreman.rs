@@ -8,10 +8,10 @@ use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::actor_set::ActorSet;
 use super::prefetch::STALE;
 use super::reconcile::Reconciler;
 use super::settings::PoolSettings;
-use super::staff::Staff;
 use super::worker::Report;
 use crate::model::JobId;
 use crate::store::{Claimed, CompatQueues, Ended, Error, Opening, Post, Store, Turn, Turned};
@@ -32,7 +32,7 @@ const ENOUGH_ENDS: usize = 24;
 pub(super) struct Foreman {
     store: Store,
     settings: Arc<PoolSettings>,
-    staff: Staff,
+    actors: ActorSet,
     /// Each with the index of the actor it belongs to, in the order in which they are served.
     queues: Arc<[(String, usize)]>,
     compat: Arc<CompatQueues>,
@@ -79,7 +79,7 @@ impl Foreman {
         store: Store,
         settings: Arc<PoolSettings>,
         posts: &[Post],
-        staff: Staff,
+        actors: ActorSet,
         reports: mpsc::Receiver<Report>,
         losses: mpsc::Receiver<(JobId, u32)>,
         bell: Arc<Notify>,
@@ -94,7 +94,7 @@ impl Foreman {
         Self {
             opening,
             started,
-            staff,
+            actors,
             queues,
             compat,
             stops: store.inbox().stops(),
@@ -121,13 +121,13 @@ impl Foreman {
         let (mut leaving, mut killing): (Option<Instant>, bool) = (None, false);
         loop {
             if leaving.is_none() {
-                self.staff.hand_out();
+                self.actors.assign();
             }
             if self.opening.take_unsure() {
                 self.unsure = true;
                 self.reconciler.note_unanswered(self.store.periods().lease);
             }
-            let stale = self.staff.oldest_waiting().map(|since| since + STALE);
+            let stale = self.actors.oldest_waiting().map(|since| since + STALE);
             let mut overdue = stale.is_some_and(|stale| Instant::now() >= stale);
             if overdue || leaving.is_some() {
                 self.opening.set_room(0);
@@ -136,10 +136,10 @@ impl Foreman {
             // Whoever filled a reservation has sent the job before it is given back.
             let nothing_comes = self.opening.is_closed() && self.started.is_empty();
             if nothing_comes && asked_for == 0 {
-                self.staff.expect_nothing();
+                self.actors.forget_stops();
                 if overdue {
                     // What is on its way was taken later: it would be put before what is given back now.
-                    self.staff.give_back_what_waits(true);
+                    self.actors.give_back_what_waits(true);
                     overdue = false;
                 }
             }
@@ -147,11 +147,11 @@ impl Foreman {
                 talk = self.next_talk(leaving.is_some() || overdue);
             }
             if !overdue && leaving.is_none() {
-                self.opening.set_room(self.staff.room().saturating_sub(if talk.is_some() { self.asked_for } else { 0 }));
+                self.opening.set_room(self.actors.room().saturating_sub(if talk.is_some() { self.asked_for } else { 0 }));
             }
-            let rests = self.staff.holdings().len() == 0;
+            let rests = self.actors.holdings().len() == 0;
             self.idle.send_if_modified(|idle| std::mem::replace(idle, rests) != rests);
-            if leaving.is_some() && nothing_comes && talk.is_none() && self.staff.ends.is_empty() && self.staff.rests() {
+            if leaving.is_some() && nothing_comes && talk.is_none() && self.actors.ends.is_empty() && self.actors.is_idle() {
                 return;
             }
             tokio::select! {
@@ -161,19 +161,19 @@ impl Foreman {
                     again_at = self.hear(news, leaving);
                 }
                 _ = self.reports.recv_many(&mut reports, 64) => {
-                    reports.drain(..).for_each(|report| self.note(report));
+                    reports.drain(..).for_each(|report| self.handle_report(report));
                 }
                 Some(job) = self.started.recv() => {
-                    self.take_in(job, Instant::now());
+                    self.add_job(job, Instant::now());
                     if leaving.is_some() {
-                        self.staff.give_back_what_waits(false);
+                        self.actors.give_back_what_waits(false);
                     }
                 }
                 () = self.opening.closed(), if overdue || leaving.is_some() => {}
-                Some((job, claim)) = self.losses.recv() => self.staff.lose(&job, |other| other == claim),
+                Some((job, claim)) = self.losses.recv() => self.actors.lose(&job, |other| other == claim),
                 () = self.bell.notified() => self.hungry = true,
                 stop = self.stops.recv() => match stop {
-                    Ok(job) => self.staff.stop(&job, Instant::now()),
+                    Ok(job) => self.actors.stop(&job, Instant::now()),
                     // The control queues hold what was missed here.
                     Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => return,
@@ -186,11 +186,11 @@ impl Foreman {
                 }
                 () = shutdown.cancelled(), if leaving.is_none() => {
                     leaving = Some(Instant::now() + self.settings.grace);
-                    self.staff.give_back_what_waits(false);
+                    self.actors.give_back_what_waits(false);
                 }
                 () = at(leaving), if leaving.is_some() && !killing => {
                     killing = true;
-                    self.staff.give_back_what_runs(self.store.clock().now());
+                    self.actors.give_back_what_runs(self.store.clock().now());
                 }
             }
         }
@@ -200,18 +200,18 @@ impl Foreman {
     ///
     /// It asks for nothing if `full`.
     fn next_talk(&mut self, full: bool) -> Option<Talk> {
-        if self.unsure && self.staff.ends.is_empty() {
+        if self.unsure && self.actors.ends.is_empty() {
             self.asked_for = 0;
             let (store, settings) = (self.store.clone(), self.settings.clone());
             return Some(Box::pin(async move { News::Held(store.held(&settings.script_type, &settings.group).await) }));
         }
-        if !full && self.staff.has_plenty() && self.staff.ends.len() < ENOUGH_ENDS {
+        if !full && self.actors.has_enough() && self.actors.ends.len() < ENOUGH_ENDS {
             // Every actor has its next job: what ended can wait for more, because a turn with one costs as much as one with many.
             return None;
         }
-        let mut slots = self.staff.slots();
+        let mut slots = self.actors.slots();
         let take = !full && !self.unsure && slots.iter().any(|slot| slot.room > 0);
-        if self.staff.ends.is_empty() && !(take && self.hungry) {
+        if self.actors.ends.is_empty() && !(take && self.hungry) {
             return None;
         }
         if !self.hungry {
@@ -219,10 +219,10 @@ impl Foreman {
             slots.iter_mut().for_each(|slot| slot.room = slot.room.div_ceil(2));
         }
         // What is given back goes into its queue before anything is taken from there.
-        let take = take && self.staff.ends.len() <= MOST_ENDS;
+        let take = take && self.actors.ends.len() <= MOST_ENDS;
         self.asked_for = if take { slots.iter().map(|slot| slot.room).sum() } else { 0 };
-        let rest = self.staff.ends.split_off(self.staff.ends.len().min(MOST_ENDS));
-        let ends = std::mem::replace(&mut self.staff.ends, rest);
+        let rest = self.actors.ends.split_off(self.actors.ends.len().min(MOST_ENDS));
+        let ends = std::mem::replace(&mut self.actors.ends, rest);
         let (store, settings, queues, compat) = (self.store.clone(), self.settings.clone(), self.queues.clone(), self.compat.clone());
         self.hungry &= !take;
         Some(Box::pin(async move {
@@ -239,36 +239,36 @@ impl Foreman {
             News::Turned(ends, wanted, Ok(turned)) => {
                 self.trouble = None;
                 for end in &ends {
-                    self.staff.holdings().remove(&end.job, end.claim);
+                    self.actors.holdings().remove(&end.job, end.claim);
                 }
                 // Where all was found that was asked for there may be more.
                 self.hungry |= turned.more || !turned.taken.is_empty() && turned.taken.len() >= wanted;
                 let now = Instant::now();
-                turned.taken.into_iter().for_each(|job| self.take_in(job, now));
+                turned.taken.into_iter().for_each(|job| self.add_job(job, now));
                 if leaving.is_some() {
-                    self.staff.give_back_what_waits(false);
+                    self.actors.give_back_what_waits(false);
                 }
                 None
             }
             News::Turned(mut ends, _, Err(error)) => {
                 tracing::debug!(%error, "a turn failed and is taken again");
                 self.worry(&error);
-                ends.append(&mut self.staff.ends);
-                self.staff.ends = ends;
+                ends.append(&mut self.actors.ends);
+                self.actors.ends = ends;
                 (self.unsure, self.hungry) = (true, true);
                 self.reconciler.note_unanswered(self.store.periods().lease);
                 // A pool that leaves does not wait for a Redis that is gone: leases bring the jobs back.
                 if leaving.is_some_and(|until| Instant::now() >= until) {
-                    self.staff.ends.clear();
+                    self.actors.ends.clear();
                     self.unsure = false;
                 }
                 Some(Instant::now() + PAUSE)
             }
             News::Held(Ok(held)) => {
                 self.unsure = false;
-                let lost = self.reconciler.compare(held, self.staff.holdings(), leaving.is_some());
+                let lost = self.reconciler.compare(held, self.actors.holdings(), leaving.is_some());
                 let now = self.store.clock().now();
-                self.staff.ends.extend(lost.into_iter().map(|(job, claim)| Ended::released(job, claim, now)));
+                self.actors.ends.extend(lost.into_iter().map(|(job, claim)| Ended::released(job, claim, now)));
                 None
             }
             News::Held(Err(error)) => {
@@ -292,16 +292,16 @@ impl Foreman {
     }
 
     /// Takes in a job that was taken for this pool.
-    fn take_in(&mut self, job: Claimed, now: Instant) {
+    fn add_job(&mut self, job: Claimed, now: Instant) {
         if let Some(queued) = job.queued_at {
             self.wait_time.record(job.started_at.since(queued).as_secs_f64());
         }
-        self.staff.take_in(job, now);
+        self.actors.add_job(job, now);
     }
 
-    fn note(&mut self, report: Report) {
+    fn handle_report(&mut self, report: Report) {
         self.hungry |= matches!(report, Report::Ready { .. });
-        if let Some(ran) = self.staff.note(report, self.store.clock().now()) {
+        if let Some(ran) = self.actors.handle_report(report, self.store.clock().now()) {
             self.run_time.record(ran.as_secs_f64());
         }
     }

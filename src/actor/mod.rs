@@ -3,6 +3,7 @@
 //! A [`Pool`] is the actors of one script type and group in this process. Its foreman talks to Redis, one turn at a time; an
 //! actor talks to its engine process. Nothing here knows of a server.
 
+mod actor_set;
 mod checker;
 mod controller;
 mod error;
@@ -18,7 +19,6 @@ mod presence;
 mod queue_watcher;
 mod reconcile;
 mod settings;
-mod staff;
 mod status;
 mod worker;
 

@@ -5,13 +5,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::Error;
+use super::actor_set::{ActorSet, StartWorker};
 use super::controller::Controller;
 use super::foreman::Foreman;
 use super::lease::{Holdings, Renewer};
 use super::presence::{Heartbeat, leave_posts, take_posts};
 use super::queue_watcher::{watch_queue, watched_queues};
 use super::settings::PoolSettings;
-use super::staff::{Staff, StartWorker};
 use super::status::PoolStatus;
 use super::worker::Worker;
 use crate::model::{Presence, Priority, Queue, Target};
@@ -87,8 +87,8 @@ impl Pool {
             guard(boxed(watch_queue(store.clone(), queue, bell.clone(), idles.clone(), shutdown.clone())));
         }
 
-        let staff = Staff::new(&posts, start_worker, settings.side_by_side, holdings, status.clone());
-        let foreman = Foreman::new(store.clone(), settings.clone(), &posts, staff, incoming, losses, bell, idle);
+        let actors = ActorSet::new(&posts, start_worker, settings.side_by_side, holdings, status.clone());
+        let foreman = Foreman::new(store.clone(), settings.clone(), &posts, actors, incoming, losses, bell, idle);
         let left = posts.clone();
         tasks.spawn(async move {
             foreman.run(shutdown).await;

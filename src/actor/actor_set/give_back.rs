@@ -1,14 +1,14 @@
-use super::Staff;
+use super::ActorSet;
 use crate::actor::handle::ActorHandle;
 use crate::model::Timestamp;
 use crate::store::Ended;
 
-/// Jobs that others shall run.
-impl Staff {
-    /// Gives jobs back that were taken ahead. If `stale`, because they have waited too long behind busy actors: then an actor
-    /// whose next job must run alone takes nothing more until it can.
+/// How jobs are given back to Redis, so that others run them.
+impl ActorSet {
+    /// Gives back the jobs that were taken ahead. `stale` says that they have waited too long behind busy actors. Then an actor
+    /// whose next job must run alone takes nothing more until it can run that job.
     ///
-    /// What was taken later and comes only after this would be put before them, so nothing may be on its way.
+    /// No job may be on its way here when this is called: if it came later it would be put into the queue before these.
     pub(in crate::actor) fn give_back_what_waits(&mut self, stale: bool) {
         if stale {
             self.prefetch.pause();
@@ -21,11 +21,11 @@ impl Staff {
         }
         let own = self.actors.iter_mut().flat_map(|actor| actor.own.drain(..));
         let waiting: Vec<_> = self.waiting.drain(..).chain(own).collect();
-        // Each goes to the front of its queue, so the one that is to come first goes last.
+        // Each goes to the front of its queue, so the one that has to be first there is given back last.
         self.ends.extend(waiting.into_iter().rev().map(|(_, job)| Ended::released(job.job, job.claim, job.started_at)));
     }
 
-    /// Gives back what did not end in the grace period. The actors, and their engines, end with the foreman.
+    /// Gives back the jobs that did not end in the grace period. The actors and their engines end with the foreman.
     pub(in crate::actor) fn give_back_what_runs(&mut self, now: Timestamp) {
         for run in self.actors.iter_mut().flat_map(ActorHandle::drop_workers).collect::<Vec<_>>() {
             tracing::warn!(job = %run.job, "a running job is given back, because this process ends");

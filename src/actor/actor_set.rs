@@ -18,30 +18,30 @@ use crate::model::{ErrorKind, JobError, JobId, Timestamp};
 use crate::store::{Claimed, Ended, Outcome, Post, Slot};
 
 /// The actors of a pool, what they run, what waits for them, and what is still to be recorded. It knows no Redis.
-pub(super) struct Staff {
+pub(super) struct ActorSet {
     actors: Vec<ActorHandle>,
     start_worker: StartWorker,
     holdings: Holdings,
     status: Arc<PoolStatus>,
-    /// Taken ahead, for whoever is free first.
+    /// Jobs that were taken ahead of their run, for the actor that is free first.
     waiting: VecDeque<(Instant, Claimed)>,
     /// How claims ended, in the order in which it is to be recorded.
     pub(super) ends: Vec<Ended>,
     prefetch: Prefetch,
-    /// Jobs that were to be stopped and were not here: they may be on their way.
+    /// Stop requests for jobs that were not here: the jobs may be on their way, and are stopped when they arrive.
     to_stop: VecDeque<(Instant, JobId)>,
 }
 
 /// Starts one more worker of an actor, given the index of the actor and the worker's index in it, and gives where to send its jobs.
 pub(super) type StartWorker = Box<dyn Fn(usize, usize) -> mpsc::Sender<Work> + Send>;
 
-/// So long a job may be on its way. Later it is another attempt of it, which nobody has stopped.
+/// A job may be on its way here for this long. What arrives later is another attempt, which nobody asked to stop.
 const ON_ITS_WAY: Duration = Duration::from_secs(2);
-/// So many stops of jobs that are on their way are kept. There are no more jobs on their way than a pool has room for.
+/// So many stop requests for jobs on their way are kept. A pool never has room for more jobs than that, so no more are on their way.
 const MOST_TO_STOP: usize = 1024;
 
-impl Staff {
-    /// An actor for each post, of which each may run so many concurrent jobs side by side.
+impl ActorSet {
+    /// One actor for each post. Each may run up to `side_by_side` concurrent jobs at a time.
     pub(super) fn new(posts: &[Post], start_worker: StartWorker, side_by_side: usize, holdings: Holdings, status: Arc<PoolStatus>) -> Self {
         let actors = posts
             .iter()
@@ -57,13 +57,13 @@ impl Staff {
         &self.holdings
     }
 
-    /// Whether nothing runs.
-    pub(super) fn rests(&self) -> bool {
+    /// Whether no actor runs a job.
+    pub(super) fn is_idle(&self) -> bool {
         self.actors.iter().all(|actor| actor.running() == 0)
     }
 
     /// Whether every actor has its next job.
-    pub(super) fn has_plenty(&self) -> bool {
+    pub(super) fn has_enough(&self) -> bool {
         self.waiting.len() > self.actors.len()
     }
 
@@ -85,9 +85,9 @@ impl Staff {
         slots
     }
 
-    /// Takes in a job that this pool holds now.
-    pub(super) fn take_in(&mut self, job: Claimed, now: Instant) {
-        // Nobody but the last who took it can hold it.
+    /// Adds a job that Redis has given to this pool.
+    pub(super) fn add_job(&mut self, job: Claimed, now: Instant) {
+        // A job has one lease at a time, so an earlier claim of it is lost.
         self.lose(&job.job, |claim| claim != job.claim);
         self.holdings.add(&job.job, job.claim);
         while self.to_stop.front().is_some_and(|(since, _)| now.duration_since(*since) > ON_ITS_WAY) {
@@ -103,8 +103,8 @@ impl Staff {
         }
     }
 
-    /// Takes in what an actor says. Gives how long a job ran, if one has ended.
-    pub(super) fn note(&mut self, report: Report, now: Timestamp) -> Option<Duration> {
+    /// Handles what a worker reports. Gives how long a job ran, if one has ended.
+    pub(super) fn handle_report(&mut self, report: Report, now: Timestamp) -> Option<Duration> {
         match report {
             Report::Ready { actor, worker } => {
                 self.actors[actor].ready(worker);
@@ -127,7 +127,7 @@ impl Staff {
         }
     }
 
-    /// Notes how a run ended. If its lease was lost somebody else has the job, or its end is written.
+    /// Notes how a run ended, to be recorded. Nothing is recorded if its lease was lost: then another server has the job, or its end is recorded already.
     fn end(&mut self, lost: bool, ended: Ended) {
         if lost {
             self.holdings.remove(&ended.job, ended.claim);
@@ -136,8 +136,8 @@ impl Staff {
         }
     }
 
-    /// Has jobs begin, in the order in which they were taken: one that must run alone is not overtaken by those that need not.
-    pub(super) fn hand_out(&mut self) {
+    /// Has waiting jobs begin, in the order in which they were taken. So a job that must run alone is not overtaken by jobs that need not.
+    pub(super) fn assign(&mut self) {
         for index in 0..self.actors.len() {
             while self.actors[index].own.front().is_some_and(|(_, job)| self.actors[index].accepts(job)) {
                 let next = self.actors[index].own.pop_front();
@@ -161,13 +161,13 @@ impl Staff {
         }
     }
 
-    /// Since when the job that was taken ahead first waits.
+    /// Since when the job waits that has waited longest.
     pub(super) fn oldest_waiting(&self) -> Option<Instant> {
         let own = self.actors.iter().filter_map(|actor| actor.own.front());
         own.chain(self.waiting.front()).map(|(since, _)| *since).min()
     }
 
-    /// Stops a job, whichever attempt of it is here, or is on its way.
+    /// Stops a job, whichever attempt of it is here or on its way here.
     pub(super) fn stop(&mut self, job: &JobId, now: Instant) {
         if self.actors.iter().any(|actor| actor.stop(job)) {
             return;
@@ -181,12 +181,12 @@ impl Staff {
         self.to_stop.push_back((now, job.clone()));
     }
 
-    /// Forgets what was to be stopped and did not come, because nothing is on its way any more.
-    pub(super) fn expect_nothing(&mut self) {
+    /// Forgets the stop requests for jobs that did not arrive, because no job is on its way any more.
+    pub(super) fn forget_stops(&mut self) {
         self.to_stop.clear();
     }
 
-    /// Lets go of claims of a job whose lease was lost: what runs is told to stop, and its end will concern nobody.
+    /// Drops the claims of a job whose leases were lost. A running script is told to stop, and its end will not be recorded.
     pub(super) fn lose(&mut self, job: &JobId, is_lost: impl Fn(u32) -> bool) {
         for actor in &mut self.actors {
             if actor.lose(job, &is_lost) {
@@ -198,7 +198,7 @@ impl Staff {
         }
     }
 
-    /// Takes a job out of those that wait.
+    /// Removes a claim of a job from the waiting jobs, and gives it.
     fn take_out(&mut self, job: &JobId, which: impl Fn(u32) -> bool) -> Option<Claimed> {
         let queues = self.actors.iter_mut().map(|actor| &mut actor.own).chain([&mut self.waiting]);
         for queue in queues {
