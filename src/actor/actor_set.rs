@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::handle::ActorHandle;
-use super::lease::Holdings;
+use super::lease::HeldLeases;
 use super::prefetch::Prefetch;
 use super::status::PoolStatus;
 use super::worker::{Report, Work};
@@ -21,7 +21,7 @@ use crate::store::{Claimed, Ended, Outcome, Post, Slot};
 pub(super) struct ActorSet {
     actors: Vec<ActorHandle>,
     start_worker: StartWorker,
-    holdings: Holdings,
+    leases: HeldLeases,
     status: Arc<PoolStatus>,
     /// Jobs that were taken ahead of their run, for the actor that is free first.
     waiting: VecDeque<(Instant, Claimed)>,
@@ -42,19 +42,19 @@ const MOST_TO_STOP: usize = 1024;
 
 impl ActorSet {
     /// One actor for each post. Each may run up to `side_by_side` concurrent jobs at a time.
-    pub(super) fn new(posts: &[Post], start_worker: StartWorker, side_by_side: usize, holdings: Holdings, status: Arc<PoolStatus>) -> Self {
+    pub(super) fn new(posts: &[Post], start_worker: StartWorker, side_by_side: usize, leases: HeldLeases, status: Arc<PoolStatus>) -> Self {
         let actors = posts
             .iter()
             .enumerate()
             .map(|(index, post)| ActorHandle::new(post.to_string(), start_worker(index, 0), side_by_side))
             .collect();
         let (waiting, to_stop) = (VecDeque::new(), VecDeque::new());
-        Self { actors, start_worker, holdings, status, waiting, ends: Vec::new(), prefetch: Prefetch::default(), to_stop }
+        Self { actors, start_worker, leases, status, waiting, ends: Vec::new(), prefetch: Prefetch::default(), to_stop }
     }
 
-    /// What the pool holds.
-    pub(super) fn holdings(&self) -> &Holdings {
-        &self.holdings
+    /// The leases that the pool holds.
+    pub(super) fn leases(&self) -> &HeldLeases {
+        &self.leases
     }
 
     /// Whether no actor runs a job.
@@ -89,7 +89,7 @@ impl ActorSet {
     pub(super) fn add_job(&mut self, job: Claimed, now: Instant) {
         // A job has one lease at a time, so an earlier claim of it is lost.
         self.lose(&job.job, |claim| claim != job.claim);
-        self.holdings.add(&job.job, job.claim);
+        self.leases.add(&job.job, job.claim);
         while self.to_stop.front().is_some_and(|(since, _)| now.duration_since(*since) > ON_ITS_WAY) {
             self.to_stop.pop_front();
         }
@@ -130,7 +130,7 @@ impl ActorSet {
     /// Notes how a run ended, to be recorded. Nothing is recorded if its lease was lost: then another server has the job, or its end is recorded already.
     fn end(&mut self, lost: bool, ended: Ended) {
         if lost {
-            self.holdings.remove(&ended.job, ended.claim);
+            self.leases.remove(&ended.job, ended.claim);
         } else {
             self.ends.push(ended);
         }
@@ -194,7 +194,7 @@ impl ActorSet {
             }
         }
         while let Some(waiting) = self.take_out(job, &is_lost) {
-            self.holdings.remove(&waiting.job, waiting.claim);
+            self.leases.remove(&waiting.job, waiting.claim);
         }
     }
 

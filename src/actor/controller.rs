@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::lease::Holdings;
+use super::lease::HeldLeases;
 use crate::model::ScriptType;
 use crate::service::Service;
 use crate::store::{CompatQueues, Error, Post, Store};
@@ -8,16 +8,16 @@ use crate::store::{CompatQueues, Error, Post, Store};
 /// Looks for stop requests that outsiders pushed.
 pub(super) struct Controller {
     store: Store,
-    holdings: Holdings,
+    leases: HeldLeases,
     queues: Vec<String>,
 }
 
 impl Controller {
-    pub(super) fn new(store: Store, holdings: Holdings, script_type: &ScriptType, posts: &[Post], compat: &CompatQueues) -> Self {
+    pub(super) fn new(store: Store, leases: HeldLeases, script_type: &ScriptType, posts: &[Post], compat: &CompatQueues) -> Self {
         let keys = store.keys();
         let of_instances = posts.iter().map(|post| keys.control_instance(&post.script_type, &post.group, post.instance));
         let queues = std::iter::once(keys.control(script_type)).chain(of_instances).chain(compat.stops().iter().cloned()).collect();
-        Self { store, holdings, queues }
+        Self { store, leases, queues }
     }
 }
 
@@ -31,6 +31,6 @@ impl Service for Controller {
             self.store.inbox().stop(job);
         }
         // A running script is to end soon after any client asks; a queued one can wait until somebody looks.
-        Ok(Duration::from_millis(if self.holdings.len() > 0 { 25 } else { 1000 }))
+        Ok(Duration::from_millis(if self.leases.len() > 0 { 25 } else { 1000 }))
     }
 }

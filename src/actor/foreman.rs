@@ -45,7 +45,7 @@ pub(super) struct Foreman {
     opening: Arc<Opening>,
     started: mpsc::UnboundedReceiver<Claimed>,
     idle: watch::Sender<bool>,
-    /// Whether the queues may hold something.
+    /// Whether there may be jobs in the queues.
     hungry: bool,
     /// How many jobs the turn that is under way asked for.
     asked_for: usize,
@@ -149,7 +149,7 @@ impl Foreman {
             if !overdue && leaving.is_none() {
                 self.opening.set_room(self.actors.room().saturating_sub(if talk.is_some() { self.asked_for } else { 0 }));
             }
-            let rests = self.actors.holdings().len() == 0;
+            let rests = self.actors.leases().len() == 0;
             self.idle.send_if_modified(|idle| std::mem::replace(idle, rests) != rests);
             if leaving.is_some() && nothing_comes && talk.is_none() && self.actors.ends.is_empty() && self.actors.is_idle() {
                 return;
@@ -174,7 +174,7 @@ impl Foreman {
                 () = self.bell.notified() => self.hungry = true,
                 stop = self.stops.recv() => match stop {
                     Ok(job) => self.actors.stop(&job, Instant::now()),
-                    // The control queues hold what was missed here.
+                    // A stop request that was missed here is in the control queue, too.
                     Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
@@ -239,7 +239,7 @@ impl Foreman {
             News::Turned(ends, wanted, Ok(turned)) => {
                 self.trouble = None;
                 for end in &ends {
-                    self.actors.holdings().remove(&end.job, end.claim);
+                    self.actors.leases().remove(&end.job, end.claim);
                 }
                 // Where all was found that was asked for there may be more.
                 self.hungry |= turned.more || !turned.taken.is_empty() && turned.taken.len() >= wanted;
@@ -266,7 +266,7 @@ impl Foreman {
             }
             News::Held(Ok(held)) => {
                 self.unsure = false;
-                let lost = self.reconciler.compare(held, self.actors.holdings(), leaving.is_some());
+                let lost = self.reconciler.compare(held, self.actors.leases(), leaving.is_some());
                 let now = self.store.clock().now();
                 self.actors.ends.extend(lost.into_iter().map(|(job, claim)| Ended::released(job, claim, now)));
                 None

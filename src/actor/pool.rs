@@ -8,7 +8,7 @@ use super::Error;
 use super::actor_set::{ActorSet, StartWorker};
 use super::controller::Controller;
 use super::foreman::Foreman;
-use super::lease::{Holdings, Renewer};
+use super::lease::{HeldLeases, Renewer};
 use super::presence::{Heartbeat, leave_posts, take_posts};
 use super::queue_watcher::{watch_queue, watched_queues};
 use super::settings::PoolSettings;
@@ -48,7 +48,7 @@ impl Pool {
         };
         let (posts, predecessors) = take_posts(&store, &settings, &presence).await?;
         let status = Arc::new(PoolStatus::of(posts.len()));
-        let (holdings, tasks) = (Holdings::default(), TaskTracker::new());
+        let (leases, tasks) = (HeldLeases::default(), TaskTracker::new());
         let (reports, incoming) = mpsc::channel(posts.len().max(1) * 4);
         let (idle, idles) = watch::channel(false);
         let bell = store.bells().hang(&settings.script_type);
@@ -69,16 +69,16 @@ impl Pool {
         let guarding = CancellationToken::new();
         let guard = |service| tasks.spawn(service);
         let (lost, losses) = mpsc::channel(128);
-        guard(boxed(service::run(Renewer { store: store.clone(), holdings: holdings.clone(), lost }, guarding.clone())));
+        guard(boxed(service::run(Renewer { store: store.clone(), leases: leases.clone(), lost }, guarding.clone())));
         let compat = store.compat_queues(&settings.script_type, &settings.compat);
-        let controller = Controller::new(store.clone(), holdings.clone(), &settings.script_type, &posts, &compat);
+        let controller = Controller::new(store.clone(), leases.clone(), &settings.script_type, &posts, &compat);
         guard(boxed(service::run(controller, guarding.clone())));
         let heartbeat = Heartbeat {
             store: store.clone(),
             posts: posts.clone(),
             presence: presence.clone(),
             status: status.clone(),
-            holdings: holdings.clone(),
+            leases: leases.clone(),
             predecessors: Some(predecessors),
         };
         guard(boxed(service::run(heartbeat, guarding.clone())));
@@ -87,7 +87,7 @@ impl Pool {
             guard(boxed(watch_queue(store.clone(), queue, bell.clone(), idles.clone(), shutdown.clone())));
         }
 
-        let actors = ActorSet::new(&posts, start_worker, settings.side_by_side, holdings, status.clone());
+        let actors = ActorSet::new(&posts, start_worker, settings.side_by_side, leases, status.clone());
         let foreman = Foreman::new(store.clone(), settings.clone(), &posts, actors, incoming, losses, bell, idle);
         let left = posts.clone();
         tasks.spawn(async move {

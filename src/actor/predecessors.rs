@@ -12,7 +12,7 @@ use crate::store::{Error, PRESENCE, Post, Recovered, Store};
 #[derive(Debug, Default)]
 pub(super) struct Predecessors {
     dead: BTreeSet<String>,
-    /// Servers that hold jobs in the name of these actors and say nothing, since when.
+    /// Servers that hold leases in the name of these actors and say nothing, each with the time since when.
     silent: BTreeMap<String, Instant>,
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Error;
-use super::lease::Holdings;
+use super::lease::HeldLeases;
 use super::predecessors::Predecessors;
 use super::settings::{Instances, PoolSettings};
 use super::status::PoolStatus;
@@ -79,7 +79,7 @@ pub(super) struct Heartbeat {
     pub(super) posts: Vec<Post>,
     pub(super) presence: Presence,
     pub(super) status: Arc<PoolStatus>,
-    pub(super) holdings: Holdings,
+    pub(super) leases: HeldLeases,
     /// As long as they have left something.
     pub(super) predecessors: Option<Predecessors>,
 }
@@ -108,7 +108,7 @@ impl Service for Heartbeat {
             self.predecessors = None;
         }
         let script_type = self.posts.first().map(|post| post.script_type.to_string()).unwrap_or_default();
-        metrics::gauge!("hero_jobs_running", self.store.labels([("script_type", script_type)])).set(self.holdings.len() as f64);
+        metrics::gauge!("hero_jobs_running", self.store.labels([("script_type", script_type)])).set(self.leases.len() as f64);
         Ok(HEARTBEAT)
     }
 }

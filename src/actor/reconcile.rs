@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::lease::Holdings;
+use super::lease::HeldLeases;
 use crate::model::JobId;
 
 /// Finds claims that Redis counts for this pool although the pool does not know of them.
@@ -37,7 +37,7 @@ impl Reconciler {
 
     /// Compares the claims that Redis counts with those that the pool knows, and gives the lost ones. With `at_once`, unknown claims
     /// count as lost without the wait for those on their way.
-    pub(super) fn compare(&mut self, held: Vec<(JobId, u32)>, known: &Holdings, at_once: bool) -> Vec<(JobId, u32)> {
+    pub(super) fn compare(&mut self, held: Vec<(JobId, u32)>, known: &HeldLeases, at_once: bool) -> Vec<(JobId, u32)> {
         let (now, before) = (Instant::now(), std::mem::take(&mut self.suspects));
         let mut lost = Vec::new();
         for (job, claim) in held.into_iter().filter(|held| !known.contains(held)) {

@@ -20,7 +20,7 @@ impl TestPool {
             work
         });
         let post = Post { script_type: "sal".parse().unwrap(), group: "default".parse().unwrap(), instance: 1 };
-        let mut actors = ActorSet::new(&[post], start_worker, 3, Holdings::default(), Arc::default());
+        let mut actors = ActorSet::new(&[post], start_worker, 3, HeldLeases::default(), Arc::default());
         actors.handle_report(Report::Ready { actor: 0, worker: 0 }, Timestamp::local());
         Self { actors, workers }
     }
@@ -116,16 +116,16 @@ fn a_run_whose_lease_was_lost_is_stopped_and_its_end_is_not_recorded_while_the_n
     pool.take(&first);
     let lost = pool.work(0).unwrap();
     pool.take(&second);
-    let held = pool.work(1).unwrap();
+    let next = pool.work(1).unwrap();
     pool.actors.lose(&first.job, |claim| claim == 1);
-    assert!(lost.stop.is_cancelled() && !held.stop.is_cancelled());
+    assert!(lost.stop.is_cancelled() && !next.stop.is_cancelled());
     let stopped = JobError::new(ErrorKind::Stopped, "stopped_by_request");
     pool.done(0, &first, Outcome::Failed { error: stopped, retry_in: Duration::ZERO });
     assert!(pool.ends().is_empty());
-    assert!(!pool.actors.holdings().contains(&(first.job.clone(), 1)) && pool.actors.holdings().contains(&(first.job.clone(), 2)));
+    assert!(!pool.actors.leases().contains(&(first.job.clone(), 1)) && pool.actors.leases().contains(&(first.job.clone(), 2)));
     // Somebody who wants the job stopped means the attempt that counts.
     pool.actors.stop(&first.job, Instant::now());
-    assert!(held.stop.is_cancelled());
+    assert!(next.stop.is_cancelled());
     pool.done(1, &second, finished());
     assert_eq!(pool.ends().into_iter().map(|end| end.claim).collect::<Vec<_>>(), [2]);
 }
@@ -137,7 +137,7 @@ fn a_lost_claim_that_has_not_begun_is_dropped() {
     pool.take(&alone);
     pool.actors.lose(&alone.job, |claim| claim == 1);
     assert!(pool.actors.oldest_waiting().is_none() && pool.ends().is_empty());
-    assert!(!pool.actors.holdings().contains(&(alone.job, 1)));
+    assert!(!pool.actors.leases().contains(&(alone.job, 1)));
 }
 
 #[test]
