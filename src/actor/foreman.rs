@@ -156,7 +156,7 @@ impl Foreman {
             }
             tokio::select! {
                 biased;
-                news = async { talk.as_mut().expect("guarded").await }, if talk.is_some() => {
+                news = async { talk.as_mut().expect("the branch has a condition").await }, if talk.is_some() => {
                     talk = None;
                     again_at = self.hear(news, leaving);
                 }

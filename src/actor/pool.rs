@@ -65,14 +65,14 @@ impl Pool {
             })
         };
 
-        // The guards outlive the foreman, because leases and posts are needed until its last turn.
-        let guarding = CancellationToken::new();
-        let guard = |service| tasks.spawn(service);
+        // These services go on until the foreman has ended, because it needs the leases and posts until its last turn.
+        let services = CancellationToken::new();
+        let spawn = |service| tasks.spawn(service);
         let (lost, losses) = mpsc::channel(128);
-        guard(boxed(service::run(Renewer { store: store.clone(), leases: leases.clone(), lost }, guarding.clone())));
+        spawn(boxed(service::run(Renewer { store: store.clone(), leases: leases.clone(), lost }, services.clone())));
         let compat = store.compat_queues(&settings.script_type, &settings.compat);
         let controller = Controller::new(store.clone(), leases.clone(), &settings.script_type, &posts, &compat);
-        guard(boxed(service::run(controller, guarding.clone())));
+        spawn(boxed(service::run(controller, services.clone())));
         let heartbeat = Heartbeat {
             store: store.clone(),
             posts: posts.clone(),
@@ -81,10 +81,10 @@ impl Pool {
             leases: leases.clone(),
             predecessors: Some(predecessors),
         };
-        guard(boxed(service::run(heartbeat, guarding.clone())));
+        spawn(boxed(service::run(heartbeat, services.clone())));
         let type_queue = Queue { script_type: settings.script_type.clone(), target: Target::Type, priority: Priority::Normal };
         for queue in watched_queues(store.keys().work(&type_queue), &compat) {
-            guard(boxed(watch_queue(store.clone(), queue, bell.clone(), idles.clone(), shutdown.clone())));
+            spawn(boxed(watch_queue(store.clone(), queue, bell.clone(), idles.clone(), shutdown.clone())));
         }
 
         let actors = ActorSet::new(&posts, start_worker, settings.side_by_side, leases, status.clone());
@@ -92,7 +92,7 @@ impl Pool {
         let left = posts.clone();
         tasks.spawn(async move {
             foreman.run(shutdown).await;
-            guarding.cancel();
+            services.cancel();
             leave_posts(&store, &left, &presence).await;
         });
         tasks.close();
