@@ -5,7 +5,6 @@
 
 mod actor_set;
 mod checker;
-mod controller;
 mod error;
 mod foreman;
 mod handle;
@@ -20,6 +19,7 @@ mod queue_watcher;
 mod reconcile;
 mod settings;
 mod status;
+mod stop_requests;
 mod worker;
 
 pub use checker::Checker;

@@ -6,13 +6,13 @@ use tokio_util::task::TaskTracker;
 
 use super::Error;
 use super::actor_set::{ActorSet, StartWorker};
-use super::controller::Controller;
 use super::foreman::Foreman;
 use super::lease::{HeldLeases, Renewer};
 use super::presence::{Heartbeat, leave_posts, take_posts};
 use super::queue_watcher::{watch_queue, watched_queues};
 use super::settings::PoolSettings;
 use super::status::PoolStatus;
+use super::stop_requests::StopRequests;
 use super::worker::Worker;
 use crate::model::{Presence, Priority, Queue, Target};
 use crate::process::{self, Spawner};
@@ -71,8 +71,8 @@ impl Pool {
         let (lost, losses) = mpsc::channel(128);
         spawn(boxed(service::run(Renewer { store: store.clone(), leases: leases.clone(), lost }, services.clone())));
         let compat = store.compat_queues(&settings.script_type, &settings.compat);
-        let controller = Controller::new(store.clone(), leases.clone(), &settings.script_type, &posts, &compat);
-        spawn(boxed(service::run(controller, services.clone())));
+        let stop_requests = StopRequests::new(store.clone(), leases.clone(), &settings.script_type, &posts, &compat);
+        spawn(boxed(service::run(stop_requests, services.clone())));
         let heartbeat = Heartbeat {
             store: store.clone(),
             posts: posts.clone(),

@@ -5,14 +5,14 @@ use crate::model::ScriptType;
 use crate::service::Service;
 use crate::store::{CompatQueues, Error, Post, Store};
 
-/// Looks for stop requests that outsiders pushed.
-pub(super) struct Controller {
+/// Looks for stop requests in the control queues, where any client may push them.
+pub(super) struct StopRequests {
     store: Store,
     leases: HeldLeases,
     queues: Vec<String>,
 }
 
-impl Controller {
+impl StopRequests {
     pub(super) fn new(store: Store, leases: HeldLeases, script_type: &ScriptType, posts: &[Post], compat: &CompatQueues) -> Self {
         let keys = store.keys();
         let of_instances = posts.iter().map(|post| keys.control_instance(&post.script_type, &post.group, post.instance));
@@ -21,16 +21,16 @@ impl Controller {
     }
 }
 
-impl Service for Controller {
+impl Service for StopRequests {
     type Error = Error;
 
-    const NAME: &'static str = "controller";
+    const NAME: &'static str = "stop requests";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         for job in self.store.control(&self.queues).await? {
             self.store.inbox().stop(job);
         }
-        // A running script is to end soon after any client asks; a queued one can wait until somebody looks.
+        // While scripts run a stop request has to be found soon. Without any, the request can wait.
         Ok(Duration::from_millis(if self.leases.len() > 0 { 25 } else { 1000 }))
     }
 }
