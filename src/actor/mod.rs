@@ -4,7 +4,6 @@
 //! actor talks to its engine process. Nothing here knows of a server.
 
 mod actor_set;
-mod checker;
 mod error;
 mod foreman;
 mod handle;
@@ -17,14 +16,15 @@ mod prefetch;
 mod presence;
 mod queue_watcher;
 mod reconcile;
+mod script_checker;
 mod settings;
 mod status;
 mod stop_requests;
 mod worker;
 
-pub use checker::Checker;
 pub use error::Error;
 pub use mask::Mask;
 pub use pool::Pool;
+pub use script_checker::ScriptChecker;
 pub use settings::{Instances, PoolSettings};
 pub use status::PoolStatus;

@@ -9,32 +9,33 @@ use crate::engine::{Child, Died, EngineSettings};
 use crate::model::JobError;
 use crate::process::Spawner;
 
-/// Has scripts compiled by an engine process of its own, one after another, so that no script is read by the process that serves, and no
-/// check waits for scripts that run, or keeps them waiting.
+/// Compiles scripts in an engine process of its own, one after another.
+///
+/// So the process that serves reads no script, and checks and running scripts do not wait for each other.
 #[derive(Debug)]
-pub struct Checker {
+pub struct ScriptChecker {
     spawner: Spawner,
     settings: EngineSettings,
     engine: Arc<Mutex<Option<Child>>>,
-    /// Ends the engine when it has had nothing to do for a while.
-    rest: Mutex<Option<JoinHandle<()>>>,
+    /// The task that ends the engine when it has been idle for a while.
+    idle: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// So long a check may take, with the start of an engine and the checks before it.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// An engine that has nothing to do for so long ends.
-const REST: Duration = Duration::from_secs(60);
+/// How long a check may take, including the start of the engine and the checks before it.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// An engine that has been idle for this long is ended.
+const IDLE: Duration = Duration::from_secs(60);
 
-impl Checker {
-    /// A checker for the scripts of a pool with these engines. It starts one when it has something to do.
+impl ScriptChecker {
+    /// A checker for the scripts of a pool with these engine settings. It starts its engine at the first check.
     pub fn new(spawner: Spawner, settings: EngineSettings) -> Self {
-        Self { spawner, settings, engine: Arc::default(), rest: Mutex::default() }
+        Self { spawner, settings, engine: Arc::default(), idle: Mutex::default() }
     }
 
-    /// What is wrong with a script, if anything is known to be: nothing is known of a script that no engine could be asked about within 5 s.
+    /// The error in a script, if there is one. Gives `None`, too, where no engine answered within 5 s.
     pub async fn check(&self, script: &str) -> Option<JobError> {
-        let known = timeout(PATIENCE, self.compile(script)).await;
-        self.rest().await;
+        let known = timeout(TIMEOUT, self.compile(script)).await;
+        self.end_when_idle().await;
         match known {
             Ok(Ok(error)) => error,
             Ok(Err(died)) => {
@@ -42,7 +43,7 @@ impl Checker {
                 None
             }
             Err(_) => {
-                tracing::warn!("a script could not be checked within {} s", PATIENCE.as_secs());
+                tracing::warn!("a script could not be checked within {} s", TIMEOUT.as_secs());
                 None
             }
         }
@@ -50,7 +51,7 @@ impl Checker {
 
     async fn compile(&self, script: &str) -> Result<Option<JobError>, Died> {
         let mut engine = self.engine.lock().await;
-        // One that died, or was left in the middle of a check, goes.
+        // An engine that died, or whose check was abandoned, cannot be used again.
         engine.take_if(|engine| !engine.is_alive());
         let engine = match &mut *engine {
             Some(engine) => engine,
@@ -59,16 +60,16 @@ impl Checker {
                 none.insert(started.map_err(|error| Died { how: error.to_string(), had_job: false })?)
             }
         };
-        engine.check(script, PATIENCE).await
+        engine.check(script, TIMEOUT).await
     }
 
-    async fn rest(&self) {
+    async fn end_when_idle(&self) {
         let engine = Arc::clone(&self.engine);
-        let resting = tokio::spawn(async move {
-            sleep(REST).await;
+        let ending = tokio::spawn(async move {
+            sleep(IDLE).await;
             drop(engine.lock().await.take());
         });
-        if let Some(before) = self.rest.lock().await.replace(resting) {
+        if let Some(before) = self.idle.lock().await.replace(ending) {
             before.abort();
         }
     }
