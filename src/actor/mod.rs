@@ -7,7 +7,7 @@ mod actor_set;
 mod error;
 mod foreman;
 mod handle;
-mod host;
+mod job_log;
 mod lease;
 mod mask;
 mod pool;

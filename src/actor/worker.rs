@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::host::JobHost;
+use super::job_log::JobLog;
 use super::settings::PoolSettings;
 use super::status::PoolStatus;
 use crate::engine::{Child, EngineJob};
@@ -159,28 +159,28 @@ impl Worker {
             usage: None,
             outcome: Outcome::Crashed,
         };
-        let (run, mut host) = match self.prepared(job).await {
+        let (run, mut log) = match self.prepared(job).await {
             Ok(prepared) => prepared,
             Err(message) => {
                 ended.outcome = self.failed(job, JobError::new(ErrorKind::Unavailable, message));
                 return ended;
             }
         };
-        let mut ran = engine.run(&run, &mut host, &work.stop).await;
+        let mut ran = engine.run(&run, &mut log, &work.stop).await;
         // One that died before it got the job costs it no attempt, as long as there is another engine.
         if ran.as_ref().is_err_and(|died| !died.had_job)
             && let Ok(fresh) = Child::start(&self.spawner, &self.settings.engine).await
         {
             *engine = fresh;
             self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());
-            ran = engine.run(&run, &mut host, &work.stop).await;
+            ran = engine.run(&run, &mut log, &work.stop).await;
         }
         match ran {
             Ok(outcome) => {
                 ended.usage = Some(outcome.usage);
                 ended.outcome = match outcome.result {
                     Ok(output) => Outcome::Finished(output),
-                    Err(error) => self.failed(job, host.masked(error)),
+                    Err(error) => self.failed(job, log.masked(error)),
                 };
             }
             Err(died) => {
@@ -189,16 +189,16 @@ impl Worker {
                 tracing::warn!(job = %job.job, attempt = job.attempt, %died, "an engine died under a job");
             }
         }
-        ended.logged = host.finish().await;
+        ended.logged = log.finish().await;
         ended
     }
 
-    /// What the engine gets and may ask for, or why the job cannot be run.
-    async fn prepared(&self, job: &Claimed) -> Result<(EngineJob, JobHost), String> {
+    /// What the engine gets of a job and where it logs, or why the job cannot be run.
+    async fn prepared(&self, job: &Claimed) -> Result<(EngineJob, JobLog), String> {
         let run = prepare(job, self.store.context(), self.settings.timeout)?;
-        let log = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
-        let host = JobHost::new(&self.store, &job.job, &self.settings.mask, run.env.values().cloned(), log).await;
-        host.map(|host| (run, host)).map_err(|error| format!("log_path: {error}"))
+        let file = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
+        let log = JobLog::new(&self.store, &job.job, &self.settings.mask, run.env.values().cloned(), file).await;
+        log.map(|log| (run, log)).map_err(|error| format!("log_path: {error}"))
     }
 
     fn failed(&self, job: &Claimed, error: JobError) -> Outcome {

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::frame::{self, FromEngine, Inbox, ToEngine};
-use super::{Died, EngineJob, EngineSettings, Error, Host, LogRecord, Outcome};
+use super::{Died, EngineJob, EngineSettings, Error, LogRecord, LogSink, Outcome};
 use crate::model::{ErrorKind, JobError, Limit, Output, Usage};
 use crate::process::Spawner;
 use crate::process::confine::{self, Profile};
@@ -115,7 +115,7 @@ impl Child {
     /// `stop` ends it with kind `stopped`: the script has 100 ms to obey, then the engine is killed. An engine that was killed,
     /// died, or whose `run` was dropped half-way is not [alive](Self::is_alive) any more. [`Died`] is for a death that nobody
     /// ordered; the job then has no outcome.
-    pub async fn run(&mut self, job: &EngineJob, host: &mut impl Host, stop: &CancellationToken) -> Result<Outcome, Died> {
+    pub async fn run(&mut self, job: &EngineJob, log: &mut impl LogSink, stop: &CancellationToken) -> Result<Outcome, Died> {
         if !self.idle {
             return Err(Died::new("the engine is dead or busy").without_job());
         }
@@ -139,7 +139,7 @@ impl Child {
                     if logged > self.log_cap() {
                         return Err(self.broke("it logged far more than its limit").await);
                     }
-                    host.log(records);
+                    log.log(records);
                     continue;
                 }
                 Ok(Some(FromEngine::Done { result, usage, held })) => {

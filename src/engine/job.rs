@@ -51,8 +51,8 @@ pub struct Outcome {
     pub usage: Usage,
 }
 
-/// What a script may ask of the outside while it runs. The actor implements it and so decides context and rights.
-pub trait Host {
+/// Takes what a script logs while it runs. The actor implements it, so an engine does not know where the lines go.
+pub trait LogSink {
     /// Takes what the script logged, in order, within some milliseconds.
     ///
     /// Must not block. An engine is killed when it sends far more than its log limit, so what arrives here is bounded.

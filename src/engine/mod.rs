@@ -6,7 +6,7 @@
 //!
 //! A script that is only to be compiled goes to an engine, too ([`Child::check`]); [`check()`] does it here, for the user's own.
 //!
-//! An engine knows nothing of queues. What a script may ask of the outside goes through [`Host`].
+//! An engine knows nothing of queues. What a script logs goes to a [`LogSink`].
 
 mod alloc;
 mod child;
@@ -19,7 +19,7 @@ mod settings;
 
 pub use child::Child;
 pub use error::{Died, Error};
-pub use job::{EngineJob, Host, LogRecord, Outcome};
+pub use job::{EngineJob, LogRecord, LogSink, Outcome};
 pub use limits::Limits;
 pub use rhai::{check, engine_main};
 pub use settings::EngineSettings;

@@ -13,7 +13,7 @@ mod scripts;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hero::engine::{Child, EngineJob, EngineSettings, Host, LogRecord, Outcome};
+use hero::engine::{Child, EngineJob, EngineSettings, LogRecord, LogSink, Outcome};
 use hero::model::{ContextId, ErrorKind, JobError, JobId, Limit};
 use hero::process::Spawner;
 use tokio_util::sync::CancellationToken;
@@ -29,7 +29,7 @@ struct Bench {
 #[derive(Default)]
 struct Log(Vec<LogRecord>);
 
-impl Host for Log {
+impl LogSink for Log {
     fn log(&mut self, records: Vec<LogRecord>) {
         self.0.extend(records);
     }

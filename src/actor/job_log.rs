@@ -4,20 +4,20 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::mask::{Mask, Secrets};
-use crate::engine::{Host, LogRecord};
+use crate::engine::{LogRecord, LogSink};
 use crate::log_file::{self, LogDirectory, LogFile};
 use crate::model::{JobError, JobId, LogLevel, Timestamp};
 use crate::store::Store;
 
-/// So many lines go to Redis at once.
+/// How many lines go to Redis at once.
 const BATCH: usize = 128;
 /// How long the end of a job waits for its log.
 const FLUSH: Duration = Duration::from_secs(5);
 /// How long a job waits for its log file.
 const OPEN: Duration = Duration::from_secs(5);
 
-/// What an engine may ask for one job: so far, to log. Lines go to the job's stream and to its log file.
-pub(super) struct JobHost {
+/// Takes the log lines of one attempt of a job. They go to the job's stream in Redis and to its log file.
+pub(super) struct JobLog {
     store: Store,
     job: JobId,
     mask: Mask,
@@ -31,37 +31,37 @@ struct Writer {
     task: JoinHandle<()>,
 }
 
-impl JobHost {
-    /// A host for one attempt. Opens the log file, if the job names one; whether it may name that one is the only reason to fail.
+impl JobLog {
+    /// A log for one attempt. Opens the log file, if the job names one. Fails only if the job may not have the file that it names.
     pub(super) async fn new(
         store: &Store,
         job: &JobId,
         mask: &Mask,
         secrets: impl Iterator<Item = String>,
-        log: Option<(&LogDirectory, &str)>,
+        file: Option<(&LogDirectory, &str)>,
     ) -> Result<Self, log_file::Error> {
         let secrets = Secrets::new(secrets);
-        let mut host = Self { store: store.clone(), job: job.clone(), mask: mask.clone(), secrets, file: None, writer: None };
-        if let Some((directory, path)) = log {
+        let mut log = Self { store: store.clone(), job: job.clone(), mask: mask.clone(), secrets, file: None, writer: None };
+        if let Some((directory, path)) = file {
             match open(store, directory, job, path).await {
-                Ok(file) => host.file = Some(file),
+                Ok(file) => log.file = Some(file),
                 Err(Unopened::Refused(error)) => return Err(error),
-                // What a script does counts for more than where it is logged.
+                // It is better to run the script without its log file than not to run it.
                 Err(Unopened::Unavailable(why)) => {
                     tracing::warn!(%job, %why, "the log file of a job is not available, so nothing is written there");
-                    host.log(vec![LogRecord { level: LogLevel::Warn, text: format!("the log file is not available: {why}") }]);
+                    log.log(vec![LogRecord { level: LogLevel::Warn, text: format!("the log file is not available: {why}") }]);
                 }
             }
         }
-        Ok(host)
+        Ok(log)
     }
 
-    /// An error of the script without what nobody shall see: it is kept, told and logged by others.
+    /// An error of the script with its secrets masked, because others store and show it.
     pub(super) fn masked(&self, error: JobError) -> JobError {
         self.mask.of_error(&self.secrets, error)
     }
 
-    /// Waits until every line is written. True: there were some.
+    /// Waits until every line is written. Gives whether there were any.
     pub(super) async fn finish(self) -> bool {
         let Some(Writer { lines, task }) = self.writer else { return false };
         drop(lines);
@@ -72,16 +72,16 @@ impl JobHost {
     }
 }
 
-impl Host for JobHost {
+impl LogSink for JobLog {
     fn log(&mut self, records: Vec<LogRecord>) {
         let writer = self.writer.get_or_insert_with(|| {
-            // Bounded by the engine's log limit.
+            // The log limit of the engine bounds how much can wait here.
             let (lines, incoming) = mpsc::unbounded_channel();
             let task = write(self.store.clone(), self.job.clone(), self.mask.clone(), self.secrets.clone(), self.file.take(), incoming);
             Writer { lines, task: tokio::spawn(task) }
         });
         for record in records {
-            // The writer ends after its last line only.
+            // The writer reads until this sender is dropped, so this cannot fail.
             let _ = writer.lines.send(record);
         }
     }
@@ -91,7 +91,7 @@ impl Host for JobHost {
 enum Unopened {
     /// The job cannot have it.
     Refused(log_file::Error),
-    /// It could not be had in time.
+    /// It could not be opened, or not in time.
     Unavailable(String),
 }
 
@@ -123,7 +123,7 @@ async fn write(
         if let Some(open) = file.take() {
             file = append(open, &job, store.clock().now(), lines.clone()).await;
         }
-        // That Redis is full is said once for all jobs.
+        // That Redis is full is logged elsewhere, once for all jobs.
         if let Err(error) = store.append_log(&job, &lines).await
             && !error.out_of_memory()
             && !std::mem::replace(&mut failed, true)
