@@ -19,7 +19,7 @@ use crate::process::{self, Spawner};
 use crate::service;
 use crate::store::{Post, Store};
 
-/// The actors of one script type and group that this process hosts.
+/// The actors of one script type and group that this process runs.
 pub struct Pool {
     /// What it was to be.
     pub settings: Arc<PoolSettings>,

@@ -1,8 +1,8 @@
 use clap::{Args, Subcommand};
 
+use super::backend::Backend;
 use super::daemon::{runtime, shutdown_on_signal};
 use super::exit::Exit;
-use super::host::Host;
 use super::output::{self, Style};
 use super::serve::{environment, print_config};
 use super::session::Global;
@@ -51,17 +51,17 @@ impl Actor {
     }
 }
 
-/// Hosts the pools of `settings` until a signal ends it.
+/// Runs the pools of `settings` until a signal ends it.
 async fn run(resolved: Resolved) -> anyhow::Result<()> {
     logging::start(&resolved)?;
     let settings = resolved.settings;
     let shutdown = shutdown_on_signal()?;
-    let host = Host::open(&settings, shutdown.clone()).await?;
+    let backend = Backend::open(&settings, shutdown.clone()).await?;
     // Nobody can ask it, but its log says when Redis is away.
-    drop(host.watch());
-    output::line(ready::actors(&host.redis, &settings.pools, &settings.contexts))?;
+    drop(backend.watch());
+    output::line(ready::actors(&backend.redis, &settings.pools, &settings.contexts))?;
     shutdown.cancelled().await;
-    host.close().await;
+    backend.close().await;
     Ok(())
 }
 

@@ -4,18 +4,18 @@
 
 mod actor;
 mod advice;
+mod backend;
 mod bench;
 mod candidates;
 mod child;
 mod compilers;
 mod completions;
+mod context_pool;
 mod daemon;
 mod demo;
 mod exit;
 pub mod families;
 mod gauges;
-mod host;
-mod hosted;
 mod job;
 mod logging;
 mod openrpc;

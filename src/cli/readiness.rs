@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::hosted::{Hosted, left_out};
+use super::context_pool::{ContextPool, left_out};
 use crate::actor::PoolStatus;
 use crate::dispatch::Dispatcher;
 use crate::model::ContextId;
@@ -25,10 +25,10 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(dispatcher: Dispatcher, pools: &[Hosted]) -> Self {
-        let pools = pools.iter().map(|hosted| {
-            let name = format!("{}{}", hosted.pool.settings.script_type, in_context(hosted.context));
-            (name, hosted.pool.status.clone())
+    pub(super) fn new(dispatcher: Dispatcher, pools: &[ContextPool]) -> Self {
+        let pools = pools.iter().map(|entry| {
+            let name = format!("{}{}", entry.pool.settings.script_type, in_context(entry.context));
+            (name, entry.pool.status.clone())
         });
         Self { dispatcher, pools: pools.collect(), last: Arc::default(), told: Arc::default() }
     }

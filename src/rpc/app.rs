@@ -46,7 +46,7 @@ pub struct ServerDetails {
     pub listen: Vec<String>,
     /// The contexts it serves.
     pub contexts: Vec<ContextId>,
-    /// The pools of actors it hosts.
+    /// The pools of actors that it runs.
     pub pools: Vec<PoolDetails>,
     /// The limits of the wire.
     pub limits: Limits,
@@ -84,7 +84,7 @@ pub struct ServerInfo {
     pub listen: Vec<String>,
     /// The contexts it serves.
     pub contexts: Vec<ContextId>,
-    /// The pools of actors it hosts.
+    /// The pools of actors that it runs.
     pub pools: Vec<PoolDetails>,
     /// How the store is; absent when it does not answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,7 +10,7 @@ const CAPABILITIES: [&str; 4] = ["fs", "process", "net", "redis"];
 /// More actors of one kind in one process are a slip of the finger.
 const MOST: u32 = 1024;
 
-/// The actors of one script type and group that a process hosts.
+/// The actors of one script type and group that a process runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoolSettings {

@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::compilers::compiler;
+use super::context_pool::{ContextPool, left_out};
 use super::exit::Usage;
-use super::hosted::{Hosted, left_out};
 use super::readiness::Watch;
 use super::settings::{self, Confinement, Dialect, Settings};
 use super::stores::{connect, for_context, private};
@@ -24,12 +24,12 @@ use crate::process::Spawner;
 use crate::service;
 use crate::store::{Compat, Managed, Subscriber};
 
-/// The parts below the wire, running.
-pub(super) struct Host {
+/// Everything that runs below the RPC server.
+pub(super) struct Backend {
     pub(super) dispatcher: Dispatcher,
     pub(super) server: ServerId,
-    pub(super) pools: Vec<Hosted>,
-    /// Which Redis is used, in words.
+    pub(super) pools: Vec<ContextPool>,
+    /// Which Redis is used, as people are told.
     pub(super) redis: String,
     managed: Option<Managed>,
     /// Ends the pools.
@@ -42,19 +42,19 @@ pub(super) struct Host {
     _spawner: Spawner,
 }
 
-/// A signal came before there was anything to end but a private Redis that has not answered yet. It is no failure.
+/// A signal came while the private Redis was starting, before anything else ran. It is no failure.
 #[derive(Debug, thiserror::Error)]
 #[error("ended while the private Redis was starting")]
-pub(super) struct ToldToEnd;
+pub(super) struct EndedAtStart;
 
 /// How many concurrent jobs a sal actor runs side by side. The jobs of an osis actor run one after another.
 const SIDE_BY_SIDE: usize = 8;
-/// So many conveyor jobs are taken ahead for each actor of the pools that consume them.
+/// How many conveyor jobs are taken ahead for each actor of the pools that consume them.
 const TAKEN_AHEAD: usize = 16;
 /// How long the actors may take to be ready.
 const READY: Duration = Duration::from_secs(30);
 
-impl Host {
+impl Backend {
     /// Starts everything, and returns when every pool has an actor that can run a job.
     pub(super) async fn open(settings: &Settings, shutdown: CancellationToken) -> anyhow::Result<Self> {
         check(settings)?;
@@ -66,12 +66,12 @@ impl Host {
         let managed = match settings.contexts.iter().any(|context| settings.redis_of(*context).is_none()) {
             true => Some(tokio::select! {
                 started = Managed::start(&spawner, private(settings, hero.clone())) => started?,
-                () = shutdown.cancelled() => return Err(ToldToEnd.into()),
+                () = shutdown.cancelled() => return Err(EndedAtStart.into()),
             }),
             false => None,
         };
-        let mut host = match Self::assemble(settings, managed.as_ref(), spawner, shutdown).await {
-            Ok(host) => host,
+        let mut backend = match Self::assemble(settings, managed.as_ref(), spawner, shutdown).await {
+            Ok(backend) => backend,
             Err(error) => {
                 if let Some(managed) = managed {
                     managed.stop().await;
@@ -79,12 +79,12 @@ impl Host {
                 return Err(error);
             }
         };
-        host.managed = managed;
-        if let Err(error) = host.start_pools(settings, hero).await {
-            host.close().await;
+        backend.managed = managed;
+        if let Err(error) = backend.start_pools(settings, hero).await {
+            backend.close().await;
             return Err(error);
         }
-        let weak = left_out(host.pools.iter().map(|hosted| &*hosted.pool.status));
+        let weak = left_out(backend.pools.iter().map(|entry| &*entry.pool.status));
         if !weak.is_empty() {
             tracing::warn!(
                 "WEAK CONFINEMENT: scripts run in engines without {}; whoever breaks out of the interpreter gets further than he should. \
@@ -92,7 +92,7 @@ impl Host {
                 weak.join(", ")
             );
         }
-        Ok(host)
+        Ok(backend)
     }
 
     async fn assemble(
@@ -145,12 +145,12 @@ impl Host {
                 let store = self.dispatcher.store(*context)?.clone();
                 let started = Pool::start(store, self._spawner.clone(), of_pool, self.shutdown.clone()).await;
                 let pool = started.with_context(|| format!("cannot start the pool {}{}", pool.script_type, for_context(*context)))?;
-                self.pools.push(Hosted { context: *context, pool });
+                self.pools.push(ContextPool { context: *context, pool });
             }
         }
         self.dispatcher.compile_with(compiler(&self._spawner, &self.pools));
         let ready = async {
-            while self.pools.iter().any(|hosted| hosted.pool.status.live() == 0) && !self.shutdown.is_cancelled() {
+            while self.pools.iter().any(|entry| entry.pool.status.live() == 0) && !self.shutdown.is_cancelled() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
@@ -160,7 +160,7 @@ impl Host {
         Ok(())
     }
 
-    /// Looks whether all is well, for those who ask and for the log.
+    /// Starts watching whether this server can do its work, for `/readyz` and for the log.
     pub(super) fn watch(&self) -> Watch {
         let watch = Watch::new(self.dispatcher.clone(), &self.pools);
         tokio::spawn(service::run(watch.clone(), self.shutdown.clone()));
@@ -169,15 +169,15 @@ impl Host {
 
     /// The pools that serve a context.
     pub(super) fn pools_of(&self, context: ContextId) -> impl Iterator<Item = &Pool> {
-        self.pools.iter().filter(move |hosted| hosted.context == context).map(|hosted| &hosted.pool)
+        self.pools.iter().filter(move |entry| entry.context == context).map(|entry| &entry.pool)
     }
 
-    /// Ends the pools: running scripts get the grace period, and who still waits is answered.
+    /// Ends the pools: running scripts get the grace period, then callers that still wait are answered.
     pub(super) async fn drain(&self) {
         self.shutdown.cancel();
         let pools = async {
-            for hosted in &self.pools {
-                hosted.pool.ended().await;
+            for entry in &self.pools {
+                entry.pool.ended().await;
             }
         };
         if tokio::time::timeout(self.grace + Duration::from_secs(10), pools).await.is_err() {
@@ -186,7 +186,7 @@ impl Host {
         self.dispatcher.close();
     }
 
-    /// Ends everything in the order that loses nothing: the pools, the loops, and a private Redis last.
+    /// Ends everything in an order in which nothing gets lost: the pools, the loops, and a private Redis last.
     pub(super) async fn close(self) {
         self.drain().await;
         self.closing.cancel();
@@ -211,7 +211,7 @@ async fn ensure_confinement(spawner: &Spawner, settings: &Settings, hero: &std::
     }
 }
 
-/// Refuses what this version would otherwise pass over in silence.
+/// Refuses settings that this version does not support, and warns of settings that have no effect.
 fn check(settings: &Settings) -> anyhow::Result<()> {
     for pool in &settings.pools {
         if !pool.script_type.is_built_in() {
@@ -237,7 +237,7 @@ fn intake(settings: &Settings, context: ContextId) -> Option<IntakeSettings> {
     };
     let pools = || settings.pools.iter().filter(|pool| pool.contexts.contains(&context));
     let mut queues: Vec<_> = pools().flat_map(of_pool).collect();
-    // A queue of several pools is read once; jobs that name no type are for the first of them.
+    // A queue that several pools name is read once. Its jobs that name no script type are for the first of these pools.
     let mut seen = BTreeSet::new();
     queues.retain(|(queue, _)| seen.insert(queue.clone()));
     if queues.is_empty() {
@@ -253,7 +253,7 @@ fn intake(settings: &Settings, context: ContextId) -> Option<IntakeSettings> {
     })
 }
 
-/// The queues of other layouts for a pool. Their names are the script type where the pool does not say otherwise.
+/// The queues of other layouts for a pool. They are named after the script type unless the pool says otherwise.
 fn compat(settings: &Settings, pool: &settings::PoolSettings) -> Compat {
     let of = |dialect| settings.compat.contains(&dialect);
     let names = |dialect, given: &Option<Vec<_>>| match given {
@@ -280,7 +280,7 @@ fn engine_settings(settings: &Settings, hero: &std::path::Path) -> EngineSetting
         log: bytes(settings.script_log),
         ..Limits::default()
     };
-    // Zero is never.
+    // Zero means never.
     engine.recycle_after_jobs = if settings.recycle_jobs == 0 { u64::MAX } else { settings.recycle_jobs };
     engine.recycle_after = if settings.recycle_age.is_zero() { Duration::MAX } else { settings.recycle_age };
     engine.recycle_above_bytes = if settings.recycle_memory == 0 { u64::MAX } else { settings.recycle_memory };
