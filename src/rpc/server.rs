@@ -21,7 +21,7 @@ use tower::Service;
 
 use super::app::{App, Probes};
 use super::auth::{Access, Session};
-use super::http::{Front, Guard, router};
+use super::http::{Front, OriginCheck, router};
 use super::layers::Rules;
 use super::limits::Limits;
 use super::load::Addresses;
@@ -218,13 +218,13 @@ fn start<C: Send + Sync + 'static>(
     let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access));
     let (stop, stopper) = stop_channel();
     let front = Front::new(methods, rules, &settings.limits, stop.clone());
-    let guard = Guard::new(&settings.allowed_origins, &settings.allowed_hosts);
+    let allowed = OriginCheck::new(&settings.allowed_origins, &settings.allowed_hosts);
     let connections = TaskTracker::new();
     let loops = listeners.len();
     let door = Arc::new(Door {
         loops,
-        lobby: Lobby::new(super::http::probes(probes.clone(), guard.clone())),
-        router: router(front, probes, document, guard),
+        lobby: Lobby::new(super::http::probes(probes.clone(), allowed.clone())),
+        router: router(front, probes, document, allowed),
         addresses: Addresses::new(settings.limits.clone()),
         limits: settings.limits,
         connections: connections.clone(),

@@ -24,7 +24,7 @@ pub(super) fn warnings(settings: &Settings) -> impl Iterator<Item = String> {
     origins.into_iter().chain(hosts).map(str::to_owned)
 }
 
-/// Compares as the guard does: in any case, without slashes at the end.
+/// Compares as the server does: in any case, without slashes at the end.
 fn origin(text: &str) -> Result<(), String> {
     if text == "*" {
         return Ok(());

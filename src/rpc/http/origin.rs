@@ -12,32 +12,32 @@ use crate::rpc::openrpc::Address;
 
 /// Which web pages may use the server, and under which names it may be reached.
 ///
-/// Web pages are recognised by their `Origin`. Programs send none, and pass. A page whose name was rebound to our address is
-/// recognised by its `Host`.
+/// Browsers send the `Origin` of a page, so pages that are not allowed are refused by it. Other programs send none and are allowed.
+/// A page whose name was made to resolve to our address (DNS rebinding) is recognised by its `Host`.
 #[derive(Debug, Clone, Default)]
-pub(in crate::rpc) struct Guard {
+pub(in crate::rpc) struct OriginCheck {
     origins: Vec<String>,
     hosts: Vec<String>,
 }
 
-impl Guard {
-    /// A guard that lets `origins` and `hosts` pass besides loopback; `*` lets all pass.
+impl OriginCheck {
+    /// Allows `origins` and `hosts` besides loopback; `*` allows all.
     pub(in crate::rpc) fn new(origins: &[String], hosts: &[String]) -> Self {
         let lower = |names: &[String]| names.iter().map(|name| name.trim_end_matches('/').to_ascii_lowercase()).collect();
         Self { origins: lower(origins), hosts: lower(hosts) }
     }
 
-    fn knows_origin(&self, origin: &str) -> bool {
+    fn allows_origin(&self, origin: &str) -> bool {
         let origin = origin.to_ascii_lowercase();
         if self.origins.iter().any(|known| known == "*" || *known == origin) {
-            return origin != "null"; // Sandboxed frames and local files: nobody knows who they are.
+            return origin != "null"; // Sandboxed frames and local files send that, so it names nobody.
         }
         let Ok(uri) = origin.parse::<Uri>() else { return false };
         matches!(uri.scheme_str(), Some("http" | "https")) && uri.authority().is_some_and(|authority| is_loopback(authority.host()))
     }
 
-    /// `local` is the address of ours that the connection reached.
-    fn knows_host(&self, host: &str, local: Option<IpAddr>) -> bool {
+    /// Whether the server may be called under this `Host`. `local` is the address of this machine that the connection reached.
+    fn allows_host(&self, host: &str, local: Option<IpAddr>) -> bool {
         let Ok(authority) = host.parse::<Authority>() else { return false };
         let name = authority.host().to_ascii_lowercase();
         is_loopback(&name)
@@ -53,29 +53,29 @@ impl Guard {
             None => named,
         };
         if let (Some(host), Some(target)) = (host, request.uri().authority())
-            && !is_same_place(host, target)
+            && !is_same_authority(host, target)
         {
             return Err("The address in the request line is another than its Host.\n");
         }
-        if !host.is_none_or(|host| self.knows_host(host, local)) {
+        if !host.is_none_or(|host| self.allows_host(host, local)) {
             return Err("This Host is not allowed; add its name to the allowed hosts of the server.\n");
         }
         let Some(origin) = single(request.headers(), &header::ORIGIN)? else { return Ok(None) };
-        if !origin.to_str().is_ok_and(|origin| self.knows_origin(origin)) {
+        if !origin.to_str().is_ok_and(|origin| self.allows_origin(origin)) {
             return Err("This Origin is not allowed; add it to the allowed origins of the server.\n");
         }
         Ok(Some(origin.clone()))
     }
 }
 
-/// Whether a Host says what stands in a request line that names a whole address. Only plain HTTP is spoken here, so no port is 80.
-fn is_same_place(host: &str, target: &Authority) -> bool {
+/// Whether a `Host` is the authority that a request line with a whole URL names. Only plain HTTP is served here, so the port is 80 where none is named.
+fn is_same_authority(host: &str, target: &Authority) -> bool {
     let port = |authority: &Authority| authority.port_u16().unwrap_or(80);
     let same = |host: Authority| host.host().eq_ignore_ascii_case(target.host()) && port(&host) == port(target);
     host.parse::<Authority>().is_ok_and(same)
 }
 
-/// The one value of a header that must not be there twice.
+/// The value of a header that must not be given twice.
 fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, &'static str> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -93,8 +93,8 @@ fn is_loopback(host: &str) -> bool {
 }
 
 /// Answers 403 before anything is upgraded or called, and tells browsers what allowed pages may do.
-pub(super) async fn guard(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
-    let origin = match guard.check(&request) {
+pub(super) async fn check_origin(State(allowed): State<Arc<OriginCheck>>, request: Request, next: Next) -> Response {
+    let origin = match allowed.check(&request) {
         Ok(origin) => origin,
         Err(reason) => return (StatusCode::FORBIDDEN, reason).into_response(),
     };
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn loopback_pages_and_listed_ones_pass() {
-        let guard = Guard::new(&["https://app.example".into()], &[]);
+        let check = OriginCheck::new(&["https://app.example".into()], &[]);
         for good in [
             "http://localhost",
             "http://localhost:3000",
@@ -133,26 +133,26 @@ mod tests {
             "https://app.example",
             "HTTPS://APP.example",
         ] {
-            assert!(guard.knows_origin(good), "{good}");
+            assert!(check.allows_origin(good), "{good}");
         }
         for bad in
             ["null", "https://evil.example", "http://localhost.evil.example", "file://", "", "https://app.example:444", "ftp://localhost"]
         {
-            assert!(!guard.knows_origin(bad), "{bad}");
+            assert!(!check.allows_origin(bad), "{bad}");
         }
-        assert!(Guard::new(&["*".into()], &[]).knows_origin("https://evil.example"));
-        assert!(!Guard::new(&["*".into()], &[]).knows_origin("null"));
+        assert!(OriginCheck::new(&["*".into()], &[]).allows_origin("https://evil.example"));
+        assert!(!OriginCheck::new(&["*".into()], &[]).allows_origin("null"));
     }
 
     #[test]
     fn a_rebound_name_does_not_pass() {
-        let guard = Guard::new(&[], &["hero.example".into()]);
+        let check = OriginCheck::new(&[], &["hero.example".into()]);
         let local = Some(IpAddr::from([192, 0, 2, 7]));
         for good in ["localhost:8700", "127.0.0.1:8700", "[::1]:1", "127.8.8.8", "192.0.2.7:8700", "hero.example:1", "HERO.example"] {
-            assert!(guard.knows_host(good, local), "{good}");
+            assert!(check.allows_host(good, local), "{good}");
         }
         for bad in ["evil.example", "evil.example:8700", "192.0.2.8", "localhost.evil.example", "", "a b"] {
-            assert!(!guard.knows_host(bad, local), "{bad}");
+            assert!(!check.allows_host(bad, local), "{bad}");
         }
     }
 }
