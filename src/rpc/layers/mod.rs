@@ -6,8 +6,8 @@ mod admit;
 mod authorize;
 mod catch_panic;
 mod deadline;
-mod dispatch;
 mod fan_out;
+mod invoke;
 mod measure;
 mod throttle;
 
@@ -30,8 +30,8 @@ use admit::Admit;
 use authorize::Authorize;
 use catch_panic::CatchPanic;
 use deadline::Deadline;
-use dispatch::Dispatch;
 use fan_out::FanOut;
+use invoke::Invoke;
 use measure::{Measure, Measurements};
 use throttle::Throttle;
 
@@ -75,12 +75,12 @@ impl Rules {
 }
 
 /// The whole way of a call, from the outside in.
-pub(in crate::rpc) type Way = FanOut<CatchPanic<Measure<Throttle<Authorize<Admit<Deadline<Dispatch>>>>>>>;
+pub(in crate::rpc) type Way = FanOut<CatchPanic<Measure<Throttle<Authorize<Admit<Deadline<Invoke>>>>>>>;
 
 /// Puts the layers round what calls methods.
 pub(super) fn way(rules: &Arc<Rules>, caller: Caller) -> Way {
     let rules = || Arc::clone(rules);
-    let deadline = Deadline::new(Dispatch::new(caller, rules()), rules());
+    let deadline = Deadline::new(Invoke::new(caller, rules()), rules());
     let throttle = Throttle::new(Authorize::new(Admit::new(deadline, rules()), rules()), rules());
     FanOut::new(CatchPanic::new(Measure::new(throttle, rules())), rules())
 }

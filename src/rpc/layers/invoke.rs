@@ -11,13 +11,13 @@ use crate::rpc::method::Kind;
 use crate::rpc::request_id::NumberId;
 use crate::rpc::socket::Caller;
 
-/// Hands calls to their methods.
-pub(in crate::rpc) struct Dispatch {
+/// Calls the methods: the innermost layer.
+pub(in crate::rpc) struct Invoke {
     caller: Caller,
     rules: Arc<Rules>,
 }
 
-impl Dispatch {
+impl Invoke {
     pub(super) fn new(caller: Caller, rules: Arc<Rules>) -> Self {
         Self { caller, rules }
     }
@@ -40,7 +40,7 @@ impl Dispatch {
     }
 }
 
-impl Answer for Dispatch {
+impl Answer for Invoke {
     fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + use<'a> {
         if let Some(refusal) = self.refusal(&request) {
             return Either::Left(ready(refuse(request.id, Error::Request(refusal))));
