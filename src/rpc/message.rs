@@ -14,7 +14,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::entry::{Entry, OverHttp, Reply, invalid};
-use super::layers::Way;
+use super::layers::Layers;
 use super::oversize::batch_too_large;
 use super::request_id::{Given, NumberId};
 use crate::model::Key;
@@ -22,11 +22,11 @@ use crate::model::Key;
 /// Answers a message: a call, a notification or a batch of them. Nothing is answered to notifications alone.
 ///
 /// The message is let go once it is read; a call may take long.
-pub(super) fn answer<'w>(way: &'w Way, message: &[u8], extensions: &Extensions, batch_limit: u32) -> BoxFuture<'w, Option<Reply>> {
+pub(super) fn answer<'w>(layers: &'w Layers, message: &[u8], extensions: &Extensions, batch_limit: u32) -> BoxFuture<'w, Option<Reply>> {
     let Ok(text) = std::str::from_utf8(message) else { return parse_error() };
     let text = text.trim_ascii_start();
     if !text.starts_with('[') {
-        return read(text, extensions).map_or_else(|_| parse_error(), |entry| way.one(entry).boxed());
+        return read(text, extensions).map_or_else(|_| parse_error(), |entry| layers.one(entry).boxed());
     }
     let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(text) else { return parse_error() };
     if entries.len() > batch_limit as usize {
@@ -41,7 +41,7 @@ pub(super) fn answer<'w>(way: &'w Way, message: &[u8], extensions: &Extensions, 
         return at_once(invalid(Id::Null));
     }
     let entries = entries.into_iter().map(|entry| read(entry.get(), extensions).unwrap_or(Entry::INVALID));
-    way.batch(entries.collect()).boxed()
+    layers.batch(entries.collect()).boxed()
 }
 
 fn at_once<'w>(response: MethodResponse) -> BoxFuture<'w, Option<Reply>> {

@@ -19,7 +19,7 @@ use tower::Service;
 use crate::rpc::auth::Session;
 use crate::rpc::entry::{OverHttp, Reply};
 use crate::rpc::error::Error;
-use crate::rpc::layers::{Rules, Way, way};
+use crate::rpc::layers::{Layers, Rules, layers};
 use crate::rpc::limits::Limits;
 use crate::rpc::message;
 use crate::rpc::oversize::Glance;
@@ -34,7 +34,7 @@ const SKIPPED: usize = 32;
 /// jsonrpsee would keep a body as long as its call takes, which may be an hour.
 #[derive(Clone)]
 pub(in crate::rpc) struct Front {
-    way: Arc<Way>,
+    layers: Arc<Layers>,
     sockets: Arc<Sockets>,
     body_limit: u32,
     batch_limit: u32,
@@ -44,10 +44,10 @@ pub(in crate::rpc) struct Front {
 impl Front {
     /// A front for `methods` whose connections end in order once `stop` says so.
     pub(in crate::rpc) fn new(methods: Methods, rules: Arc<Rules>, limits: &Limits, stop: StopHandle) -> Self {
-        let way = Arc::new(way(&rules, Caller::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
+        let layers = Arc::new(layers(&rules, Caller::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
         let sockets = Arc::new(Sockets::new(methods, rules, limits.clone(), stop));
         let patience = limits.handler_timeout.duration();
-        Self { way, sockets, body_limit: limits.request_bytes, batch_limit: limits.batch, patience }
+        Self { layers, sockets, body_limit: limits.request_bytes, batch_limit: limits.batch, patience }
     }
 
     async fn answer(self, request: Request) -> Response {
@@ -92,7 +92,7 @@ impl Front {
         extensions.insert(OverHttp);
         let held = Arc::new(held);
         extensions.insert(Arc::downgrade(&held));
-        let mut answer = message::answer(&self.way, &body, &extensions, self.batch_limit);
+        let mut answer = message::answer(&self.layers, &body, &extensions, self.batch_limit);
         drop(body);
         let in_time = timeout(self.patience, &mut answer).await;
         // A call that takes longer waits for a job, and has let go of its parameters; or for room, and holds them itself.

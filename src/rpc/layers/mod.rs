@@ -74,11 +74,11 @@ impl Rules {
     }
 }
 
-/// The whole way of a call, from the outside in.
-pub(in crate::rpc) type Way = FanOut<CatchPanic<Measure<Throttle<Authorize<Admit<Deadline<Invoke>>>>>>>;
+/// All layers, from the outside in.
+pub(in crate::rpc) type Layers = FanOut<CatchPanic<Measure<Throttle<Authorize<Admit<Deadline<Invoke>>>>>>>;
 
 /// Puts the layers round what calls methods.
-pub(super) fn way(rules: &Arc<Rules>, caller: Caller) -> Way {
+pub(super) fn layers(rules: &Arc<Rules>, caller: Caller) -> Layers {
     let rules = || Arc::clone(rules);
     let deadline = Deadline::new(Invoke::new(caller, rules()), rules());
     let throttle = Throttle::new(Authorize::new(Admit::new(deadline, rules()), rules()), rules());

@@ -24,7 +24,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::auth::Session;
 use super::entry::Reply;
-use super::layers::{Rules, Way, way};
+use super::layers::{Layers, Rules, layers};
 use super::limits::Limits;
 use super::message;
 use super::room::{Account, Held};
@@ -81,7 +81,7 @@ impl Sockets {
         let writing = tokio::spawn(write(writer, messages, receiver, ping_interval));
 
         let sink = MethodSink::new(sender);
-        let way = way(
+        let layers = layers(
             &self.rules,
             Caller {
                 methods: self.methods.clone(),
@@ -94,7 +94,7 @@ impl Sockets {
         let bounds = Bounds { bytes: self.limits.request_bytes as usize, time: self.limits.handler_timeout.duration() };
         let account = Arc::clone(session.account());
         let mut frames = Frames::new(reader, bounds, move || Held::of(&account));
-        let socket = Socket { session, sink, way: Arc::new(way), limits: &self.limits, silence: ping_interval * 3 };
+        let socket = Socket { session, sink, layers: Arc::new(layers), limits: &self.limits, silence: ping_interval * 3 };
         let code = tokio::select! {
             code = socket.run(&mut frames, &controls, self.stop.clone()) => code,
             () = socket.sink.closed() => None, // The writer gave up.
@@ -121,7 +121,7 @@ impl Sockets {
 struct Socket<'a> {
     session: Arc<Session>,
     sink: MethodSink,
-    way: Arc<Way>,
+    layers: Arc<Layers>,
     limits: &'a Limits,
     silence: Duration,
 }
@@ -136,7 +136,7 @@ impl Socket<'_> {
         let under_way = Arc::new(Semaphore::new(most as usize));
         let stopped = stop.shutdown();
         let silent = self.silent();
-        // Reading a message takes many steps, so what waits for it must not be dropped half way.
+        // Reading a message takes many steps, so what waits for it must not be dropped half-way.
         let incoming = stream::unfold(frames, |frames| async { Some((frames.next().await, frames)) });
         tokio::pin!(stopped, silent, incoming);
         loop {
@@ -201,13 +201,13 @@ impl Socket<'_> {
 
     /// Answers a message, unless the connection closes first.
     fn answer(&self, message: Vec<u8>, held: &Arc<Held>) -> impl Future<Output = ()> + Send + use<> {
-        let (way, sink, batch) = (Arc::clone(&self.way), self.sink.clone(), self.limits.batch);
+        let (layers, sink, batch) = (Arc::clone(&self.layers), self.sink.clone(), self.limits.batch);
         let account = Arc::clone(self.session.account());
         let mut extensions = Extensions::new();
         extensions.insert(Arc::clone(&self.session));
         extensions.insert(Arc::downgrade(held));
         async move {
-            let answer = message::answer(&way, &message, &extensions, batch);
+            let answer = message::answer(&layers, &message, &extensions, batch);
             drop(message);
             let reply = tokio::select! {
                 () = sink.closed() => return,
