@@ -25,8 +25,8 @@ use super::http::{Front, OriginCheck, router};
 use super::layers::Rules;
 use super::limits::Limits;
 use super::load::Addresses;
-use super::lobby::Lobby;
 use super::openrpc::Served;
+use super::overflow::Overflow;
 use super::table::Table;
 use super::wire::Wire;
 
@@ -221,9 +221,9 @@ fn start<C: Send + Sync + 'static>(
     let allowed = OriginCheck::new(&settings.allowed_origins, &settings.allowed_hosts);
     let connections = TaskTracker::new();
     let loops = listeners.len();
-    let door = Arc::new(Door {
+    let acceptor = Arc::new(Acceptor {
         loops,
-        lobby: Lobby::new(super::http::probes(probes.clone(), allowed.clone())),
+        overflow: Overflow::new(super::http::probes(probes.clone(), allowed.clone())),
         router: router(front, probes, document, allowed),
         addresses: Addresses::new(settings.limits.clone()),
         limits: settings.limits,
@@ -232,17 +232,17 @@ fn start<C: Send + Sync + 'static>(
     });
     let stopper = Arc::new(stopper);
     for (listener, _) in listeners {
-        tokio::spawn(connections.track_future(accept(listener, door.clone(), stopper.clone(), shutdown.clone())));
+        tokio::spawn(connections.track_future(accept(listener, acceptor.clone(), stopper.clone(), shutdown.clone())));
     }
     Ok(Serving { local_addr, shutdown, connections })
 }
 
-/// What new connections need.
-struct Door {
+/// Opens new connections, or passes those beyond the limit on to [`Overflow`].
+struct Acceptor {
     /// How many loops accept connections.
     loops: usize,
-    /// For those that find no place.
-    lobby: Lobby,
+    /// For connections beyond the limit.
+    overflow: Overflow,
     router: Router,
     addresses: Addresses,
     limits: Limits,
@@ -250,7 +250,7 @@ struct Door {
     stop: StopHandle,
 }
 
-async fn accept(listener: TcpListener, door: Arc<Door>, stopper: Arc<ServerHandle>, shutdown: CancellationToken) {
+async fn accept(listener: TcpListener, acceptor: Arc<Acceptor>, stopper: Arc<ServerHandle>, shutdown: CancellationToken) {
     const PAUSE: Duration = Duration::from_millis(100);
     loop {
         let accepted = tokio::select! {
@@ -259,7 +259,7 @@ async fn accept(listener: TcpListener, door: Arc<Door>, stopper: Arc<ServerHandl
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((socket, peer)) => door.open(socket, peer),
+            Ok((socket, peer)) => acceptor.open(socket, peer),
             Err(error) => {
                 // Out of file descriptors, most likely: closing connections free some.
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -272,14 +272,14 @@ async fn accept(listener: TcpListener, door: Arc<Door>, stopper: Arc<ServerHandl
     let _ = stopper.stop();
 }
 
-impl Door {
+impl Acceptor {
     fn open(&self, socket: TcpStream, peer: SocketAddr) {
         // The accept loops themselves are tracked too.
         let open = self.connections.len().saturating_sub(self.loops);
         let room = open < self.limits.connections as usize;
         let Some(share) = room.then(|| self.addresses.join(peer.ip())).flatten() else {
             tracing::debug!(%peer, open, "a connection too many");
-            self.lobby.receive(socket);
+            self.overflow.serve(socket);
             return;
         };
         let local = socket.local_addr().map_or(IpAddr::from([127, 0, 0, 1]), |address| address.ip());
@@ -287,10 +287,10 @@ impl Door {
         let account = self.addresses.account(&share);
         let wire = Wire::new(socket, Arc::clone(&account), self.limits.write_timeout.duration());
         let session = Arc::new(Session::new(peer, local, share, account, self.connections.token()));
-        let entrance = Entrance { router: self.router.clone(), session: Arc::clone(&session) };
+        let service = ConnectionService { router: self.router.clone(), session: Arc::clone(&session) };
         let (stop, idle) = (self.stop.clone(), self.limits.idle_timeout.duration());
         tokio::spawn(async move {
-            let service = TowerToHyperService::new(entrance);
+            let service = TowerToHyperService::new(service);
             let served = http1::Builder::new().max_buf_size(HEAD).serve_connection(TokioIo::new(wire), service).with_upgrades();
             let stopped = stop.shutdown();
             tokio::pin!(served, stopped);
@@ -349,14 +349,14 @@ async fn idle_for(limit: Duration, session: &Session) {
     }
 }
 
-/// What one connection's requests come in by: the router, with the connection's session.
+/// Answers the requests of one connection: the router, which gets the connection's session with each.
 #[derive(Clone)]
-struct Entrance {
+struct ConnectionService {
     router: Router,
     session: Arc<Session>,
 }
 
-impl<B> Service<Request<B>> for Entrance
+impl<B> Service<Request<B>> for ConnectionService
 where
     B: HttpBody<Data = Bytes> + Send + 'static,
     B::Error: Into<axum::BoxError>,
