@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::addresses::{AddressHandle, InUse};
 use super::error::Error;
-use super::load::{Gauge, Share};
 use super::openrpc::Address;
 use super::room::Account;
 
@@ -65,14 +65,14 @@ pub struct Session {
     opened: Instant,
     touched_ms: AtomicU64,
     requests: AtomicU32,
-    calls: Gauge,
-    address: Share,
+    calls: InUse,
+    address: AddressHandle,
     account: Arc<Account>,
     _open: TaskTrackerToken,
 }
 
 impl Session {
-    pub(super) fn new(peer: SocketAddr, local: IpAddr, address: Share, account: Arc<Account>, open: TaskTrackerToken) -> Self {
+    pub(super) fn new(peer: SocketAddr, local: IpAddr, address: AddressHandle, account: Arc<Account>, open: TaskTrackerToken) -> Self {
         metrics::gauge!(super::CONNECTIONS).increment(1.0);
         let (asked_at, touched_ms, requests, calls) = Default::default();
         let (identity, opened) = (Identity::Anonymous, Instant::now());
@@ -112,7 +112,7 @@ impl Session {
         self.asked_at.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn address(&self) -> &Share {
+    pub(super) fn address(&self) -> &AddressHandle {
         &self.address
     }
 
@@ -121,7 +121,7 @@ impl Session {
         &self.account
     }
 
-    pub(super) fn calls(&self) -> &Gauge {
+    pub(super) fn calls(&self) -> &InUse {
         &self.calls
     }
 
@@ -167,8 +167,8 @@ impl Drop for Busy {
 #[derive(Debug)]
 pub(super) struct SessionCalls(pub(super) Arc<Session>);
 
-impl AsRef<Gauge> for SessionCalls {
-    fn as_ref(&self) -> &Gauge {
+impl AsRef<InUse> for SessionCalls {
+    fn as_ref(&self) -> &InUse {
         self.0.calls()
     }
 }
@@ -177,18 +177,18 @@ impl AsRef<Gauge> for SessionCalls {
 #[derive(Debug)]
 pub(super) struct AddressCalls(pub(super) Arc<Session>);
 
-impl AsRef<Gauge> for AddressCalls {
-    fn as_ref(&self) -> &Gauge {
+impl AsRef<InUse> for AddressCalls {
+    fn as_ref(&self) -> &InUse {
         &self.0.address().calls
     }
 }
 
-/// The notifications of a session's address that wait for a place.
+/// The notifications of a session's address that wait for a permit.
 #[derive(Debug)]
 pub(super) struct AddressWaiting(pub(super) Arc<Session>);
 
-impl AsRef<Gauge> for AddressWaiting {
-    fn as_ref(&self) -> &Gauge {
+impl AsRef<InUse> for AddressWaiting {
+    fn as_ref(&self) -> &InUse {
         &self.0.address().waiting
     }
 }
@@ -197,8 +197,8 @@ impl AsRef<Gauge> for AddressWaiting {
 #[derive(Debug)]
 pub(super) struct AddressSubscriptions(pub(super) Arc<Session>);
 
-impl AsRef<Gauge> for AddressSubscriptions {
-    fn as_ref(&self) -> &Gauge {
+impl AsRef<InUse> for AddressSubscriptions {
+    fn as_ref(&self) -> &InUse {
         &self.0.address().subscriptions
     }
 }

@@ -5,6 +5,7 @@
 //! A notification is carried out and never answered. `docs/json-rpc.md` says what the specification leaves open, and the one
 //! place where it is not kept to.
 
+mod addresses;
 mod app;
 mod auth;
 mod entry;
@@ -12,7 +13,6 @@ mod error;
 mod http;
 mod layers;
 mod limits;
-mod load;
 mod message;
 mod method;
 pub mod methods;

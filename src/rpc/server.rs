@@ -19,12 +19,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::Service;
 
+use super::addresses::Addresses;
 use super::app::{App, Probes};
 use super::auth::{Access, Session};
 use super::http::{Front, OriginCheck, router};
 use super::layers::Rules;
 use super::limits::Limits;
-use super::load::Addresses;
 use super::openrpc::Served;
 use super::overflow::Overflow;
 use super::table::Table;
@@ -277,16 +277,16 @@ impl Acceptor {
         // The accept loops themselves are tracked too.
         let open = self.connections.len().saturating_sub(self.loops);
         let room = open < self.limits.connections as usize;
-        let Some(share) = room.then(|| self.addresses.join(peer.ip())).flatten() else {
+        let Some(address) = room.then(|| self.addresses.join(peer.ip())).flatten() else {
             tracing::debug!(%peer, open, "a connection too many");
             self.overflow.serve(socket);
             return;
         };
         let local = socket.local_addr().map_or(IpAddr::from([127, 0, 0, 1]), |address| address.ip());
         prepare(&socket, self.limits.write_timeout.duration(), peer);
-        let account = self.addresses.account(&share);
+        let account = self.addresses.account(&address);
         let wire = Wire::new(socket, Arc::clone(&account), self.limits.write_timeout.duration());
-        let session = Arc::new(Session::new(peer, local, share, account, self.connections.token()));
+        let session = Arc::new(Session::new(peer, local, address, account, self.connections.token()));
         let service = ConnectionService { router: self.router.clone(), session: Arc::clone(&session) };
         let (stop, idle) = (self.stop.clone(), self.limits.idle_timeout.duration());
         tokio::spawn(async move {

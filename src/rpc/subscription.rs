@@ -9,10 +9,10 @@ use jsonrpsee::server::{
 };
 use serde::Serialize;
 
+use super::addresses::Permit;
 use super::auth::{AddressSubscriptions, Session};
 use super::error::Error;
 use super::limits::Limits;
-use super::load::Place;
 use super::method::{Items, Subscription};
 use super::room::Account;
 use super::{openrpc, params};
@@ -67,11 +67,11 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
         let (subscription, session) = (parsed?, session.ok_or(Error::Internal)?);
         let what = format!("more than {} subscriptions from your address (a fixed limit)", bounds.per_address).into();
         let busy = Error::Busy { what, retry_after: Duration::from_secs(1) };
-        let place = Place::take(AddressSubscriptions(Arc::clone(&session)), bounds.per_address).ok_or(busy)?;
+        let permit = Permit::take(AddressSubscriptions(Arc::clone(&session)), bounds.per_address).ok_or(busy)?;
         let items = tokio::time::timeout(bounds.open, subscription.open(&app, &session)).await;
-        Ok::<_, Error>((items.map_err(|_| Error::Deadline(bounds.open))??, place, session))
+        Ok::<_, Error>((items.map_err(|_| Error::Deadline(bounds.open))??, permit, session))
     };
-    let (items, _place, session) = match opened.await {
+    let (items, _permit, session) = match opened.await {
         Ok(opened) => opened,
         Err(error) => {
             pending.reject(error.into_object()).await;

@@ -97,9 +97,9 @@ mod tests {
     use tokio_util::task::TaskTracker;
 
     use super::*;
+    use crate::rpc::addresses::Addresses;
     use crate::rpc::auth::Access;
     use crate::rpc::limits::Limits;
-    use crate::rpc::load::Addresses;
     use crate::rpc::table::Table;
 
     /// Answers at once.

@@ -1,4 +1,4 @@
-//! What is in use now: calls, subscriptions and connections, of each address.
+//! How many calls, subscriptions and connections each address has in use, and its rate of calls.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,21 +11,21 @@ use tokio::sync::Notify;
 use super::limits::Limits;
 use super::room::{Account, Room};
 
-/// A count with a limit.
+/// How many of something are in use, with a limit.
 #[derive(Debug, Default)]
-pub(super) struct Gauge {
+pub(super) struct InUse {
     count: AtomicU32,
-    /// Tells one of those who wait for a place.
+    /// Tells one of those who wait for a permit that one is free.
     freed: Notify,
 }
 
-impl Gauge {
-    /// Counts one more, unless `limit` are counted already.
-    fn rise(&self, limit: u32) -> bool {
+impl InUse {
+    /// Counts one more, unless `limit` are in use already.
+    fn add(&self, limit: u32) -> bool {
         self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| (count < limit).then_some(count + 1)).is_ok()
     }
 
-    fn fall(&self) {
+    fn remove(&self) {
         self.count.fetch_sub(1, Ordering::AcqRel);
         self.freed.notify_one();
     }
@@ -35,41 +35,41 @@ impl Gauge {
     }
 }
 
-/// One place in a gauge, given back when dropped.
+/// A permit to use one, given back when dropped.
 #[derive(Debug)]
-pub(super) struct Place<T: AsRef<Gauge>>(T);
+pub(super) struct Permit<T: AsRef<InUse>>(T);
 
-impl<T: AsRef<Gauge>> Place<T> {
-    /// A place in `gauge`, unless it is full.
-    pub(super) fn take(gauge: T, limit: u32) -> Option<Self> {
-        gauge.as_ref().rise(limit).then(|| Self(gauge)) // Not `then_some`: a place that was not taken must not be given back.
+impl<T: AsRef<InUse>> Permit<T> {
+    /// Takes a permit, unless `limit` are in use.
+    pub(super) fn take(in_use: T, limit: u32) -> Option<Self> {
+        in_use.as_ref().add(limit).then(|| Self(in_use)) // Not `then_some`: a permit that was not taken must not be given back.
     }
 
-    /// Waits for a place in `gauge`.
-    pub(super) async fn wait(gauge: T, limit: u32) -> Self {
+    /// Waits until it can take a permit.
+    pub(super) async fn wait(in_use: T, limit: u32) -> Self {
         loop {
-            let freed = gauge.as_ref().freed.notified();
+            let freed = in_use.as_ref().freed.notified();
             tokio::pin!(freed);
             freed.as_mut().enable();
-            if gauge.as_ref().rise(limit) {
+            if in_use.as_ref().add(limit) {
                 break;
             }
             freed.await;
         }
-        Self(gauge)
+        Self(in_use)
     }
 }
 
-impl<T: AsRef<Gauge>> Drop for Place<T> {
+impl<T: AsRef<InUse>> Drop for Permit<T> {
     fn drop(&mut self) {
-        self.0.as_ref().fall();
+        self.0.as_ref().remove();
     }
 }
 
-/// A rate of calls: an even flow, and at most a second's worth at once. Holds one number and needs no lock.
+/// A limit for the rate of calls: an even flow, and at most the calls of one second at once (a generic cell rate). It needs no lock.
 #[derive(Debug)]
 pub(super) struct Rate {
-    /// When the flow so far would have ended had it come evenly: nanoseconds after `began`.
+    /// When the calls so far would have ended had they come evenly, in nanoseconds after `began`.
     paid_until: AtomicU64,
     began: Instant,
 }
@@ -83,7 +83,7 @@ impl Default for Rate {
 impl Rate {
     const SECOND: u64 = 1_000_000_000;
 
-    /// Lets one call pass at `now`, or says how long to wait; 0 lets all pass.
+    /// Lets one call pass at `now`, or says how long to wait. A rate of 0 lets all pass.
     pub(super) fn pass(&self, per_second: u32, now: Instant) -> Result<(), Duration> {
         if per_second == 0 {
             return Ok(());
@@ -106,19 +106,19 @@ impl Rate {
 #[derive(Debug)]
 pub(super) struct Address {
     pub(super) rate: Rate,
-    pub(super) calls: Gauge,
-    /// Notifications that wait for a place among the calls.
-    pub(super) waiting: Gauge,
-    pub(super) subscriptions: Gauge,
-    connections: Gauge,
+    pub(super) calls: InUse,
+    /// Notifications that wait for a permit of `calls`.
+    pub(super) waiting: InUse,
+    pub(super) subscriptions: InUse,
+    connections: InUse,
     room: Arc<Room>,
 }
 
-/// A connection's share of its address; the connection counts as open while this lives.
+/// A connection's handle of its address; the connection counts as open while this lives.
 #[derive(Debug)]
-pub(super) struct Share(Arc<Address>);
+pub(super) struct AddressHandle(Arc<Address>);
 
-impl std::ops::Deref for Share {
+impl std::ops::Deref for AddressHandle {
     type Target = Address;
 
     fn deref(&self) -> &Address {
@@ -126,9 +126,9 @@ impl std::ops::Deref for Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for AddressHandle {
     fn drop(&mut self) {
-        self.0.connections.fall();
+        self.0.connections.remove();
     }
 }
 
@@ -146,12 +146,12 @@ impl Addresses {
         Self { known: Mutex::default(), limits, room }
     }
 
-    /// A new connection's share of `address`, unless it has as many as it may. No address gets more than half of all.
-    pub(super) fn join(&self, address: IpAddr) -> Option<Share> {
+    /// A new connection's handle of `address`, unless it has as many as it may. No address gets more than half of all.
+    pub(super) fn join(&self, address: IpAddr) -> Option<AddressHandle> {
         let limit = self.limits.connections_per_address.min((self.limits.connections / 2).max(1));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() == known.capacity() {
-            // Before the map grows. Who leaves and comes back at once still finds the rate it used up.
+            // Addresses are removed before the map grows, but not as long as they have used up their rate: who comes back at once still has done so.
             let now = Instant::now();
             known.retain(|_, address| address.connections.get() > 0 || !address.rate.is_idle(now));
         }
@@ -159,12 +159,12 @@ impl Addresses {
             let (rate, calls, waiting, subscriptions, connections) = Default::default();
             Arc::new(Address { rate, calls, waiting, subscriptions, connections, room: Room::of_address(&self.limits) })
         });
-        address.connections.rise(limit).then(|| Share(Arc::clone(address)))
+        address.connections.add(limit).then(|| AddressHandle(Arc::clone(address)))
     }
 
-    /// The account of a new connection with this share.
-    pub(super) fn account(&self, share: &Share) -> Arc<Account> {
-        Account::open(&self.limits, &share.room, &self.room)
+    /// The account of a new connection with this handle.
+    pub(super) fn account(&self, handle: &AddressHandle) -> Arc<Account> {
+        Account::open(&self.limits, &handle.room, &self.room)
     }
 }
 
@@ -192,19 +192,19 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_was_refused_is_not_given_back() {
-        struct Shared<'a>(&'a Gauge);
-        impl AsRef<Gauge> for Shared<'_> {
-            fn as_ref(&self) -> &Gauge {
+    fn a_permit_that_was_refused_is_not_given_back() {
+        struct Shared<'a>(&'a InUse);
+        impl AsRef<InUse> for Shared<'_> {
+            fn as_ref(&self) -> &InUse {
                 self.0
             }
         }
-        let gauge = Gauge::default();
-        let place = Place::take(Shared(&gauge), 1);
-        assert!(place.is_some() && Place::take(Shared(&gauge), 1).is_none());
-        assert_eq!(gauge.get(), 1);
-        drop(place);
-        assert_eq!(gauge.get(), 0);
+        let in_use = InUse::default();
+        let permit = Permit::take(Shared(&in_use), 1);
+        assert!(permit.is_some() && Permit::take(Shared(&in_use), 1).is_none());
+        assert_eq!(in_use.get(), 1);
+        drop(permit);
+        assert_eq!(in_use.get(), 0);
     }
 
     #[test]
@@ -222,8 +222,8 @@ mod tests {
     fn no_address_gets_more_than_half_of_all_connections() {
         let addresses = Addresses::new(Limits { connections: 10, connections_per_address: 100, ..Limits::default() });
         let address = IpAddr::from([192, 0, 2, 1]);
-        let shares: Vec<_> = std::iter::from_fn(|| addresses.join(address)).collect();
-        assert_eq!(shares.len(), 5);
+        let handles: Vec<_> = std::iter::from_fn(|| addresses.join(address)).collect();
+        assert_eq!(handles.len(), 5);
         assert!(addresses.join(IpAddr::from([192, 0, 2, 2])).is_some());
     }
 }
