@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use super::limits::Limits;
-use super::room::{Account, Room};
+use super::memory::{Budget, Connection};
 
 /// How many of something are in use, with a limit.
 #[derive(Debug, Default)]
@@ -111,7 +111,7 @@ pub(super) struct Address {
     pub(super) waiting: InUse,
     pub(super) subscriptions: InUse,
     connections: InUse,
-    room: Arc<Room>,
+    budget: Arc<Budget>,
 }
 
 /// A connection's handle of its address; the connection counts as open while this lives.
@@ -137,13 +137,13 @@ impl Drop for AddressHandle {
 pub(super) struct Addresses {
     known: Mutex<HashMap<IpAddr, Arc<Address>>>,
     limits: Limits,
-    room: Arc<Room>,
+    budget: Arc<Budget>,
 }
 
 impl Addresses {
     pub(super) fn new(limits: Limits) -> Self {
-        let room = Room::of_server(&limits);
-        Self { known: Mutex::default(), limits, room }
+        let budget = Budget::of_server(&limits);
+        Self { known: Mutex::default(), limits, budget }
     }
 
     /// A new connection's handle of `address`, unless it has as many as it may. No address gets more than half of all.
@@ -157,14 +157,14 @@ impl Addresses {
         }
         let address = known.entry(address).or_insert_with(|| {
             let (rate, calls, waiting, subscriptions, connections) = Default::default();
-            Arc::new(Address { rate, calls, waiting, subscriptions, connections, room: Room::of_address(&self.limits) })
+            Arc::new(Address { rate, calls, waiting, subscriptions, connections, budget: Budget::of_address(&self.limits) })
         });
         address.connections.add(limit).then(|| AddressHandle(Arc::clone(address)))
     }
 
-    /// The account of a new connection with this handle.
-    pub(super) fn account(&self, handle: &AddressHandle) -> Arc<Account> {
-        Account::open(&self.limits, &handle.room, &self.room)
+    /// A new connection of this address.
+    pub(super) fn connection(&self, handle: &AddressHandle) -> Arc<Connection> {
+        Connection::open(&self.limits, &handle.budget, &self.budget)
     }
 }
 

@@ -7,8 +7,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::addresses::{AddressHandle, InUse};
 use super::error::Error;
+use super::memory::Connection;
 use super::openrpc::Address;
-use super::room::Account;
 
 /// What a method needs from whoever calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,16 +67,22 @@ pub struct Session {
     requests: AtomicU32,
     calls: InUse,
     address: AddressHandle,
-    account: Arc<Account>,
+    connection: Arc<Connection>,
     _open: TaskTrackerToken,
 }
 
 impl Session {
-    pub(super) fn new(peer: SocketAddr, local: IpAddr, address: AddressHandle, account: Arc<Account>, open: TaskTrackerToken) -> Self {
+    pub(super) fn new(
+        peer: SocketAddr,
+        local: IpAddr,
+        address: AddressHandle,
+        connection: Arc<Connection>,
+        open: TaskTrackerToken,
+    ) -> Self {
         metrics::gauge!(super::CONNECTIONS).increment(1.0);
         let (asked_at, touched_ms, requests, calls) = Default::default();
         let (identity, opened) = (Identity::Anonymous, Instant::now());
-        Self { peer, local, asked_at, identity, opened, touched_ms, requests, calls, address, account, _open: open }
+        Self { peer, local, asked_at, identity, opened, touched_ms, requests, calls, address, connection, _open: open }
     }
 
     /// Where the connection comes from.
@@ -116,9 +122,9 @@ impl Session {
         &self.address
     }
 
-    /// What the connection holds.
-    pub(super) fn account(&self) -> &Arc<Account> {
-        &self.account
+    /// What the connection has in memory.
+    pub(super) fn connection(&self) -> &Arc<Connection> {
+        &self.connection
     }
 
     pub(super) fn calls(&self) -> &InUse {
@@ -138,7 +144,7 @@ impl Session {
 
     /// How long the connection has been without an HTTP request, and without an answer that is still being read.
     pub(super) fn idle(&self) -> Duration {
-        if self.requests.load(Ordering::Acquire) > 0 || self.account.unsent() > 0 {
+        if self.requests.load(Ordering::Acquire) > 0 || self.connection.unsent() > 0 {
             return Duration::ZERO;
         }
         self.opened.elapsed().saturating_sub(Duration::from_millis(self.touched_ms.load(Ordering::Acquire)))

@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::app::App;
 use super::auth::{Permission, Session};
 use super::error::{Code, Error};
+use super::memory::{BatchAnswers, Size};
 use super::params::FromParameters;
-use super::room::{Parts, Size};
 
 /// How a method is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'sta
     fn call(self, app: &C, session: &Session) -> impl Future<Output = Result<Self::Output, Error>> + Send;
 
     /// The same for a call that may be one of a batch, for those to whom it matters.
-    fn call_within(self, app: &C, session: &Session, _: Option<&Parts>) -> impl Future<Output = Result<Self::Output, Error>> + Send {
+    fn call_within(self, app: &C, session: &Session, _: Option<&BatchAnswers>) -> impl Future<Output = Result<Self::Output, Error>> + Send {
         self.call(app, session)
     }
 

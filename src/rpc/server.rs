@@ -284,9 +284,9 @@ impl Acceptor {
         };
         let local = socket.local_addr().map_or(IpAddr::from([127, 0, 0, 1]), |address| address.ip());
         prepare(&socket, self.limits.write_timeout.duration(), peer);
-        let account = self.addresses.account(&address);
-        let wire = Wire::new(socket, Arc::clone(&account), self.limits.write_timeout.duration());
-        let session = Arc::new(Session::new(peer, local, address, account, self.connections.token()));
+        let connection = self.addresses.connection(&address);
+        let wire = Wire::new(socket, Arc::clone(&connection), self.limits.write_timeout.duration());
+        let session = Arc::new(Session::new(peer, local, address, connection, self.connections.token()));
         let service = ConnectionService { router: self.router.clone(), session: Arc::clone(&session) };
         let (stop, idle) = (self.stop.clone(), self.limits.idle_timeout.duration());
         tokio::spawn(async move {
@@ -300,10 +300,10 @@ impl Acceptor {
                     served.as_mut().graceful_shutdown();
                     tokio::select! {
                         served = served => served,
-                        () = session.account().ended() => return,
+                        () = session.connection().ended() => return,
                     }
                 }
-                () = session.account().ended() => return,
+                () = session.connection().ended() => return,
                 () = idle_for(idle, &session) => return tracing::debug!(%peer, "an idle connection was closed"),
             };
             if let Err(error) = served {

@@ -13,8 +13,8 @@ use super::addresses::Permit;
 use super::auth::{AddressSubscriptions, Session};
 use super::error::Error;
 use super::limits::Limits;
+use super::memory::Connection;
 use super::method::{Items, Subscription};
-use super::room::Account;
 use super::{openrpc, params};
 
 /// How long a subscription may take, and how much an address may have.
@@ -79,7 +79,7 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
         }
     };
     let Ok(sink) = pending.accept().await else { return SubscriptionCloseResponse::None };
-    match pump(items, &sink, S::NOTIFICATION, session.account(), bounds.send).await {
+    match pump(items, &sink, S::NOTIFICATION, session.connection(), bounds.send).await {
         Ok(()) => SubscriptionCloseResponse::None,
         Err(error) => ended(error),
     }
@@ -92,7 +92,7 @@ async fn pump<T: Serialize>(
     mut items: Items<T>,
     sink: &SubscriptionSink,
     name: &str,
-    account: &Account,
+    connection: &Connection,
     patience: Duration,
 ) -> Result<(), Error> {
     loop {
@@ -112,13 +112,13 @@ async fn pump<T: Serialize>(
         tokio::select! {
             biased;
             () = sink.closed() => return Ok(()),
-            in_time = account.admit_item(patience) => if !in_time {
+            in_time = connection.admit_item(patience) => if !in_time {
                 return Err(Error::Slow);
             },
         }
-        account.made(bytes);
+        connection.made(bytes);
         if let Err(error) = sink.send_timeout(item, patience).await {
-            account.dropped(bytes);
+            connection.dropped(bytes);
             return match error {
                 SendTimeoutError::Timeout(_) => Err(Error::Slow),
                 SendTimeoutError::Closed(_) => Ok(()),

@@ -11,9 +11,9 @@ use super::auth::{Permission, Session};
 use super::entry::Notified;
 use super::error::Error;
 use super::limits::Limits;
+use super::memory::{BatchAnswers, Size};
 use super::method::{Kind, Method, Subscription};
 use super::openrpc::{self, Describer, Served};
-use super::room::{Parts, Size};
 use super::{params, subscription};
 
 /// Puts a method or a subscription into the module that calls it.
@@ -151,7 +151,7 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
                         };
                     }
                     (Ok(method), Some(session)) => {
-                        method.call_within(&app, session, extensions.get::<Arc<Parts>>().map(AsRef::as_ref)).await
+                        method.call_within(&app, session, extensions.get::<Arc<BatchAnswers>>().map(AsRef::as_ref)).await
                     }
                     (Ok(_), None) => Err(Error::Internal),
                     (Err(error), _) => Err(error),

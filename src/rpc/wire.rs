@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-use super::room::Account;
+use super::memory::Connection;
 
 /// A reader that takes less than this within the time it has is no reader.
 const PROGRESS: usize = 256 * 1024;
@@ -15,7 +15,7 @@ const PROGRESS: usize = 256 * 1024;
 /// The bytes of one connection on their way: counts what the peer takes, and fails when it takes nothing for too long.
 pub(super) struct Wire<S> {
     io: S,
-    account: Arc<Account>,
+    connection: Arc<Connection>,
     patience: Duration,
     jam: Option<Jam>,
 }
@@ -28,15 +28,15 @@ struct Jam {
 }
 
 impl<S> Wire<S> {
-    pub(super) fn new(io: S, account: Arc<Account>, patience: Duration) -> Self {
-        Self { io, account, patience, jam: None }
+    pub(super) fn new(io: S, connection: Arc<Connection>, patience: Duration) -> Self {
+        Self { io, connection, patience, jam: None }
     }
 
     fn note(&mut self, cx: &mut Context<'_>, write: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         let end = || Instant::now() + self.patience;
         match write {
             Poll::Ready(Ok(taken)) => {
-                self.account.written(taken);
+                self.connection.written(taken);
                 if let Some(jam) = &mut self.jam {
                     jam.taken += taken;
                     if jam.taken >= PROGRESS {
@@ -48,10 +48,10 @@ impl<S> Wire<S> {
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             Poll::Pending => {
-                self.account.stuck();
+                self.connection.stuck();
                 let jam = self.jam.get_or_insert_with(|| Jam { deadline: Box::pin(tokio::time::sleep_until(end())), taken: 0 });
                 ready!(jam.deadline.as_mut().poll(cx));
-                self.account.end();
+                self.connection.end();
                 Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read what it asked for")))
             }
         }
@@ -63,7 +63,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?;
         if buffer.filled().len() > before {
-            self.account.heard();
+            self.connection.heard();
         }
         Poll::Ready(Ok(()))
     }
@@ -86,7 +86,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.io).poll_flush(cx))?;
-        if self.account.unsent() == 0 {
+        if self.connection.unsent() == 0 {
             self.jam = None;
         }
         Poll::Ready(Ok(()))

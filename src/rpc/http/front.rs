@@ -21,9 +21,9 @@ use crate::rpc::entry::{OverHttp, Reply};
 use crate::rpc::error::Error;
 use crate::rpc::layers::{Layers, Rules, layers};
 use crate::rpc::limits::Limits;
+use crate::rpc::memory::RequestReservation;
 use crate::rpc::message;
 use crate::rpc::oversize::Glance;
-use crate::rpc::room::Held;
 use crate::rpc::socket::{Caller, Sockets};
 
 /// So many times what a body may have is read of one that is too large.
@@ -68,8 +68,8 @@ impl Front {
         if request.headers().contains_key(header::EXPECT) && announced.is_some_and(|length| length > self.body_limit.into()) {
             return too_large(self.body_limit, &Glance::default());
         }
-        let mut held = Held::of(session.account());
-        let body = match collect(request.into_body(), self.body_limit as usize, self.patience, &mut held).await {
+        let mut reservation = RequestReservation::of(session.connection());
+        let body = match collect(request.into_body(), self.body_limit as usize, self.patience, &mut reservation).await {
             Ok(body) => body,
             Err(Broken::TooLarge(glance)) => return too_large(self.body_limit, &glance),
             Err(Broken::NoRoom) => {
@@ -82,21 +82,21 @@ impl Front {
             Err(Broken::Malformed) => return answers::malformed().map(Body::new),
             Err(Broken::Late) => return late(),
         };
-        self.call(session, body, held).await
+        self.call(session, body, reservation).await
     }
 
     /// Answers the calls of a body.
-    async fn call(self, session: Arc<Session>, body: Vec<u8>, held: Held) -> Response {
+    async fn call(self, session: Arc<Session>, body: Vec<u8>, reservation: RequestReservation) -> Response {
         let mut extensions = Extensions::new();
         extensions.insert(session);
         extensions.insert(OverHttp);
-        let held = Arc::new(held);
-        extensions.insert(Arc::downgrade(&held));
+        let reservation = Arc::new(reservation);
+        extensions.insert(Arc::downgrade(&reservation));
         let mut answer = message::answer(&self.layers, &body, &extensions, self.batch_limit);
         drop(body);
         let in_time = timeout(self.patience, &mut answer).await;
-        // A call that takes longer waits for a job, and has let go of its parameters; or for room, and holds them itself.
-        drop(held);
+        // A call that takes longer has dropped its parameters and waits for a job, or it waits for room and has its own reservation.
+        drop(reservation);
         let reply = match in_time {
             Ok(reply) => reply,
             Err(_) => answer.await,
@@ -140,7 +140,7 @@ enum Broken {
 }
 
 /// Reads a body to its end.
-async fn collect(mut body: Body, limit: usize, time: Duration, held: &mut Held) -> Result<Vec<u8>, Broken> {
+async fn collect(mut body: Body, limit: usize, time: Duration, reservation: &mut RequestReservation) -> Result<Vec<u8>, Broken> {
     let mut whole = Vec::new();
     let mut deadline = Instant::now() + time;
     while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| Broken::Late)? {
@@ -150,12 +150,12 @@ async fn collect(mut body: Body, limit: usize, time: Duration, held: &mut Held) 
             glance.look(&whole);
             glance.look(&data);
             drop(whole);
-            held.clear();
+            reservation.clear();
             skip(body, limit, deadline, &mut glance).await;
             return Err(Broken::TooLarge(glance));
         }
         let asked = Instant::now();
-        if !held.grow(data.len()).await {
+        if !reservation.grow(data.len()).await {
             return Err(Broken::NoRoom);
         }
         // The peer was not read meanwhile, so this was not its time.

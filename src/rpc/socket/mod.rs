@@ -26,8 +26,8 @@ use super::auth::Session;
 use super::entry::Reply;
 use super::layers::{Layers, Rules, layers};
 use super::limits::Limits;
+use super::memory::{Connection, RequestReservation};
 use super::message;
-use super::room::{Account, Held};
 pub(in crate::rpc) use caller::Caller;
 use frame::{Bounds, Fault, Frames, Incoming};
 use writer::{Control, GOING_AWAY, write};
@@ -92,13 +92,13 @@ impl Sockets {
             },
         );
         let bounds = Bounds { bytes: self.limits.request_bytes as usize, time: self.limits.handler_timeout.duration() };
-        let account = Arc::clone(session.account());
-        let mut frames = Frames::new(reader, bounds, move || Held::of(&account));
+        let connection = Arc::clone(session.connection());
+        let mut frames = Frames::new(reader, bounds, move || RequestReservation::of(&connection));
         let socket = Socket { session, sink, layers: Arc::new(layers), limits: &self.limits, silence: ping_interval * 3 };
         let code = tokio::select! {
             code = socket.run(&mut frames, &controls, self.stop.clone()) => code,
             () = socket.sink.closed() => None, // The writer gave up.
-            () = socket.session.account().ended() => None,
+            () = socket.session.connection().ended() => None,
         };
         let Some(code) = code else {
             writing.abort();
@@ -110,7 +110,7 @@ impl Sockets {
         tokio::select! {
             _ = writing => {}
             // Or it has to make way for others.
-            () = socket.session.account().ended() => return abort.abort(),
+            () = socket.session.connection().ended() => return abort.abort(),
         }
         // A connection that is closed before everything is read is reset, and the peer may not see why.
         let _ = tokio::time::timeout(FAREWELL, tokio::io::copy(&mut frames.into_inner(), &mut tokio::io::sink())).await;
@@ -145,7 +145,7 @@ impl Socket<'_> {
                 Err(_) => tokio::select! {
                     place = Arc::clone(&under_way).acquire_owned() => {
                         // Nothing was read meanwhile, so its silence says nothing.
-                        self.session.account().heard();
+                        self.session.connection().heard();
                         place.expect("nobody closes the semaphore")
                     }
                     () = &mut stopped => break,
@@ -157,14 +157,14 @@ impl Socket<'_> {
                 () = &mut stopped => break,
             };
             match next {
-                Ok(Incoming::Message(message, held)) => {
-                    let held = Arc::new(held);
-                    let (answer, patience) = (self.answer(message, &held), self.limits.handler_timeout.duration());
+                Ok(Incoming::Message(message, reservation)) => {
+                    let reservation = Arc::new(reservation);
+                    let (answer, patience) = (self.answer(message, &reservation), self.limits.handler_timeout.duration());
                     tokio::spawn(async move {
                         tokio::pin!(answer);
                         let in_time = tokio::time::timeout(patience, &mut answer).await;
-                        // A call that takes longer waits for a job, and has let go of its parameters; or for room, and holds them itself.
-                        drop(held);
+                        // A call that takes longer has dropped its parameters and waits for a job, or it waits for room and has its own reservation.
+                        drop(reservation);
                         if in_time.is_err() {
                             answer.await;
                         }
@@ -172,11 +172,11 @@ impl Socket<'_> {
                     });
                 }
                 Ok(Incoming::TooLarge(glance)) => {
-                    let (sink, account) = (self.sink.clone(), Arc::clone(self.session.account()));
+                    let (sink, connection) = (self.sink.clone(), Arc::clone(self.session.connection()));
                     let refusal = glance.refusal(self.limits.request_bytes, true);
                     tracing::debug!(peer = %self.session.peer(), answered = refusal.is_some(), "a message was too large");
                     tokio::spawn(async move {
-                        send(&sink, &account, refusal).await;
+                        send(&sink, &connection, refusal).await;
                         drop(place);
                     });
                 }
@@ -200,12 +200,12 @@ impl Socket<'_> {
     }
 
     /// Answers a message, unless the connection closes first.
-    fn answer(&self, message: Vec<u8>, held: &Arc<Held>) -> impl Future<Output = ()> + Send + use<> {
+    fn answer(&self, message: Vec<u8>, reservation: &Arc<RequestReservation>) -> impl Future<Output = ()> + Send + use<> {
         let (layers, sink, batch) = (Arc::clone(&self.layers), self.sink.clone(), self.limits.batch);
-        let account = Arc::clone(self.session.account());
+        let connection = Arc::clone(self.session.connection());
         let mut extensions = Extensions::new();
         extensions.insert(Arc::clone(&self.session));
-        extensions.insert(Arc::downgrade(held));
+        extensions.insert(Arc::downgrade(reservation));
         async move {
             let answer = message::answer(&layers, &message, &extensions, batch);
             drop(message);
@@ -213,15 +213,15 @@ impl Socket<'_> {
                 () = sink.closed() => return,
                 reply = answer => reply,
             };
-            send(&sink, &account, reply).await;
+            send(&sink, &connection, reply).await;
         }
     }
 
     /// Ends when the peer has given no sign of life for too long.
     async fn silent(&self) {
-        self.session.account().heard();
+        self.session.connection().heard();
         loop {
-            match self.silence.checked_sub(self.session.account().silence()) {
+            match self.silence.checked_sub(self.session.connection().silence()) {
                 Some(left) if !left.is_zero() => tokio::time::sleep(left).await,
                 _ => return,
             }
@@ -230,10 +230,10 @@ impl Socket<'_> {
 }
 
 /// Sends an answer, if there is one.
-async fn send(sink: &MethodSink, account: &Account, reply: Option<Reply>) {
+async fn send(sink: &MethodSink, connection: &Connection, reply: Option<Reply>) {
     let Some(Reply { json, counted }) = reply else { return };
     // What was refused on the way has not been counted.
-    account.made(json.get().len().saturating_sub(counted));
+    connection.made(json.get().len().saturating_sub(counted));
     // Who left needs no answer.
     let _ = sink.send(json).await;
 }
