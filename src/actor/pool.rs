@@ -8,7 +8,7 @@ use super::Error;
 use super::actor_set::{ActorSet, StartWorker};
 use super::foreman::Foreman;
 use super::lease::{HeldLeases, Renewer};
-use super::presence::{Heartbeat, leave_posts, take_posts};
+use super::presence::{Heartbeat, give_up_posts, take_posts};
 use super::queue_watcher::{watch_queue, watched_queues};
 use super::settings::PoolSettings;
 use super::status::PoolStatus;
@@ -21,19 +21,21 @@ use crate::store::{Post, Store};
 
 /// The actors of one script type and group that this process runs.
 pub struct Pool {
-    /// What it was to be.
+    /// Its settings.
     pub settings: Arc<PoolSettings>,
-    /// How its actors are.
+    /// The state of its actors.
     pub status: Arc<PoolStatus>,
-    /// Where its actors are.
+    /// The posts of its actors.
     pub posts: Vec<Post>,
     tasks: TaskTracker,
 }
 
 impl Pool {
-    /// Takes posts and starts the actors. What earlier incarnations of them left behind is run again: at once if they ran on this machine and their
-    /// process has ended, else when they have been silent for some time. They work until shutdown; then running scripts get the grace period, and what does
-    /// not end in it is given back.
+    /// Takes posts and starts the actors.
+    ///
+    /// Jobs that earlier incarnations of the actors did not finish run again: at once if their process ran on this machine and has
+    /// ended, otherwise when it has been silent for some time. The actors work until shutdown. Then running scripts get the grace
+    /// period, and jobs that do not end in it are given back.
     pub async fn start(store: Store, spawner: Spawner, settings: PoolSettings, shutdown: CancellationToken) -> Result<Self, Error> {
         let settings = Arc::new(settings);
         let presence = Presence {
@@ -89,11 +91,11 @@ impl Pool {
 
         let actors = ActorSet::new(&posts, start_worker, settings.side_by_side, leases, status.clone());
         let foreman = Foreman::new(store.clone(), settings.clone(), &posts, actors, incoming, losses, bell, idle);
-        let left = posts.clone();
+        let held = posts.clone();
         tasks.spawn(async move {
             foreman.run(shutdown).await;
             services.cancel();
-            leave_posts(&store, &left, &presence).await;
+            give_up_posts(&store, &held, &presence).await;
         });
         tasks.close();
         Ok(Self { settings, status, posts, tasks })

@@ -6,9 +6,9 @@ use crate::store::{Error, PRESENCE, Post, Recovered, Store};
 
 /// Earlier incarnations of the actors of a pool, whose jobs are to run again.
 ///
-/// A lease is believed as long as its server may live. That its presence is gone proves nothing: Redis may have been away. So
-/// a server is given up when its process has ended on this machine, or when it has been silent for as long as a presence
-/// lasts under the eyes of its successor; one that has lost its posts still says that it lives.
+/// A lease counts as long as its server may be alive. That the server's presence is gone proves nothing, because Redis may have been
+/// unreachable. So a server counts as dead when its process has ended on this machine, or when this process has not heard of it
+/// for as long as a presence lasts. A live server that has lost its posts still says that it lives.
 #[derive(Debug, Default)]
 pub(super) struct Predecessors {
     dead: BTreeSet<String>,
@@ -17,12 +17,12 @@ pub(super) struct Predecessors {
 }
 
 impl Predecessors {
-    /// Notes one whose process has ended.
-    pub(super) fn bury(&mut self, incarnation: String) {
+    /// Adds an incarnation whose process has ended.
+    pub(super) fn add_dead(&mut self, incarnation: String) {
         self.dead.insert(incarnation);
     }
 
-    /// Has jobs of dead ones taken back. True: there is nothing left that is not this server's.
+    /// Ends the leases of dead ones, so that their jobs run again. Gives whether no other server holds leases of these actors any more.
     pub(super) async fn recover(&mut self, store: &Store, posts: &[Post]) -> Result<bool, Error> {
         let recovered = store.recover(posts, &self.dead).await?;
         if recovered.ended > 0 {

@@ -12,7 +12,7 @@ use crate::process;
 use crate::service::Service;
 use crate::store::{self, Held, Post, Store};
 
-/// How often actors say that they live.
+/// How often a presence is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// Takes a post for every actor of a pool: the numbers asked for, or the lowest that are free. With them come the predecessors
@@ -26,7 +26,7 @@ pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence:
                 match take(store, &post(*number), presence, &mut predecessors).await? {
                     Held::Held => taken.push(post(*number)),
                     Held::Taken(holder) => {
-                        leave_posts(store, &taken, presence).await;
+                        give_up_posts(store, &taken, presence).await;
                         return Err(Error::Taken { post: post(*number), presence: holder });
                     }
                 }
@@ -39,7 +39,7 @@ pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence:
             let mut free = (1..).filter(|number| !busy.contains(number));
             while taken.len() < *count as usize {
                 let number = free.next().expect("numbers do not run out");
-                // Somebody else may have taken it just now; then the next is tried.
+                // If somebody else has taken it just now, the next number is tried.
                 if take(store, &post(number), presence, &mut predecessors).await? == Held::Held {
                     taken.push(post(number));
                 }
@@ -49,14 +49,14 @@ pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence:
     Ok((taken, predecessors))
 }
 
-/// Takes a post that is free, or whose holder died on this machine: nobody need wait until that one's presence is over.
+/// Takes a post that is free, or whose holder died on this machine: then there is no need to wait until the presence of the holder expires.
 async fn take(store: &Store, post: &Post, presence: &Presence, predecessors: &mut Predecessors) -> Result<Held, Error> {
     let held = store.hold(post, presence).await?;
     let Held::Taken(holder) = &held else { return Ok(held) };
     let Some(incarnation) = holder.incarnation.clone().filter(|_| has_ended(holder)) else { return Ok(held) };
     let held = store.take_over(post, presence, &incarnation).await?;
-    // Whoever has the post: this one is dead.
-    predecessors.bury(incarnation);
+    // Whoever has the post now, the former holder is dead.
+    predecessors.add_dead(incarnation);
     Ok(held)
 }
 
@@ -64,23 +64,23 @@ fn has_ended(holder: &Presence) -> bool {
     holder.process.as_deref().is_some_and(process::has_ended)
 }
 
-/// Leaves posts. What does not work is over after 15 seconds anyway.
-pub(super) async fn leave_posts(store: &Store, posts: &[Post], presence: &Presence) {
+/// Gives up posts. A post that cannot be given up expires after 15 seconds anyway.
+pub(super) async fn give_up_posts(store: &Store, posts: &[Post], presence: &Presence) {
     for post in posts {
         if let Err(error) = store.leave(post, presence.incarnation.as_deref().unwrap_or_default()).await {
-            tracing::debug!(%post, %error, "a post could not be left");
+            tracing::debug!(%post, %error, "a post could not be given up");
         }
     }
 }
 
-/// Says every few seconds that the actors of a pool live.
+/// Renews the posts of a pool's actors every few seconds, which says that they live.
 pub(super) struct Heartbeat {
     pub(super) store: Store,
     pub(super) posts: Vec<Post>,
     pub(super) presence: Presence,
     pub(super) status: Arc<PoolStatus>,
     pub(super) leases: HeldLeases,
-    /// As long as they have left something.
+    /// The predecessors, as long as leases of theirs remain.
     pub(super) predecessors: Option<Predecessors>,
 }
 

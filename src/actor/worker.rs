@@ -27,9 +27,9 @@ pub(super) struct Work {
 pub(super) enum Report {
     /// Its engine is ready.
     Ready { actor: usize, worker: usize },
-    /// A job ended. `ready`: it can take the next one at once.
+    /// A job ended. `ready` says whether the worker can take the next one at once.
     Done { actor: usize, worker: usize, ended: Ended, ran: Duration, ready: bool },
-    /// The worker itself failed, and is no more.
+    /// The worker panicked and has ended.
     Failed { actor: usize, worker: usize },
 }
 
@@ -47,17 +47,17 @@ pub(super) struct Worker {
     pub(super) reports: mpsc::Sender<Report>,
 }
 
-/// How long an additional worker waits for a job.
-const REST: Duration = Duration::from_secs(60);
-/// How long an engine that does not start is waited for, at first and at most.
+/// An additional worker ends when it has had no job for this long.
+const IDLE: Duration = Duration::from_secs(60);
+/// How long to wait before an engine that did not start is tried again, at first and at most.
 const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
 
 impl Worker {
-    /// Works until the foreman hangs up. Should it panic, the foreman is told.
+    /// Works until the foreman ends. If the worker panics, the foreman is told.
     pub(super) async fn supervised(self) {
         let (actor, worker, reports) = (self.actor, self.worker, self.reports.clone());
         if AssertUnwindSafe(self.run()).catch_unwind().await.is_err() {
-            // Without a foreman nobody has to know.
+            // If the foreman has ended, there is nobody to tell.
             let _ = reports.send(Report::Failed { actor, worker }).await;
         }
     }
@@ -73,11 +73,11 @@ impl Worker {
             loop {
                 let work = tokio::select! {
                     biased;
-                    // An engine that dies between jobs costs none of them an attempt.
+                    // If an engine dies between jobs, no job loses an attempt.
                     () = engine.death() => continue 'engines,
                     work = self.work.recv() => work,
-                    () = tokio::time::sleep(REST), if self.worker > 0 => {
-                        // What was handed over just now is still done.
+                    () = tokio::time::sleep(IDLE), if self.worker > 0 => {
+                        // A job that was sent just before is still run.
                         self.work.close();
                         self.work.recv().await
                     }
@@ -89,10 +89,10 @@ impl Worker {
                 let began = Instant::now();
                 let ended = tokio::select! {
                     ended = self.attempt(&mut engine, &work) => ended,
-                    // The foreman has given the job back and left: what its script still does would be refused.
+                    // The foreman has given the job back and ended, so a result would be refused.
                     () = self.reports.closed() => return,
                 };
-                // A worn-out engine goes on until its successor is ready.
+                // An engine that is to be replaced goes on until its successor is ready.
                 if successor.is_none() && engine.worn_out() {
                     let (spawner, settings) = (self.spawner.clone(), self.settings.engine.clone());
                     successor = Some(tokio::spawn(async move { Child::start(&spawner, &settings).await.ok() }));
@@ -115,7 +115,7 @@ impl Worker {
         }
     }
 
-    /// Starts an engine, however long that takes. Nothing: the foreman has hung up.
+    /// Starts an engine, however long that takes. Gives `None` if the foreman has ended.
     async fn start_engine(&mut self) -> Option<Child> {
         let mut attempt = 0;
         loop {
@@ -140,7 +140,7 @@ impl Worker {
     async fn give_back(&mut self) {
         if let Ok(Work { job, .. }) = self.work.try_recv() {
             let ended = Ended::released(job.job, job.claim, job.started_at);
-            // Without a foreman the lease brings the job back.
+            // If the foreman has ended, the job runs again when its lease has expired.
             let _ = self
                 .reports
                 .send(Report::Done { actor: self.actor, worker: self.worker, ended, ran: Duration::from_secs(1), ready: false })
@@ -167,7 +167,7 @@ impl Worker {
             }
         };
         let mut ran = engine.run(&run, &mut log, &work.stop).await;
-        // One that died before it got the job costs it no attempt, as long as there is another engine.
+        // If the engine died before it got the job, another engine is tried, and the job loses no attempt.
         if ran.as_ref().is_err_and(|died| !died.had_job)
             && let Ok(fresh) = Child::start(&self.spawner, &self.settings.engine).await
         {
@@ -211,13 +211,13 @@ impl Worker {
 /// What the engine gets of a job, or why the hash of a foreign client cannot be run.
 fn prepare(job: &Claimed, context: crate::model::ContextId, default_timeout: Duration) -> Result<EngineJob, String> {
     let script = job.script.clone().ok_or("the job's hash has no field script")?;
-    // As it was written: read, such a number is rounded. Nobody has looked at what an outsider wrote.
+    // Numbers are checked in the text, because reading would round them. Jobs of outsiders have not been checked before.
     let args = job.args.as_deref().map(|args| exact(args, "args")).transpose().map_err(|beyond| beyond.to_string())?;
     let args = args.map(|args| serde_json::from_str(&args)).transpose().map_err(|error| format!("args can't be read as JSON: {error}"))?;
     let env = match job.env_vars.as_deref() {
         None | Some("{}") => BTreeMap::new(),
         Some(text) => serde_json::from_str(text).map_err(|error| {
-            // What it says of the value may be the value.
+            // The parser's message may repeat the value, which is secret.
             format!("env_vars is not a JSON object of texts: line {}, column {}", error.line(), error.column())
         })?,
     };
