@@ -14,9 +14,9 @@ use super::{Cli, job};
 use crate::dispatch::JobFilter;
 use crate::model::{ContextId, Status};
 
-/// Who presses a key does not wait longer.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// The newest are offered.
+/// How long the server is asked for candidates, because a user who presses a key waits.
+const TIMEOUT: Duration = Duration::from_secs(1);
+/// How many candidates are offered: the newest.
 const MOST: usize = 50;
 
 /// A command line up to the word that is being typed, without the program: `hero complete -- WORD…`, as the scripts of [`super::completions`]
@@ -52,7 +52,7 @@ impl Candidates {
     pub(super) async fn main(&self) -> anyhow::Result<Exit> {
         let Some(typed) = typed(&joined(&self.0)) else { return Ok(Exit::Ok) };
         // Silence is the best answer to who has not asked for one.
-        if let Ok(Ok(lines)) = timeout(PATIENCE, typed.lines()).await {
+        if let Ok(Ok(lines)) = timeout(TIMEOUT, typed.lines()).await {
             lines.into_iter().try_for_each(output::line)?;
         }
         Ok(Exit::Ok)

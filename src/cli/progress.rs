@@ -2,8 +2,8 @@ use std::time::{Duration, Instant};
 
 use super::output::{self, Line, Style};
 
-/// Nothing is shown for waits that are over at once.
-const PATIENCE: Duration = Duration::from_millis(400);
+/// Nothing is shown for waits that are shorter than this.
+const SHOWN_AFTER: Duration = Duration::from_millis(400);
 /// How long a frame is shown.
 const FRAME: Duration = Duration::from_millis(120);
 const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
@@ -48,7 +48,7 @@ impl Progress {
 
     /// Says what is waited for, if it is time to.
     pub(super) fn show(&mut self, what: &str) {
-        if self.quiet || self.begun.elapsed() < PATIENCE {
+        if self.quiet || self.begun.elapsed() < SHOWN_AFTER {
             return;
         }
         let waited = format!("({:.0} s)", self.begun.elapsed().as_secs_f64());

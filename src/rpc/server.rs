@@ -323,13 +323,13 @@ const UNSENT_BY_SYSTEM: u32 = 256 * 1024;
 const FIRST: Duration = Duration::from_secs(30);
 
 /// Sets what a connection of strangers needs. All of it can be missing.
-fn prepare(socket: &TcpStream, patience: Duration, peer: SocketAddr) {
+fn prepare(socket: &TcpStream, time_limit: Duration, peer: SocketAddr) {
     let raw = SockRef::from(socket);
     let set = [
         ("TCP_NODELAY", socket.set_nodelay(true)),
         ("TCP_NOTSENT_LOWAT", raw.set_tcp_notsent_lowat(UNSENT_BY_SYSTEM)),
         // A machine that is gone acknowledges nothing, and says nothing either.
-        ("TCP_USER_TIMEOUT", raw.set_tcp_user_timeout(Some(patience * 2))),
+        ("TCP_USER_TIMEOUT", raw.set_tcp_user_timeout(Some(time_limit * 2))),
     ];
     for (option, set) in set {
         if let Err(error) = set {

@@ -93,7 +93,7 @@ async fn pump<T: Serialize>(
     sink: &SubscriptionSink,
     name: &str,
     connection: &Connection,
-    patience: Duration,
+    time_limit: Duration,
 ) -> Result<(), Error> {
     loop {
         let item = tokio::select! {
@@ -112,12 +112,12 @@ async fn pump<T: Serialize>(
         tokio::select! {
             biased;
             () = sink.closed() => return Ok(()),
-            in_time = connection.admit_item(patience) => if !in_time {
+            in_time = connection.admit_item(time_limit) => if !in_time {
                 return Err(Error::Slow);
             },
         }
         connection.made(bytes);
-        if let Err(error) = sink.send_timeout(item, patience).await {
+        if let Err(error) = sink.send_timeout(item, time_limit).await {
             connection.dropped(bytes);
             return match error {
                 SendTimeoutError::Timeout(_) => Err(Error::Slow),

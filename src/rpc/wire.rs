@@ -16,7 +16,7 @@ const PROGRESS: usize = 256 * 1024;
 pub(super) struct Wire<S> {
     io: S,
     connection: Arc<Connection>,
-    patience: Duration,
+    time_limit: Duration,
     jam: Option<Jam>,
 }
 
@@ -28,19 +28,19 @@ struct Jam {
 }
 
 impl<S> Wire<S> {
-    pub(super) fn new(io: S, connection: Arc<Connection>, patience: Duration) -> Self {
-        Self { io, connection, patience, jam: None }
+    pub(super) fn new(io: S, connection: Arc<Connection>, time_limit: Duration) -> Self {
+        Self { io, connection, time_limit, jam: None }
     }
 
     fn note(&mut self, cx: &mut Context<'_>, write: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        let end = || Instant::now() + self.patience;
+        let end = || Instant::now() + self.time_limit;
         match write {
             Poll::Ready(Ok(taken)) => {
                 self.connection.written(taken);
                 if let Some(jam) = &mut self.jam {
                     jam.taken += taken;
                     if jam.taken >= PROGRESS {
-                        jam.deadline.as_mut().reset(Instant::now() + self.patience);
+                        jam.deadline.as_mut().reset(Instant::now() + self.time_limit);
                         jam.taken = 0;
                     }
                 }

@@ -18,8 +18,8 @@ const PROGRESS: &str = include_str!("../../../examples/progress.rhai");
 const REPORT: &str = include_str!("../../../examples/report.rhai");
 
 const HOME: ContextId = ContextId(0);
-/// Nothing in the demo takes longer.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a step of the demo may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Plays every act, in order.
 pub(super) async fn play(stage: &Stage) -> anyhow::Result<()> {
@@ -57,7 +57,7 @@ async fn follow(stage: &Stage) -> anyhow::Result<()> {
     let mut logs = stage.client.follow_logs(HOME, &job_id, None).await?;
     stage.call("start_job", json!({ "job_id": job_id })).await?;
     for step in 1..=5 {
-        let line = timeout(PATIENCE, logs.next()).await.context("the log did not arrive")??.context("the log ended early")?;
+        let line = timeout(TIMEOUT, logs.next()).await.context("the log did not arrive")??.context("the log ended early")?;
         stage.heard("logs", &json!(line.text))?;
         expect("the line", &line.text.starts_with(&format!("step {step} of 5")), &true)?;
     }
@@ -82,7 +82,7 @@ async fn stop(stage: &Stage) -> anyhow::Result<()> {
     let mut changes = stage.client.follow_job(HOME, &job_id).await?;
     stage.call("start_job", json!({ "job_id": job_id })).await?;
     loop {
-        let change = timeout(PATIENCE, changes.next()).await.context("the job did not start")??.context("the job ended early")?;
+        let change = timeout(TIMEOUT, changes.next()).await.context("the job did not start")??.context("the job ended early")?;
         stage.heard("job", &json!(change.status))?;
         if change.status == Status::Started {
             break;

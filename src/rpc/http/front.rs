@@ -38,7 +38,7 @@ pub(in crate::rpc) struct Front {
     sockets: Arc<Sockets>,
     body_limit: u32,
     batch_limit: u32,
-    patience: Duration,
+    time_limit: Duration,
 }
 
 impl Front {
@@ -46,8 +46,8 @@ impl Front {
     pub(in crate::rpc) fn new(methods: Methods, rules: Arc<Rules>, limits: &Limits, stop: StopHandle) -> Self {
         let layers = Arc::new(layers(&rules, Caller::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
         let sockets = Arc::new(Sockets::new(methods, rules, limits.clone(), stop));
-        let patience = limits.handler_timeout.duration();
-        Self { layers, sockets, body_limit: limits.request_bytes, batch_limit: limits.batch, patience }
+        let time_limit = limits.handler_timeout.duration();
+        Self { layers, sockets, body_limit: limits.request_bytes, batch_limit: limits.batch, time_limit }
     }
 
     async fn answer(self, request: Request) -> Response {
@@ -69,7 +69,7 @@ impl Front {
             return too_large(self.body_limit, &Glance::default());
         }
         let mut reservation = RequestReservation::of(session.connection());
-        let body = match collect(request.into_body(), self.body_limit as usize, self.patience, &mut reservation).await {
+        let body = match collect(request.into_body(), self.body_limit as usize, self.time_limit, &mut reservation).await {
             Ok(body) => body,
             Err(Broken::TooLarge(glance)) => return too_large(self.body_limit, &glance),
             Err(Broken::NoRoom) => {
@@ -94,7 +94,7 @@ impl Front {
         extensions.insert(Arc::downgrade(&reservation));
         let mut answer = message::answer(&self.layers, &body, &extensions, self.batch_limit);
         drop(body);
-        let in_time = timeout(self.patience, &mut answer).await;
+        let in_time = timeout(self.time_limit, &mut answer).await;
         // A call that takes longer has dropped its parameters and waits for a job, or it waits for room and has its own reservation.
         drop(reservation);
         let reply = match in_time {

@@ -38,8 +38,8 @@ pub(in crate::rpc) fn router(front: Front, probes: Probes, document: Arc<Served>
 }
 
 async fn readyz(State(probes): State<Probes>) -> Response {
-    const PATIENCE: Duration = Duration::from_secs(5);
-    match tokio::time::timeout(PATIENCE, (probes.readiness)()).await {
+    const TIMEOUT: Duration = Duration::from_secs(5);
+    match tokio::time::timeout(TIMEOUT, (probes.readiness)()).await {
         Ok(Ok(notes)) => {
             [vec!["ready".to_owned()], notes].concat().iter().map(|line| format!("{line}\n")).collect::<String>().into_response()
         }

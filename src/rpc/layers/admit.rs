@@ -41,15 +41,15 @@ impl<S: Answer> Answer for Admit<S> {
             let answer = self.inner.call(request);
             return Either::Right(Either::Left(async move { count(&connection, batch.as_deref(), answer.await) }));
         }
-        let (inner, patience) = (Arc::clone(&self.inner), self.rules.limits.handler_timeout.duration());
+        let (inner, time_limit) = (Arc::clone(&self.inner), self.rules.limits.handler_timeout.duration());
         // While the call waits its parameters stay in memory, so they stay reserved.
         let reservation = request.extensions().get::<Weak<RequestReservation>>().and_then(Weak::upgrade);
         Either::Right(Either::Right(async move {
             // For a notification nothing is sent, so it does not wait until its client reads.
             let admitted = if is_notified {
-                timeout(patience, connection.admit(size, false)).await
+                timeout(time_limit, connection.admit(size, false)).await
             } else {
-                admit(&connection, size, patience, batch.is_some()).await
+                admit(&connection, size, time_limit, batch.is_some()).await
             };
             drop(reservation);
             let Ok(_reservations) = admitted else {
@@ -64,13 +64,13 @@ impl<S: Answer> Answer for Admit<S> {
 }
 
 /// Waits until a call may begin. For room in the budget of its own connection it waits without a deadline, because that depends on its client only.
-async fn admit(connection: &Connection, size: Size, patience: Duration, in_batch: bool) -> Result<AnswerReservations, Elapsed> {
+async fn admit(connection: &Connection, size: Size, time_limit: Duration, in_batch: bool) -> Result<AnswerReservations, Elapsed> {
     // The answers of a batch are sent together, so its calls could wait for each other for ever.
     if in_batch {
-        return timeout(patience, connection.admit(size, true)).await;
+        return timeout(time_limit, connection.admit(size, true)).await;
     }
     let mut reservations = connection.admit_here(size, false).await;
-    reservations.extend(timeout(patience, connection.admit_there(size, false)).await?);
+    reservations.extend(timeout(time_limit, connection.admit_there(size, false)).await?);
     Ok(reservations)
 }
 

@@ -26,7 +26,7 @@ pub(in crate::rpc) struct Connection {
     /// Notified when the connection has less in memory.
     pub(super) less: Notify,
     /// How long a request waits for room in the budgets of the address and the server.
-    pub(super) patience: Duration,
+    pub(super) time_limit: Duration,
     ended: CancellationToken,
 }
 
@@ -40,7 +40,7 @@ impl Connection {
             heard_ms: AtomicU64::new(0),
             stuck_ms: AtomicU64::new(0),
             less: Notify::new(),
-            patience: limits.handler_timeout.duration(),
+            time_limit: limits.handler_timeout.duration(),
             ended: CancellationToken::new(),
         });
         for budget in &connection.budgets[1..] {
@@ -186,11 +186,11 @@ impl Connection {
         vec![address.admit(size, in_batch).await, server.admit(size, in_batch).await]
     }
 
-    /// Waits until a subscription may send its next item. Gives false if the peer does not read enough within `patience`.
+    /// Waits until a subscription may send its next item. Gives false if the peer does not read enough within `time_limit`.
     ///
     /// Only its own unsent bytes make a peer a slow reader. It also waits for room in the budget of its address, without a limit.
-    pub(in crate::rpc) async fn admit_item(&self, patience: Duration) -> bool {
-        if tokio::time::timeout(patience, self.has_read()).await.is_err() {
+    pub(in crate::rpc) async fn admit_item(&self, time_limit: Duration) -> bool {
+        if tokio::time::timeout(time_limit, self.has_read()).await.is_err() {
             return false;
         }
         self.budgets[1].wait().await;

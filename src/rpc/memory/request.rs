@@ -26,7 +26,7 @@ impl RequestReservation {
         if !self.reserve_here(bytes).await {
             return false;
         }
-        let deadline = Instant::now() + self.connection.patience;
+        let deadline = Instant::now() + self.connection.time_limit;
         let [here, address, server] = &self.connection.budgets;
         // Frees what is reserved so far if this is dropped while it waits.
         let mut part = Part { budgets: [Some(here), None], bytes };

@@ -108,9 +108,9 @@ impl Waited {
 
     /// Waits until there is room. Within a batch the time is limited, because the other answers stay in memory meanwhile.
     async fn admit(&self, size: Size, app: &App, session: &Session) -> Result<AnswerReservations, Error> {
-        let (admitted, patience) = (session.connection().admit(size, self.in_batch), app.details.limits.handler_timeout.duration());
+        let (admitted, time_limit) = (session.connection().admit(size, self.in_batch), app.details.limits.handler_timeout.duration());
         if self.in_batch {
-            return tokio::time::timeout(patience, admitted).await.map_err(|_| Error::no_room());
+            return tokio::time::timeout(time_limit, admitted).await.map_err(|_| Error::no_room());
         }
         Ok(admitted.await)
     }

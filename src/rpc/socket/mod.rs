@@ -159,10 +159,10 @@ impl Socket<'_> {
             match next {
                 Ok(Incoming::Message(message, reservation)) => {
                     let reservation = Arc::new(reservation);
-                    let (answer, patience) = (self.answer(message, &reservation), self.limits.handler_timeout.duration());
+                    let (answer, time_limit) = (self.answer(message, &reservation), self.limits.handler_timeout.duration());
                     tokio::spawn(async move {
                         tokio::pin!(answer);
-                        let in_time = tokio::time::timeout(patience, &mut answer).await;
+                        let in_time = tokio::time::timeout(time_limit, &mut answer).await;
                         // A call that takes longer has dropped its parameters and waits for a job, or it waits for room and has its own reservation.
                         drop(reservation);
                         if in_time.is_err() {
