@@ -22,7 +22,7 @@ use tower::Service;
 use super::addresses::Addresses;
 use super::app::{App, Probes};
 use super::auth::{Access, Session};
-use super::http::{Front, OriginCheck, router};
+use super::http::{Endpoint, OriginCheck, router};
 use super::layers::Rules;
 use super::limits::Limits;
 use super::openrpc::Served;
@@ -217,14 +217,14 @@ fn start<C: Send + Sync + 'static>(
     let methods = table.register(app, &settings.limits, &document)?;
     let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access));
     let (stop, stopper) = stop_channel();
-    let front = Front::new(methods, rules, &settings.limits, stop.clone());
+    let endpoint = Endpoint::new(methods, rules, &settings.limits, stop.clone());
     let allowed = OriginCheck::new(&settings.allowed_origins, &settings.allowed_hosts);
     let connections = TaskTracker::new();
     let loops = listeners.len();
     let acceptor = Arc::new(Acceptor {
         loops,
         overflow: Overflow::new(super::http::probes(probes.clone(), allowed.clone())),
-        router: router(front, probes, document, allowed),
+        router: router(endpoint, probes, document, allowed),
         addresses: Addresses::new(settings.limits.clone()),
         limits: settings.limits,
         connections: connections.clone(),

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
 
-use super::front::Front;
+use super::endpoint::Endpoint;
 use super::origin::{OriginCheck, check_origin};
 use crate::rpc::app::Probes;
 use crate::rpc::openrpc::{Address, Served};
@@ -26,14 +26,14 @@ fn look(router: Router<Probes>) -> Router<Probes> {
 }
 
 /// Everything that the port answers, to the origins and hosts that are allowed.
-pub(in crate::rpc) fn router(front: Front, probes: Probes, document: Arc<Served>, allowed: OriginCheck) -> Router {
+pub(in crate::rpc) fn router(endpoint: Endpoint, probes: Probes, document: Arc<Served>, allowed: OriginCheck) -> Router {
     let document = move |request: Request| async move {
         let (body, length) = document.body(Address::of(request.headers()).as_ref());
         ([(header::CONTENT_TYPE, "application/json".to_owned()), (header::CONTENT_LENGTH, length.to_string())], body)
     };
     look(Router::new().route("/openrpc.json", get(document)))
         .with_state(probes)
-        .route_service("/", front)
+        .route_service("/", endpoint)
         .layer(axum::middleware::from_fn_with_state(Arc::new(allowed), check_origin))
 }
 

@@ -26,14 +26,14 @@ use crate::rpc::message;
 use crate::rpc::oversize::Glance;
 use crate::rpc::socket::{Caller, Sockets};
 
-/// So many times what a body may have is read of one that is too large.
+/// Of a body that is too large, at most so many times the limit is read.
 const SKIPPED: usize = 32;
 
-/// What stands at `/`: WebSockets and bodies.
+/// Answers requests to `/`: calls in bodies and upgrades to WebSockets.
 ///
-/// jsonrpsee would keep a body as long as its call takes, which may be an hour.
+/// Bodies are not read by jsonrpsee, which would keep a body in memory as long as its call takes, maybe an hour.
 #[derive(Clone)]
-pub(in crate::rpc) struct Front {
+pub(in crate::rpc) struct Endpoint {
     layers: Arc<Layers>,
     sockets: Arc<Sockets>,
     body_limit: u32,
@@ -41,8 +41,8 @@ pub(in crate::rpc) struct Front {
     time_limit: Duration,
 }
 
-impl Front {
-    /// A front for `methods` whose connections end in order once `stop` says so.
+impl Endpoint {
+    /// An endpoint for `methods` whose connections end in order once `stop` says so.
     pub(in crate::rpc) fn new(methods: Methods, rules: Arc<Rules>, limits: &Limits, stop: StopHandle) -> Self {
         let layers = Arc::new(layers(&rules, Caller::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
         let sockets = Arc::new(Sockets::new(methods, rules, limits.clone(), stop));
@@ -63,7 +63,7 @@ impl Front {
         if !is_json(request.headers().get(header::CONTENT_TYPE)) {
             return answers::unsupported_content_type().map(Body::new);
         }
-        // Who asks first whether to send it need not.
+        // A client that asks first (`Expect: 100-continue`) is told at once that its body is too large.
         let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if request.headers().contains_key(header::EXPECT) && announced.is_some_and(|length| length > self.body_limit.into()) {
             return too_large(self.body_limit, &Glance::default());
@@ -101,7 +101,7 @@ impl Front {
             Ok(reply) => reply,
             Err(_) => answer.await,
         };
-        // There were only notifications, and they have been carried out.
+        // Without a reply there were only notifications, which have been carried out.
         reply.map_or_else(|| status(StatusCode::NO_CONTENT, Bytes::new()), |reply| json(StatusCode::OK, reply))
     }
 }
@@ -113,7 +113,7 @@ fn json(code: StatusCode, reply: Reply) -> Response {
 }
 
 fn too_large(limit: u32, glance: &Glance) -> Response {
-    // HTTP relates it to its request, even if that was a notification.
+    // Over HTTP a response belongs to its request, so even a notification gets one.
     let reply = glance.refusal(limit, false).expect("it could have an id yet");
     json(StatusCode::PAYLOAD_TOO_LARGE, reply)
 }
@@ -158,7 +158,7 @@ async fn collect(mut body: Body, limit: usize, time: Duration, reservation: &mut
         if !reservation.grow(data.len()).await {
             return Err(Broken::NoRoom);
         }
-        // The peer was not read meanwhile, so this was not its time.
+        // Nothing was read from the peer meanwhile, so this time does not count.
         deadline += asked.elapsed();
         whole.extend_from_slice(&data);
     }
@@ -188,7 +188,7 @@ fn status(status: StatusCode, body: Bytes) -> Response {
     response
 }
 
-impl Service<Request> for Front {
+impl Service<Request> for Endpoint {
     type Response = Response;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
@@ -198,7 +198,7 @@ impl Service<Request> for Front {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let front = self.clone();
-        Box::pin(async move { Ok(front.answer(request).await) })
+        let endpoint = self.clone();
+        Box::pin(async move { Ok(endpoint.answer(request).await) })
     }
 }
