@@ -23,7 +23,7 @@ use crate::rpc::layers::{Layers, Rules, layers};
 use crate::rpc::limits::Limits;
 use crate::rpc::memory::RequestReservation;
 use crate::rpc::message;
-use crate::rpc::oversize::Glance;
+use crate::rpc::oversize::IdReader;
 use crate::rpc::socket::{Caller, Sockets};
 
 /// Of a body that is too large, at most so many times the limit is read.
@@ -66,12 +66,12 @@ impl Endpoint {
         // A client that asks first (`Expect: 100-continue`) is told at once that its body is too large.
         let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
         if request.headers().contains_key(header::EXPECT) && announced.is_some_and(|length| length > self.body_limit.into()) {
-            return too_large(self.body_limit, &Glance::default());
+            return too_large(self.body_limit, &IdReader::default());
         }
         let mut reservation = RequestReservation::of(session.connection());
         let body = match collect(request.into_body(), self.body_limit as usize, self.time_limit, &mut reservation).await {
             Ok(body) => body,
-            Err(Broken::TooLarge(glance)) => return too_large(self.body_limit, &glance),
+            Err(Broken::TooLarge(id_reader)) => return too_large(self.body_limit, &id_reader),
             Err(Broken::NoRoom) => {
                 let busy = Error::Busy {
                     what: "too many requests at once, or answers that are not read (held_per_address, held)".into(),
@@ -112,9 +112,9 @@ fn json(code: StatusCode, reply: Reply) -> Response {
     response
 }
 
-fn too_large(limit: u32, glance: &Glance) -> Response {
+fn too_large(limit: u32, id_reader: &IdReader) -> Response {
     // Over HTTP a response belongs to its request, so even a notification gets one.
-    let reply = glance.refusal(limit, false).expect("it could have an id yet");
+    let reply = id_reader.refusal(limit, false).expect("it could have an id yet");
     json(StatusCode::PAYLOAD_TOO_LARGE, reply)
 }
 
@@ -133,7 +133,7 @@ fn refuse(error: ErrorObjectOwned) -> Response {
 
 /// Why a body cannot be read.
 enum Broken {
-    TooLarge(Glance),
+    TooLarge(IdReader),
     NoRoom,
     Malformed,
     Late,
@@ -146,13 +146,13 @@ async fn collect(mut body: Body, limit: usize, time: Duration, reservation: &mut
     while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| Broken::Late)? {
         let Ok(data) = frame.map_err(|_| Broken::Malformed)?.into_data() else { continue };
         if data.len() > limit - whole.len() {
-            let mut glance = Glance::default();
-            glance.look(&whole);
-            glance.look(&data);
+            let mut id_reader = IdReader::default();
+            id_reader.read(&whole);
+            id_reader.read(&data);
             drop(whole);
             reservation.clear();
-            skip(body, limit, deadline, &mut glance).await;
-            return Err(Broken::TooLarge(glance));
+            skip(body, limit, deadline, &mut id_reader).await;
+            return Err(Broken::TooLarge(id_reader));
         }
         let asked = Instant::now();
         if !reservation.grow(data.len()).await {
@@ -166,11 +166,11 @@ async fn collect(mut body: Body, limit: usize, time: Duration, reservation: &mut
 }
 
 /// Reads on for a while what is too large: many clients look for an answer only when they have sent everything.
-async fn skip(mut body: Body, limit: usize, deadline: Instant, glance: &mut Glance) {
+async fn skip(mut body: Body, limit: usize, deadline: Instant, id_reader: &mut IdReader) {
     let mut left = limit.saturating_mul(SKIPPED);
     while let Ok(Some(Ok(frame))) = timeout_at(deadline, body.frame()).await {
         let Ok(data) = frame.into_data() else { continue };
-        glance.look(&data);
+        id_reader.read(&data);
         left = left.saturating_sub(data.len());
         if left == 0 {
             return;

@@ -5,7 +5,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
 use tokio::time::{Instant, timeout_at};
 
 use crate::rpc::memory::RequestReservation;
-use crate::rpc::oversize::Glance;
+use crate::rpc::oversize::IdReader;
 
 /// What a frame is for (RFC 6455, 5.2).
 const CONTINUATION: u8 = 0;
@@ -25,7 +25,7 @@ pub(super) enum Incoming {
     /// A whole message.
     Message(Vec<u8>, RequestReservation),
     /// A message that was too large, and skipped.
-    TooLarge(Glance),
+    TooLarge(IdReader),
     Ping(Vec<u8>),
     Pong,
     Close,
@@ -88,7 +88,7 @@ struct Open {
     reservation: RequestReservation,
     deadline: Instant,
     /// What was seen of it, if it is too large.
-    skipped: Option<Glance>,
+    skipped: Option<IdReader>,
 }
 
 struct Head {
@@ -125,7 +125,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             }
             let open = self.open.take().expect("data opens a message");
             return Ok(match open.skipped {
-                Some(glance) => Incoming::TooLarge(glance),
+                Some(id_reader) => Incoming::TooLarge(id_reader),
                 None => Incoming::Message(open.bytes, open.reservation),
             });
         }
@@ -189,7 +189,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             Open { bytes: Vec::new(), reservation: (self.reserve)(), deadline, skipped: None }
         });
         if head.length.saturating_add(open.bytes.len() as u64) > self.bounds.bytes as u64 {
-            open.skipped.get_or_insert_default().look(&std::mem::take(&mut open.bytes));
+            open.skipped.get_or_insert_default().read(&std::mem::take(&mut open.bytes));
             open.reservation.clear();
         }
         let (mut left, from) = (head.length, open.bytes.len());
@@ -199,10 +199,10 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             self.fill(&mut step).await?;
             left -= step.len() as u64;
             let open = self.open.as_mut().expect("it was opened above");
-            if let Some(glance) = &mut open.skipped {
+            if let Some(id_reader) = &mut open.skipped {
                 // Each step but the last is a multiple of the mask.
                 unmask(&mut step, head.mask);
-                glance.look(&step);
+                id_reader.read(&step);
                 continue;
             }
             let asked = Instant::now();

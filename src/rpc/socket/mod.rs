@@ -171,9 +171,9 @@ impl Socket<'_> {
                         drop(place);
                     });
                 }
-                Ok(Incoming::TooLarge(glance)) => {
+                Ok(Incoming::TooLarge(id_reader)) => {
                     let (sink, connection) = (self.sink.clone(), Arc::clone(self.session.connection()));
-                    let refusal = glance.refusal(self.limits.request_bytes, true);
+                    let refusal = id_reader.refusal(self.limits.request_bytes, true);
                     tracing::debug!(peer = %self.session.peer(), answered = refusal.is_some(), "a message was too large");
                     tokio::spawn(async move {
                         send(&sink, &connection, refusal).await;
