@@ -64,10 +64,10 @@ impl LogDirectory {
         let resolved = self.resolve(path)?;
         let _lock = self.lock()?;
         let digest = digest(&resolved);
-        let place = self.owners().join(format!("{digest}.path"));
+        let file = self.owners().join(format!("{digest}.path"));
         private_directory(&self.owners().join(&digest))?;
-        if path_in(&place, &digest).is_none() {
-            std::fs::write(&place, resolved.as_os_str().as_encoded_bytes())?;
+        if path_in(&file, &digest).is_none() {
+            std::fs::write(&file, resolved.as_os_str().as_encoded_bytes())?;
         }
         let owner = Owner { digest, identity: identity.to_owned(), job: job.clone() };
         private_file(&self.owners().join(&owner.digest).join(owner.name()))?;
@@ -243,9 +243,9 @@ fn is_digest(name: &str) -> bool {
 }
 
 /// The path that stands in a file, if it is the one with this digest: half of one would be another file.
-fn path_in(place: &Path, digest: &str) -> Option<PathBuf> {
+fn path_in(file: &Path, digest: &str) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;
-    let path = PathBuf::from(std::ffi::OsString::from_vec(std::fs::read(place).ok()?));
+    let path = PathBuf::from(std::ffi::OsString::from_vec(std::fs::read(file).ok()?));
     (self::digest(&path) == digest).then_some(path)
 }
 

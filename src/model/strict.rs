@@ -11,11 +11,11 @@ use super::integer::{cut, index, member};
 /// A derived reader of a struct takes a list, too, for its fields in their order, which no document says. What is read as any JSON is not
 /// looked into, and neither is what an enum carries.
 ///
-/// After an error, `place` ends with where it is in the value, such as `[3].labels`.
-pub fn strict<'de, S: DeserializeSeed<'de>, D: Deserializer<'de>>(seed: S, from: D, place: &mut String) -> Result<S::Value, D::Error> {
+/// After an error, `path` ends with where it is in the value, such as `[3].labels`.
+pub fn strict<'de, S: DeserializeSeed<'de>, D: Deserializer<'de>>(seed: S, from: D, path: &mut String) -> Result<S::Value, D::Error> {
     let mut inside = String::new();
-    let value = seed.deserialize(Strict { from, place: &mut inside });
-    place.push_str(&cut(&inside));
+    let value = seed.deserialize(Strict { from, path: &mut inside });
+    path.push_str(&cut(&inside));
     value
 }
 
@@ -23,13 +23,13 @@ pub fn strict<'de, S: DeserializeSeed<'de>, D: Deserializer<'de>>(seed: S, from:
 struct Strict<'p, F> {
     from: F,
     /// Where the error is, from here on.
-    place: &'p mut String,
+    path: &'p mut String,
 }
 
-/// Puts a step before the place of an error.
-fn behind<T, E>(place: &mut String, step: impl FnOnce() -> String, result: Result<T, E>) -> Result<T, E> {
+/// Puts a step before the path of an error.
+fn behind<T, E>(path: &mut String, step: impl FnOnce() -> String, result: Result<T, E>) -> Result<T, E> {
     if result.is_err() {
-        place.insert_str(0, &step());
+        path.insert_str(0, &step());
     }
     result
 }
@@ -47,7 +47,7 @@ macro_rules! as_it_is {
 macro_rules! looked_into {
     ($($name:ident($($arg:ident: $of:ty),*)),*) => {
         $(fn $name<V: Visitor<'de>>(self, $($arg: $of,)* visitor: V) -> Result<V::Value, D::Error> {
-            self.from.$name($($arg,)* Look { visitor, place: self.place, object: false })
+            self.from.$name($($arg,)* Look { visitor, path: self.path, object: false })
         })*
     };
 }
@@ -68,14 +68,14 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<'_, D> {
     }
 
     fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, _: &'static [&'static str], visitor: V) -> Result<V::Value, D::Error> {
-        self.from.deserialize_map(Look { visitor, place: self.place, object: true })
+        self.from.deserialize_map(Look { visitor, path: self.path, object: true })
     }
 }
 
 /// A visitor who sees what is inside through [`Strict`].
 struct Look<'p, V> {
     visitor: V,
-    place: &'p mut String,
+    path: &'p mut String,
     object: bool,
 }
 
@@ -108,25 +108,25 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Look<'_, V> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<V::Value, D::Error> {
-        self.visitor.visit_some(Strict { from, place: self.place })
+        self.visitor.visit_some(Strict { from, path: self.path })
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, from: D) -> Result<V::Value, D::Error> {
-        self.visitor.visit_newtype_struct(Strict { from, place: self.place })
+        self.visitor.visit_newtype_struct(Strict { from, path: self.path })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, from: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_seq(Items { from, place: self.place, at: 0 })
+        self.visitor.visit_seq(Items { from, path: self.path, at: 0 })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, from: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_map(Members { from, place: self.place, name: Cow::Borrowed("") })
+        self.visitor.visit_map(Members { from, path: self.path, name: Cow::Borrowed("") })
     }
 }
 
 struct Items<'p, A> {
     from: A,
-    place: &'p mut String,
+    path: &'p mut String,
     at: usize,
 }
 
@@ -136,8 +136,8 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         let at = self.at;
         self.at += 1;
-        let item = self.from.next_element_seed(Seed { seed, place: &mut *self.place });
-        behind(self.place, || index(at), item)
+        let item = self.from.next_element_seed(Seed { seed, path: &mut *self.path });
+        behind(self.path, || index(at), item)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -147,7 +147,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
 
 struct Members<'p, 'de, A> {
     from: A,
-    place: &'p mut String,
+    path: &'p mut String,
     name: Cow<'de, str>,
 }
 
@@ -162,21 +162,21 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<'_, 'de, A> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        let value = self.from.next_value_seed(Seed { seed, place: &mut *self.place });
-        behind(self.place, || member(&self.name), value)
+        let value = self.from.next_value_seed(Seed { seed, path: &mut *self.path });
+        behind(self.path, || member(&self.name), value)
     }
 }
 
 struct Seed<'p, S> {
     seed: S,
-    place: &'p mut String,
+    path: &'p mut String,
 }
 
 impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Seed<'_, S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<S::Value, D::Error> {
-        self.seed.deserialize(Strict { from, place: self.place })
+        self.seed.deserialize(Strict { from, path: self.path })
     }
 }
 
@@ -216,9 +216,9 @@ mod tests {
     use crate::model::JobSpec;
 
     fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-        let mut place = String::new();
-        let value = strict(PhantomData, &mut serde_json::Deserializer::from_str(text), &mut place);
-        value.map_err(|error| format!("{place}: {error}"))
+        let mut path = String::new();
+        let value = strict(PhantomData, &mut serde_json::Deserializer::from_str(text), &mut path);
+        value.map_err(|error| format!("{path}: {error}"))
     }
 
     #[test]

@@ -36,8 +36,8 @@ fn origin(text: &str) -> Result<(), String> {
     let Some((scheme, rest)) = text.split_once("://") else {
         return Err(format!("has no scheme, but every Origin has; write https://{text}"));
     };
-    let place = rest.trim_end_matches('/');
-    let (bare, more) = place.split_at(place.find(['/', '?', '#']).unwrap_or(place.len()));
+    let trimmed = rest.trim_end_matches('/');
+    let (bare, more) = trimmed.split_at(trimmed.find(['/', '?', '#']).unwrap_or(trimmed.len()));
     let (scheme, authority) = (scheme.to_ascii_lowercase(), name(bare)?);
     if !more.is_empty() {
         return Err(format!("has a path, but no Origin has; write {scheme}://{bare}"));
@@ -95,14 +95,14 @@ fn host(text: &str) -> Result<(), String> {
         let rest = rest.split(['/', '?', '#']).next().unwrap_or_default();
         return Err(format!("has a scheme, but no Host has; write {rest}"));
     }
-    let place = text.trim_end_matches('/');
-    if let Some(at) = place.find(['/', '?', '#']) {
-        return Err(format!("has a path, but no Host has; write {}", &place[..at]));
+    let trimmed = text.trim_end_matches('/');
+    if let Some(at) = trimmed.find(['/', '?', '#']) {
+        return Err(format!("has a path, but no Host has; write {}", &trimmed[..at]));
     }
-    if place.parse::<std::net::Ipv6Addr>().is_ok() {
-        return Err(format!("lacks its brackets; write [{place}]"));
+    if trimmed.parse::<std::net::Ipv6Addr>().is_ok() {
+        return Err(format!("lacks its brackets; write [{trimmed}]"));
     }
-    name(place).map(drop)
+    name(trimmed).map(drop)
 }
 
 fn no_pattern(text: &str) -> Result<(), String> {

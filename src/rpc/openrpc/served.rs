@@ -26,9 +26,9 @@ impl Address {
     fn urls(&self) -> Option<[String; 2]> {
         let authority: Authority = self.host.to_str().ok()?.parse().ok()?;
         // Without a user's name, if somebody sent one.
-        let place = authority.as_str().rsplit('@').next()?;
+        let host = authority.as_str().rsplit('@').next()?;
         let secure = if self.tls { "s" } else { "" };
-        Some(["http", "ws"].map(|scheme| format!("{scheme}{secure}://{place}/")))
+        Some(["http", "ws"].map(|scheme| format!("{scheme}{secure}://{host}/")))
     }
 }
 

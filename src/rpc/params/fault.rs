@@ -9,7 +9,7 @@ use crate::model::Beyond;
 #[derive(Debug)]
 pub struct Fault {
     /// Such as `jobs[3].labels.colour`; empty where all of them are meant.
-    place: String,
+    path: String,
     wrong: Wrong,
 }
 
@@ -33,12 +33,12 @@ const LONGEST: usize = 48;
 impl Fault {
     /// There is no parameter `name`; `known` are those that there are.
     pub(super) fn unknown<T: AsRef<str>>(name: &str, known: &[T]) -> Self {
-        Self { place: String::new(), wrong: Wrong::Unknown(listed(known)) }.inside(name)
+        Self { path: String::new(), wrong: Wrong::Unknown(listed(known)) }.inside(name)
     }
 
     /// The parameter is there twice.
     pub(super) fn twice(name: &str) -> Self {
-        Self { place: String::new(), wrong: Wrong::Twice }.inside(name)
+        Self { path: String::new(), wrong: Wrong::Twice }.inside(name)
     }
 
     /// An error of the JSON parser. Its lines and columns are those of a text that the caller never saw.
@@ -53,13 +53,13 @@ impl Fault {
 
     /// A number in free JSON that scripts cannot have.
     pub(super) fn beyond(beyond: &Beyond) -> Self {
-        Self { place: beyond.place.clone(), wrong: Wrong::Said(format!("{} is {}", beyond.number, Beyond::HINT)) }
+        Self { path: beyond.path.clone(), wrong: Wrong::Said(format!("{} is {}", beyond.number, Beyond::HINT)) }
     }
 
     /// The same with the number as the caller wrote it: the parser rounds such.
     pub(super) fn with_number(mut self, beyond: Beyond) -> Self {
         if let Wrong::Value { given, .. } = &mut self.wrong
-            && self.place == beyond.place
+            && self.path == beyond.path
         {
             *given = beyond.number;
         }
@@ -77,33 +77,33 @@ impl Fault {
     /// The same, seen from the object whose member `name` it is.
     pub(super) fn inside(mut self, name: &str) -> Self {
         let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let mut place = if is_plain { cut(name).into_owned() } else { format!("[{:?}]", cut(name)) };
-        if !self.place.is_empty() && !self.place.starts_with('[') {
-            place.push('.');
+        let mut path = if is_plain { cut(name).into_owned() } else { format!("[{:?}]", cut(name)) };
+        if !self.path.is_empty() && !self.path.starts_with('[') {
+            path.push('.');
         }
-        self.place.insert_str(0, &place);
+        self.path.insert_str(0, &path);
         self
     }
 
     /// The same, seen from the array that it is in.
     pub(super) fn inside_item(mut self, index: usize) -> Self {
-        let dot = if self.place.is_empty() || self.place.starts_with('[') { "" } else { "." };
-        self.place.insert_str(0, &format!("[{index}]{dot}"));
+        let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
+        self.path.insert_str(0, &format!("[{index}]{dot}"));
         self
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = &self.place;
+        let path = &self.path;
         match &self.wrong {
-            Wrong::Missing => write!(f, "parameter `{place}` is missing"),
-            Wrong::Twice => write!(f, "parameter `{place}` is given twice"),
-            Wrong::Unknown(known) => write!(f, "unknown parameter `{place}`; known: {known}"),
-            Wrong::Value { expected, given } if place.is_empty() => write!(f, "expected {expected}, but got {given}"),
-            Wrong::Value { expected, given } => write!(f, "parameter `{place}`: expected {expected}, but got {given}"),
-            Wrong::Said(text) if place.is_empty() => f.write_str(text),
-            Wrong::Said(text) => write!(f, "parameter `{place}`: {text}"),
+            Wrong::Missing => write!(f, "parameter `{path}` is missing"),
+            Wrong::Twice => write!(f, "parameter `{path}` is given twice"),
+            Wrong::Unknown(known) => write!(f, "unknown parameter `{path}`; known: {known}"),
+            Wrong::Value { expected, given } if path.is_empty() => write!(f, "expected {expected}, but got {given}"),
+            Wrong::Value { expected, given } => write!(f, "parameter `{path}`: expected {expected}, but got {given}"),
+            Wrong::Said(text) if path.is_empty() => f.write_str(text),
+            Wrong::Said(text) => write!(f, "parameter `{path}`: {text}"),
         }
     }
 }
@@ -112,11 +112,11 @@ impl std::error::Error for Fault {}
 
 impl Error for Fault {
     fn custom<T: fmt::Display>(text: T) -> Self {
-        Self { place: String::new(), wrong: Wrong::Said(text.to_string()) }
+        Self { path: String::new(), wrong: Wrong::Said(text.to_string()) }
     }
 
     fn invalid_type(given: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self { place: String::new(), wrong: Wrong::Value { expected: in_words(expected), given: shown(given) } }
+        Self { path: String::new(), wrong: Wrong::Value { expected: in_words(expected), given: shown(given) } }
     }
 
     fn invalid_value(given: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -124,11 +124,11 @@ impl Error for Fault {
     }
 
     fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
-        Self { place: String::new(), wrong: Wrong::Value { expected: in_words(expected), given: format!("an array of {length}") } }
+        Self { path: String::new(), wrong: Wrong::Value { expected: in_words(expected), given: format!("an array of {length}") } }
     }
 
     fn unknown_variant(word: &str, words: &'static [&'static str]) -> Self {
-        Self { place: String::new(), wrong: Wrong::Value { expected: one_of(words), given: shown(Unexpected::Str(word)) } }
+        Self { path: String::new(), wrong: Wrong::Value { expected: one_of(words), given: shown(Unexpected::Str(word)) } }
     }
 
     fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
@@ -136,7 +136,7 @@ impl Error for Fault {
     }
 
     fn missing_field(name: &'static str) -> Self {
-        Self { place: String::new(), wrong: Wrong::Missing }.inside(name)
+        Self { path: String::new(), wrong: Wrong::Missing }.inside(name)
     }
 
     fn duplicate_field(name: &'static str) -> Self {

@@ -9,7 +9,7 @@ use super::fault::Fault;
 
 /// Reads JSON as the deserializer in it does, and says of what is wrong where it stands.
 ///
-/// What takes any JSON is handed to that deserializer as it is: nothing in there can be wrong in a place that has a name.
+/// What takes any JSON is handed to that deserializer as it is: nothing in there can be wrong at a path that has a name.
 pub(super) struct Located<D>(pub(super) D);
 
 impl<'de, D: Deserializer<'de>> Located<D> {
@@ -100,7 +100,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for ByName<V> {
     }
 }
 
-/// Reads with a place for a fault, which goes before what the parser says of it.
+/// Reads a value with a place to put a fault in, which is told instead of what the parser says of it.
 fn noting<T, E: fmt::Display>(read: impl FnOnce(&mut Option<Fault>) -> Result<T, E>) -> Result<T, Fault> {
     let mut fault = None;
     read(&mut fault).map_err(|error| fault.unwrap_or_else(|| Fault::parser(error)))
