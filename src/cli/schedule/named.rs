@@ -1,8 +1,8 @@
 use super::Named;
 use crate::cli::exit::Usage;
 use crate::cli::output::{self, Line, Style};
+use crate::cli::paging::PAGE;
 use crate::cli::session::Global;
-use crate::cli::window::PAGE;
 use crate::cli::zone::local;
 use crate::client::Client;
 use crate::model::{Schedule, ScheduleId, tree};

@@ -5,12 +5,12 @@ use super::words::most;
 use crate::client::Error;
 use crate::model::ContextId;
 
-/// The most that one call gives.
+/// How many entries one call gives at most.
 pub(super) const PAGE: usize = 1000;
 
-/// Which part of a list, and of which context.
+/// Which part of a list is shown, and of which context.
 #[derive(Debug, Args)]
-pub(super) struct Window {
+pub(super) struct Paging {
     /// The most to list
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = most)]
     limit: u32,
@@ -22,8 +22,8 @@ pub(super) struct Window {
     context: u32,
 }
 
-impl Window {
-    /// What the pages of it hold, and where the next one begins. `page` gives one of them: from a cursor on, so many entries at most.
+impl Paging {
+    /// The entries of the list, and the cursor behind them if there are more. `page` fetches one page: from a cursor on, so many entries at most.
     pub(super) async fn collect<T>(
         &self,
         page: impl AsyncFn(ContextId, Option<&str>, usize) -> Result<(Vec<T>, Option<String>), Error>,
@@ -40,7 +40,7 @@ impl Window {
     }
 }
 
-/// Says where a list goes on that was shown in part.
+/// Tells the cursor from which a list goes on that was shown in part.
 pub(super) fn note_more(cursor: Option<&str>) {
     if let Some(cursor) = cursor {
         output::note(Style::stderr().dim(format!("there are more: --cursor {cursor}")));
