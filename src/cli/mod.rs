@@ -17,6 +17,7 @@ mod exit;
 pub mod families;
 mod gauges;
 mod job;
+mod local_time;
 mod logging;
 mod openrpc;
 mod output;
@@ -41,7 +42,6 @@ mod table;
 mod watch;
 mod wording;
 mod words;
-mod zone;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,10 +1,10 @@
 use clap::Args;
 
+use crate::cli::local_time::local_time;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::paging::{Paging, note_more};
 use crate::cli::session::Global;
 use crate::cli::table::{Fit, Table, ago, cell, cells};
-use crate::cli::zone::local;
 use crate::dispatch::SchedulePage;
 use crate::model::{JobId, Schedule, Seconds};
 
@@ -47,7 +47,7 @@ fn print(page: &SchedulePage) -> anyhow::Result<()> {
         table.row(cells![
             schedule.schedule_id.to_string(),
             cell(&when(schedule)),
-            schedule.next_runs.first().map_or_else(|| style.dim("ended"), |run| Line::from(local(*run, &schedule.time_zone))),
+            schedule.next_runs.first().map_or_else(|| style.dim("ended"), |run| Line::from(local_time(*run, &schedule.time_zone))),
             ago(schedule.last_run),
             schedule.last_job.as_ref().map_or("-", JobId::as_str).to_owned(),
             schedule.runs.to_string(),
