@@ -39,8 +39,8 @@ mod spawned;
 mod spec;
 mod stores;
 mod table;
+mod translate;
 mod watch;
-mod wording;
 mod words;
 
 use std::ffi::OsString;

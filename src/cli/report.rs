@@ -5,7 +5,7 @@ use super::exit::{Exit, Usage};
 use super::output::{self, Style};
 use super::script_error::Wrong;
 use super::settings;
-use super::wording::worded;
+use super::translate::translated;
 use crate::client;
 
 /// The exit code for any error.
@@ -55,7 +55,7 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
         let advice = client.and_then(|client| advice(client, error.downcast_ref()));
         let (told, style) = (chain(error), Style::stderr());
         let told = if advice.is_some() { without(&told).to_owned() } else { told };
-        let told = if ours { worded(&told) } else { told };
+        let told = if ours { translated(&told) } else { told };
         let (first, more) = if client.is_some() { (told.as_str(), "") } else { told.split_once('\n').unwrap_or((&told, "")) };
         output::tell(style.red("error:") + " " + first, MARGIN);
         let advice = advice.as_deref().unwrap_or_default();

@@ -6,7 +6,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use super::progress::Progress;
-use super::wording::worded;
+use super::translate::translated;
 use crate::client::{Client, Error, Follow, code};
 use crate::model::{ContextId, Explanation, JobId, JobResult, LogLine, Reason};
 
@@ -100,7 +100,7 @@ fn why(explanation: &Explanation) -> String {
         _ => String::new(),
     };
     // What could be done about it does not fit into a line.
-    let message = worded(explanation.message.split(';').next().unwrap_or_default());
+    let message = translated(explanation.message.split(';').next().unwrap_or_default());
     match explanation.reason {
         Reason::Running => "running".to_owned(),
         Reason::Ended => "ending".to_owned(),

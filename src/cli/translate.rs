@@ -1,6 +1,6 @@
-//! What a server says, in the words of the command line: servers name methods and parameters, people type commands and options.
+//! Translates messages of a server: they name methods and parameters, but people type commands and options.
 
-/// What stands for a method.
+/// The command for a method.
 const COMMANDS: [(&str, &str); 20] = [
     ("create_job", "hero job create"),
     ("create_jobs", "hero job create-many"),
@@ -24,7 +24,7 @@ const COMMANDS: [(&str, &str); 20] = [
     ("wait_job", "hero job wait"),
 ];
 
-/// What stands for a parameter whose name no text has by chance.
+/// The option for a parameter whose name is no word that messages use otherwise.
 const OPTIONS: [(&str, &str); 13] = [
     ("context_id", "--context"),
     ("end_at", "--end-at"),
@@ -41,7 +41,7 @@ const OPTIONS: [(&str, &str); 13] = [
     ("time_zone", "--time-zone"),
 ];
 
-/// What stands for a parameter at the beginning of a message, where it is one that is wrong.
+/// The option for a parameter at the beginning of a message: there it names the parameter that is wrong.
 const FIRST: [(&str, &str); 14] = [
     ("args", "--args"),
     ("caller_id", "--caller"),
@@ -59,8 +59,8 @@ const FIRST: [(&str, &str); 14] = [
     ("timeout", "--timeout"),
 ];
 
-/// A message of a server, as the command line would say it.
-pub(super) fn worded(message: &str) -> String {
+/// A message of a server in the words of the command line.
+pub(super) fn translated(message: &str) -> String {
     let mut text = String::with_capacity(message.len());
     let option = |name: &str| FIRST.iter().find(|(first, _)| *first == name).map(|(_, option)| *option);
     let mut rest = match message.split_once(": ").map(|(name, wrong)| (option(name), wrong)) {
@@ -95,13 +95,13 @@ mod tests {
     #[test]
     fn methods_become_commands_and_parameters_options() {
         assert_eq!(
-            worded("schedule x does not exist; list_schedules gives those"),
+            translated("schedule x does not exist; list_schedules gives those"),
             "schedule x does not exist; `hero schedule list` gives those"
         );
-        assert_eq!(worded("log_path: `wait_job` (my_wait_job)"), "--log-path: `hero job wait` (my_wait_job)");
-        assert_eq!(worded("the store is unavailable; é"), "Redis does not answer the server; é");
-        assert_eq!(worded("cron: \"1\" has 1 fields"), "--cron: \"1\" has 1 fields");
-        assert_eq!(worded("script: cron: 1"), "script: cron: 1");
-        assert_eq!(worded(""), "");
+        assert_eq!(translated("log_path: `wait_job` (my_wait_job)"), "--log-path: `hero job wait` (my_wait_job)");
+        assert_eq!(translated("the store is unavailable; é"), "Redis does not answer the server; é");
+        assert_eq!(translated("cron: \"1\" has 1 fields"), "--cron: \"1\" has 1 fields");
+        assert_eq!(translated("script: cron: 1"), "script: cron: 1");
+        assert_eq!(translated(""), "");
     }
 }
