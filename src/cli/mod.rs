@@ -8,6 +8,7 @@ mod backend;
 mod bench;
 mod candidates;
 mod child;
+mod choices;
 mod compilers;
 mod completions;
 mod context_pool;
@@ -41,7 +42,6 @@ mod stores;
 mod table;
 mod translate;
 mod watch;
-mod words;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

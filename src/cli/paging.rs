@@ -1,7 +1,7 @@
 use clap::Args;
 
+use super::choices::most;
 use super::output::{self, Style};
-use super::words::most;
 use crate::client::Error;
 use crate::model::ContextId;
 

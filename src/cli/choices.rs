@@ -1,4 +1,4 @@
-//! Arguments that are one of a few words, which the completions of a shell offer.
+//! Arguments that are one of a few words, which shells offer as completions.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -16,14 +16,14 @@ where
     PossibleValuesParser::new(words).try_map(move |word| read(&word).map_err(|error| error.to_string()))
 }
 
-/// Reads the most entries that a list shall have.
+/// Reads how many entries a list shows at most.
 pub(super) fn most(text: &str) -> Result<u32, String> {
     const MOST: u32 = 100_000;
     let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
     number.ok_or_else(|| format!("it is a whole number from 1 to {MOST}"))
 }
 
-/// Reads a script type. Any name may be one, and the built-in ones are offered.
+/// Reads a script type. Any name may be one; the built-in ones are offered as completions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Types;
 
@@ -39,7 +39,7 @@ impl TypedValueParser for Types {
     }
 }
 
-/// Which jobs are looked for: those with a status, or of those in error the ones that ended in one way.
+/// Which jobs are listed: those with a status, or those in error that ended for one reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     Status(Status),
@@ -49,7 +49,7 @@ pub(super) enum Wanted {
 }
 
 impl Wanted {
-    /// Every word that reads as one.
+    /// Every word that stands for one.
     pub(super) const WORDS: [&'static str; 10] = [
         "created",
         "scheduled",
@@ -72,7 +72,7 @@ impl Wanted {
         })
     }
 
-    /// The status that a server is asked for.
+    /// The status by which the server filters.
     pub(super) const fn status(self) -> Status {
         match self {
             Self::Status(status) => status,
@@ -80,7 +80,7 @@ impl Wanted {
         }
     }
 
-    /// Whether a job of that status is one of those.
+    /// Whether a job with that status is one of them.
     pub(super) fn takes(self, job: &Job) -> bool {
         let kind = job.error.as_ref().map(|error| error.kind);
         match self {
