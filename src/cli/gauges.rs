@@ -7,7 +7,7 @@ use std::time::Duration;
 use metrics::{counter, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-use super::families::{self, ACTORS, JOBS, LEASES, QUEUES};
+use super::metric_families::{self, ACTORS, JOBS, LEASES, QUEUES};
 use super::series::{Board, OTHER, largest};
 use crate::actor::PoolStatus;
 use crate::model::ScriptType;
@@ -40,7 +40,7 @@ impl Metrics {
 pub(super) fn collect() -> anyhow::Result<Metrics> {
     let buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0];
     let handle = PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &buckets)?.install_recorder()?;
-    families::describe();
+    metric_families::describe();
     Ok(Metrics { handle, board: Arc::default() })
 }
 

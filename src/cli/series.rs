@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 
-use super::families::Family;
+use super::metric_families::Family;
 use crate::model::ContextId;
 
 /// The labels of a series.
@@ -70,7 +70,7 @@ pub(super) fn largest<K: Ord + Clone>(mut groups: Vec<(K, BTreeMap<String, u64>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::families::Kind;
+    use crate::cli::metric_families::Kind;
 
     #[test]
     fn many_groups_are_shown_as_a_hundred_that_add_up() {
