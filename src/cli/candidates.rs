@@ -7,8 +7,8 @@ use clap::CommandFactory as _;
 use tokio::time::timeout;
 
 use super::exit::Exit;
+use super::global::Global;
 use super::output;
-use super::session::Global;
 use super::table::{ago, cell};
 use super::{Cli, job};
 use crate::dispatch::JobFilter;

@@ -16,6 +16,7 @@ mod daemon;
 mod demo;
 mod exit;
 mod gauges;
+mod global;
 mod job;
 mod local_time;
 mod logging;
@@ -34,7 +35,6 @@ mod script;
 mod script_error;
 mod series;
 mod serve;
-mod session;
 pub mod settings;
 mod spawned;
 mod spec;
@@ -60,7 +60,7 @@ HERO_TOKEN is the bearer token, for a server that asks for one."
 )]
 struct Cli {
     #[command(flatten)]
-    global: session::Global,
+    global: global::Global,
     #[command(subcommand)]
     command: Command,
 }

@@ -3,8 +3,8 @@ use serde_json::json;
 
 use super::choices::Types;
 use super::exit::Exit;
+use super::global::Global;
 use super::output::{self, Style};
-use super::session::Global;
 use super::table::{Fit, Table, cells};
 use crate::model::{ContextId, Name, Priority, Queue as WorkQueue, ScriptType, Target};
 

@@ -6,11 +6,11 @@ use tokio::time::sleep;
 
 use super::advice::Lost;
 use super::exit::{Exit, Usage};
+use super::global::Global;
 use super::output::{self, Style};
 use super::report::report;
 use super::script::Source;
 use super::script_error;
-use super::session::Global;
 use super::settings::parse_time;
 use super::spec::{SingleArgs, SpecArgs};
 use super::watch::Watch;

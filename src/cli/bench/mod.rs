@@ -15,8 +15,8 @@ use clap::Args;
 use tokio::time::sleep;
 
 use super::exit::Exit;
+use super::global::Global;
 use super::output;
-use super::session::Global;
 use super::spawned::{Spawned, TempDir};
 use crate::client::Client;
 use crate::store::{Endpoint, Gauge};

@@ -1,9 +1,9 @@
 use clap::Args;
 
 use crate::cli::choices::{Types, Wanted, one_of};
+use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::paging::{Paging, note_more};
-use crate::cli::session::Global;
 use crate::cli::spec::{moment, pair};
 use crate::cli::table::{Fit, Table, ago, cell, cells};
 use crate::dispatch::{JobFilter, JobPage};

@@ -14,9 +14,9 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::exit::Exit;
+use super::global::Global;
 use super::output::{self, Style};
 use super::run::print_value;
-use super::session::Global;
 use super::settings::parse_time;
 use super::translate::translated;
 use super::watch::Watch;

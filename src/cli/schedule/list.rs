@@ -1,9 +1,9 @@
 use clap::Args;
 
+use crate::cli::global::Global;
 use crate::cli::local_time::local_time;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::paging::{Paging, note_more};
-use crate::cli::session::Global;
 use crate::cli::table::{Fit, Table, ago, cell, cells};
 use crate::dispatch::SchedulePage;
 use crate::model::{JobId, Schedule, Seconds};

@@ -1,9 +1,9 @@
 use super::Named;
 use crate::cli::exit::Usage;
+use crate::cli::global::Global;
 use crate::cli::local_time::local_time;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::paging::PAGE;
-use crate::cli::session::Global;
 use crate::client::Client;
 use crate::model::{Schedule, ScheduleId, tree};
 
