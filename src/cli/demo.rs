@@ -6,8 +6,8 @@ mod stage;
 use std::time::Instant;
 
 use super::exit::Exit;
+use super::local_server::{LocalServer, TempDir};
 use super::output::{self, Line, Style};
-use super::spawned::{Spawned, TempDir};
 use crate::client::Client;
 use stage::Stage;
 
@@ -18,7 +18,7 @@ pub(super) async fn main(json: bool) -> anyhow::Result<Exit> {
     say(style.bold("hero demo"))?;
     let directory = TempDir::new()?;
     say("starting a server with a private Redis on a free port …".into())?;
-    let server = Spawned::start(directory.path(), &["--pool", "osis=2", "--pool", "sal=1"]).await?;
+    let server = LocalServer::start(directory.path(), &["--pool", "osis=2", "--pool", "sal=1"]).await?;
     say(style.dim(&server.ready))?;
     let client = Client::connect(&server.url, None).await?;
     let stage = Stage::new(client, json);

@@ -16,8 +16,8 @@ use tokio::time::sleep;
 
 use super::exit::Exit;
 use super::global::Global;
+use super::local_server::{LocalServer, TempDir};
 use super::output;
-use super::spawned::{Spawned, TempDir};
 use crate::client::Client;
 use crate::store::{Endpoint, Gauge};
 use load::Load;
@@ -137,10 +137,10 @@ impl Measuring<'_> {
         self.steps.step("warming up", 0, load.warm_up()).await
     }
 
-    async fn start(&self, directory: &TempDir, pools: &[&str]) -> anyhow::Result<Spawned> {
+    async fn start(&self, directory: &TempDir, pools: &[&str]) -> anyhow::Result<LocalServer> {
         let redis = self.bench.redis.iter().flat_map(|url| ["--redis", url]);
         let arguments: Vec<&str> = pools.iter().copied().chain(redis).chain(["--log-level", "warn"]).collect();
-        Spawned::start(directory.path(), &arguments).await
+        LocalServer::start(directory.path(), &arguments).await
     }
 
     async fn connect(&self, url: &str) -> anyhow::Result<Vec<Client>> {

@@ -38,9 +38,9 @@ impl Drop for TempDir {
     }
 }
 
-/// A `hero serve` that this program started on a free port and stops again.
+/// A `hero serve` that this program started on a free port, and that it stops again.
 #[derive(Debug)]
-pub(super) struct Spawned {
+pub(super) struct LocalServer {
     child: Child,
     /// Its address.
     pub(super) url: String,
@@ -48,7 +48,7 @@ pub(super) struct Spawned {
     pub(super) ready: String,
 }
 
-impl Spawned {
+impl LocalServer {
     /// Starts a server with its data in `data` and waits until it is ready. Its log goes to `data/serve.log`.
     pub(super) async fn start(data: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
         let log_path = data.join("serve.log");
