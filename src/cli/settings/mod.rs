@@ -2,9 +2,9 @@
 //!
 //! [`SETTINGS`] lists every setting, [`Settings`] is what they come to, `resolve.rs` goes from one to the other.
 
+mod consistency;
 mod context;
 mod defaults;
-mod fit;
 mod listen;
 mod pool;
 mod print;

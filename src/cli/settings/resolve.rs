@@ -7,7 +7,7 @@ use figment::{Figment, error::Kind};
 
 use super::source::{self, DEFAULT, ENVIRONMENT, FLAG, Flags, Layer};
 use super::table::{Default, SETTINGS, Scope, Setting};
-use super::{Secret, Settings, context, defaults, fit, reach};
+use super::{Secret, Settings, consistency, context, defaults, reach};
 use crate::model::ContextId;
 use crate::rpc::Limits;
 
@@ -61,8 +61,8 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
     }
     check(&settings, scope, &said).map_err(Invalid)?;
     let is_given = |name: &str| place(&all, name) != DEFAULT;
-    fit::fault(&settings, scope, &is_given, &said).map_or(Ok(()), |fault| Err(Invalid(fault)))?;
-    let warnings = reach::warnings(&settings).chain(fit::warnings(&settings, scope, &is_given, &said)).collect();
+    consistency::fault(&settings, scope, &is_given, &said).map_or(Ok(()), |fault| Err(Invalid(fault)))?;
+    let warnings = reach::warnings(&settings).chain(consistency::warnings(&settings, scope, &is_given, &said)).collect();
     if let Some(path) = &settings.redis_password_file {
         settings.redis_password = Some(first_line(path, &said("redis_password_file"))?);
     }

@@ -1,4 +1,4 @@
-//! What does not fit together, or not with the program: refused where it cannot work, told where it has no effect.
+//! Settings that do not fit together, or not with the program: refused where they cannot work, warned of where they have no effect.
 
 use super::table::Scope;
 use super::{Settings, nearest};
@@ -9,7 +9,7 @@ const LEAST_REDIS: u64 = 16 << 20;
 /// An engine needs some of it before a script has done anything.
 const LEAST_SCRIPT_MEMORY: u64 = 1 << 20;
 
-/// The first thing that cannot work; `said` gives a name with its place. A default that is above a limit is of no use, but nobody's mistake.
+/// The first setting that cannot work. `said` gives the name of a setting with where it was set. A default above a limit is no fault, because nobody chose it.
 pub(super) fn fault(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str) -> bool, said: &dyn Fn(&str) -> String) -> Option<String> {
     let wrong = |name: &str, why: &str| Some(format!("{}: {why}", said(name)));
     if let Err(error) = Mask::new(&settings.mask) {
@@ -71,7 +71,7 @@ pub(super) fn fault(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str) -
     above.map(|(name, _, limit, _, why)| format!("{}: {why}; it may not be above {}", said(name), said(limit)))
 }
 
-/// Every setting that will not do what whoever gave it expects, a line each.
+/// One line for every setting that will not have the effect that is expected of it.
 pub(super) fn warnings(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str) -> bool, said: &dyn Fn(&str) -> String) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut warn = |name: &str, why: &str| warnings.push(format!("{} {why}", said(name)));
