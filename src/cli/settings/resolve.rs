@@ -7,7 +7,7 @@ use figment::{Figment, error::Kind};
 
 use super::source::{self, DEFAULT, ENVIRONMENT, FLAG, Flags, Layer};
 use super::table::{Default, SETTINGS, Scope, Setting};
-use super::{Secret, Settings, consistency, context, defaults, reach};
+use super::{Secret, Settings, consistency, context, defaults, origins};
 use crate::model::ContextId;
 use crate::rpc::Limits;
 
@@ -62,7 +62,7 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
     check(&settings, scope, &said).map_err(Invalid)?;
     let is_given = |name: &str| place(&all, name) != DEFAULT;
     consistency::fault(&settings, scope, &is_given, &said).map_or(Ok(()), |fault| Err(Invalid(fault)))?;
-    let warnings = reach::warnings(&settings).chain(consistency::warnings(&settings, scope, &is_given, &said)).collect();
+    let warnings = origins::warnings(&settings).chain(consistency::warnings(&settings, scope, &is_given, &said)).collect();
     if let Some(path) = &settings.redis_password_file {
         settings.redis_password = Some(first_line(path, &said("redis_password_file"))?);
     }
@@ -166,7 +166,7 @@ fn check(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Re
     }
     let common = settings.common_redis();
     let fault = settings.redis.as_ref().and_then(|_| common.fault(said)).or_else(|| common.mismatch(said));
-    if let Some(fault) = fault.or_else(|| context::fault(settings, said)).or_else(|| reach::fault(settings, said)) {
+    if let Some(fault) = fault.or_else(|| context::fault(settings, said)).or_else(|| origins::fault(settings, said)) {
         return Err(fault);
     }
     if settings.lease < std::time::Duration::from_millis(200) {

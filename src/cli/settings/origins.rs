@@ -1,4 +1,4 @@
-//! From where the server may be called: refuses what no Origin and no Host can ever be.
+//! The origins and hosts that may use the server: refuses those that no request can ever have.
 
 use http::uri::Authority;
 
@@ -12,7 +12,7 @@ pub(super) fn fault(settings: &Settings, said: &dyn Fn(&str) -> String) -> Optio
     fault("allowed_origins", &settings.allowed_origins, origin).or_else(|| fault("allowed_hosts", &settings.allowed_hosts, host))
 }
 
-/// What to warn of: a line for each setting that lets everybody in.
+/// Warnings: a line for each setting that lets everybody in.
 pub(super) fn warnings(settings: &Settings) -> impl Iterator<Item = String> {
     let all = |texts: &[String]| texts.iter().any(|text| text == "*");
     let origins = all(&settings.allowed_origins).then_some(
@@ -52,7 +52,7 @@ fn origin(text: &str) -> Result<(), String> {
 }
 
 /// Whether pages can have this scheme. Extensions and programs with a browser in them (`tauri`, `capacitor`, `vscode-webview`) have
-/// schemes of their own, which nobody can list; so what is refused is what is known, or a slip.
+/// schemes of their own, which nobody can list. So only schemes are refused that no page has, or that look like a typing error.
 fn page(scheme: &str) -> Result<(), String> {
     const PAGES: [&str; 2] = ["https", "http"];
     const OTHERS: [&str; 18] = [
