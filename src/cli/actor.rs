@@ -8,7 +8,7 @@ use super::output::{self, Style};
 use super::serve::{environment, print_config};
 use super::settings::{Flags, Resolved, resolve};
 use super::table::{Fit, Table, ago, cells};
-use super::{logging, ready};
+use super::{logging, ready_line};
 use crate::model::ContextId;
 
 /// Actors for the jobs of a Redis that others share, or what is known of live ones.
@@ -59,7 +59,7 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
     let backend = Backend::open(&settings, shutdown.clone()).await?;
     // Nobody can ask it, but its log says when Redis is away.
     drop(backend.watch());
-    output::line(ready::actors(&backend.redis, &settings.pools, &settings.contexts))?;
+    output::line(ready_line::actors(&backend.redis, &settings.pools, &settings.contexts))?;
     shutdown.cancelled().await;
     backend.close().await;
     Ok(())

@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
-use super::ready;
+use super::ready_line;
 use super::settings::SETTINGS;
 
 const START: Duration = Duration::from_secs(60);
@@ -69,7 +69,7 @@ impl LocalServer {
             Ok(Err(error)) => return Err(error).context("the server cannot be listened to"),
             Err(_) => bail!("the server was not ready within {} s; it says:\n{}", START.as_secs(), tail(&log_path)),
         };
-        let url = ready::parse(&ready).unwrap_or_default().to_owned();
+        let url = ready_line::parse(&ready).unwrap_or_default().to_owned();
         Ok(Self { child, url, ready })
     }
 
@@ -100,7 +100,7 @@ impl LocalServer {
 async fn ready_line(out: tokio::process::ChildStdout) -> std::io::Result<Option<String>> {
     let mut lines = BufReader::new(out).lines();
     while let Some(line) = lines.next_line().await? {
-        if ready::parse(&line).is_some() {
+        if ready_line::parse(&line).is_some() {
             return Ok(Some(line));
         }
     }

@@ -28,7 +28,7 @@ mod paging;
 mod progress;
 mod queue;
 mod readiness;
-mod ready;
+mod ready_line;
 mod report;
 mod run;
 mod schedule;

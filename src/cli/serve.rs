@@ -12,7 +12,7 @@ use super::daemon::{runtime, shutdown_on_signal, warn_of_few_descriptors};
 use super::exit::Exit;
 use super::gauges::{self, Gauges, Metrics};
 use super::settings::{Flags, Resolved, Settings, resolve};
-use super::{logging, output, ready};
+use super::{logging, output, ready_line};
 use crate::model::Timestamp;
 use crate::rpc::{self, Access, App, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving};
 use crate::service;
@@ -63,7 +63,7 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
     };
     match serve(&settings, &backend, metrics, shutdown).await {
         Ok(serving) => {
-            output::line(ready::line(serving.local_addr(), &backend.redis, &settings.pools, &settings.contexts))?;
+            output::line(ready_line::line(serving.local_addr(), &backend.redis, &settings.pools, &settings.contexts))?;
             backend.shutdown.cancelled().await;
             backend.drain().await;
             // The last answers need Redis, so it ends after them.
