@@ -10,39 +10,39 @@ use crate::model::JobId;
 /// Longer texts are cut when a call is shown.
 const WIDTH: usize = 110;
 
-/// Where calls are made and shown, with their answers.
-pub(super) struct Stage {
+/// Makes calls, and shows them with their answers.
+pub(super) struct Calls {
     pub(super) client: Client,
     json: bool,
     style: Style,
-    calls: Cell<usize>,
+    count: Cell<usize>,
 }
 
-impl Stage {
+impl Calls {
     pub(super) fn new(client: Client, json: bool) -> Self {
-        Self { client, json, style: Style::stdout(), calls: Cell::new(0) }
+        Self { client, json, style: Style::stdout(), count: Cell::new(0) }
     }
 
     /// How many calls were made.
-    pub(super) fn calls(&self) -> usize {
-        self.calls.get()
+    pub(super) fn count(&self) -> usize {
+        self.count.get()
     }
 
-    /// Announces what comes.
-    pub(super) fn act(&self, title: &str) -> anyhow::Result<()> {
+    /// Shows the title of the next step.
+    pub(super) fn title(&self, title: &str) -> anyhow::Result<()> {
         if self.json { Ok(()) } else { output::line("").and_then(|()| output::line(self.style.bold(title))) }
     }
 
-    /// Shows something that arrived without being asked for.
-    pub(super) fn heard(&self, topic: &str, item: &Value) -> anyhow::Result<()> {
+    /// Shows an item of a subscription.
+    pub(super) fn show_item(&self, topic: &str, item: &Value) -> anyhow::Result<()> {
         match self.json {
             true => output::json(&json!({ "notification": topic, "item": item })),
             false => output::line(Line::from("  ") + self.style.yellow("«") + " " + self.style.dim(topic) + " " + short(item)),
         }
     }
 
-    /// Shows something that is for people only.
-    pub(super) fn aside(&self, lines: Vec<Line>) -> anyhow::Result<()> {
+    /// Shows lines to people; with `--json` nothing.
+    pub(super) fn show_lines(&self, lines: Vec<Line>) -> anyhow::Result<()> {
         if self.json { Ok(()) } else { lines.into_iter().try_for_each(|line| output::line(Line::from("    ") + line)) }
     }
 
@@ -51,7 +51,7 @@ impl Stage {
         if !self.json {
             output::line(Line::from("  ") + self.style.dim("→") + format!(" {method} {}", short(&params)))?;
         }
-        self.calls.set(self.calls.get() + 1);
+        self.count.set(self.count.get() + 1);
         let answer = match self.client.call_within(std::time::Duration::from_secs(120), method, &params).await {
             Ok(value) => Ok(value),
             Err(Error::Rpc(error)) => Err(error),
@@ -70,7 +70,7 @@ impl Stage {
         Ok(answer)
     }
 
-    /// Makes a call that has to go well.
+    /// Makes a call that has to succeed.
     pub(super) async fn call(&self, method: &str, params: Value) -> anyhow::Result<Value> {
         self.ask(method, params).await?.map_err(|error| anyhow::anyhow!("{method} was answered with error {}: {error}", error.code))
     }
@@ -91,7 +91,7 @@ impl Stage {
     }
 }
 
-/// Ends the demo if an answer is not the promised one.
+/// Ends the demo with an error if an answer is not the expected one.
 pub(super) fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, promised: &T) -> anyhow::Result<()> {
     anyhow::ensure!(found == promised, "{what} is {found:?} instead of {promised:?}");
     Ok(())
