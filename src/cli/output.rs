@@ -86,13 +86,13 @@ impl Style {
     }
 }
 
-/// One line for a terminal. Texts become one only by [`harmless`], so whatever is in it cannot steer the terminal or forge a line; what
-/// steers it are the colours of [`Style`] alone.
+/// One line for a terminal. A text becomes a line only through [`harmless`], so nothing in it can control the terminal or look like
+/// another line. The only escape sequences in it are the colours of [`Style`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Line(String);
 
 impl Line {
-    /// It as it is printed.
+    /// The line as it is printed.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
@@ -102,7 +102,7 @@ impl Line {
         Self::shown_in(&self.0).count()
     }
 
-    /// The places of the characters of a line that are seen.
+    /// The positions of the visible characters of a line.
     fn shown_in(text: &str) -> impl Iterator<Item = usize> {
         let mut inside = false;
         text.char_indices().filter_map(move |(at, c)| {
@@ -112,7 +112,7 @@ impl Line {
         })
     }
 
-    /// Its beginning, in so many columns at most.
+    /// The beginning of the line, in `most` columns at most.
     pub(super) fn cut(&self, most: usize) -> Self {
         if self.width() <= most {
             return self.clone();
@@ -197,12 +197,12 @@ pub(super) fn text(text: &str) -> anyhow::Result<()> {
     if out().is_terminal() { lines(text) } else { write(text) }
 }
 
-/// Tells people something beside the answer, on stderr. Who does not read that may still want the answer.
+/// Tells people something on stderr, besides the answer. If stderr is closed, the answer is still printed.
 pub(super) fn note(line: impl Into<Line>) {
     let _ = writeln!(err(), "{}", line.into().as_str());
 }
 
-/// The same for something of any length: on a terminal in lines that end between words, those after the first indented.
+/// Tells people something of any length on stderr. On a terminal it is wrapped between words, with all lines but the first indented.
 pub(super) fn tell(line: impl Into<Line>, indent: usize) {
     fitted(line.into(), Style::stderr(), indent).into_iter().for_each(note);
 }
@@ -219,7 +219,7 @@ fn fitted(line: Line, style: Style, indent: usize) -> Vec<Line> {
     }
 }
 
-/// What the reader of arguments says of those that are refused and harmless, in its colours.
+/// Shows why arguments were refused, in the colours of the argument parser. The text must be harmless.
 pub(super) fn refusal(said: &clap::builder::StyledStr) {
     let style = Style::stderr();
     let text = if style.colour { said.ansi().to_string() } else { said.to_string() };
@@ -229,14 +229,14 @@ pub(super) fn refusal(said: &clap::builder::StyledStr) {
     }
 }
 
-/// The same for a line of JSON.
+/// Writes a line of JSON to stderr.
 pub(super) fn note_json(document: &impl Serialize) {
     if let Ok(text) = json_text(document) {
         let _ = writeln!(err(), "{text}");
     }
 }
 
-/// Shows a line on stderr that the next one takes the place of; without one, makes room for what comes. For terminals.
+/// Shows a line on stderr that the next one replaces. Without a line, it removes the one before. For terminals.
 pub(super) fn transient(line: Option<&Line>) {
     let mut err = err().lock();
     let _ = write!(err, "\r\x1b[2K{}", line.map_or("", Line::as_str)).and_then(|()| err.flush()); // Nobody may look any more.
@@ -249,7 +249,7 @@ pub(super) fn document(text: &str) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// One write, so that lines of a stream arrive whole.
+/// Writes a line at once, so that lines of a stream arrive whole.
 fn write(text: &str) -> anyhow::Result<()> {
     document(&format!("{text}\n"))
 }
@@ -269,12 +269,12 @@ pub(super) fn is_watched() -> bool {
     err().is_terminal()
 }
 
-/// How many columns there are for lines on stdout: those of the terminal, else what `COLUMNS` says. `None`: as many as are wanted.
+/// How many columns lines on stdout may have: those of the terminal, else what `COLUMNS` says. `None` means any number.
 pub(super) fn columns() -> Option<usize> {
     columns_of(out())
 }
 
-/// The same for stderr.
+/// How many columns lines on stderr may have.
 pub(super) fn columns_of_notes() -> Option<usize> {
     columns_of(err())
 }

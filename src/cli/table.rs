@@ -6,11 +6,11 @@ use crate::model::Timestamp;
 /// What becomes of a column where there is no room for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
-    /// It stays as it is.
+    /// The column stays as it is.
     Keep,
-    /// Its cells are cut, to [`NARROWEST`] at least.
+    /// The cells of the column are cut, down to [`NARROWEST`].
     Cut,
-    /// It is left out; of several the one with the highest number first.
+    /// The column is left out. Of several, the one with the highest number is left out first.
     Spare(u8),
 }
 
@@ -21,13 +21,13 @@ pub(super) struct Table {
     rows: Vec<Vec<Line>>,
 }
 
-/// The characters of the widest cell,
+/// How many characters a cell has at most.
 const WIDEST: usize = 40;
-/// of one that is cut while others can be spared,
+/// How far a cell is cut as long as other columns can be left out.
 const NARROW: usize = 12;
-/// and of the narrowest that is left of a longer one.
+/// How far a cell is cut at most.
 const NARROWEST: usize = 6;
-/// Between two columns.
+/// How many spaces are between two columns.
 const GAP: usize = 2;
 
 impl Table {
@@ -40,7 +40,7 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Prints it in the columns that there are. Into a file or pipe goes everything.
+    /// Prints it as wide as the terminal is. Into a file or pipe everything is printed.
     pub(super) fn print(&self) -> anyhow::Result<()> {
         output::document(&self.text(output::columns()))
     }
@@ -68,7 +68,7 @@ impl Table {
         text
     }
 
-    /// All columns below each other, for where there is no room for them side by side.
+    /// Each row as a list of its cells below each other, where there is no room for columns.
     fn records(&self, room: usize) -> String {
         let Some((head, rows)) = self.rows.split_first() else { return String::new() };
         let widest = head.iter().map(Line::width).max().unwrap_or_default();

@@ -31,22 +31,22 @@ pub struct Intake {
     store: Store,
     keys: ConveyorKeys,
     settings: IntakeSettings,
-    /// How far the round through the keys has come.
+    /// The cursor of the walk through the keys.
     cursor: u64,
     rounds: u32,
 }
 
-/// So many elements of a queue are looked at in one round.
+/// How many elements of a queue are looked at in one round.
 const BATCH: usize = 32;
-/// How long an idle intake pauses: conveyor clients ring no bell.
+/// How long an idle intake pauses. Nobody wakes it, because conveyor's clients publish nothing when they push a job.
 const PAUSE: Duration = Duration::from_millis(100);
-/// So many rounds lie between two steps of the round through the keys,
+/// How many rounds are made between two steps of the walk through the keys.
 const SWEEP_EVERY: u32 = 5;
-/// and so many keys are looked at in one.
+/// How many keys are looked at in one step of the walk.
 const SWEPT: usize = 500;
-/// So long relatives wait for a job that nobody has heard of.
+/// How long relatives wait for a job that was never added.
 const ORPHANS: Duration = Duration::from_secs(30 * 24 * 3600);
-/// What the wait before a second attempt is, as in the source.
+/// The pause before a second attempt, the same as in conveyor.
 const BACKOFF: Duration = Duration::from_secs(2);
 
 impl Intake {

@@ -17,13 +17,13 @@ pub struct Keeper {
     quiet: u32,
 }
 
-/// So many ends are worked off in one round,
+/// How many ends of jobs are worked off in one round.
 const ENDS: usize = 64;
-/// with so many children and heirs of each.
+/// How many children and heirs of each such job are handled in one round.
 const BATCH: usize = 128;
 /// How long an idle keeper pauses.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Where no conveyor job has ended for long, the pause grows to this.
+/// The longest pause, to which the pauses grow while no conveyor job ends.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 impl Keeper {

@@ -12,9 +12,9 @@ pub struct Beyond {
     pub number: String,
 }
 
-/// No path and no number is told with more bytes.
+/// How many bytes of a path or a number are told. Longer ones are cut.
 const LONGEST: usize = 200;
-/// No text that is accepted has so many arrays and objects in each other.
+/// How deep arrays and objects are followed. No text that is accepted is nested so deeply.
 const DEEPEST: usize = 1000;
 
 impl Beyond {
@@ -104,7 +104,7 @@ enum Inside<'t> {
     Object(&'t str),
 }
 
-/// Behind the quote that ends a text.
+/// The position behind the quote that ends a text.
 fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -116,7 +116,7 @@ fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
-/// Behind the last character of a number.
+/// The position behind the last character of a number.
 fn end_of_number(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')).count()
 }
@@ -132,18 +132,18 @@ fn path(root: &str, stack: &[Inside<'_>]) -> String {
     cut(&path)
 }
 
-/// The step of a path into an array,
+/// The step of a path into an array.
 pub(super) fn index(at: usize) -> String {
     format!("[{at}]")
 }
 
-/// or into an object.
+/// The step of a path into an object.
 pub(super) fn member(name: &str) -> String {
     let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if is_plain { format!(".{name}") } else { format!("[\"{name}\"]") }
 }
 
-/// So much of a text as is told.
+/// The part of a text that is told: all of it, or its beginning.
 pub(super) fn cut(text: &str) -> String {
     match text.char_indices().find(|(at, _)| *at >= LONGEST) {
         Some((at, _)) => format!("{}…", &text[..at]),

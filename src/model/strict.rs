@@ -22,7 +22,7 @@ pub fn strict<'de, S: DeserializeSeed<'de>, D: Deserializer<'de>>(seed: S, from:
 /// What is read from `from`, or visits with it, or gives parts of it.
 struct Strict<'p, F> {
     from: F,
-    /// Where the error is, from here on.
+    /// The path of the error, from this value on.
     path: &'p mut String,
 }
 
@@ -34,7 +34,7 @@ fn behind<T, E>(path: &mut String, step: impl FnOnce() -> String, result: Result
     result
 }
 
-/// Reads these just as `from` does,
+/// Makes methods that read values as `from` does, because these values have nothing inside.
 macro_rules! as_it_is {
     ($($name:ident($($arg:ident: $of:ty),*)),*) => {
         $(fn $name<V: Visitor<'de>>(self, $($arg: $of,)* visitor: V) -> Result<V::Value, D::Error> {
@@ -43,7 +43,7 @@ macro_rules! as_it_is {
     };
 }
 
-/// and these with an eye on what is inside.
+/// Makes methods that read values as `from` does, and look into what is inside.
 macro_rules! looked_into {
     ($($name:ident($($arg:ident: $of:ty),*)),*) => {
         $(fn $name<V: Visitor<'de>>(self, $($arg: $of,)* visitor: V) -> Result<V::Value, D::Error> {
