@@ -26,16 +26,16 @@ pub enum Permission {
 /// Who is behind a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
-    /// Nobody said.
+    /// The caller did not log in.
     Anonymous,
-    /// Who runs the server, and may do everything.
+    /// The person who runs the server, who may do everything.
     Operator,
 }
 
 /// Whether callers have to say who they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
-    /// Who reaches the server may use it.
+    /// Whoever can connect to the server may use it.
     #[default]
     Open,
     /// Without an identity only [`Permission::Public`] methods can be called.
@@ -54,12 +54,12 @@ impl Access {
 
 /// One connection: who it is, where it comes from and what it uses.
 ///
-/// It lives as long as the connection, and as what notifications began on it.
+/// It lives as long as the connection, and as long as notifications that came on it are being carried out.
 #[derive(Debug)]
 pub struct Session {
     peer: SocketAddr,
     local: IpAddr,
-    /// What the HTTP request asked for that is being answered, or that opened the WebSocket.
+    /// The address that was named by the HTTP request that is being answered, or that opened the WebSocket.
     asked_at: Mutex<Option<Address>>,
     identity: Identity,
     opened: Instant,
@@ -103,17 +103,17 @@ impl Session {
         }
     }
 
-    /// The address of ours that the connection reached.
+    /// The address of this machine that the connection reached.
     pub(super) fn local(&self) -> IpAddr {
         self.local
     }
 
-    /// Notes under which address it was found by the request that is answered now; there is one at a time.
+    /// Notes the address that the current request names. There is one request at a time.
     pub(super) fn asks_at(&self, address: Option<Address>) {
         *self.asked_at.lock().unwrap_or_else(PoisonError::into_inner) = address;
     }
 
-    /// Under which address it was found.
+    /// The address of the server that the client used.
     pub(super) fn asked_at(&self) -> Option<Address> {
         self.asked_at.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -120,7 +120,7 @@ impl Serving {
     pub async fn drained(&self, grace: Duration) -> usize {
         self.shutdown.cancelled().await;
         self.connections.close();
-        // The wait ends early or late; how it ended is what the tracker counts.
+        // Whether all ended in time is seen from what the tracker still counts.
         let _ = tokio::time::timeout(grace, self.connections.wait()).await;
         self.connections.len()
     }
@@ -151,7 +151,7 @@ pub async fn serve_table<C: Send + Sync + 'static>(
 
 type Listeners = Vec<(TcpListener, SocketAddr)>;
 
-/// Several addresses share a free port only if nobody has it at any of them. So often another one is tried.
+/// How many ports are tried when any free port will do: several addresses need one that is free on all of them.
 const TRIES: usize = 16;
 
 async fn bind(settings: &ServerSettings) -> Result<Listeners, ServeError> {
@@ -171,12 +171,12 @@ async fn bind(settings: &ServerSettings) -> Result<Listeners, ServeError> {
     }
 }
 
-/// Whether any port will do.
+/// Whether any free port will do.
 fn is_free(addresses: &[SocketAddr]) -> bool {
     addresses.iter().all(|address| address.port() == 0)
 }
 
-/// Binds all addresses that this machine has, the first of them at least.
+/// Binds all addresses that this machine has. Fails if there is none.
 async fn bind_all(addresses: &[SocketAddr]) -> Result<Listeners, ServeError> {
     let (mut listeners, mut missing): (Listeners, Option<ServeError>) = (Vec::new(), None);
     for &wanted in addresses {
@@ -187,7 +187,7 @@ async fn bind_all(addresses: &[SocketAddr]) -> Result<Listeners, ServeError> {
         let bound = TcpListener::bind(address).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
         match bound {
             Ok((local, listener)) => listeners.push((listener, local)),
-            // A name may have an address of a family that this machine does without.
+            // A name may have an address of a family that this machine does not have, such as IPv6.
             Err(cause) if cause.kind() == io::ErrorKind::AddrNotAvailable || cause.raw_os_error() == Some(NO_FAMILY) => {
                 missing = Some(ServeError::Bind { address, cause });
             }
@@ -274,7 +274,7 @@ async fn accept(listener: TcpListener, acceptor: Arc<Acceptor>, stopper: Arc<Ser
 
 impl Acceptor {
     fn open(&self, socket: TcpStream, peer: SocketAddr) {
-        // The accept loops themselves are tracked too.
+        // The tracker counts the accept loops, too.
         let open = self.connections.len().saturating_sub(self.loops);
         let room = open < self.limits.connections as usize;
         let Some(address) = room.then(|| self.addresses.join(peer.ip())).flatten() else {
@@ -313,22 +313,22 @@ impl Acceptor {
     }
 }
 
-/// What Linux calls EAFNOSUPPORT: this machine has no addresses of such a family at all.
+/// EAFNOSUPPORT of Linux: this machine has no addresses of that family, such as IPv6.
 const NO_FAMILY: i32 = 97;
-/// The head of a request, and what is written at once, may be so large.
+/// How large the head of a request may be, and what is written at once.
 const HEAD: usize = 64 * 1024;
-/// So much that is not sent yet is kept by the system for one connection, and not by us.
+/// How many bytes of one connection that are not sent yet the system keeps. More stay in this process, where they are counted.
 const UNSENT_BY_SYSTEM: u32 = 256 * 1024;
-/// The first request has to come within this.
+/// How long a new connection may take until its first request.
 const FIRST: Duration = Duration::from_secs(30);
 
-/// Sets what a connection of strangers needs. All of it can be missing.
+/// Sets the options of a socket. The server works without them, so errors are only logged.
 fn prepare(socket: &TcpStream, time_limit: Duration, peer: SocketAddr) {
     let raw = SockRef::from(socket);
     let set = [
         ("TCP_NODELAY", socket.set_nodelay(true)),
         ("TCP_NOTSENT_LOWAT", raw.set_tcp_notsent_lowat(UNSENT_BY_SYSTEM)),
-        // A machine that is gone acknowledges nothing, and says nothing either.
+        // Without this, a connection to a machine that was switched off stays open.
         ("TCP_USER_TIMEOUT", raw.set_tcp_user_timeout(Some(time_limit * 2))),
     ];
     for (option, set) in set {
@@ -338,7 +338,7 @@ fn prepare(socket: &TcpStream, time_limit: Duration, peer: SocketAddr) {
     }
 }
 
-/// Ends when the connection has been without an HTTP request for `limit`. A WebSocket has left HTTP before that.
+/// Returns when the connection has been without an HTTP request for `limit`. It is not used for WebSockets, which are no HTTP after the upgrade.
 async fn idle_for(limit: Duration, session: &Session) {
     loop {
         let limit = if session.has_asked() { limit } else { limit.min(FIRST) };

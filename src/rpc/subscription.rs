@@ -17,7 +17,7 @@ use super::memory::Connection;
 use super::method::{Items, Subscription};
 use super::{openrpc, params};
 
-/// How long a subscription may take, and how much an address may have.
+/// The limits of subscriptions.
 #[derive(Clone, Copy)]
 struct Bounds {
     open: Duration,
@@ -85,9 +85,9 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
     }
 }
 
-/// Sends items until they end, the client leaves, or it reads too slowly.
+/// Sends items until they end, the client disconnects, or it reads too slowly.
 ///
-/// At most one item is under way from here; what piles up behind a slow reader is the stream's to bound and to mark as lost.
+/// At most one item is on its way from here. The stream has to bound what piles up behind a slow reader, and to say what got lost.
 async fn pump<T: Serialize>(
     mut items: Items<T>,
     sink: &SubscriptionSink,

@@ -43,7 +43,7 @@ impl<C: Send + Sync + 'static> Default for Table<C> {
 }
 
 impl<C: Send + Sync + 'static> Table<C> {
-    /// A table that lists only `rpc.discover`, which the document itself never lists.
+    /// A table with `rpc.discover` only, which the document does not list.
     pub fn new() -> Self {
         Self::default()
     }

@@ -130,10 +130,10 @@ impl Waited {
     }
 }
 
-/// Longer outputs are not kept while they wait for room: an address may have 8,192 waits.
+/// How long an output may be that is kept while it waits for room. Longer ones are read again, because an address may have 8,192 waits.
 const KEPT: usize = 8 * 1024;
 
-/// The time between two reads of a result that was let go.
+/// The pause before a result that was dropped is read again.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// By hand, because serde's `flatten` copies everything and forgets which fields are unknown.
@@ -185,7 +185,7 @@ impl Method for WaitJob {
         Waited { context, deadline, in_batch: batch.is_some() }.result(awaited, app, session).await
     }
 
-    /// Nobody waits.
+    /// Does nothing, because a notification has nobody who waits for the result.
     async fn notify(self, _: &App, _: &Session) -> Result<(), Error> {
         Ok(())
     }

@@ -19,9 +19,9 @@ fn input_name(name: &str) -> String {
     format!("{name}Input")
 }
 
-/// Both generators' schemas as one map, with the side that each describes.
+/// The schemas of both generators as one map, each with the side that it describes, and the names that were changed.
 ///
-/// A name that means one thing in results and another in parameters is given up for parameters; those names come second.
+/// If a name means one thing in results and another in parameters, the schema of parameters gets another name.
 pub(super) fn merge(output: Schemas, input: Schemas) -> (Vec<(String, Value, Side)>, Vec<String>) {
     let differs = |(name, schema): &(&String, &Value)| output.get(*name).is_some_and(|other| other != *schema);
     let renamed: Vec<String> = input.iter().filter(differs).map(|(name, _)| name.clone()).collect();

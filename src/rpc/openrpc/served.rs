@@ -3,12 +3,12 @@ use futures_util::stream;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, header};
 
-/// Where the document says that the server is when nobody knows better.
+/// The URL of the server in the document, unless the request for it named another.
 pub(super) const HTTP: &str = "http://127.0.0.1:8700/";
-/// The same for WebSockets.
+/// The URL for WebSockets in the document, unless the request for it named another.
 pub(super) const WEBSOCKET: &str = "ws://127.0.0.1:8700/";
 
-/// Where somebody found the server: what he sent as Host, and whether a proxy before us speaks TLS with him.
+/// The address under which a client reached the server: the `Host` that it sent, and whether a proxy in front speaks TLS with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::rpc) struct Address {
     host: HeaderValue,
@@ -25,17 +25,17 @@ impl Address {
     /// The URLs of HTTP and of WebSockets.
     fn urls(&self) -> Option<[String; 2]> {
         let authority: Authority = self.host.to_str().ok()?.parse().ok()?;
-        // Without a user's name, if somebody sent one.
+        // A user's name before the host is left out.
         let host = authority.as_str().rsplit('@').next()?;
         let secure = if self.tls { "s" } else { "" };
         Some(["http", "ws"].map(|scheme| format!("{scheme}{secure}://{host}/")))
     }
 }
 
-/// The document as it is sent: it names the address at which it was asked for.
+/// The document as it is sent: with the URLs of the address under which the client reached the server.
 #[derive(Debug)]
 pub(in crate::rpc) struct Served {
-    /// What stands before, between and behind the two URLs. It is shared by all who read it.
+    /// The parts of the document before, between and behind the two URLs. All readers share them.
     parts: [Bytes; 3],
 }
 
@@ -54,12 +54,12 @@ impl Served {
         [before, http, between, websocket, behind]
     }
 
-    /// Its text for who asked there.
+    /// The document as a text, for a client that used this address.
     pub(in crate::rpc) fn text(&self, address: Option<&Address>) -> String {
         String::from_utf8(self.pieces(address).concat()).expect("each piece is text")
     }
 
-    /// The same as a body that copies nothing of it, and its length.
+    /// The document as a body that copies none of its parts, and its length.
     pub(in crate::rpc) fn body(&self, address: Option<&Address>) -> (Body, usize) {
         let pieces = self.pieces(address);
         let length = pieces.iter().map(Bytes::len).sum();

@@ -8,7 +8,7 @@ use crate::model::Beyond;
 /// What is wrong with the parameters of a call, and where, in words for whoever made it.
 #[derive(Debug)]
 pub struct Fault {
-    /// Such as `jobs[3].labels.colour`; empty where all of them are meant.
+    /// The path of the value that is wrong, such as `jobs[3].labels.colour`. Empty if all parameters together are meant.
     path: String,
     wrong: Wrong,
 }
@@ -17,21 +17,21 @@ pub struct Fault {
 enum Wrong {
     Missing,
     Twice,
-    /// There is no such parameter, but these.
+    /// There is no such parameter. The text lists those that exist.
     Unknown(String),
     Value {
         expected: String,
         given: String,
     },
-    /// In the words of whoever read it.
+    /// The message of whatever read the value.
     Said(String),
 }
 
-/// So many characters of what was given are repeated.
+/// How many characters of a given value are repeated in a message.
 const LONGEST: usize = 48;
 
 impl Fault {
-    /// There is no parameter `name`; `known` are those that there are.
+    /// There is no parameter `name`; `known` are those that exist.
     pub(super) fn unknown<T: AsRef<str>>(name: &str, known: &[T]) -> Self {
         Self { path: String::new(), wrong: Wrong::Unknown(listed(known)) }.inside(name)
     }
@@ -41,7 +41,7 @@ impl Fault {
         Self { path: String::new(), wrong: Wrong::Twice }.inside(name)
     }
 
-    /// An error of the JSON parser. Its lines and columns are those of a text that the caller never saw.
+    /// An error of the JSON parser, without its line and column: they belong to a text that the caller never saw.
     pub(super) fn parser(error: impl fmt::Display) -> Self {
         let mut text = error.to_string();
         let is_position = |text: &str| text.split(" column ").all(|number| number.parse::<u64>().is_ok());
@@ -56,7 +56,7 @@ impl Fault {
         Self { path: beyond.path.clone(), wrong: Wrong::Said(format!("{} is {}", beyond.number, Beyond::HINT)) }
     }
 
-    /// The same with the number as the caller wrote it: the parser rounds such.
+    /// This fault with the number as the caller wrote it, because the parser has rounded it.
     pub(super) fn with_number(mut self, beyond: Beyond) -> Self {
         if let Wrong::Value { given, .. } = &mut self.wrong
             && self.path == beyond.path
@@ -66,7 +66,7 @@ impl Fault {
         self
     }
 
-    /// The same where one of `words` is expected.
+    /// This fault with `words` as the expected values.
     pub(super) fn of_words(mut self, words: &[&str]) -> Self {
         if let Wrong::Value { expected, .. } = &mut self.wrong {
             *expected = one_of(words);
@@ -74,7 +74,7 @@ impl Fault {
         self
     }
 
-    /// The same, seen from the object whose member `name` it is.
+    /// This fault with the member `name` in front of its path.
     pub(super) fn inside(mut self, name: &str) -> Self {
         let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let mut path = if is_plain { cut(name).into_owned() } else { format!("[{:?}]", cut(name)) };
@@ -85,7 +85,7 @@ impl Fault {
         self
     }
 
-    /// The same, seen from the array that it is in.
+    /// This fault with the index of an array in front of its path.
     pub(super) fn inside_item(mut self, index: usize) -> Self {
         let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
         self.path.insert_str(0, &format!("[{index}]{dot}"));

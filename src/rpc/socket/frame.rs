@@ -14,7 +14,7 @@ const BINARY: u8 = 2;
 const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
-/// Control frames carry no more.
+/// How many bytes a control frame may carry.
 const CONTROL: usize = 125;
 /// A message grows by so much at a time, so that no memory is used for what a client only announced.
 const STEP: usize = 64 * 1024;
@@ -37,13 +37,13 @@ pub(super) enum Fault {
     /// The peer is gone.
     #[error("the peer is gone")]
     Gone,
-    /// It does not keep to the protocol.
+    /// The peer violates the protocol.
     #[error("{0}")]
     Protocol(&'static str),
     /// A message took too long to arrive.
     #[error("a message took too long to arrive")]
     Late,
-    /// There is no room for what it sends, and waiting did not help or would not.
+    /// There is no room for the message, and waiting did not help, or would not help.
     #[error("there is no room for a message")]
     NoRoom,
 }
@@ -87,7 +87,7 @@ struct Open {
     bytes: Vec<u8>,
     reservation: RequestReservation,
     deadline: Instant,
-    /// What was seen of it, if it is too large.
+    /// The reader of its id, if the message is too large.
     skipped: Option<IdReader>,
 }
 
@@ -103,12 +103,12 @@ impl<R: AsyncRead + Unpin> Frames<R> {
         Self { io: BufReader::new(io), bounds, reserve: Box::new(reserve), open: None }
     }
 
-    /// What still arrives, as plain bytes.
+    /// The connection, to read what still arrives as plain bytes.
     pub(super) fn into_inner(self) -> R {
         self.io.into_inner()
     }
 
-    /// The next thing that is whole.
+    /// The next complete message or control frame.
     pub(super) async fn next(&mut self) -> Result<Incoming, Fault> {
         loop {
             let head = self.head().await?;

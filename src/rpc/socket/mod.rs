@@ -32,9 +32,9 @@ pub(in crate::rpc) use caller::Caller;
 use frame::{Bounds, Fault, Frames, Incoming};
 use writer::{Control, GOING_AWAY, write};
 
-/// So many messages more than calls may be under way: refusals, mostly. Then reading pauses.
+/// How many messages may be answered at once in addition to the calls of a connection, mostly refusals. When there are more, reading pauses.
 const MORE: u32 = 64;
-/// So many pongs and the like wait to be written.
+/// How many control frames may wait to be written.
 const CONTROLS: usize = 8;
 /// How long a client that was told to close may take to do so.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -97,22 +97,22 @@ impl Sockets {
         let socket = Socket { session, sink, layers: Arc::new(layers), limits: &self.limits, silence: ping_interval * 3 };
         let code = tokio::select! {
             code = socket.run(&mut frames, &controls, self.stop.clone()) => code,
-            () = socket.sink.closed() => None, // The writer gave up.
+            () = socket.sink.closed() => None, // The writer has ended.
             () = socket.session.connection().ended() => None,
         };
         let Some(code) = code else {
             writing.abort();
             return;
         };
-        // The writer is there, and it has a deadline of its own. It closes the queue, which ends calls and subscriptions.
+        // The writer still runs, and has a deadline. It closes the queue, which ends calls and subscriptions.
         let _ = controls.send(Control::Close(code)).await;
         let abort = writing.abort_handle();
         tokio::select! {
             _ = writing => {}
-            // Or it has to make way for others.
+            // Or the connection has to be closed because others wait for memory.
             () = socket.session.connection().ended() => return abort.abort(),
         }
-        // A connection that is closed before everything is read is reset, and the peer may not see why.
+        // If a connection is closed before everything is read, the system resets it, and the peer may not see the close code.
         let _ = tokio::time::timeout(FAREWELL, tokio::io::copy(&mut frames.into_inner(), &mut tokio::io::sink())).await;
     }
 }
@@ -136,7 +136,7 @@ impl Socket<'_> {
         let under_way = Arc::new(Semaphore::new(most as usize));
         let stopped = stop.shutdown();
         let silent = self.silent();
-        // Reading a message takes many steps, so what waits for it must not be dropped half-way.
+        // Reading a message takes many steps, so the future that reads it must not be dropped half-way.
         let incoming = stream::unfold(frames, |frames| async { Some((frames.next().await, frames)) });
         tokio::pin!(stopped, silent, incoming);
         loop {
@@ -144,7 +144,7 @@ impl Socket<'_> {
                 Ok(place) => place,
                 Err(_) => tokio::select! {
                     place = Arc::clone(&under_way).acquire_owned() => {
-                        // Nothing was read meanwhile, so its silence says nothing.
+                        // Nothing was read meanwhile, so the connection must not count as silent.
                         self.session.connection().heard();
                         place.expect("nobody closes the semaphore")
                     }
@@ -180,7 +180,7 @@ impl Socket<'_> {
                         drop(place);
                     });
                 }
-                // If many wait to be answered, one answer to the latest would do; so one may be lost.
+                // A pong may be lost here while many wait, because an answer to the latest ping is enough.
                 Ok(Incoming::Ping(content)) => drop(controls.try_send(Control::Pong(content))),
                 Ok(Incoming::Pong) => {}
                 Ok(Incoming::Close) => return Some(1000),
@@ -217,7 +217,7 @@ impl Socket<'_> {
         }
     }
 
-    /// Ends when the peer has given no sign of life for too long.
+    /// Returns when nothing has come from the peer for too long.
     async fn silent(&self) {
         self.session.connection().heard();
         loop {
@@ -232,8 +232,8 @@ impl Socket<'_> {
 /// Sends an answer, if there is one.
 async fn send(sink: &MethodSink, connection: &Connection, reply: Option<Reply>) {
     let Some(Reply { json, counted }) = reply else { return };
-    // What was refused on the way has not been counted.
+    // A refusal by one of the layers has not been counted yet.
     connection.made(json.get().len().saturating_sub(counted));
-    // Who left needs no answer.
+    // If the peer has disconnected, nothing has to be sent.
     let _ = sink.send(json).await;
 }
