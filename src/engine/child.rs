@@ -34,9 +34,9 @@ const ERROR: usize = 256 << 10;
 /// The address space an engine needs for itself: program, libraries, the script thread's stack, arenas of the allocator.
 const OWN_ADDRESS_SPACE: u64 = 640 << 20;
 /// Every so many jobs the process's size is looked up.
-const WEIGH_EVERY: u64 = 64;
+const LOOK_UP_EVERY: u64 = 64;
 /// A job that held this much has the process's size looked up after it.
-const HEAVY: u64 = 16 << 20;
+const LARGE_JOB: u64 = 16 << 20;
 
 /// An engine process, seen from its actor. It runs one job at a time; dropping it kills it.
 #[derive(Debug)]
@@ -142,11 +142,11 @@ impl Child {
                     log.log(records);
                     continue;
                 }
-                Ok(Some(FromEngine::Done { result, usage, held })) => {
+                Ok(Some(FromEngine::Done { result, usage, allocated })) => {
                     if !self.plausible(&result) {
                         return Err(self.broke("its result is above its limit").await);
                     }
-                    self.weigh(held, usage.peak_memory);
+                    self.look_up_size(allocated, usage.peak_memory);
                     self.idle = true;
                     return Ok(Outcome { result, usage });
                 }
@@ -253,11 +253,11 @@ impl Child {
     }
 
     /// Looks up how much it holds. Reading /proc costs more than a small job, so that is done now and then.
-    fn weigh(&mut self, held: u64, peak: u64) {
-        if self.jobs.is_multiple_of(WEIGH_EVERY) || peak >= HEAVY {
-            self.bytes = resident(self.pid).unwrap_or_default().max(held);
+    fn look_up_size(&mut self, allocated: u64, peak: u64) {
+        if self.jobs.is_multiple_of(LOOK_UP_EVERY) || peak >= LARGE_JOB {
+            self.bytes = resident(self.pid).unwrap_or_default().max(allocated);
         } else {
-            self.bytes = self.bytes.max(held);
+            self.bytes = self.bytes.max(allocated);
         }
     }
 
@@ -282,7 +282,7 @@ impl Child {
         match timeout(END, process.wait()).await {
             Ok(status) => status.ok(),
             Err(_) => {
-                self.spawner.bury(process);
+                self.spawner.kill(process);
                 None
             }
         }
@@ -327,7 +327,7 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         if let Some(process) = self.process.take() {
-            self.spawner.bury(process);
+            self.spawner.kill(process);
         }
     }
 }

@@ -64,7 +64,7 @@ pub enum FromEngine {
         /// What it used.
         usage: Usage,
         /// Bytes the engine still holds now that the script has ended: cached scripts, and what scripts leaked.
-        held: u64,
+        allocated: u64,
     },
 }
 

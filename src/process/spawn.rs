@@ -52,7 +52,7 @@ impl Spawner {
     }
 
     /// Kills `child` and takes its exit status, so that no zombie stays.
-    pub(crate) fn bury(&self, mut child: Child) {
+    pub(crate) fn kill(&self, mut child: Child) {
         let _ = child.start_kill();
         self.runtime.spawn(async move { child.wait().await });
     }

@@ -86,11 +86,11 @@ impl Run {
 
     /// Starts the clock and the counters for `job`.
     pub(super) fn begin(&self, job: &EngineJob) {
-        let (now, held) = (Instant::now(), alloc::held());
+        let (now, allocated) = (Instant::now(), alloc::allocated());
         alloc::restart_peak();
         self.operations.set(0);
-        self.base.set(held);
-        self.seen.set(held);
+        self.base.set(allocated);
+        self.seen.set(allocated);
         self.began.set(now);
         self.deadline.set(now + job.timeout.min(EngineJob::LONGEST));
         self.looked.set(now);
@@ -112,12 +112,12 @@ impl Run {
     pub(super) fn step(&self) -> Option<Dynamic> {
         let operations = self.operations.get() + 1;
         self.operations.set(operations);
-        let held = alloc::held();
-        if operations.is_multiple_of(CLOCK_EVERY) || held.abs_diff(self.seen.get()) > CLOCK_AFTER_BYTES {
-            self.seen.set(held);
+        let allocated = alloc::allocated();
+        if operations.is_multiple_of(CLOCK_EVERY) || allocated.abs_diff(self.seen.get()) > CLOCK_AFTER_BYTES {
+            self.seen.set(allocated);
             self.look();
         }
-        if held - self.base.get() > self.memory {
+        if allocated - self.base.get() > self.memory {
             self.end(Ended::Memory);
         }
         if self.limits.operations.is_some_and(|most| operations > most) {
@@ -209,8 +209,8 @@ impl Run {
     /// Sends the rest of the log and how the job ended.
     pub(super) fn finish(&self, result: Result<Output, JobError>, usage: Usage) {
         let log = self.take_log();
-        let held = u64::try_from(alloc::held()).unwrap_or(0);
-        let done = FromEngine::Done { result, usage, held };
+        let allocated = u64::try_from(alloc::allocated()).unwrap_or(0);
+        let done = FromEngine::Done { result, usage, allocated };
         match log {
             Some(log) => self.pipe.send(&[log, done]),
             None => self.pipe.send(&[done]),
