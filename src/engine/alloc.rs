@@ -1,11 +1,11 @@
-//! The global allocator: the system's, with a count of the bytes that each thread holds.
+//! The global allocator: the system's, with a count of the bytes that each thread has allocated.
 //!
 //! Rhai has no memory limit of its own. The thread that runs scripts asks [`allocated`] at every operation; other threads pay one
-//! thread-local addition per allocation. The count can't refuse: unwinding out of an allocator is not allowed, so a single huge
-//! allocation is the business of checks before it, and in the end of the address space limit.
+//! thread-local addition per allocation. The count cannot refuse an allocation, because an allocator must not unwind. A single huge
+//! allocation is prevented by checks before it, and in the end by the limit of the address space.
 //!
-//! Memory freed by another thread than the one that took it is counted against the one and for the other. The script thread
-//! shares no memory with others, so its count is exact.
+//! If one thread frees memory that another has allocated, the counts of both are wrong. The script thread shares no memory with
+//! others, so its count is exact.
 #![expect(unsafe_code, reason = "a global allocator can't be written without; it only counts and passes on")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -26,7 +26,7 @@ thread_local! {
     static ALLOCATED: Allocated = const { Allocated { now: Cell::new(0), peak: Cell::new(0) } };
 }
 
-/// Adds to what this thread holds. `try_with`, because an allocator must never panic.
+/// Adds to the count of this thread. It uses `try_with`, because an allocator must never panic.
 #[inline]
 fn count(bytes: i64) {
     let _ = ALLOCATED.try_with(|allocated| {
@@ -38,13 +38,13 @@ fn count(bytes: i64) {
     });
 }
 
-/// A size as it is counted. Rust allocates at most `isize::MAX` bytes at once, so nothing is lost.
+/// A size as a signed number. Rust allocates at most `isize::MAX` bytes at once, so it always fits.
 #[inline]
 fn signed(bytes: usize) -> i64 {
     bytes as i64
 }
 
-/// How many bytes this thread has taken and not given back; negative when it gave back what others took.
+/// How many bytes this thread has allocated and not freed. Negative when it freed what others had allocated.
 #[inline]
 pub(super) fn allocated() -> i64 {
     ALLOCATED.with(|allocated| allocated.now.get())
@@ -55,7 +55,7 @@ pub(super) fn peak() -> i64 {
     ALLOCATED.with(|allocated| allocated.peak.get())
 }
 
-/// Starts the peak again from what is allocated now.
+/// Sets the peak to what is allocated now.
 pub(super) fn restart_peak() {
     ALLOCATED.with(|allocated| allocated.peak.set(allocated.now.get()));
 }

@@ -27,7 +27,7 @@ pub struct EngineJob {
 }
 
 impl EngineJob {
-    /// No job runs longer, whatever its timeout says: clocks and timers can't count for ever.
+    /// The longest time a job may run, whatever its timeout says, because clocks and timers cannot count for ever.
     pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 }
 

@@ -4,7 +4,7 @@
 //! the body of the hidden `hero engine`, and [`frame`] the whole contract between them. Every child is started through the one
 //! permanent thread of a [`Spawner`](crate::process::Spawner) and through the hidden `hero exec`, which confines it first ([`crate::process::confine`]).
 //!
-//! A script that is only to be compiled goes to an engine, too ([`Child::check`]); [`check()`] does it here, for the user's own.
+//! A script that is only to be compiled goes to an engine, too ([`Child::check`]). [`check()`] compiles a script in this process, for the user who runs it.
 //!
 //! An engine knows nothing of queues. What a script logs goes to a [`LogSink`].
 

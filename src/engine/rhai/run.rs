@@ -9,7 +9,7 @@ use crate::engine::limits::{FIXED, size};
 use crate::engine::{EngineJob, Limits, LogRecord, alloc};
 use crate::model::{ErrorKind, JobError, Limit, LogLevel, Output, Usage};
 
-/// The clock is read at every so many operations.
+/// After how many operations the clock is read.
 const CLOCK_EVERY: u64 = 256;
 /// The clock is also read when memory went up or down by this much: such operations are slow.
 const CLOCK_AFTER_BYTES: u64 = 128 << 10;
@@ -53,7 +53,7 @@ struct Log {
     unsent: usize,
     /// Bytes logged by the job so far.
     bytes: usize,
-    /// Whether it is above its limit; what comes then is dropped.
+    /// Whether the log is above its limit. Further lines are dropped.
     cut: bool,
 }
 
@@ -175,7 +175,7 @@ impl Run {
         }
     }
 
-    /// Takes a log line. The log ends with the line that does not fit, and says so; the script goes on.
+    /// Takes a log line. At the first line that does not fit the log says so and ends, and the script goes on.
     pub(super) fn log(&self, level: LogLevel, text: &str) {
         let mut log = self.log.borrow_mut();
         if self.ended.get().is_some() || log.cut {
