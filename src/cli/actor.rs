@@ -57,7 +57,7 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
     let settings = resolved.settings;
     let shutdown = shutdown_on_signal()?;
     let backend = Backend::open(&settings, shutdown.clone()).await?;
-    // Nobody can ask it, but its log says when Redis is away.
+    // There is no `/readyz` here, but the log says when Redis is unreachable.
     drop(backend.watch());
     output::line(ready_line::actors(&backend.redis, &settings.pools, &settings.contexts))?;
     shutdown.cancelled().await;
@@ -65,7 +65,7 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a weak confinement lacks; else its last step, which says enough. `--json` has the rest.
+/// The missing steps of a weak confinement, otherwise the last step in force. `--json` shows all of it.
 fn confinement(steps: &str) -> String {
     match steps.split_once(';') {
         Some((weak, _)) => weak.to_owned(),

@@ -38,7 +38,7 @@ pub(super) struct Backend {
     closing: CancellationToken,
     services: TaskTracker,
     grace: Duration,
-    /// Children die with the thread that started them, so it is kept to the end.
+    /// Kept to the end, because children die with the thread that started them.
     _spawner: Spawner,
 }
 
@@ -199,7 +199,7 @@ impl Backend {
     }
 }
 
-/// Refuses to go on where an engine cannot be confined as far as this version can.
+/// Fails if the system does not offer all steps of confinement.
 async fn ensure_confinement(spawner: &Spawner, settings: &Settings, hero: &std::path::Path) -> anyhow::Result<()> {
     match Child::start(spawner, &engine_settings(settings, hero)).await {
         Err(engine::Error::Weak(lacks)) => Err(anyhow::Error::new(Usage(format!(

@@ -30,7 +30,7 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// All of them in Prometheus' text format.
+    /// All metrics in Prometheus' text format.
     pub(super) fn render(&self) -> String {
         format!("{}{}", self.handle.render(), self.latest.render())
     }
@@ -50,13 +50,13 @@ pub(super) struct Gauges {
     /// The pools that serve the context.
     pools: Vec<(ScriptType, Arc<PoolStatus>)>,
     metrics: Metrics,
-    /// Processor time of each engine when it was last looked at.
+    /// The processor time of each engine at the last reading.
     cpu: HashMap<u32, f64>,
 }
 
 impl Gauges {
     pub(super) fn new(store: Store, pools: Vec<(ScriptType, Arc<PoolStatus>)>, metrics: Metrics) -> Self {
-        // Counters are shown from the start, not from their first event.
+        // Counters are created here, so that they are shown before their first event.
         counter!("hero_jobs_evicted_total", store.labels([])).increment(0);
         counter!("hero_jobs_noticed_total", store.labels([])).increment(0);
         for what in ["fired", "skipped", "missed"] {

@@ -1,23 +1,23 @@
-//! The one line that `hero serve` prints on stdout when it serves.
+//! The line that `hero serve` and `hero actor` print on stdout when they are ready.
 
 use std::net::SocketAddr;
 
 use super::settings::{Instances, PoolSettings};
 use crate::model::ContextId;
 
-/// `hero 0.1.0 ready on ws://127.0.0.1:8700 (redis: …, pools: osis ×2, sal:io 3,5)`.
+/// The line of `hero serve`: `hero 0.1.0 ready on ws://127.0.0.1:8700 (redis: …, pools: osis ×2, sal:io 3,5)`.
 ///
-/// `redis` says in words which Redis is used; passwords do not belong into it.
+/// `redis` describes which Redis is used. It must not contain passwords.
 pub(super) fn line(address: SocketAddr, redis: &str, pools: &[PoolSettings], contexts: &[ContextId]) -> String {
     format!("hero {} ready on ws://{address} ({})", env!("CARGO_PKG_VERSION"), what(redis, pools, contexts))
 }
 
-/// `hero 0.1.0 actors ready (redis: …, pools: osis ×2)`: the line of `hero actor`.
+/// The line of `hero actor`: `hero 0.1.0 actors ready (redis: …, pools: osis ×2)`.
 pub(super) fn actors(redis: &str, pools: &[PoolSettings], contexts: &[ContextId]) -> String {
     format!("hero {} actors ready ({})", env!("CARGO_PKG_VERSION"), what(redis, pools, contexts))
 }
 
-/// Contexts are named where there are others than 0.
+/// Redis, the pools, and the contexts if there are others than 0.
 fn what(redis: &str, pools: &[PoolSettings], contexts: &[ContextId]) -> String {
     let numbers = contexts.iter().map(ContextId::to_string).collect::<Vec<_>>().join("+");
     let contexts = if numbers == "0" { String::new() } else { format!(", contexts: {numbers}") };

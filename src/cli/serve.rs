@@ -41,7 +41,7 @@ impl Serve {
     }
 }
 
-/// The variables of this process that are text. `std::env::vars` panics at others.
+/// The environment variables that are text. Others are left out, because `std::env::vars` would panic at them.
 pub(super) fn environment() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
 }
@@ -51,7 +51,7 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
     logging::start(&resolved)?;
     let settings = resolved.settings;
     warn_of_few_descriptors(&settings);
-    // Handles of metrics are bound where they are made, so the recorder comes first.
+    // A metric belongs to the recorder that is installed when the metric is created, so the recorder comes first.
     let metrics = gauges::collect()?;
     let shutdown = shutdown_on_signal()?;
     let backend = match Backend::open(&settings, shutdown.clone()).await {
@@ -131,7 +131,7 @@ fn server_settings(settings: &Settings) -> ServerSettings {
         listen: settings.listen.addresses.clone(),
         limits,
         allowed_origins: settings.allowed_origins.clone(),
-        // Whoever calls it by the name that it listens on has not been led astray.
+        // The name that the server listens on is an allowed host, too.
         allowed_hosts: settings.allowed_hosts.iter().chain(&settings.listen.name).cloned().collect(),
         insecure: settings.insecure,
         access: Access::Open,
