@@ -17,7 +17,7 @@ pub struct IntakeSettings {
     pub queues: Vec<(Name, ScriptType)>,
     /// The script types that jobs may name.
     pub script_types: BTreeSet<ScriptType>,
-    /// No work queue gets longer by it: what is not needed yet stays where other consumers can take it.
+    /// How long a work queue may get by this. Jobs that are not needed yet stay in conveyor's queue, where other consumers can take them.
     pub backlog: usize,
     /// The longest script, in bytes.
     pub longest_script: usize,
@@ -25,8 +25,8 @@ pub struct IntakeSettings {
 
 /// Takes jobs out of conveyor queues for the pools of a context, and moves scheduled ones to their queue when they are due.
 ///
-/// A job becomes one of ours under its own uuid: its payload is the script, its type the script type. What is no job is set
-/// aside in `failed` and logged; nothing holds up what lies behind it.
+/// A job becomes a job of hero with the same uuid. Its payload is the script, its type the script type. An element that is not a job is
+/// moved to `failed` and logged, so that the elements behind it do not wait.
 pub struct Intake {
     store: Store,
     keys: ConveyorKeys,
@@ -106,7 +106,7 @@ impl Service for Intake {
         for (queue, script_type) in &self.settings.queues {
             match self.import(queue, script_type).await {
                 Ok(number) => done += number,
-                // One queue that cannot be read does not hold up the others.
+                // If one queue cannot be read, the others are still read.
                 Err(error) => failed = failed.and(Err(error)),
             }
         }
@@ -121,7 +121,7 @@ impl Service for Intake {
 }
 
 impl IntakeSettings {
-    /// What is to become of an element, and why it cannot run.
+    /// What to do with an element, and the reason if it cannot run.
     fn read(&self, bytes: Vec<u8>, queue: &Name, script_type: &ScriptType) -> (Import, String) {
         let job = match Job::decode(bytes.as_slice()) {
             Ok(job) => job,
@@ -138,7 +138,7 @@ impl IntakeSettings {
         }
     }
 
-    /// What is to run, or why nothing can.
+    /// The job to run, or the reason why it cannot.
     fn spec(&self, job: &Job, queue: &Name, script_type: &ScriptType) -> Result<JobSpec, String> {
         let script_type = match job.r#type.as_str() {
             "" => script_type.clone(),

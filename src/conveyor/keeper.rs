@@ -7,10 +7,10 @@ use crate::model::JobId;
 use crate::service::Service;
 use crate::store::{Close, Closed, ConveyorKeys, Error, Relative, Store};
 
-/// Closes conveyor jobs that have ended: their children run, or end with a parent that failed; once all descendants are
-/// closed their heirs run, and they leave their own parent, which may close in turn.
+/// Closes conveyor jobs that have ended. Their children run, or end if the parent failed. Once all descendants are closed, the heirs run,
+/// and the job is removed from the children of its parent, which may then close, too.
 ///
-/// An end waits in Redis until it is worked off, so that it does not matter which server does it, or dies meanwhile.
+/// An end stays in Redis until it is worked off. So any server can do that, and a server that dies meanwhile does no harm.
 pub struct Keeper {
     store: Store,
     /// How many rounds found nothing.
@@ -38,12 +38,12 @@ impl Keeper {
         };
         let end = self.store.look_conveyor(&keys, &id, BATCH).await?;
         let job = end.bytes.as_deref().and_then(|bytes| Job::decode(bytes).ok());
-        // Where the hash knows better, the job was run again meanwhile.
+        // If the hash has another status, the job was run again meanwhile.
         let finished = end.status.map_or(ended, |status| status == crate::model::Status::Finished);
         let parent = if end.parent.is_empty() { job.as_ref().map_or("", Job::parent) } else { &end.parent };
         let failed = (!finished).then(|| match &job {
             Some(job) if end.status.is_some() => Some(job.as_failed(&end.error, end.failures)),
-            // It never ran, and says itself why.
+            // The job never ran, and its message says why.
             _ => end.bytes.clone(),
         });
         let reason = format!("its parent {id} failed");
@@ -73,7 +73,7 @@ impl Service for Keeper {
         let ends = self.store.conveyor_ends(ENDS).await?;
         let mut failed = Ok(());
         for entry in &ends {
-            // One that cannot be worked off does not hold up the others.
+            // If one end cannot be worked off, the others still are.
             failed = failed.and(self.close(entry).await);
         }
         failed?;
@@ -82,7 +82,7 @@ impl Service for Keeper {
             return Ok(Duration::ZERO);
         }
         self.quiet = self.quiet.saturating_add(1);
-        // Ten rounds are a second: who is at work is not kept waiting.
+        // Ten rounds take a second. After that the pauses grow, so only the first job after a long time waits longer.
         Ok((PAUSE * (self.quiet / 10).max(1)).min(LONGEST_PAUSE))
     }
 }
@@ -95,7 +95,7 @@ fn parse(entry: &str) -> Option<(JobId, bool, ConveyorKeys)> {
     Some((id, finished, ConveyorKeys::parse_relation(words.next()?)?))
 }
 
-/// What a list of children or heirs holds at one place.
+/// An element of a list of children or heirs.
 fn relative(bytes: &[u8], reason: &str) -> Relative {
     let job = Job::decode(bytes).ok().filter(|job| !job.queue.is_empty() && job.uuid.parse::<JobId>().is_ok());
     Relative {
