@@ -1,5 +1,5 @@
-//! How answers look: lines and colour for people, JSON for programs. The only place of the command line that writes to a terminal;
-//! `clippy.toml` keeps it so.
+//! How answers are printed: as lines with colours for people, as JSON for programs. Nothing else in the command line writes to a
+//! terminal, which `clippy.toml` ensures.
 
 mod wrap;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::model::{ErrorKind, LogLevel, Status, tree};
 
-/// Colours, where they are wanted: on a terminal, unless `NO_COLOR` is set; and how wide that terminal is.
+/// Whether to use colours (on a terminal, unless `NO_COLOR` is set), and how wide the terminal is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style {
     colour: bool,
@@ -26,7 +26,7 @@ impl Style {
         Self::on(err().is_terminal(), terminal_columns(err()))
     }
 
-    /// As it is on a terminal that knows colours, or not.
+    /// A style with or without colours.
     #[cfg(test)]
     pub(super) const fn coloured(colour: bool) -> Self {
         Self { colour, columns: None }
@@ -63,7 +63,7 @@ impl Style {
         self.paint("1", text)
     }
 
-    /// A status as people are told of it, who want to know how a job ended; the wire has one word for all bad ends.
+    /// A status as people see it: with how a job in error ended, for which the wire has one status only.
     pub(super) fn status(self, status: Status, kind: Option<ErrorKind>) -> Line {
         match (status, kind) {
             (Status::Finished, _) => self.green(status.as_str()),
@@ -138,29 +138,29 @@ impl<T: Into<Self>> std::ops::Add<T> for Line {
     }
 }
 
-/// Whether a character does something to a terminal besides standing there: controls (of C0 and C1, and DEL), ends of lines, and what turns the
-/// direction of writing.
-fn steers(c: char) -> bool {
+/// Whether a character controls a terminal instead of being shown: the controls of C0 and C1, DEL, line separators, and those that change
+/// the direction of writing.
+fn controls_terminal(c: char) -> bool {
     c.is_control() || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Makes text that came from elsewhere harmless: one line, in which characters that would steer the terminal show as escapes.
+/// Makes a text harmless: one line, in which characters that would control the terminal are shown as escapes.
 pub(super) fn harmless(text: &str) -> std::borrow::Cow<'_, str> {
-    let bad = |c: char| c != '\t' && steers(c);
+    let bad = |c: char| c != '\t' && controls_terminal(c);
     if !text.contains(bad) {
         return text.into();
     }
     text.chars().flat_map(|c| if bad(c) { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect::<String>().into()
 }
 
-/// A document as JSON on one line, in which what would steer a terminal stands escaped. Its value is the same.
+/// A document as JSON on one line, in which characters that would control a terminal are escaped. Its value is the same.
 pub(super) fn json_text(document: &impl Serialize) -> serde_json::Result<String> {
     serde_json::to_string(document).map(escaped)
 }
 
-/// JSON itself escapes the rest, and has such characters in texts alone.
+/// Escapes in JSON the characters that control a terminal and that JSON itself does not escape. They occur in texts only.
 pub(super) fn escaped(json: String) -> String {
-    let bad = |c: char| c >= '\u{7f}' && steers(c);
+    let bad = |c: char| c >= '\u{7f}' && controls_terminal(c);
     if !json.contains(bad) {
         return json;
     }
@@ -192,7 +192,7 @@ pub(super) fn lines(text: &str) -> anyhow::Result<()> {
     text.split('\n').try_for_each(|part| line(part.strip_suffix('\r').unwrap_or(part)))
 }
 
-/// Prints a text that a script gave: into a file or pipe as it is, to the byte; on a terminal so that it does no harm there.
+/// Prints a text that a script returned: into a file or pipe exactly as it is, on a terminal without what would control it.
 pub(super) fn text(text: &str) -> anyhow::Result<()> {
     if out().is_terminal() { lines(text) } else { write(text) }
 }
@@ -306,7 +306,7 @@ mod tests {
     fn json_with_escapes_has_the_same_value() {
         let text: String = (0..0x3000).chain([0xfeff, 0x1f600]).filter_map(char::from_u32).collect();
         let json = json_text(&text).unwrap();
-        assert!(!json.contains(steers), "{json}");
+        assert!(!json.contains(controls_terminal), "{json}");
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
     }
 }

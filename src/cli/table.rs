@@ -3,7 +3,7 @@
 use super::output::{self, Line, Style};
 use crate::model::Timestamp;
 
-/// What becomes of a column where there is no room for all.
+/// What happens to a column if there is not enough room for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
     /// The column stays as it is.
@@ -14,7 +14,7 @@ pub(super) enum Fit {
     Spare(u8),
 }
 
-/// Rows in aligned columns; colour codes take no room.
+/// A table of rows in aligned columns. Colour codes take no room.
 #[derive(Debug)]
 pub(super) struct Table {
     fits: Vec<Fit>,
@@ -82,17 +82,17 @@ impl Table {
         rows.iter().map(record).collect::<Vec<_>>().join("\n")
     }
 
-    /// Leaves columns out and makes others narrower, until all fit or nothing is left to do.
+    /// Leaves columns out and makes others narrower, until all fit or no more can be done.
     fn fit(&self, columns: &mut Vec<(usize, usize)>, room: usize) {
         let too_wide = |columns: &[(usize, usize)], cut: bool| {
             let width = |(at, width): &(usize, usize)| if cut && self.fits[*at] == Fit::Cut { *width.min(&NARROW) } else { *width } + GAP;
             (columns.iter().map(width).sum::<usize>().saturating_sub(GAP)).saturating_sub(room)
         };
         while too_wide(columns, true) > 0
-            && let Some(place) =
-                (0..columns.len()).filter(|place| self.fits[columns[*place].0] > Fit::Cut).max_by_key(|place| self.fits[columns[*place].0])
+            && let Some(index) =
+                (0..columns.len()).filter(|index| self.fits[columns[*index].0] > Fit::Cut).max_by_key(|index| self.fits[columns[*index].0])
         {
-            columns.remove(place);
+            columns.remove(index);
         }
         while too_wide(columns, false) > 0
             && let Some((_, width)) =

@@ -10,9 +10,9 @@ use super::translate::translated;
 use crate::client::{Client, Error, Follow, code};
 use crate::model::{ContextId, Explanation, JobId, JobResult, LogLine, Reason};
 
-/// Lines are asked for in pages of this many.
+/// How many lines a page of the log has.
 pub(super) const PAGE: usize = 1000;
-/// The last lines of an ended job arrive within this time, or not at all.
+/// How long to wait for the last lines of a job that has ended.
 const DRAIN: Duration = Duration::from_secs(5);
 const DRAIN_POLL: Duration = Duration::from_millis(50);
 
@@ -99,7 +99,7 @@ fn why(explanation: &Explanation) -> String {
         (Some(position), Some(depth)) => format!("place {position} of {depth}, "),
         _ => String::new(),
     };
-    // What could be done about it does not fit into a line.
+    // The advice at the end of the message does not fit into a line.
     let message = translated(explanation.message.split(';').next().unwrap_or_default());
     match explanation.reason {
         Reason::Running => "running".to_owned(),

@@ -6,12 +6,12 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, Ma
 
 use super::integer::{cut, index, member};
 
-/// Reads a value in which every object that is described is an object, and says of what is wrong where it stands.
+/// Reads a value, and tells the path of what is wrong. Where a struct is read, only an object is accepted.
 ///
-/// A derived reader of a struct takes a list, too, for its fields in their order, which no document says. What is read as any JSON is not
-/// looked into, and neither is what an enum carries.
+/// A derived `Deserialize` of a struct also accepts a list with the fields in their order, which no document mentions. Values that are
+/// read as any JSON are not checked, and neither are the contents of enums.
 ///
-/// After an error, `path` ends with where it is in the value, such as `[3].labels`.
+/// After an error, the path of it in the value is appended to `path`, such as `[3].labels`.
 pub fn strict<'de, S: DeserializeSeed<'de>, D: Deserializer<'de>>(seed: S, from: D, path: &mut String) -> Result<S::Value, D::Error> {
     let mut inside = String::new();
     let value = seed.deserialize(Strict { from, path: &mut inside });
@@ -19,14 +19,14 @@ pub fn strict<'de, S: DeserializeSeed<'de>, D: Deserializer<'de>>(seed: S, from:
     value
 }
 
-/// What is read from `from`, or visits with it, or gives parts of it.
+/// A deserializer around `from` that notes the path of an error.
 struct Strict<'p, F> {
     from: F,
     /// The path of the error, from this value on.
     path: &'p mut String,
 }
 
-/// Puts a step before the path of an error.
+/// Puts a step before the path, if the result is an error.
 fn behind<T, E>(path: &mut String, step: impl FnOnce() -> String, result: Result<T, E>) -> Result<T, E> {
     if result.is_err() {
         path.insert_str(0, &step());
@@ -72,14 +72,14 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<'_, D> {
     }
 }
 
-/// A visitor who sees what is inside through [`Strict`].
+/// A visitor that reads what is inside through [`Strict`].
 struct Look<'p, V> {
     visitor: V,
     path: &'p mut String,
     object: bool,
 }
 
-/// What a visitor sees as it is.
+/// Makes methods that give a value to the visitor as it is.
 macro_rules! seen {
     ($($name:ident: $of:ty),*) => {
         $(fn $name<E: serde::de::Error>(self, value: $of) -> Result<V::Value, E> {

@@ -25,7 +25,7 @@ use report::{Compat, Drain, Group, Report, Rest, Submit, Waiting};
 use step::Steps;
 use usage::{Meter, Tree};
 
-/// What settles after a start is over by then.
+/// How long to wait after a start until the server is at rest.
 const SETTLE: Duration = Duration::from_secs(3);
 
 /// Measures submitting, draining and run-and-wait of `40 + 2` jobs.
@@ -53,7 +53,7 @@ pub(super) struct Bench {
     pools: Vec<String>,
 }
 
-/// A measurement that is under way.
+/// A measurement that is being made.
 struct Measuring<'a> {
     bench: &'a Bench,
     steps: Rc<Steps>,
@@ -123,7 +123,7 @@ impl Measuring<'_> {
         let rest = self.at_rest(tree).await?;
         let waiting = self.waiting(&load, Some(tree)).await?;
         let submit = self.submit(&load, Some(tree)).await?;
-        // The Redis of others is not looked into.
+        // The commands of a Redis that others use are not measured.
         let gauge = if self.bench.redis.is_none() { Some(gauge(directory.path()).await?) } else { None };
         let groups = self.groups(&load, gauge.as_ref()).await?;
         drop((load, gauge));

@@ -1,6 +1,6 @@
-//! What `hero serve` and `hero actor` can be told: flag over environment over TOML file over default.
+//! The settings of `hero serve` and `hero actor`: flags go before environment variables, then the TOML file, then defaults.
 //!
-//! [`SETTINGS`] lists every setting, [`Settings`] is what they come to, `resolve.rs` goes from one to the other.
+//! [`SETTINGS`] lists every setting, [`Settings`] has their final values, and `resolve.rs` makes the second of the first.
 
 mod consistency;
 mod context;
