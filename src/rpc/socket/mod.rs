@@ -140,13 +140,13 @@ impl Socket<'_> {
         let incoming = stream::unfold(frames, |frames| async { Some((frames.next().await, frames)) });
         tokio::pin!(stopped, silent, incoming);
         loop {
-            let place = match Arc::clone(&under_way).try_acquire_owned() {
-                Ok(place) => place,
+            let permit = match Arc::clone(&under_way).try_acquire_owned() {
+                Ok(permit) => permit,
                 Err(_) => tokio::select! {
-                    place = Arc::clone(&under_way).acquire_owned() => {
+                    permit = Arc::clone(&under_way).acquire_owned() => {
                         // Nothing was read meanwhile, so the connection must not count as silent.
                         self.session.connection().heard();
-                        place.expect("nobody closes the semaphore")
+                        permit.expect("nobody closes the semaphore")
                     }
                     () = &mut stopped => break,
                 },
@@ -168,7 +168,7 @@ impl Socket<'_> {
                         if in_time.is_err() {
                             answer.await;
                         }
-                        drop(place);
+                        drop(permit);
                     });
                 }
                 Ok(Incoming::TooLarge(id_reader)) => {
@@ -177,7 +177,7 @@ impl Socket<'_> {
                     tracing::debug!(peer = %self.session.peer(), answered = refusal.is_some(), "a message was too large");
                     tokio::spawn(async move {
                         send(&sink, &connection, refusal).await;
-                        drop(place);
+                        drop(permit);
                     });
                 }
                 // A pong may be lost here while many wait, because an answer to the latest ping is enough.
