@@ -15,7 +15,7 @@ use super::readiness::Watch;
 use super::settings::{self, Confinement, Dialect, Settings};
 use super::stores::{connect, for_context, private};
 use crate::actor::{Instances, Mask, Pool, PoolSettings};
-use crate::conveyor::{Intake, IntakeSettings, Keeper};
+use crate::conveyor::{Consumer, ConsumerSettings, Keeper};
 use crate::dispatch::{self, Dispatcher};
 use crate::engine::{self, Child, EngineSettings, Limits};
 use crate::log_file::LogDirectory;
@@ -116,8 +116,8 @@ impl Backend {
             let pools = settings.pools.iter().filter(|pool| pool.contexts.contains(&store.context()));
             let types: BTreeSet<_> = pools.map(|pool| pool.script_type.clone()).collect();
             services.spawn(service::run(Keeper::new(store.clone()), closing.clone()));
-            if let Some(intake) = intake(settings, store.context()) {
-                services.spawn(service::run(Intake::new(store.clone(), intake), shutdown.clone()));
+            if let Some(settings) = consumer_settings(settings, store.context()) {
+                services.spawn(service::run(Consumer::new(store.clone(), settings), shutdown.clone()));
             }
             services.spawn(service::run(Subscriber::new(store, types.into_iter().collect()), closing.clone()));
         }
@@ -230,7 +230,7 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
 }
 
 /// What the pools of a context take from conveyor queues, if anything.
-fn intake(settings: &Settings, context: ContextId) -> Option<IntakeSettings> {
+fn consumer_settings(settings: &Settings, context: ContextId) -> Option<ConsumerSettings> {
     let of_pool = |pool: &settings::PoolSettings| {
         let queues = pool.conveyor_queues.iter().flatten();
         queues.map(|queue| (queue.clone(), pool.script_type.clone())).collect::<Vec<_>>()
@@ -244,7 +244,7 @@ fn intake(settings: &Settings, context: ContextId) -> Option<IntakeSettings> {
         return None;
     }
     let consuming = pools().filter(|pool| pool.conveyor_queues.as_ref().is_some_and(|queues| !queues.is_empty()));
-    Some(IntakeSettings {
+    Some(ConsumerSettings {
         namespace: settings.conveyor_namespace.clone(),
         queues,
         script_types: [ScriptType::osis(), ScriptType::sal()].into_iter().chain(settings.script_types.iter().cloned()).collect(),

@@ -3,8 +3,8 @@
 //! [`add`] is the producer. Pools of this program consume such queues (`--pools`, key `conveyor_queues`).
 
 mod add;
+mod consumer;
 mod error;
-mod intake;
 mod keeper;
 mod wire;
 
@@ -14,6 +14,6 @@ pub use wire::{Job, Status, Time};
 
 pub use crate::store::ConveyorKeys;
 #[doc(hidden)]
-pub use intake::{Intake, IntakeSettings};
+pub use consumer::{Consumer, ConsumerSettings};
 #[doc(hidden)]
 pub use keeper::Keeper;

@@ -1,4 +1,4 @@
-use hero::conveyor::{Intake, Keeper};
+use hero::conveyor::{Consumer, Keeper};
 use hero::service::Service as _;
 
 use super::{Message, consumer, conveyor_keys, elements, events, exists, gone, hget, id, is, members, push, run, runs, settings, starts};
@@ -228,14 +228,14 @@ async fn relatives_of_a_job_that_nobody_knows_are_kept_for_a_while() {
     let house = House::empty().await;
     let (redis, parent) = (&house.redis, Message::new("0"));
     push(redis, &children(&parent), &Message::new("1")).await;
-    let intake = tokio::sync::Mutex::new(Intake::new(house.store.clone(), settings()));
+    let consumer = tokio::sync::Mutex::new(Consumer::new(house.store.clone(), settings()));
     until("it has a TTL", || async {
-        intake.lock().await.tick().await.unwrap();
+        consumer.lock().await.tick().await.unwrap();
         (redis.run::<i64>(&["TTL", &children(&parent)]).await > 0).then_some(())
     })
     .await;
     push(redis, "queue:work", &parent).await;
-    intake.lock().await.tick().await.unwrap();
+    consumer.lock().await.tick().await.unwrap();
     assert_eq!(redis.run::<i64>(&["TTL", &children(&parent)]).await, -1, "its owner has come");
 }
 

@@ -8,9 +8,9 @@ use crate::model::{JobId, JobSpec, Name, ScriptType, Seconds};
 use crate::service::Service;
 use crate::store::{ConveyorKeys, Due, Error, Import, Imported, Store};
 
-/// What an [`Intake`] takes.
+/// What a [`Consumer`] takes.
 #[derive(Debug, Clone)]
-pub struct IntakeSettings {
+pub struct ConsumerSettings {
     /// The namespace of the conveyor clients, if they have one.
     pub namespace: Option<Name>,
     /// The queues, each with the script type of jobs that name none.
@@ -27,10 +27,10 @@ pub struct IntakeSettings {
 ///
 /// A job becomes a job of hero with the same uuid. Its payload is the script, its type the script type. An element that is not a job is
 /// moved to `failed` and logged, so that the elements behind it do not wait.
-pub struct Intake {
+pub struct Consumer {
     store: Store,
     keys: ConveyorKeys,
-    settings: IntakeSettings,
+    settings: ConsumerSettings,
     /// The cursor of the walk through the keys.
     cursor: u64,
     rounds: u32,
@@ -38,7 +38,7 @@ pub struct Intake {
 
 /// How many elements of a queue are looked at in one round.
 const BATCH: usize = 32;
-/// How long an idle intake pauses. Nobody wakes it, because conveyor's clients publish nothing when they push a job.
+/// How long an idle consumer pauses. Nobody wakes it, because conveyor's clients publish nothing when they push a job.
 const PAUSE: Duration = Duration::from_millis(100);
 /// How many rounds are made between two steps of the walk through the keys.
 const SWEEP_EVERY: u32 = 5;
@@ -49,9 +49,9 @@ const ORPHANS: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The pause before a second attempt, the same as in conveyor.
 const BACKOFF: Duration = Duration::from_secs(2);
 
-impl Intake {
-    /// An intake for one context.
-    pub fn new(store: Store, settings: IntakeSettings) -> Self {
+impl Consumer {
+    /// A consumer for one context.
+    pub fn new(store: Store, settings: ConsumerSettings) -> Self {
         let keys = store.conveyor_keys(settings.namespace.as_ref());
         Self { store, keys, settings, cursor: 0, rounds: 0 }
     }
@@ -95,10 +95,10 @@ impl Intake {
     }
 }
 
-impl Service for Intake {
+impl Service for Consumer {
     type Error = Error;
 
-    const NAME: &'static str = "conveyor intake";
+    const NAME: &'static str = "conveyor consumer";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         let mut done = self.promote().await?;
@@ -120,7 +120,7 @@ impl Service for Intake {
     }
 }
 
-impl IntakeSettings {
+impl ConsumerSettings {
     /// What to do with an element, and the reason if it cannot run.
     fn read(&self, bytes: Vec<u8>, queue: &Name, script_type: &ScriptType) -> (Import, String) {
         let job = match Job::decode(bytes.as_slice()) {
