@@ -15,7 +15,7 @@ use super::readiness::Watch;
 use super::settings::{self, Confinement, Dialect, Settings};
 use super::stores::{connect, for_context, private};
 use crate::actor::{Instances, Mask, Pool, PoolSettings};
-use crate::conveyor::{Consumer, ConsumerSettings, Keeper};
+use crate::conveyor::{Closer, Consumer, ConsumerSettings};
 use crate::dispatch::{self, Dispatcher};
 use crate::engine::{self, Child, EngineSettings, Limits};
 use crate::log_file::LogDirectory;
@@ -115,7 +115,7 @@ impl Backend {
         for store in stores {
             let pools = settings.pools.iter().filter(|pool| pool.contexts.contains(&store.context()));
             let types: BTreeSet<_> = pools.map(|pool| pool.script_type.clone()).collect();
-            services.spawn(service::run(Keeper::new(store.clone()), closing.clone()));
+            services.spawn(service::run(Closer::new(store.clone()), closing.clone()));
             if let Some(settings) = consumer_settings(settings, store.context()) {
                 services.spawn(service::run(Consumer::new(store.clone(), settings), shutdown.clone()));
             }

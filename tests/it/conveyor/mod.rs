@@ -4,7 +4,7 @@ mod add;
 mod consume;
 mod relations;
 
-use hero::conveyor::{Consumer, ConsumerSettings, Keeper};
+use hero::conveyor::{Closer, Consumer, ConsumerSettings};
 use hero::model::{JobId, ScriptType};
 use hero::service;
 use hero::store::Store;
@@ -147,7 +147,7 @@ fn settings() -> ConsumerSettings {
 /// The loops of a server that consumes conveyor queues.
 fn consume(house: &House, store: &Store) {
     tokio::spawn(service::run(Consumer::new(store.clone(), settings()), house.shutdown.clone()));
-    tokio::spawn(service::run(Keeper::new(store.clone()), house.shutdown.clone()));
+    tokio::spawn(service::run(Closer::new(store.clone()), house.shutdown.clone()));
 }
 
 /// A house that consumes the queue `work`.

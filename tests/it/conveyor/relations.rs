@@ -1,4 +1,4 @@
-use hero::conveyor::{Consumer, Keeper};
+use hero::conveyor::{Closer, Consumer};
 use hero::service::Service as _;
 
 use super::{Message, consumer, conveyor_keys, elements, events, exists, gone, hget, id, is, members, push, run, runs, settings, starts};
@@ -271,7 +271,7 @@ async fn an_entry_that_means_nothing_does_not_hold_up_the_others() {
     }
     push(redis, &heirs(&parent), &heir).await;
     let _: i64 = redis.run(&["ZADD", "hero:q:conveyor", "2", &format!("{} finished conveyor/", parent.uuid)]).await;
-    Keeper::new(house.store.clone()).tick().await.unwrap();
+    Closer::new(house.store.clone()).tick().await.unwrap();
     assert_eq!(elements(redis, "queue:work").await, [heir.bytes()]);
     assert!(!exists(redis, "hero:q:conveyor").await);
 }
@@ -285,7 +285,7 @@ async fn keepers_that_look_at_the_same_time_release_each_relative_once() {
         push(redis, &heirs(&parent), &Message::new("1")).await;
     }
     let _: i64 = redis.run(&["ZADD", "hero:q:conveyor", "1", &format!("{} finished conveyor/", parent.uuid)]).await;
-    let (mut one, mut two) = (Keeper::new(house.store.clone()), Keeper::new(redis.store().await));
+    let (mut one, mut two) = (Closer::new(house.store.clone()), Closer::new(redis.store().await));
     let (one, two) = tokio::join!(one.tick(), two.tick());
     one.and(two).unwrap();
     assert_eq!(elements(redis, "queue:work").await.len(), 100);

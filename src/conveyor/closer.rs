@@ -11,7 +11,7 @@ use crate::store::{Close, Closed, ConveyorKeys, Error, Relative, Store};
 /// and the job is removed from the children of its parent, which may then close, too.
 ///
 /// An end stays in Redis until it is worked off. So any server can do that, and a server that dies meanwhile does no harm.
-pub struct Keeper {
+pub struct Closer {
     store: Store,
     /// How many rounds found nothing.
     quiet: u32,
@@ -21,13 +21,13 @@ pub struct Keeper {
 const ENDS: usize = 64;
 /// How many children and heirs of each such job are handled in one round.
 const BATCH: usize = 128;
-/// How long an idle keeper pauses.
+/// How long an idle closer pauses.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause, to which the pauses grow while no conveyor job ends.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-impl Keeper {
-    /// A keeper for one context, whatever namespaces its conveyor clients have.
+impl Closer {
+    /// A closer for one context, whatever namespaces its conveyor clients have.
     pub fn new(store: Store) -> Self {
         Self { store, quiet: 0 }
     }
@@ -64,10 +64,10 @@ impl Keeper {
     }
 }
 
-impl Service for Keeper {
+impl Service for Closer {
     type Error = Error;
 
-    const NAME: &'static str = "conveyor keeper";
+    const NAME: &'static str = "conveyor closer";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
         let ends = self.store.conveyor_ends(ENDS).await?;
