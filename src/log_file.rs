@@ -47,7 +47,7 @@ const DEEPEST: usize = 8;
 /// The directory with the directories of contexts other than 0. No `log_path` of context 0 leads there.
 const CONTEXTS: &str = ".contexts";
 
-/// The directory that holds every log file of a context.
+/// The directory with every log file of a context.
 #[derive(Debug, Clone)]
 pub struct LogDirectory {
     root: PathBuf,

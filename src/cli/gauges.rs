@@ -106,7 +106,7 @@ impl Gauges {
                 let Some((cpu, resident)) = read_process(pid) else { continue };
                 *memory += resident;
                 let before = self.cpu.get(&pid).copied().unwrap_or(0.0);
-                // The counter holds whole seconds; the rest waits for the next reading.
+                // The counter counts whole seconds. The rest is counted at the next reading.
                 counter!("hero_engine_cpu_seconds_total", self.store.labels([("script_type", script_type.to_string())]))
                     .increment((cpu - before).max(0.0) as u64);
                 seen.insert(pid, before + (cpu - before).max(0.0).floor());

@@ -169,7 +169,7 @@ fn client(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
 }
 
-/// Lets Ctrl-C end what leaves something to clear away.
+/// Runs work that has something to clean up, and ends it at Ctrl-C.
 async fn interruptible<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::select! {
         result = command => result,

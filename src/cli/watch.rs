@@ -61,7 +61,7 @@ impl Watch<'_> {
                     if !self.interrupt_stops {
                         anyhow::bail!("interrupted; job {job_id} goes on");
                     }
-                    self.interrupt_stops = false; // The second Ctrl-C leaves at once.
+                    self.interrupt_stops = false; // The second Ctrl-C ends the command at once.
                     if let Err(error) = client.stop_job(context, job_id).await
                         && error.rpc().is_none()
                     {

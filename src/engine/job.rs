@@ -37,7 +37,7 @@ pub struct LogRecord {
     /// How serious it is.
     #[serde(rename = "l")]
     pub level: LogLevel,
-    /// What was logged; may hold line breaks.
+    /// What was logged; it may contain line breaks.
     #[serde(rename = "t")]
     pub text: String,
 }

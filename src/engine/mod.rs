@@ -1,6 +1,6 @@
 //! Script engines and the processes they run in.
 //!
-//! A job runs in a child process that holds no connection and no secret: [`Child`] is the parent's side of it, [`engine_main`]
+//! A job runs in a child process that has no connection and no secret: [`Child`] is the parent's side of it, [`engine_main`]
 //! the body of the hidden `hero engine`, and [`frame`] the whole contract between them. Every child is started through the one
 //! permanent thread of a [`Spawner`](crate::process::Spawner) and through the hidden `hero exec`, which confines it first ([`crate::process::confine`]).
 //!

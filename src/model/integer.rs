@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// A whole number in a JSON text that an `i64` cannot hold.
+/// A whole number in a JSON text that does not fit into an `i64`.
 ///
 /// serde_json reads such a number as a fraction, rounded, or as a `u64`; so it has to be looked for in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]

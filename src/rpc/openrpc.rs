@@ -3,7 +3,7 @@
 //! Their needs, each measured: version 1.2.6 (all know it; some refuse 1.3.2, others 1.4), JSON Schema draft 7, a title of its own
 //! on every schema and none that a method makes, components that are objects or plain `enum`s, no arrays of types, no remote
 //! references and nothing beside one, a summary and a result on every method, descriptions of one line, `rpc.discover` not listed,
-//! integers that JavaScript can hold, examples that give each parameter up to the last one used.
+//! integers that JavaScript can represent, examples that give each parameter up to the last one used.
 
 mod schema;
 mod served;

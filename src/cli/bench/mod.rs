@@ -26,7 +26,7 @@ use step::Steps;
 use usage::{Meter, Tree};
 
 /// How long to wait after a start until the server is at rest.
-const SETTLE: Duration = Duration::from_secs(3);
+const UNTIL_REST: Duration = Duration::from_secs(3);
 
 /// Measures submitting, draining and run-and-wait of `40 + 2` jobs.
 ///
@@ -119,7 +119,7 @@ impl Measuring<'_> {
         let tree = Tree::of(server.pid());
         let load = Load::new(self.connect(&server.url).await?, &self.steps);
         self.warm_up(&load).await?;
-        sleep(SETTLE).await;
+        sleep(UNTIL_REST).await;
         let rest = self.at_rest(tree).await?;
         let waiting = self.waiting(&load, Some(tree)).await?;
         let submit = self.submit(&load, Some(tree)).await?;

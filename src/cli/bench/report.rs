@@ -142,7 +142,7 @@ impl Report {
 
     fn shapes(&self, style: Style) -> Table {
         let mut table = Table::new(style, &head(["GROUPS", "JOBS", "CREATED/S", "HELD", "RUN/S", "HELD"]));
-        let held = |time: Option<f64>| match time {
+        let blocked = |time: Option<f64>| match time {
             None => "-".to_owned(),
             Some(0.0) => "< 0.5".to_owned(),
             Some(time) => format!("{time:.1}"),
@@ -150,7 +150,7 @@ impl Report {
         for group in &self.groups {
             let (created, ran) = (format!("{:.0}", group.create_per_s), format!("{:.0}", group.run_per_s));
             let jobs = group.jobs.to_string();
-            table.row([group.shape.to_owned(), jobs, created, held(group.create_blocked_ms), ran, held(group.run_blocked_ms)]);
+            table.row([group.shape.to_owned(), jobs, created, blocked(group.create_blocked_ms), ran, blocked(group.run_blocked_ms)]);
         }
         table
     }

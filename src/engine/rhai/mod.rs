@@ -66,7 +66,7 @@ fn serve() -> Result<(), String> {
         match run.pipe.receive() {
             Received::Frame(ToEngine::Run(job)) => {
                 let (result, usage) = language.run(&job);
-                // The job's values are gone by now, so what is still held is cached or leaked.
+                // The job's values are dropped by now, so what is still allocated is cached or leaked.
                 drop(job);
                 run.finish(result, usage);
             }

@@ -86,7 +86,7 @@ async fn answers_of_batches_leave_half_of_a_budget_to_others_and_are_no_slow_rea
     let answers = BatchAnswers::new(Arc::clone(&hog), 20_000);
     answers.add(8_000);
     assert_eq!((answers.excess(), hog.unsent()), (None, 0));
-    assert!(other.has_room(true), "who holds little need not wait for small answers");
+    assert!(other.has_room(true), "who uses little need not wait for small answers");
     assert!(!other.accepts(true) && other.accepts(false));
     let mut waits = Box::pin(other.admit(Size::Medium, true));
     assert!(futures_util::poll!(waits.as_mut()).is_pending());

@@ -211,7 +211,7 @@ fn without_null(map: &mut Map<String, Value>, side: Side) {
     }
 }
 
-/// Rust's names for number formats mean nothing elsewhere; what JavaScript can hold does.
+/// Replaces Rust's names of number formats, which mean nothing elsewhere, by the range that JavaScript can represent.
 fn numbers(map: &mut Map<String, Value>) {
     const LARGEST: i64 = (1 << 53) - 1;
     let Some(Value::String(format)) = map.get("format") else { return };

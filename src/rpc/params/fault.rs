@@ -161,7 +161,7 @@ fn in_words(expected: &dyn Expected) -> String {
         "u8" => whole(0, u8::MAX.into()),
         "u16" => whole(0, u16::MAX.into()),
         "u32" => whole(0, u32::MAX.into()),
-        // What an `i64` cannot hold is refused everywhere.
+        // Integers that do not fit into an `i64` are refused everywhere.
         "u64" | "usize" => whole(0, i64::MAX),
         "i64" => whole(i64::MIN, i64::MAX),
         "f64" => "a number".into(),

@@ -1,7 +1,7 @@
 //! WebSockets: frames become calls, answers and items become frames.
 //!
-//! jsonrpsee has a loop for this of its own, but it reads on however little its peer reads, holds requests of any number, and
-//! takes frames that are not masked. Methods and subscriptions are jsonrpsee's all the same.
+//! jsonrpsee has a loop of its own for this. But that reads on even if its peer reads nothing, keeps any number of requests in memory,
+//! and accepts frames that are not masked. Methods and subscriptions are still jsonrpsee's.
 
 mod caller;
 mod frame;
