@@ -19,11 +19,11 @@ const DEFAULT_SERVER: &str = "ws://127.0.0.1:8700";
 impl Global {
     /// The server that was named, if one was; an empty name counts as none.
     pub(super) fn named_server(&self) -> Option<String> {
-        // Read here and not with the arguments, whose usage would show it as one that was given.
+        // The variable is read here and not by clap, whose usage would show it as an argument that was given.
         self.server.clone().or_else(|| std::env::var("HERO_SERVER").ok()).filter(|server| !server.is_empty())
     }
 
-    /// What a command takes to whom nothing is given but the server, or not even that.
+    /// The options of a command that is given only a server, or nothing.
     pub(super) const fn at(server: Option<String>) -> Self {
         Self { server, json: false }
     }

@@ -42,7 +42,7 @@ impl Drop for TempDir {
 #[derive(Debug)]
 pub(super) struct LocalServer {
     child: Child,
-    /// Its address.
+    /// The URL of the server.
     pub(super) url: String,
     /// Its ready line.
     pub(super) ready: String,
@@ -78,7 +78,7 @@ impl LocalServer {
         self.child.id()
     }
 
-    /// Asks it to stop and waits for that. Says when it did not end well.
+    /// Asks it to stop and waits until it has ended. Fails if it did not exit with success.
     pub(super) async fn stop(mut self) -> anyhow::Result<()> {
         let pid = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).context("the server had ended already")?;
         kill_process(pid, Signal::TERM)?;

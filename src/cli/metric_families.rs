@@ -2,7 +2,7 @@
 
 use metrics::{describe_counter, describe_gauge, describe_histogram};
 
-/// What kind of number a metric is, in Prometheus' words.
+/// The type of a metric in Prometheus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Counter,
@@ -20,7 +20,7 @@ impl Kind {
     }
 }
 
-/// A metric, as Prometheus is told of it.
+/// A metric family: the name, type, labels and help of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Family {
     pub(super) name: &'static str,
@@ -54,7 +54,7 @@ pub(super) const LEASES: Family = counter(
     "Running jobs that were taken from actors that had fallen silent; over all servers of this Redis.",
 );
 
-/// All of them, in the order in which they are shown to people.
+/// All metric families, in the order of the documentation.
 const FAMILIES: &[Family] = &[
     QUEUES,
     JOBS,
@@ -83,7 +83,7 @@ const FAMILIES: &[Family] = &[
     histogram("hero_rpc_call_seconds", &["method"], "Time to answer a call."),
 ];
 
-/// Tells the recorder of this process what the metrics mean.
+/// Registers the help of each metric with the recorder of this process.
 pub(super) fn describe() {
     for Family { name, kind, help, .. } in FAMILIES.iter().copied() {
         match kind {

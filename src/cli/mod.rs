@@ -1,6 +1,6 @@
 //! The command line: a file per subcommand.
 //!
-//! `serve` and `actor` are the program itself; every other command is a client of a server and sees only its wire.
+//! `serve` and `actor` run pools and the server. Every other command is a client that talks to a server by JSON-RPC.
 
 mod actor;
 mod advice;
@@ -119,8 +119,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// Prints what there is to say instead of running a command. That repeats arguments, among colours that are ours, so it is said of
-/// arguments that are harmless.
+/// Prints help, the version, or why arguments were refused. A refusal repeats arguments, so the arguments are made harmless first.
 fn tell(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<()> {
     let harmless = arguments.iter().map(|argument| output::harmless(&argument.to_string_lossy()).into_owned());
     match Cli::try_parse_from(harmless) {
@@ -138,7 +137,7 @@ fn tell(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<()> {
     }
 }
 
-/// Whether arguments that cannot be read ask for JSON.
+/// Whether arguments that cannot be parsed ask for JSON.
 fn asks_for_json(arguments: &[OsString]) -> bool {
     arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json")
 }

@@ -6,6 +6,7 @@ use super::output::{self, Line, Style};
 const SHOWN_AFTER: Duration = Duration::from_millis(400);
 /// How long a frame is shown.
 const FRAME: Duration = Duration::from_millis(120);
+/// The frames that show that the command still waits.
 const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
 
 /// Shows on stderr what is waited for: on a terminal in one line that changes, otherwise in a line now and then.

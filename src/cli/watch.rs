@@ -14,6 +14,7 @@ use crate::model::{ContextId, Explanation, JobId, JobResult, LogLine, Reason};
 pub(super) const PAGE: usize = 1000;
 /// How long to wait for the last lines of a job that has ended.
 const DRAIN: Duration = Duration::from_secs(5);
+/// How often the log is asked for these last lines.
 const DRAIN_POLL: Duration = Duration::from_millis(50);
 
 /// A job that is waited for, with its log if that was subscribed to.

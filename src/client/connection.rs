@@ -19,6 +19,7 @@ use crate::model::tree;
 const ANSWER: Duration = Duration::from_secs(30);
 /// How long any call may take: an hour of waiting, and a little more.
 const LONGEST: Duration = Duration::from_secs(3700);
+/// How long to wait until a connection is open.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How large an answer may be. It is more than a server sends by default, so that the limit of the server counts.
 const MAX_MESSAGE: u32 = 64 << 20;

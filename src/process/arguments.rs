@@ -9,6 +9,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 /// The variable that names the process and the descriptor from which it reads its true arguments.
 const HANDED_ON: &str = "HERO_ARGUMENTS";
+/// What is shown in place of a password.
 const MASK: &str = "***";
 
 /// The arguments of this program, to be called before anything else is done.

@@ -14,6 +14,7 @@ pub(super) const HOME: ContextId = ContextId(0);
 pub(super) const IN_FLIGHT: u64 = 64;
 /// When a server has made no progress for this long, the measurement fails.
 pub(super) const STUCK: Duration = Duration::from_secs(120);
+/// How often to check for progress.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Puts load on a server through one connection or several.

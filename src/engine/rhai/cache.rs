@@ -4,8 +4,9 @@ use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 use rhai::AST;
 
-/// How many bytes a compiled script takes for each byte of source at least, as measured.
+/// How many bytes a compiled script takes for each byte of source, as measured.
 const WEIGHT: u64 = 29;
+/// How many bytes a compiled script takes in addition.
 const LEAST_WEIGHT: u64 = 512;
 /// About how many bytes all compiled scripts of an engine may take.
 const CAPACITY: u64 = 16 << 20;

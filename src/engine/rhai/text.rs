@@ -9,6 +9,7 @@ pub(super) struct TooLarge;
 
 /// What is shown for parts that are too deep, or are being changed right now.
 const DEEP: &str = "...";
+/// How deep parts of a value are shown.
 const DEPTH: usize = 64;
 
 /// The text of `print`: strings and characters bare.

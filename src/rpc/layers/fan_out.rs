@@ -33,7 +33,7 @@ impl<S: Answer> FanOut<S> {
         self.rules.find(method).is_some_and(|entry| entry.kind == Kind::Subscription)
     }
 
-    /// Answers what came alone. A subscription answers for itself.
+    /// Answers a message that is no batch. A subscription sends its answer itself.
     pub(in crate::rpc) fn one(&self, entry: Entry) -> impl Future<Output = Option<Reply>> + Send + use<S> {
         match entry {
             Entry::Call(request) => {

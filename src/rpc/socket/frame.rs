@@ -7,12 +7,17 @@ use tokio::time::{Instant, timeout_at};
 use crate::rpc::memory::RequestReservation;
 use crate::rpc::oversize::IdReader;
 
-/// What a frame is for (RFC 6455, 5.2).
+/// The opcode of a further part of a message (RFC 6455, 5.2).
 const CONTINUATION: u8 = 0;
+/// The opcode of a text message.
 const TEXT: u8 = 1;
+/// The opcode of a binary message.
 const BINARY: u8 = 2;
+/// The opcode of a close frame.
 const CLOSE: u8 = 8;
+/// The opcode of a ping.
 const PING: u8 = 9;
+/// The opcode of a pong.
 const PONG: u8 = 10;
 /// How many bytes a control frame may carry.
 const CONTROL: usize = 125;
