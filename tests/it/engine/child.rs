@@ -13,7 +13,7 @@ fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), signal).unwrap();
 }
 
-/// Makes an engine deaf: it does not run on until it is killed.
+/// Stops the process of an engine: it does not go on until it is killed.
 pub(super) async fn freeze(pid: u32) {
     signal(pid, Signal::STOP);
     let stopped = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("status")).unwrap().contains("State:\tT");

@@ -1,4 +1,4 @@
-//! The commands that bring a server of their own, and the end of a server.
+//! The commands that start a server of their own, and the end of a server.
 
 use std::process::Command;
 

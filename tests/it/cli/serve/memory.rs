@@ -1,15 +1,15 @@
-//! What requests take of the server's memory while they are answered.
+//! How much memory of the server requests take while they are answered.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::support::{PATIENCE, Process};
 
-/// So many requests arrive at once, together less than one address may hold.
+/// How many requests arrive at once: together less than the budget of one address.
 const AT_ONCE: usize = 8;
 /// The largest request is 2 MB.
 const LARGE: usize = 2_000_000;
-/// So much more may the server need for all of them: six times their bytes and what an allocator keeps. As trees they would take 500 MB.
+/// How much more memory the server may need for all of them: six times their bytes, and what an allocator keeps. As trees they would take 500 MB.
 const MOST: u64 = 200 << 20;
 
 /// A line of a process's status, in bytes.

@@ -1,4 +1,4 @@
-//! Who asks faster than he is answered, or reads slower than that, is slowed down, and nothing of his is lost.
+//! A client that sends calls faster than they are answered, or reads answers more slowly, is slowed down and loses nothing.
 
 use futures_util::stream::SplitStream;
 use hero::rpc::Limits;
@@ -97,7 +97,7 @@ async fn a_message_that_never_fits_ends_its_connection() {
     assert_alive(&mut server.websocket().await).await;
 }
 
-/// A server that gives up handlers long before its readers, and holds a megabyte for each.
+/// A server that ends handlers long before it closes slow connections, and keeps a megabyte for each connection.
 async fn server_for_slow_readers() -> Server {
     Server::with(|settings| {
         let (handler_timeout, write_timeout) = (Duration::from_millis(300).into(), Duration::from_secs(600).into());

@@ -1,4 +1,4 @@
-//! Many connections of one address, and those who have to get through all the same.
+//! Many connections of one address, and probes and other clients that have to be served all the same.
 
 use tokio::net::TcpSocket;
 

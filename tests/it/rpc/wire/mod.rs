@@ -1,4 +1,4 @@
-//! The wire itself, with a few methods of its own: what a server does with frames, bodies, batches and strangers.
+//! The wire itself, with a few methods of its own: what a server does with frames, bodies, batches and clients that may not use it.
 
 mod backpressure;
 mod batches;
