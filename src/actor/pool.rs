@@ -48,7 +48,7 @@ impl Pool {
             process: process::identity(),
             ..Presence::default()
         };
-        let (posts, predecessors) = take_posts(&store, &settings, &presence).await?;
+        let (posts, previous_servers) = take_posts(&store, &settings, &presence).await?;
         let status = Arc::new(PoolStatus::of(posts.len()));
         let (leases, tasks) = (HeldLeases::default(), TaskTracker::new());
         let (reports, incoming) = mpsc::channel(posts.len().max(1) * 4);
@@ -81,7 +81,7 @@ impl Pool {
             presence: presence.clone(),
             status: status.clone(),
             leases: leases.clone(),
-            predecessors: Some(predecessors),
+            previous_servers: Some(previous_servers),
         };
         spawn(boxed(service::run(heartbeat, services.clone())));
         let type_queue = Queue { script_type: settings.script_type.clone(), target: Target::Type, priority: Priority::Normal };

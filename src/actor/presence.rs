@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Error;
 use super::lease::HeldLeases;
-use super::predecessors::Predecessors;
+use super::previous_servers::PreviousServers;
 use super::settings::{Instances, PoolSettings};
 use super::status::PoolStatus;
 use crate::model::Presence;
@@ -15,15 +15,15 @@ use crate::store::{self, Held, Post, Store};
 /// How often a presence is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// Takes a post for every actor of a pool: the numbers asked for, or the lowest that are free. With them come the predecessors
-/// from whom some were taken.
-pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence: &Presence) -> Result<(Vec<Post>, Predecessors), Error> {
+/// Takes a post for every actor of a pool: the numbers asked for, or the lowest that are free. With them come the previous servers
+/// whose posts were taken.
+pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence: &Presence) -> Result<(Vec<Post>, PreviousServers), Error> {
     let post = |instance| Post { script_type: settings.script_type.clone(), group: settings.group.clone(), instance };
-    let (mut taken, mut predecessors) = (Vec::new(), Predecessors::default());
+    let (mut taken, mut previous_servers) = (Vec::new(), PreviousServers::default());
     match &settings.instances {
         Instances::Numbers(numbers) => {
             for number in numbers {
-                match take(store, &post(*number), presence, &mut predecessors).await? {
+                match take(store, &post(*number), presence, &mut previous_servers).await? {
                     Held::Held => taken.push(post(*number)),
                     Held::Taken(holder) => {
                         give_up_posts(store, &taken, presence).await;
@@ -40,23 +40,23 @@ pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence:
             while taken.len() < *count as usize {
                 let number = free.next().expect("numbers do not run out");
                 // If somebody else has taken it just now, the next number is tried.
-                if take(store, &post(number), presence, &mut predecessors).await? == Held::Held {
+                if take(store, &post(number), presence, &mut previous_servers).await? == Held::Held {
                     taken.push(post(number));
                 }
             }
         }
     }
-    Ok((taken, predecessors))
+    Ok((taken, previous_servers))
 }
 
 /// Takes a post that is free, or whose holder died on this machine: then there is no need to wait until the presence of the holder expires.
-async fn take(store: &Store, post: &Post, presence: &Presence, predecessors: &mut Predecessors) -> Result<Held, Error> {
+async fn take(store: &Store, post: &Post, presence: &Presence, previous_servers: &mut PreviousServers) -> Result<Held, Error> {
     let held = store.hold(post, presence).await?;
     let Held::Taken(holder) = &held else { return Ok(held) };
     let Some(incarnation) = holder.incarnation.clone().filter(|_| has_ended(holder)) else { return Ok(held) };
     let held = store.take_over(post, presence, &incarnation).await?;
     // Whoever has the post now, the former holder is dead.
-    predecessors.add_dead(incarnation);
+    previous_servers.add_dead(incarnation);
     Ok(held)
 }
 
@@ -80,8 +80,8 @@ pub(super) struct Heartbeat {
     pub(super) presence: Presence,
     pub(super) status: Arc<PoolStatus>,
     pub(super) leases: HeldLeases,
-    /// The predecessors, as long as leases of theirs remain.
-    pub(super) predecessors: Option<Predecessors>,
+    /// The previous servers of these actors, as long as leases of theirs remain.
+    pub(super) previous_servers: Option<PreviousServers>,
 }
 
 impl Service for Heartbeat {
@@ -102,10 +102,10 @@ impl Service for Heartbeat {
                 tracing::error!(%post, holder = ?holder.hostname, pid = ?holder.pid, "somebody else took the post of an actor while this process was away");
             }
         }
-        if let Some(predecessors) = &mut self.predecessors
-            && predecessors.recover(&self.store, &self.posts).await?
+        if let Some(previous_servers) = &mut self.previous_servers
+            && previous_servers.recover(&self.store, &self.posts).await?
         {
-            self.predecessors = None;
+            self.previous_servers = None;
         }
         let script_type = self.posts.first().map(|post| post.script_type.to_string()).unwrap_or_default();
         metrics::gauge!("hero_jobs_running", self.store.labels([("script_type", script_type)])).set(self.leases.len() as f64);

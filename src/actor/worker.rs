@@ -211,7 +211,7 @@ impl Worker {
 /// What the engine gets of a job, or why the hash of a foreign client cannot be run.
 fn prepare(job: &Claimed, context: crate::model::ContextId, default_timeout: Duration) -> Result<EngineJob, String> {
     let script = job.script.clone().ok_or("the job's hash has no field script")?;
-    // Numbers are checked in the text, because reading would round them. Jobs of outsiders have not been checked before.
+    // Numbers are checked in the text, because reading would round them. Jobs of foreign programs have not been checked before.
     let args = job.args.as_deref().map(|args| exact(args, "args")).transpose().map_err(|beyond| beyond.to_string())?;
     let args = args.map(|args| serde_json::from_str(&args)).transpose().map_err(|error| format!("args can't be read as JSON: {error}"))?;
     let env = match job.env_vars.as_deref() {

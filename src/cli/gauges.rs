@@ -68,7 +68,7 @@ impl Gauges {
         Self { store, pools, metrics, cpu: HashMap::new() }
     }
 
-    /// Reads what has names that callers and outsiders choose: queues, groups, script types.
+    /// Reads what has names that callers and foreign programs choose: queues, groups, script types.
     async fn read_lists(&self) -> Result<(), Error> {
         let (store, latest, context) = (&self.store, &self.metrics.latest, self.store.context());
         let one = |count| BTreeMap::from([(String::new(), count)]);

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// The tree of values of a JSON text, exactly as it is written. Fails if the text is not JSON, or is nested more than 127 arrays and objects deep.
 ///
-/// Everything that clients, scripts or outsiders wrote is read by this, never as a [`Value`] by serde_json itself. If an object begins with
+/// Everything that clients, scripts or foreign programs wrote is read by this, never as a [`Value`] by serde_json itself. If an object begins with
 /// the name `$serde_json::private::RawValue`, serde_json reads the JSON in the text of that member instead. That changes the meaning, and
 /// each such text may be nested as deeply again, until the stack overflows.
 pub fn tree(text: &str) -> Result<Value, serde_json::Error> {

@@ -4,20 +4,20 @@ use tokio::time::Instant;
 
 use crate::store::{Error, PRESENCE, Post, Recovered, Store};
 
-/// Earlier incarnations of the actors of a pool, whose jobs are to run again.
+/// The servers that ran the actors of a pool before, and died. Their jobs are to run again.
 ///
 /// A lease counts as long as its server may be alive. That the server's presence is gone proves nothing, because Redis may have been
 /// unreachable. So a server counts as dead when its process has ended on this machine, or when this process has not heard of it
 /// for as long as a presence lasts. A live server that has lost its posts still says that it lives.
 #[derive(Debug, Default)]
-pub(super) struct Predecessors {
+pub(super) struct PreviousServers {
     dead: BTreeSet<String>,
     /// Servers that hold leases in the name of these actors and say nothing, each with the time since when.
     silent: BTreeMap<String, Instant>,
 }
 
-impl Predecessors {
-    /// Adds an incarnation whose process has ended.
+impl PreviousServers {
+    /// Adds a server, by its incarnation, whose process has ended.
     pub(super) fn add_dead(&mut self, incarnation: String) {
         self.dead.insert(incarnation);
     }
