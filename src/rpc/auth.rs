@@ -8,7 +8,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::addresses::{AddressHandle, InUse};
 use super::error::Error;
 use super::memory::Connection;
-use super::openrpc::Address;
+use super::openrpc::ServerAddress;
 
 /// What a method needs from whoever calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct Session {
     peer: SocketAddr,
     local: IpAddr,
     /// The address that was named by the HTTP request that is being answered, or that opened the WebSocket.
-    asked_at: Mutex<Option<Address>>,
+    server_address: Mutex<Option<ServerAddress>>,
     identity: Identity,
     opened: Instant,
     touched_ms: AtomicU64,
@@ -80,9 +80,9 @@ impl Session {
         open: TaskTrackerToken,
     ) -> Self {
         metrics::gauge!(super::CONNECTIONS).increment(1.0);
-        let (asked_at, touched_ms, requests, calls) = Default::default();
+        let (server_address, touched_ms, requests, calls) = Default::default();
         let (identity, opened) = (Identity::Anonymous, Instant::now());
-        Self { peer, local, asked_at, identity, opened, touched_ms, requests, calls, address, connection, _open: open }
+        Self { peer, local, server_address, identity, opened, touched_ms, requests, calls, address, connection, _open: open }
     }
 
     /// Where the connection comes from.
@@ -109,13 +109,13 @@ impl Session {
     }
 
     /// Notes the address that the current request names. There is one request at a time.
-    pub(super) fn asks_at(&self, address: Option<Address>) {
-        *self.asked_at.lock().unwrap_or_else(PoisonError::into_inner) = address;
+    pub(super) fn set_server_address(&self, address: Option<ServerAddress>) {
+        *self.server_address.lock().unwrap_or_else(PoisonError::into_inner) = address;
     }
 
     /// The address of the server that the client used.
-    pub(super) fn asked_at(&self) -> Option<Address> {
-        self.asked_at.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn server_address(&self) -> Option<ServerAddress> {
+        self.server_address.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn address(&self) -> &AddressHandle {
@@ -137,9 +137,9 @@ impl Session {
     }
 
     /// Notes an HTTP request, which is being answered until the result is dropped.
-    pub(super) fn begin(self: &Arc<Self>) -> Busy {
+    pub(super) fn begin(self: &Arc<Self>) -> OpenRequest {
         self.requests.fetch_add(1, Ordering::AcqRel);
-        Busy(Arc::clone(self))
+        OpenRequest(Arc::clone(self))
     }
 
     /// How long the connection has been without an HTTP request, and without an answer that is still being read.
@@ -159,9 +159,9 @@ impl Drop for Session {
 
 /// An HTTP request that is being answered.
 #[derive(Debug)]
-pub(super) struct Busy(Arc<Session>);
+pub(super) struct OpenRequest(Arc<Session>);
 
-impl Drop for Busy {
+impl Drop for OpenRequest {
     fn drop(&mut self) {
         let now = u64::try_from(self.0.opened.elapsed().as_millis()).unwrap_or(u64::MAX).max(1);
         self.0.touched_ms.store(now, Ordering::Release);

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::error::Code;
 use super::method::{Method, Subscription};
 use schema::{Side, Titles, one_line};
-pub(super) use served::{Address, Served};
+pub(super) use served::{Served, ServerAddress};
 
 /// Collects the schemas of a document while its methods are described.
 pub(super) struct Describer {

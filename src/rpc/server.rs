@@ -370,12 +370,12 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let busy = self.session.begin();
+        let open_request = self.session.begin();
         request.extensions_mut().insert(Arc::clone(&self.session));
         let answer = self.router.call(request);
         Box::pin(async move {
             let answer = answer.await;
-            drop(busy);
+            drop(open_request);
             answer
         })
     }

@@ -109,7 +109,7 @@ impl<C: Send + Sync + 'static> Table<C> {
         }
         let document = Arc::clone(document);
         let discover = move |id: jsonrpsee::types::Id<'_>, _: jsonrpsee::types::Params<'_>, limit, extensions: http::Extensions| {
-            let address = extensions.get::<Arc<Session>>().and_then(|session| session.asked_at());
+            let address = extensions.get::<Arc<Session>>().and_then(|session| session.server_address());
             let text = RawValue::from_string(document.text(address.as_ref())).expect("the document is JSON at any address");
             answer(id, text, limit)
         };

@@ -8,7 +8,7 @@ use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
 use crate::rpc::auth::Session;
-use crate::rpc::openrpc::Address;
+use crate::rpc::openrpc::ServerAddress;
 
 /// Which web pages may use the server, and under which names it may be reached.
 ///
@@ -99,7 +99,7 @@ pub(super) async fn check_origin(State(allowed): State<Arc<OriginCheck>>, reques
         Err(reason) => return (StatusCode::FORBIDDEN, reason).into_response(),
     };
     if let Some(session) = request.extensions().get::<Arc<Session>>() {
-        session.asks_at(Address::of(request.headers()));
+        session.set_server_address(ServerAddress::of(request.headers()));
     }
     let Some(origin) = origin else { return next.run(request).await };
     let is_preflight = request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);

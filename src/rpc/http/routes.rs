@@ -10,7 +10,7 @@ use http::{StatusCode, header};
 use super::endpoint::Endpoint;
 use super::origin::{OriginCheck, check_origin};
 use crate::rpc::app::Probes;
-use crate::rpc::openrpc::{Address, Served};
+use crate::rpc::openrpc::{Served, ServerAddress};
 
 /// What is answered on connections beyond the limit: only the probes.
 pub(in crate::rpc) fn probes(probes: Probes, allowed: OriginCheck) -> Router {
@@ -28,7 +28,7 @@ fn look(router: Router<Probes>) -> Router<Probes> {
 /// Everything that the port answers, to the origins and hosts that are allowed.
 pub(in crate::rpc) fn router(endpoint: Endpoint, probes: Probes, document: Arc<Served>, allowed: OriginCheck) -> Router {
     let document = move |request: Request| async move {
-        let (body, length) = document.body(Address::of(request.headers()).as_ref());
+        let (body, length) = document.body(ServerAddress::of(request.headers()).as_ref());
         ([(header::CONTENT_TYPE, "application/json".to_owned()), (header::CONTENT_LENGTH, length.to_string())], body)
     };
     look(Router::new().route("/openrpc.json", get(document)))
