@@ -1,7 +1,7 @@
 //! Log files of jobs, confined to one directory.
 //!
-//! A path comes from whoever made the job: the kernel itself refuses `..`, symbolic links and anything outside
-//! (`openat2` with `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`), so there is no moment between check and use.
+//! A path comes from whoever created the job. The kernel itself refuses `..`, symbolic links and anything outside (`openat2` with
+//! `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`), so nothing can change between the check and the use of a path.
 
 mod owners;
 
@@ -22,12 +22,12 @@ pub enum Error {
     /// The path leads out of the directory, or names no file.
     #[error("{0:?} is not a path inside the log directory (no \"..\", no symbolic link, absolute only inside it)")]
     Outside(String),
-    /// Somebody holds the lock on the notes of whose the files are.
+    /// Another process has the lock on the owners of log files for too long.
     #[error("another process has kept {path} locked for {waited:?}; see who holds it with lslocks")]
     Busy {
-        /// The lock.
+        /// The path of the lock.
         path: String,
-        /// How long it was waited for.
+        /// How long this process waited for it.
         waited: Duration,
     },
     /// The path has too many parts.
@@ -38,16 +38,16 @@ pub enum Error {
     Io(#[from] io::Error),
 }
 
-/// Files are rotated at this size; one older file is kept as `….1`.
+/// The size at which a file is rotated. One older file is kept as `….1`.
 const ROTATE_AT: u64 = 10 * 1024 * 1024;
 
-/// A path may have so many parts, the name of the file among them.
+/// How many parts a path may have, including the name of the file.
 const DEEPEST: usize = 8;
 
-/// Below it are the directories of contexts other than 0. No `log_path` of context 0 leads there.
+/// The directory with the directories of contexts other than 0. No `log_path` of context 0 leads there.
 const CONTEXTS: &str = ".contexts";
 
-/// The directory that holds every log file of a context.
+/// The directory with every log file of a context.
 #[derive(Debug, Clone)]
 pub struct LogDirectory {
     root: PathBuf,
@@ -63,12 +63,12 @@ pub struct LogFile {
 }
 
 impl LogDirectory {
-    /// Log files below `root`, which is made (only for its owner) when the first is written.
+    /// Log files below `root`, which is created for its owner only when the first file is written.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// The directory of a context, which is out of the reach of all others. The one of context 0 is this one.
+    /// The directory of a context. Contexts cannot reach each other's directories. For context 0 it is this one.
     pub fn of(&self, context: ContextId) -> Self {
         if context == ContextId(0) { self.clone() } else { Self::new(self.root.join(CONTEXTS).join(context.to_string())) }
     }
@@ -100,7 +100,7 @@ impl LogDirectory {
         let root =
             rustix::fs::open(&self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(io::Error::from)?;
         let mode = if flags.contains(OFlags::CREATE) { Mode::RUSR | Mode::WUSR } else { Mode::empty() };
-        // NONBLOCK: a FIFO somebody put there must not hold us.
+        // NONBLOCK, so that a FIFO that somebody put there does not block.
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         match rustix::fs::openat2(&root, path, flags, mode, ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS) {
             Ok(file) => {
@@ -112,7 +112,7 @@ impl LogDirectory {
         }
     }
 
-    /// Opens a log file to append to; it and the directories to it are made, only for their owner.
+    /// Opens a log file to append to. It and its directories are created if needed, for their owner only.
     pub fn append(&self, path: &str) -> Result<LogFile, Error> {
         let path = self.resolve(path)?;
         self.make_directories(&path)?;
@@ -137,13 +137,13 @@ impl LogDirectory {
         Ok(())
     }
 
-    /// Lines of a log file from byte `offset`, each with the offset behind it, and whether the page is full, so that more may follow at once.
+    /// Lines of a log file from byte `offset` on, each with the offset behind it, and whether there may be more lines at once.
     ///
-    /// There are at most `limit` of them, and `bytes` unless the first is longer. A last line without a line end is still being written, and is left for the next call,
-    /// unless it is very long.
+    /// There are at most `limit` lines with at most `bytes` in all, unless the first line is longer. A last line without a line end is
+    /// still being written. It is left to the next call, unless it is very long.
     pub fn read(&self, path: &str, offset: u64, limit: usize, bytes: usize) -> Result<(Vec<(u64, String)>, bool), Error> {
         const LONGEST: u64 = 64 * 1024;
-        /// What a line takes besides its text.
+        /// How many bytes are counted for a line besides its text.
         const LINE: u64 = 64;
         let path = self.resolve(path)?;
         let mut file = self.open(&path, OFlags::RDONLY)?;

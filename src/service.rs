@@ -1,11 +1,11 @@
-//! Loops that can be stopped: each round is a `tick`, so that tests need not wait for one.
+//! Loops that can be stopped. Each round is a `tick`, which tests call directly instead of waiting for it.
 
 use std::future::Future;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-/// Something that is done over and over.
+/// Work that is done in rounds, over and over.
 pub trait Service: Send + 'static {
     /// What goes wrong in a round.
     type Error: std::fmt::Display + Send;
@@ -20,7 +20,7 @@ pub trait Service: Send + 'static {
 /// How long to pause after a round that failed.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
 
-/// Repeats a service until shutdown. An error is logged when it first occurs, and the service goes on.
+/// Runs a service until shutdown. After an error it goes on. Only the first of several errors in a row is logged.
 pub async fn run(mut service: impl Service, shutdown: CancellationToken) {
     let mut failing = false;
     while !shutdown.is_cancelled() {

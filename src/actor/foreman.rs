@@ -8,70 +8,72 @@ use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::doubt::Doubt;
-use super::pace::STALE;
+use super::actor_set::ActorSet;
+use super::prefetch::STALE;
+use super::reconcile::Reconciler;
 use super::settings::PoolSettings;
-use super::staff::Staff;
 use super::worker::Report;
 use crate::model::JobId;
 use crate::store::{Claimed, DirectStart, Ended, Error, LayoutQueues, Post, Store, Turn, Turned};
 
 /// The queues are looked at this often, whatever wakes us.
 const POLL: Duration = Duration::from_secs(1);
-/// A turn that fails for so long for one reason is said to.
+/// When turns have failed for this long, for one reason, it is logged.
 const LASTING: Duration = Duration::from_secs(5);
-/// After a turn that failed.
+/// How long to wait after a turn that failed.
 const PAUSE: Duration = Duration::from_millis(200);
-/// So many ends go into one turn.
+/// At most so many ends of jobs are recorded in one turn.
 const MOST_ENDS: usize = 128;
 
-/// So many ends are worth a turn by themselves.
+/// When so many ends of jobs wait to be recorded, a turn is taken even if no actor has room.
 const ENOUGH_ENDS: usize = 24;
 
 /// Runs the pool: takes jobs, hands them out, records how they ended. One turn is under way at a time.
 pub(super) struct Foreman {
     store: Store,
     settings: Arc<PoolSettings>,
-    staff: Staff,
-    /// Each with the slot it belongs to, in the order of service.
+    actors: ActorSet,
+    /// Each with the index of the actor it belongs to, in the order in which they are served.
     queues: Arc<[(String, usize)]>,
     compat: Arc<LayoutQueues>,
     reports: mpsc::Receiver<Report>,
     stops: broadcast::Receiver<JobId>,
-    /// Claims whose lease was lost.
+    /// Where lost leases are told, each as its job and claim.
     losses: mpsc::Receiver<(JobId, u32)>,
-    wake_up: Arc<Notify>,
-    /// Room for jobs that start in the call that stores them.
-    direct_start: Arc<DirectStart>,
+    bell: Arc<Notify>,
+    /// The room that this pool offers to jobs that start in the function that stores them.
+    opening: Arc<DirectStart>,
     started: mpsc::UnboundedReceiver<Claimed>,
     idle: watch::Sender<bool>,
-    /// Whether the queues may hold something.
-    hungry: bool,
+    /// Whether there may be jobs in the queues, so that a turn is worth taking for them.
+    may_have_jobs: bool,
     /// How many jobs the turn that is under way asked for.
     asked_for: usize,
-    /// Whether jobs may have been taken that nobody knows of.
+    /// Whether Redis may count jobs as taken by this pool that the pool does not know of.
     unsure: bool,
-    doubt: Doubt,
-    trouble: Option<Trouble>,
+    reconciler: Reconciler,
+    failing: Option<Failing>,
     wait_time: Histogram,
     run_time: Histogram,
 }
 
-/// Why turns fail.
-struct Trouble {
+/// Turns that keep failing for one reason.
+struct Failing {
     reason: String,
     since: Instant,
-    said: bool,
+    logged: bool,
 }
 
-/// What is under way with Redis.
-enum News {
-    /// What was said, how much was asked for, and the answer.
+/// The answer to a call to Redis.
+enum Answer {
+    /// Of a turn: the ends that it recorded, how many jobs it asked for, and what Redis answered.
     Turned(Vec<Ended>, usize, Result<Turned, Error>),
+    /// The claims that Redis counts for this pool.
     Held(Result<Vec<(JobId, u32)>, Error>),
 }
 
-type Talk = Pin<Box<dyn Future<Output = News> + Send>>;
+/// A call to Redis that is under way.
+type Call = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
 impl Foreman {
     #[expect(clippy::too_many_arguments, reason = "the one place where the parts of a pool come together")]
@@ -79,22 +81,22 @@ impl Foreman {
         store: Store,
         settings: Arc<PoolSettings>,
         posts: &[Post],
-        staff: Staff,
+        actors: ActorSet,
         reports: mpsc::Receiver<Report>,
         losses: mpsc::Receiver<(JobId, u32)>,
-        wake_up: Arc<Notify>,
+        bell: Arc<Notify>,
         idle: watch::Sender<bool>,
     ) -> Self {
         let labels = store.labels([("script_type", settings.script_type.to_string())]);
         let queues: Arc<[(String, usize)]> = store.queues_of(posts).into();
         let names = posts.iter().map(ToString::to_string).collect();
         let compat = Arc::new(store.layout_queues(&settings.script_type, &settings.compat));
-        let (direct_start, started) =
+        let (opening, started) =
             store.direct_starts().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()).collect());
         Self {
-            direct_start,
+            opening,
             started,
-            staff,
+            actors,
             queues,
             compat,
             stops: store.inbox().stops(),
@@ -104,204 +106,204 @@ impl Foreman {
             settings,
             reports,
             losses,
-            wake_up,
+            bell,
             idle,
-            hungry: true,
+            may_have_jobs: true,
             asked_for: 0,
             unsure: false,
-            doubt: Doubt::default(),
-            trouble: None,
+            reconciler: Reconciler::default(),
+            failing: None,
         }
     }
 
-    /// Works until shutdown, then until nothing is left to record.
+    /// Works until shutdown, and then until all ends are recorded.
     pub(super) async fn run(mut self, shutdown: CancellationToken) {
-        let (mut talk, mut again_at, mut reports): (Option<Talk>, Option<Instant>, Vec<Report>) = (None, None, Vec::new());
+        let (mut call, mut again_at, mut reports): (Option<Call>, Option<Instant>, Vec<Report>) = (None, None, Vec::new());
         let mut poll = tokio::time::interval(POLL);
-        let (mut leaving, mut killing): (Option<Instant>, bool) = (None, false);
+        let (mut stop_by, mut given_back): (Option<Instant>, bool) = (None, false);
         loop {
-            if leaving.is_none() {
-                self.staff.hand_out();
+            if stop_by.is_none() {
+                self.actors.assign();
             }
-            if self.direct_start.take_unsure() {
+            if self.opening.take_unsure() {
                 self.unsure = true;
-                self.doubt.arise(self.store.periods().lease);
+                self.reconciler.note_unanswered(self.store.periods().lease);
             }
-            let stale = self.staff.oldest_waiting().map(|since| since + STALE);
+            let stale = self.actors.oldest_waiting().map(|since| since + STALE);
             let mut overdue = stale.is_some_and(|stale| Instant::now() >= stale);
-            if overdue || leaving.is_some() {
-                self.direct_start.set_room(0);
+            if overdue || stop_by.is_some() {
+                self.opening.set_room(0);
             }
-            let asked_for = if talk.is_some() { self.asked_for } else { 0 };
-            // Whoever filled a reservation has sent the job before it is given back.
-            let nothing_comes = self.direct_start.is_closed() && self.started.is_empty();
-            if nothing_comes && asked_for == 0 {
-                self.staff.expect_nothing();
+            let asked_for = if call.is_some() { self.asked_for } else { 0 };
+            // A job that took room of the opening is sent here before the opening counts as closed.
+            let nothing_on_its_way = self.opening.is_closed() && self.started.is_empty();
+            if nothing_on_its_way && asked_for == 0 {
+                self.actors.forget_stops();
                 if overdue {
-                    // What is on its way was taken later: it would be put before what is given back now.
-                    self.staff.give_back_what_waits(true);
+                    // Only when nothing is on its way: a job that comes later would be put into the queue before those that are given back now.
+                    self.actors.give_back_what_waits(true);
                     overdue = false;
                 }
             }
-            if talk.is_none() && again_at.is_none() {
-                talk = self.next_talk(leaving.is_some() || overdue);
+            if call.is_none() && again_at.is_none() {
+                call = self.next_call(stop_by.is_some() || overdue);
             }
-            if !overdue && leaving.is_none() {
-                self.direct_start.set_room(self.staff.room().saturating_sub(if talk.is_some() { self.asked_for } else { 0 }));
+            if !overdue && stop_by.is_none() {
+                self.opening.set_room(self.actors.room().saturating_sub(if call.is_some() { self.asked_for } else { 0 }));
             }
-            let rests = self.staff.holdings().len() == 0;
-            self.idle.send_if_modified(|idle| std::mem::replace(idle, rests) != rests);
-            if leaving.is_some() && nothing_comes && talk.is_none() && self.staff.ends.is_empty() && self.staff.rests() {
+            let is_idle = self.actors.leases().len() == 0;
+            self.idle.send_if_modified(|idle| std::mem::replace(idle, is_idle) != is_idle);
+            if stop_by.is_some() && nothing_on_its_way && call.is_none() && self.actors.ends.is_empty() && self.actors.is_idle() {
                 return;
             }
             tokio::select! {
                 biased;
-                news = async { talk.as_mut().expect("guarded").await }, if talk.is_some() => {
-                    talk = None;
-                    again_at = self.hear(news, leaving);
+                answer = async { call.as_mut().expect("the branch has a condition").await }, if call.is_some() => {
+                    call = None;
+                    again_at = self.handle_answer(answer, stop_by);
                 }
                 _ = self.reports.recv_many(&mut reports, 64) => {
-                    reports.drain(..).for_each(|report| self.note(report));
+                    reports.drain(..).for_each(|report| self.handle_report(report));
                 }
                 Some(job) = self.started.recv() => {
-                    self.take_in(job, Instant::now());
-                    if leaving.is_some() {
-                        self.staff.give_back_what_waits(false);
+                    self.add_job(job, Instant::now());
+                    if stop_by.is_some() {
+                        self.actors.give_back_what_waits(false);
                     }
                 }
-                () = self.direct_start.closed(), if overdue || leaving.is_some() => {}
-                Some((job, claim)) = self.losses.recv() => self.staff.lose(&job, |other| other == claim),
-                () = self.wake_up.notified() => self.hungry = true,
+                () = self.opening.closed(), if overdue || stop_by.is_some() => {}
+                Some((job, claim)) = self.losses.recv() => self.actors.lose(&job, |other| other == claim),
+                () = self.bell.notified() => self.may_have_jobs = true,
                 stop = self.stops.recv() => match stop {
-                    Ok(job) => self.staff.stop(&job, Instant::now()),
-                    // The control queues hold what was missed here.
+                    Ok(job) => self.actors.stop(&job, Instant::now()),
+                    // A stop request that was missed here is in the control queue, too.
                     Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
                 () = at(stale), if stale.is_some() && !overdue => {}
                 () = at(again_at), if again_at.is_some() => again_at = None,
                 _ = poll.tick() => {
-                    self.hungry = true;
-                    self.unsure |= self.doubt.remains();
+                    self.may_have_jobs = true;
+                    self.unsure |= self.reconciler.has_more_to_compare();
                 }
-                () = shutdown.cancelled(), if leaving.is_none() => {
-                    leaving = Some(Instant::now() + self.settings.grace);
-                    self.staff.give_back_what_waits(false);
+                () = shutdown.cancelled(), if stop_by.is_none() => {
+                    stop_by = Some(Instant::now() + self.settings.grace);
+                    self.actors.give_back_what_waits(false);
                 }
-                () = at(leaving), if leaving.is_some() && !killing => {
-                    killing = true;
-                    self.staff.give_back_what_runs(self.store.clock().now());
+                () = at(stop_by), if stop_by.is_some() && !given_back => {
+                    given_back = true;
+                    self.actors.give_back_what_runs(self.store.clock().now());
                 }
             }
         }
     }
 
-    /// A turn, if there is something to say or to ask for; or a look at what Redis thinks that we hold.
+    /// The next call to Redis, if one is needed: a turn, or the question which claims Redis counts for this pool.
     ///
-    /// It asks for nothing if `full`.
-    fn next_talk(&mut self, full: bool) -> Option<Talk> {
-        if self.unsure && self.staff.ends.is_empty() {
+    /// With `full` the turn takes no jobs.
+    fn next_call(&mut self, full: bool) -> Option<Call> {
+        if self.unsure && self.actors.ends.is_empty() {
             self.asked_for = 0;
             let (store, settings) = (self.store.clone(), self.settings.clone());
-            return Some(Box::pin(async move { News::Held(store.list_leases(&settings.script_type, &settings.group).await) }));
+            return Some(Box::pin(async move { Answer::Held(store.list_leases(&settings.script_type, &settings.group).await) }));
         }
-        if !full && self.staff.has_plenty() && self.staff.ends.len() < ENOUGH_ENDS {
-            // Every actor has its next job: what ended can wait for more, because a turn with one costs as much as one with many.
+        if !full && self.actors.has_enough() && self.actors.ends.len() < ENOUGH_ENDS {
+            // Every actor has its next job, so ends can wait until there are more: a turn with one costs as much as one with many.
             return None;
         }
-        let mut slots = self.staff.slots();
+        let mut slots = self.actors.slots();
         let take = !full && !self.unsure && slots.iter().any(|slot| slot.room > 0);
-        if self.staff.ends.is_empty() && !(take && self.hungry) {
+        if self.actors.ends.is_empty() && !(take && self.may_have_jobs) {
             return None;
         }
-        if !self.hungry {
-            // Nobody said that there is work: half of the room is left to jobs that start as they are stored.
+        if !self.may_have_jobs {
+            // No queue is known to have jobs, so half of the room is kept for jobs that start in the function that stores them.
             slots.iter_mut().for_each(|slot| slot.room = slot.room.div_ceil(2));
         }
-        // What is given back goes into its queue before anything is taken from there.
-        let take = take && self.staff.ends.len() <= MOST_ENDS;
+        // Jobs that are given back have to be in their queues before jobs are taken from there, so a turn that cannot record all ends takes none.
+        let take = take && self.actors.ends.len() <= MOST_ENDS;
         self.asked_for = if take { slots.iter().map(|slot| slot.room).sum() } else { 0 };
-        let rest = self.staff.ends.split_off(self.staff.ends.len().min(MOST_ENDS));
-        let ends = std::mem::replace(&mut self.staff.ends, rest);
+        let rest = self.actors.ends.split_off(self.actors.ends.len().min(MOST_ENDS));
+        let ends = std::mem::replace(&mut self.actors.ends, rest);
         let (store, settings, queues, compat) = (self.store.clone(), self.settings.clone(), self.queues.clone(), self.compat.clone());
-        self.hungry &= !take;
+        self.may_have_jobs &= !take;
         Some(Box::pin(async move {
             let (slots, queues) = if take { (&slots[..], &queues[..]) } else { (&[][..], &[][..]) };
             let turn = Turn { script_type: &settings.script_type, ends: &ends, actors: slots, queues };
             let turned = store.turn_and_import(&turn, &compat, settings.fair).await;
-            News::Turned(ends, slots.iter().map(|slot| slot.room).sum(), turned)
+            Answer::Turned(ends, slots.iter().map(|slot| slot.room).sum(), turned)
         }))
     }
 
-    /// Takes in what Redis answered; after a failure, gives the time to try again.
-    fn hear(&mut self, news: News, leaving: Option<Instant>) -> Option<Instant> {
-        match news {
-            News::Turned(ends, wanted, Ok(turned)) => {
-                self.trouble = None;
+    /// Handles what Redis answered. After a failure it gives the time at which to try again.
+    fn handle_answer(&mut self, answer: Answer, stop_by: Option<Instant>) -> Option<Instant> {
+        match answer {
+            Answer::Turned(ends, wanted, Ok(turned)) => {
+                self.failing = None;
                 for end in &ends {
-                    self.staff.holdings().remove(&end.job, end.claim);
+                    self.actors.leases().remove(&end.job, end.claim);
                 }
-                // Where all was found that was asked for there may be more.
-                self.hungry |= turned.more || !turned.taken.is_empty() && turned.taken.len() >= wanted;
+                // If as many jobs were found as were asked for, there may be more.
+                self.may_have_jobs |= turned.more || !turned.taken.is_empty() && turned.taken.len() >= wanted;
                 let now = Instant::now();
-                turned.taken.into_iter().for_each(|job| self.take_in(job, now));
-                if leaving.is_some() {
-                    self.staff.give_back_what_waits(false);
+                turned.taken.into_iter().for_each(|job| self.add_job(job, now));
+                if stop_by.is_some() {
+                    self.actors.give_back_what_waits(false);
                 }
                 None
             }
-            News::Turned(mut ends, _, Err(error)) => {
+            Answer::Turned(mut ends, _, Err(error)) => {
                 tracing::debug!(%error, "a turn failed and is taken again");
-                self.worry(&error);
-                ends.append(&mut self.staff.ends);
-                self.staff.ends = ends;
-                (self.unsure, self.hungry) = (true, true);
-                self.doubt.arise(self.store.periods().lease);
-                // A pool that leaves does not wait for a Redis that is gone: leases bring the jobs back.
-                if leaving.is_some_and(|until| Instant::now() >= until) {
-                    self.staff.ends.clear();
+                self.note_failure(&error);
+                ends.append(&mut self.actors.ends);
+                self.actors.ends = ends;
+                (self.unsure, self.may_have_jobs) = (true, true);
+                self.reconciler.note_unanswered(self.store.periods().lease);
+                // When the grace period is over the pool does not wait for Redis any more. The jobs run again when their leases have expired.
+                if stop_by.is_some_and(|until| Instant::now() >= until) {
+                    self.actors.ends.clear();
                     self.unsure = false;
                 }
                 Some(Instant::now() + PAUSE)
             }
-            News::Held(Ok(held)) => {
+            Answer::Held(Ok(held)) => {
                 self.unsure = false;
-                let lost = self.doubt.examine(held, self.staff.holdings(), leaving.is_some());
+                let lost = self.reconciler.compare(held, self.actors.leases(), stop_by.is_some());
                 let now = self.store.clock().now();
-                self.staff.ends.extend(lost.into_iter().map(|(job, claim)| Ended::given_back(job, claim, now)));
+                self.actors.ends.extend(lost.into_iter().map(|(job, claim)| Ended::given_back(job, claim, now)));
                 None
             }
-            News::Held(Err(error)) => {
-                self.worry(&error);
-                self.unsure = leaving.is_none_or(|until| Instant::now() < until);
+            Answer::Held(Err(error)) => {
+                self.note_failure(&error);
+                self.unsure = stop_by.is_none_or(|until| Instant::now() < until);
                 Some(Instant::now() + PAUSE)
             }
         }
     }
 
-    /// Says once what has kept turns from being taken for a while: no job runs meanwhile.
-    fn worry(&mut self, error: &Error) {
+    /// Notes that a turn failed, and logs it once when turns have failed for a while: the pool takes no jobs meanwhile.
+    fn note_failure(&mut self, error: &Error) {
         let reason = error.to_string();
-        let known = self.trouble.take_if(|trouble| trouble.reason == reason);
-        let trouble = known.unwrap_or_else(|| Trouble { reason, since: Instant::now(), said: false });
-        let lasts = trouble.since.elapsed() >= LASTING;
-        if lasts && !trouble.said {
+        let known = self.failing.take_if(|failing| failing.reason == reason);
+        let failing = known.unwrap_or_else(|| Failing { reason, since: Instant::now(), logged: false });
+        let lasts = failing.since.elapsed() >= LASTING;
+        if lasts && !failing.logged {
             tracing::warn!(%error, script_type = %self.settings.script_type, "turns keep failing, so this pool takes no jobs; it tries again");
         }
-        self.trouble = Some(Trouble { said: trouble.said || lasts, ..trouble });
+        self.failing = Some(Failing { logged: failing.logged || lasts, ..failing });
     }
 
-    /// Takes in a job that was taken for this pool.
-    fn take_in(&mut self, job: Claimed, now: Instant) {
+    /// Adds a job that was taken for this pool.
+    fn add_job(&mut self, job: Claimed, now: Instant) {
         if let Some(queued) = job.queued_at {
             self.wait_time.record(job.started_at.since(queued).as_secs_f64());
         }
-        self.staff.take_in(job, now);
+        self.actors.add_job(job, now);
     }
 
-    fn note(&mut self, report: Report) {
-        self.hungry |= matches!(report, Report::Ready { .. });
-        if let Some(ran) = self.staff.note(report, self.store.clock().now()) {
+    fn handle_report(&mut self, report: Report) {
+        self.may_have_jobs |= matches!(report, Report::Ready { .. });
+        if let Some(ran) = self.actors.handle_report(report, self.store.clock().now()) {
             self.run_time.record(ran.as_secs_f64());
         }
     }

@@ -8,11 +8,11 @@ use crate::model::JobId;
 use crate::service::Service;
 use crate::store::{Error, Store};
 
-/// What a pool holds: jobs, each with its claim. While a script still runs whose lease was lost, its job may be there twice.
+/// The leases that a pool holds, each by its job and claim. While a script still runs whose lease was lost, its job may be there twice.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Holdings(Arc<Mutex<HashSet<(JobId, u32)>>>);
+pub(super) struct HeldLeases(Arc<Mutex<HashSet<(JobId, u32)>>>);
 
-impl Holdings {
+impl HeldLeases {
     fn locked(&self) -> MutexGuard<'_, HashSet<(JobId, u32)>> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -39,11 +39,11 @@ impl Holdings {
     }
 }
 
-/// Renews the leases of what a pool holds, and tells the foreman what was lost meanwhile.
+/// Renews the leases that a pool holds, and tells the foreman which of them were lost.
 pub(super) struct Renewer {
     pub(super) store: Store,
-    pub(super) holdings: Holdings,
-    /// What does not fit is told in the next round.
+    pub(super) leases: HeldLeases,
+    /// Where lost leases are told. What has no room there is told in the next round.
     pub(super) lost: mpsc::Sender<(JobId, u32)>,
 }
 
@@ -53,9 +53,9 @@ impl Service for Renewer {
     const NAME: &'static str = "renewer";
 
     async fn tick(&mut self) -> Result<Duration, Error> {
-        for lost in self.store.renew(&self.holdings.all()).await? {
-            // It may have ended meanwhile, as it should.
-            if self.holdings.contains(&lost) && self.lost.try_send(lost).is_err() {
+        for lost in self.store.renew(&self.leases.all()).await? {
+            // If the pool has recorded the end of the job meanwhile, the lease is gone as it should be.
+            if self.leases.contains(&lost) && self.lost.try_send(lost).is_err() {
                 break;
             }
         }

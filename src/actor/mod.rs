@@ -3,28 +3,28 @@
 //! A [`Pool`] is the actors of one script type and group in this process. Its foreman talks to Redis, one turn at a time; an
 //! actor talks to its engine process. Nothing here knows of a server.
 
-mod checker;
-mod controller;
-mod desk;
-mod doubt;
+mod actor_set;
 mod error;
 mod foreman;
-mod host;
+mod handle;
+mod job_log;
 mod lease;
 mod mask;
-mod pace;
 mod pool;
-mod predecessors;
+mod prefetch;
 mod presence;
-mod scout;
+mod previous_servers;
+mod queue_watcher;
+mod reconcile;
+mod script_checker;
 mod settings;
-mod staff;
 mod status;
+mod stop_requests;
 mod worker;
 
-pub use checker::Checker;
 pub use error::Error;
 pub use mask::Mask;
 pub use pool::Pool;
+pub use script_checker::ScriptChecker;
 pub use settings::{Instances, PoolSettings};
 pub use status::PoolStatus;

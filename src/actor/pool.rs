@@ -5,35 +5,37 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::Error;
-use super::controller::Controller;
+use super::actor_set::{ActorSet, StartWorker};
 use super::foreman::Foreman;
-use super::lease::{Holdings, Renewer};
-use super::presence::{Heartbeat, leave_posts, take_posts};
-use super::scout::{scout, scouted};
+use super::lease::{HeldLeases, Renewer};
+use super::presence::{Heartbeat, give_up_posts, take_posts};
+use super::queue_watcher::{watch_queue, watched_queues};
 use super::settings::PoolSettings;
-use super::staff::{Hire, Staff};
 use super::status::PoolStatus;
+use super::stop_requests::StopRequests;
 use super::worker::Worker;
 use crate::model::{Presence, Priority, Queue, Target};
 use crate::process::{self, Spawner};
 use crate::service;
 use crate::store::{Post, Store};
 
-/// The actors of one script type and group that this process hosts.
+/// The actors of one script type and group that this process runs.
 pub struct Pool {
-    /// What it was to be.
+    /// Its settings.
     pub settings: Arc<PoolSettings>,
-    /// How its actors are.
+    /// The state of its actors.
     pub status: Arc<PoolStatus>,
-    /// Where its actors are.
+    /// The posts of its actors.
     pub posts: Vec<Post>,
     tasks: TaskTracker,
 }
 
 impl Pool {
-    /// Takes posts and starts the actors. What earlier incarnations of them left behind is run again: at once if they ran on this machine and their
-    /// process has ended, else when they have been silent for some time. They work until shutdown; then running scripts get the grace period, and what does
-    /// not end in it is given back.
+    /// Takes posts and starts the actors.
+    ///
+    /// Jobs that earlier incarnations of the actors did not finish run again: at once if their process ran on this machine and has
+    /// ended, otherwise when it has been silent for some time. The actors work until shutdown. Then running scripts get the grace
+    /// period, and jobs that do not end in it are given back.
     pub async fn start(store: Store, spawner: Spawner, settings: PoolSettings, shutdown: CancellationToken) -> Result<Self, Error> {
         let settings = Arc::new(settings);
         let presence = Presence {
@@ -46,52 +48,54 @@ impl Pool {
             process: process::identity(),
             ..Presence::default()
         };
-        let (posts, predecessors) = take_posts(&store, &settings, &presence).await?;
+        let (posts, previous_servers) = take_posts(&store, &settings, &presence).await?;
         let status = Arc::new(PoolStatus::of(posts.len()));
-        let (holdings, tasks) = (Holdings::default(), TaskTracker::new());
+        let (leases, tasks) = (HeldLeases::default(), TaskTracker::new());
         let (reports, incoming) = mpsc::channel(posts.len().max(1) * 4);
         let (idle, idles) = watch::channel(false);
-        let wake_up = store.wake_ups().register(&settings.script_type);
+        let bell = store.wake_ups().register(&settings.script_type);
 
-        let hire: Hire = {
+        let start_worker: StartWorker = {
             let (store, settings, status, tasks) = (store.clone(), settings.clone(), status.clone(), tasks.clone());
-            Box::new(move |slot, lane| {
+            Box::new(move |actor, worker| {
                 let (work, incoming) = mpsc::channel(1);
                 let (store, spawner, settings, status) = (store.clone(), spawner.clone(), settings.clone(), status.clone());
-                tasks.spawn(Worker { slot, lane, store, spawner, settings, status, work: incoming, reports: reports.clone() }.supervised());
+                tasks.spawn(
+                    Worker { actor, worker, store, spawner, settings, status, work: incoming, reports: reports.clone() }.supervised(),
+                );
                 work
             })
         };
 
-        // The guards outlive the foreman, because leases and posts are needed until its last turn.
-        let guarding = CancellationToken::new();
-        let guard = |service| tasks.spawn(service);
+        // These services go on until the foreman has ended, because it needs the leases and posts until its last turn.
+        let services = CancellationToken::new();
+        let spawn = |service| tasks.spawn(service);
         let (lost, losses) = mpsc::channel(128);
-        guard(boxed(service::run(Renewer { store: store.clone(), holdings: holdings.clone(), lost }, guarding.clone())));
+        spawn(boxed(service::run(Renewer { store: store.clone(), leases: leases.clone(), lost }, services.clone())));
         let compat = store.layout_queues(&settings.script_type, &settings.compat);
-        let controller = Controller::new(store.clone(), holdings.clone(), &settings.script_type, &posts, &compat);
-        guard(boxed(service::run(controller, guarding.clone())));
+        let stop_requests = StopRequests::new(store.clone(), leases.clone(), &settings.script_type, &posts, &compat);
+        spawn(boxed(service::run(stop_requests, services.clone())));
         let heartbeat = Heartbeat {
             store: store.clone(),
             posts: posts.clone(),
             presence: presence.clone(),
             status: status.clone(),
-            holdings: holdings.clone(),
-            predecessors: Some(predecessors),
+            leases: leases.clone(),
+            previous_servers: Some(previous_servers),
         };
-        guard(boxed(service::run(heartbeat, guarding.clone())));
+        spawn(boxed(service::run(heartbeat, services.clone())));
         let type_queue = Queue { script_type: settings.script_type.clone(), target: Target::Type, priority: Priority::Normal };
-        for queue in scouted(store.keys().work(&type_queue), &compat) {
-            guard(boxed(scout(store.clone(), queue, wake_up.clone(), idles.clone(), shutdown.clone())));
+        for queue in watched_queues(store.keys().work(&type_queue), &compat) {
+            spawn(boxed(watch_queue(store.clone(), queue, bell.clone(), idles.clone(), shutdown.clone())));
         }
 
-        let staff = Staff::new(&posts, hire, settings.side_by_side, holdings, status.clone());
-        let foreman = Foreman::new(store.clone(), settings.clone(), &posts, staff, incoming, losses, wake_up, idle);
-        let left = posts.clone();
+        let actors = ActorSet::new(&posts, start_worker, settings.side_by_side, leases, status.clone());
+        let foreman = Foreman::new(store.clone(), settings.clone(), &posts, actors, incoming, losses, bell, idle);
+        let held = posts.clone();
         tasks.spawn(async move {
             foreman.run(shutdown).await;
-            guarding.cancel();
-            leave_posts(&store, &left, &presence).await;
+            services.cancel();
+            give_up_posts(&store, &held, &presence).await;
         });
         tasks.close();
         Ok(Self { settings, status, posts, tasks })

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Error;
-use super::lease::Holdings;
-use super::predecessors::Predecessors;
+use super::lease::HeldLeases;
+use super::previous_servers::PreviousServers;
 use super::settings::{Instances, PoolSettings};
 use super::status::PoolStatus;
 use crate::model::Presence;
@@ -12,21 +12,21 @@ use crate::process;
 use crate::service::Service;
 use crate::store::{self, Post, PostClaim, Store};
 
-/// How often actors say that they live.
+/// How often a presence is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// Takes a post for every actor of a pool: the numbers asked for, or the lowest that are free. With them come the predecessors
-/// from whom some were taken.
-pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence: &Presence) -> Result<(Vec<Post>, Predecessors), Error> {
+/// Takes a post for every actor of a pool: the numbers asked for, or the lowest that are free. With them come the previous servers
+/// whose posts were taken.
+pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence: &Presence) -> Result<(Vec<Post>, PreviousServers), Error> {
     let post = |instance| Post { script_type: settings.script_type.clone(), group: settings.group.clone(), instance };
-    let (mut taken, mut predecessors) = (Vec::new(), Predecessors::default());
+    let (mut taken, mut previous_servers) = (Vec::new(), PreviousServers::default());
     match &settings.instances {
         Instances::Numbers(numbers) => {
             for number in numbers {
-                match take(store, &post(*number), presence, &mut predecessors).await? {
+                match take(store, &post(*number), presence, &mut previous_servers).await? {
                     PostClaim::Claimed => taken.push(post(*number)),
                     PostClaim::Taken(holder) => {
-                        leave_posts(store, &taken, presence).await;
+                        give_up_posts(store, &taken, presence).await;
                         return Err(Error::Taken { post: post(*number), presence: holder });
                     }
                 }
@@ -39,24 +39,24 @@ pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence:
             let mut free = (1..).filter(|number| !busy.contains(number));
             while taken.len() < *count as usize {
                 let number = free.next().expect("numbers do not run out");
-                // Somebody else may have taken it just now; then the next is tried.
-                if take(store, &post(number), presence, &mut predecessors).await? == PostClaim::Claimed {
+                // If somebody else has taken it just now, the next number is tried.
+                if take(store, &post(number), presence, &mut previous_servers).await? == PostClaim::Claimed {
                     taken.push(post(number));
                 }
             }
         }
     }
-    Ok((taken, predecessors))
+    Ok((taken, previous_servers))
 }
 
-/// Takes a post that is free, or whose holder died on this machine: nobody need wait until that one's presence is over.
-async fn take(store: &Store, post: &Post, presence: &Presence, predecessors: &mut Predecessors) -> Result<PostClaim, Error> {
+/// Takes a post that is free, or whose holder died on this machine: then there is no need to wait until the presence of the holder expires.
+async fn take(store: &Store, post: &Post, presence: &Presence, previous_servers: &mut PreviousServers) -> Result<PostClaim, Error> {
     let held = store.claim_post(post, presence).await?;
     let PostClaim::Taken(holder) = &held else { return Ok(held) };
     let Some(incarnation) = holder.incarnation.clone().filter(|_| has_ended(holder)) else { return Ok(held) };
     let held = store.take_over(post, presence, &incarnation).await?;
-    // Whoever has the post: this one is dead.
-    predecessors.bury(incarnation);
+    // Whoever has the post now, the former holder is dead.
+    previous_servers.add_dead(incarnation);
     Ok(held)
 }
 
@@ -64,24 +64,24 @@ fn has_ended(holder: &Presence) -> bool {
     holder.process.as_deref().is_some_and(process::has_ended)
 }
 
-/// Leaves posts. What does not work is over after 15 seconds anyway.
-pub(super) async fn leave_posts(store: &Store, posts: &[Post], presence: &Presence) {
+/// Gives up posts. A post that cannot be given up expires after 15 seconds anyway.
+pub(super) async fn give_up_posts(store: &Store, posts: &[Post], presence: &Presence) {
     for post in posts {
         if let Err(error) = store.release_post(post, presence.incarnation.as_deref().unwrap_or_default()).await {
-            tracing::debug!(%post, %error, "a post could not be left");
+            tracing::debug!(%post, %error, "a post could not be given up");
         }
     }
 }
 
-/// Says every few seconds that the actors of a pool live.
+/// Renews the posts of a pool's actors every few seconds, which says that they live.
 pub(super) struct Heartbeat {
     pub(super) store: Store,
     pub(super) posts: Vec<Post>,
     pub(super) presence: Presence,
     pub(super) status: Arc<PoolStatus>,
-    pub(super) holdings: Holdings,
-    /// As long as they have left something.
-    pub(super) predecessors: Option<Predecessors>,
+    pub(super) leases: HeldLeases,
+    /// The previous servers of these actors, as long as leases of theirs remain.
+    pub(super) previous_servers: Option<PreviousServers>,
 }
 
 impl Service for Heartbeat {
@@ -91,24 +91,24 @@ impl Service for Heartbeat {
 
     async fn tick(&mut self) -> Result<Duration, store::Error> {
         let running = self.status.running();
-        for (slot, post) in self.posts.iter().enumerate() {
+        for (actor, post) in self.posts.iter().enumerate() {
             self.presence.last_heartbeat = Some(self.store.clock().now());
-            self.presence.in_flight = running.get(slot).map(|running| u32::try_from(*running).unwrap_or(u32::MAX));
-            self.presence.confinement = self.status.confinement(slot);
+            self.presence.in_flight = running.get(actor).map(|running| u32::try_from(*running).unwrap_or(u32::MAX));
+            self.presence.confinement = self.status.confinement(actor);
             let held = self.store.claim_post(post, &self.presence).await?;
-            self.status.beat(slot, matches!(held, PostClaim::Claimed));
+            self.status.beat(actor, matches!(held, PostClaim::Claimed));
             if let PostClaim::Taken(holder) = held {
                 self.store.note_displaced().await?;
                 tracing::error!(%post, holder = ?holder.hostname, pid = ?holder.pid, "somebody else took the post of an actor while this process was away");
             }
         }
-        if let Some(predecessors) = &mut self.predecessors
-            && predecessors.recover(&self.store, &self.posts).await?
+        if let Some(previous_servers) = &mut self.previous_servers
+            && previous_servers.recover(&self.store, &self.posts).await?
         {
-            self.predecessors = None;
+            self.previous_servers = None;
         }
         let script_type = self.posts.first().map(|post| post.script_type.to_string()).unwrap_or_default();
-        metrics::gauge!("hero_jobs_running", self.store.labels([("script_type", script_type)])).set(self.holdings.len() as f64);
+        metrics::gauge!("hero_jobs_running", self.store.labels([("script_type", script_type)])).set(self.leases.len() as f64);
         Ok(HEARTBEAT)
     }
 }

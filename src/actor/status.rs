@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::store::PRESENCE;
 
-/// How the actors of a pool are.
+/// How the actors of a pool are. An actor is named by its index in the pool, a worker by its index in the actor.
 #[derive(Debug, Default)]
 pub struct PoolStatus {
     actors: Mutex<Vec<ActorStatus>>,
@@ -46,9 +46,9 @@ impl PoolStatus {
     }
 
     /// Notes a heartbeat: whether the post is still the actor's.
-    pub(super) fn beat(&self, slot: usize, held: bool) {
-        if let Some(actor) = self.locked().get_mut(slot) {
-            (actor.seen, actor.displaced) = (Some(Instant::now()), !held);
+    pub(super) fn beat(&self, actor: usize, held: bool) {
+        if let Some(status) = self.locked().get_mut(actor) {
+            (status.seen, status.displaced) = (Some(Instant::now()), !held);
         }
     }
 
@@ -61,8 +61,8 @@ impl PoolStatus {
         self.locked().iter().filter_map(|actor| actor.confinement.clone()).collect()
     }
 
-    pub(super) fn confinement(&self, slot: usize) -> Option<String> {
-        self.locked().get(slot).and_then(|actor| actor.confinement.clone())
+    pub(super) fn confinement(&self, actor: usize) -> Option<String> {
+        self.locked().get(actor).and_then(|status| status.confinement.clone())
     }
 
     /// The processes of the engines.
@@ -71,23 +71,23 @@ impl PoolStatus {
     }
 
     /// Notes a fresh engine.
-    pub(super) fn engine(&self, slot: usize, lane: usize, pid: u32, confinement: &str) {
-        if let Some(actor) = self.locked().get_mut(slot) {
-            (actor.confinement, actor.live) = (Some(confinement.to_owned()), true);
-            actor.engines.insert(lane, pid);
+    pub(super) fn engine(&self, actor: usize, worker: usize, pid: u32, confinement: &str) {
+        if let Some(status) = self.locked().get_mut(actor) {
+            (status.confinement, status.live) = (Some(confinement.to_owned()), true);
+            status.engines.insert(worker, pid);
         }
     }
 
-    /// Notes that a worker has left, and its engine with it.
-    pub(super) fn retire(&self, slot: usize, lane: usize) {
-        if let Some(actor) = self.locked().get_mut(slot) {
-            actor.engines.remove(&lane);
+    /// Notes that a worker has ended, and its engine with it.
+    pub(super) fn worker_ended(&self, actor: usize, worker: usize) {
+        if let Some(status) = self.locked().get_mut(actor) {
+            status.engines.remove(&worker);
         }
     }
 
-    pub(super) fn set_running(&self, slot: usize, running: usize, live: bool) {
-        if let Some(actor) = self.locked().get_mut(slot) {
-            (actor.running, actor.live) = (running, live);
+    pub(super) fn set_running(&self, actor: usize, running: usize, live: bool) {
+        if let Some(status) = self.locked().get_mut(actor) {
+            (status.running, status.live) = (running, live);
         }
     }
 }

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::host::JobHost;
+use super::job_log::JobLog;
 use super::settings::PoolSettings;
 use super::status::PoolStatus;
 use crate::engine::{Child, EngineJob};
@@ -26,18 +26,19 @@ pub(super) struct Work {
 /// What an actor tells its foreman.
 pub(super) enum Report {
     /// Its engine is ready.
-    Ready { slot: usize, lane: usize },
-    /// A job ended. `ready`: it can take the next one at once.
-    Done { slot: usize, lane: usize, ended: Ended, ran: Duration, ready: bool },
-    /// The worker itself failed, and is no more.
-    Failed { slot: usize, lane: usize },
+    Ready { actor: usize, worker: usize },
+    /// A job ended. `ready` says whether the worker can take the next one at once.
+    Done { actor: usize, worker: usize, ended: Ended, ran: Duration, ready: bool },
+    /// The worker panicked and has ended.
+    Failed { actor: usize, worker: usize },
 }
 
 /// Has jobs run by one engine process after another. An actor is one of them, or several while concurrent jobs run.
 pub(super) struct Worker {
-    pub(super) slot: usize,
-    /// Its number within the actor. All but the first leave when they have nothing to do.
-    pub(super) lane: usize,
+    /// The index of its actor in the pool.
+    pub(super) actor: usize,
+    /// Its index in the actor. All workers but the first end when they have had nothing to do for a while.
+    pub(super) worker: usize,
     pub(super) store: Store,
     pub(super) spawner: Spawner,
     pub(super) settings: Arc<PoolSettings>,
@@ -46,52 +47,52 @@ pub(super) struct Worker {
     pub(super) reports: mpsc::Sender<Report>,
 }
 
-/// How long an additional worker waits for a job.
-const REST: Duration = Duration::from_secs(60);
-/// How long an engine that does not start is waited for, at first and at most.
+/// An additional worker ends when it has had no job for this long.
+const IDLE: Duration = Duration::from_secs(60);
+/// How long to wait before an engine that did not start is tried again, at first and at most.
 const RESTART: Backoff = Backoff { first: Duration::from_millis(100), longest: Duration::from_secs(5) };
 
 impl Worker {
-    /// Works until the foreman hangs up. Should it panic, the foreman is told.
+    /// Works until the foreman ends. If the worker panics, the foreman is told.
     pub(super) async fn supervised(self) {
-        let (slot, lane, reports) = (self.slot, self.lane, self.reports.clone());
+        let (actor, worker, reports) = (self.actor, self.worker, self.reports.clone());
         if AssertUnwindSafe(self.run()).catch_unwind().await.is_err() {
-            // Without a foreman nobody has to know.
-            let _ = reports.send(Report::Failed { slot, lane }).await;
+            // If the foreman has ended, there is nobody to tell.
+            let _ = reports.send(Report::Failed { actor, worker }).await;
         }
     }
 
     async fn run(mut self) {
         'engines: loop {
             let Some(mut engine) = self.start_engine().await else { return };
-            self.status.engine(self.slot, self.lane, engine.pid(), engine.confinement());
-            if self.reports.send(Report::Ready { slot: self.slot, lane: self.lane }).await.is_err() {
+            self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());
+            if self.reports.send(Report::Ready { actor: self.actor, worker: self.worker }).await.is_err() {
                 return;
             }
             let mut successor: Option<JoinHandle<Option<Child>>> = None;
             loop {
                 let work = tokio::select! {
                     biased;
-                    // An engine that dies between jobs costs none of them an attempt.
+                    // If an engine dies between jobs, no job loses an attempt.
                     () = engine.death() => continue 'engines,
                     work = self.work.recv() => work,
-                    () = tokio::time::sleep(REST), if self.lane > 0 => {
-                        // What was handed over just now is still done.
+                    () = tokio::time::sleep(IDLE), if self.worker > 0 => {
+                        // A job that was sent just before is still run.
                         self.work.close();
                         self.work.recv().await
                     }
                 };
                 let Some(work) = work else {
-                    self.status.retire(self.slot, self.lane);
+                    self.status.worker_ended(self.actor, self.worker);
                     return;
                 };
                 let began = Instant::now();
                 let ended = tokio::select! {
                     ended = self.attempt(&mut engine, &work) => ended,
-                    // The foreman has given the job back and left: what its script still does would be refused.
+                    // The foreman has given the job back and ended, so a result would be refused.
                     () = self.reports.closed() => return,
                 };
-                // A worn-out engine goes on until its successor is ready.
+                // An engine that is to be replaced goes on until its successor is ready.
                 if successor.is_none() && engine.worn_out() {
                     let (spawner, settings) = (self.spawner.clone(), self.settings.engine.clone());
                     successor = Some(tokio::spawn(async move { Child::start(&spawner, &settings).await.ok() }));
@@ -100,10 +101,10 @@ impl Worker {
                     && let Ok(Some(fresh)) = started.await
                 {
                     engine = fresh;
-                    self.status.engine(self.slot, self.lane, engine.pid(), engine.confinement());
+                    self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());
                 }
                 let ready = engine.is_alive();
-                let report = Report::Done { slot: self.slot, lane: self.lane, ended, ran: began.elapsed(), ready };
+                let report = Report::Done { actor: self.actor, worker: self.worker, ended, ran: began.elapsed(), ready };
                 if self.reports.send(report).await.is_err() {
                     return;
                 }
@@ -114,7 +115,7 @@ impl Worker {
         }
     }
 
-    /// Starts an engine, however long that takes. Nothing: the foreman has hung up.
+    /// Starts an engine, however long that takes. Gives `None` if the foreman has ended.
     async fn start_engine(&mut self) -> Option<Child> {
         let mut attempt = 0;
         loop {
@@ -123,7 +124,7 @@ impl Worker {
                 Err(error) => {
                     attempt += 1;
                     if attempt == 1 {
-                        tracing::error!(actor = self.slot, script_type = %self.settings.script_type, %error, "an engine does not start; it is tried again");
+                        tracing::error!(actor = self.actor, script_type = %self.settings.script_type, %error, "an engine does not start; it is tried again");
                     }
                     self.give_back().await;
                     tokio::select! {
@@ -139,10 +140,10 @@ impl Worker {
     async fn give_back(&mut self) {
         if let Ok(Work { job, .. }) = self.work.try_recv() {
             let ended = Ended::given_back(job.job, job.claim, job.started_at);
-            // Without a foreman the lease brings the job back.
+            // If the foreman has ended, the job runs again when its lease has expired.
             let _ = self
                 .reports
-                .send(Report::Done { slot: self.slot, lane: self.lane, ended, ran: Duration::from_secs(1), ready: false })
+                .send(Report::Done { actor: self.actor, worker: self.worker, ended, ran: Duration::from_secs(1), ready: false })
                 .await;
         }
     }
@@ -158,28 +159,28 @@ impl Worker {
             usage: None,
             outcome: Outcome::Crashed,
         };
-        let (run, mut host) = match self.prepared(job).await {
+        let (run, mut log) = match self.prepared(job).await {
             Ok(prepared) => prepared,
             Err(message) => {
                 ended.outcome = self.failed(job, JobError::new(ErrorKind::Unavailable, message));
                 return ended;
             }
         };
-        let mut ran = engine.run(&run, &mut host, &work.stop).await;
-        // One that died before it got the job costs it no attempt, as long as there is another engine.
+        let mut ran = engine.run(&run, &mut log, &work.stop).await;
+        // If the engine died before it got the job, another engine is tried, and the job loses no attempt.
         if ran.as_ref().is_err_and(|died| !died.had_job)
             && let Ok(fresh) = Child::start(&self.spawner, &self.settings.engine).await
         {
             *engine = fresh;
-            self.status.engine(self.slot, self.lane, engine.pid(), engine.confinement());
-            ran = engine.run(&run, &mut host, &work.stop).await;
+            self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());
+            ran = engine.run(&run, &mut log, &work.stop).await;
         }
         match ran {
             Ok(outcome) => {
                 ended.usage = Some(outcome.usage);
                 ended.outcome = match outcome.result {
                     Ok(output) => Outcome::Finished(output),
-                    Err(error) => self.failed(job, host.masked(error)),
+                    Err(error) => self.failed(job, log.masked(error)),
                 };
             }
             Err(died) => {
@@ -188,16 +189,16 @@ impl Worker {
                 tracing::warn!(job = %job.job, attempt = job.attempt, %died, "an engine died under a job");
             }
         }
-        ended.logged = host.finish().await;
+        ended.logged = log.finish().await;
         ended
     }
 
-    /// What the engine gets and may ask for, or why the job cannot be run.
-    async fn prepared(&self, job: &Claimed) -> Result<(EngineJob, JobHost), String> {
+    /// What the engine gets of a job and where it logs, or why the job cannot be run.
+    async fn prepared(&self, job: &Claimed) -> Result<(EngineJob, JobLog), String> {
         let run = prepare(job, self.store.context(), self.settings.timeout)?;
-        let log = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
-        let host = JobHost::new(&self.store, &job.job, &self.settings.mask, run.env.values().cloned(), log).await;
-        host.map(|host| (run, host)).map_err(|error| format!("log_path: {error}"))
+        let file = job.log_path.as_deref().map(|path| (&self.settings.log_directory, path));
+        let log = JobLog::new(&self.store, &job.job, &self.settings.mask, run.env.values().cloned(), file).await;
+        log.map(|log| (run, log)).map_err(|error| format!("log_path: {error}"))
     }
 
     fn failed(&self, job: &Claimed, error: JobError) -> Outcome {
@@ -210,13 +211,13 @@ impl Worker {
 /// What the engine gets of a job, or why the hash of a foreign client cannot be run.
 fn prepare(job: &Claimed, context: crate::model::ContextId, default_timeout: Duration) -> Result<EngineJob, String> {
     let script = job.script.clone().ok_or("the job's hash has no field script")?;
-    // As it was written: read, such a number is rounded. Nobody has looked at what a foreign program wrote.
+    // Numbers are checked in the text, because reading would round them. Jobs of foreign programs have not been checked before.
     let args = job.args.as_deref().map(|args| exact(args, "args")).transpose().map_err(|beyond| beyond.to_string())?;
     let args = args.map(|args| serde_json::from_str(&args)).transpose().map_err(|error| format!("args can't be read as JSON: {error}"))?;
     let env = match job.env_vars.as_deref() {
         None | Some("{}") => BTreeMap::new(),
         Some(text) => serde_json::from_str(text).map_err(|error| {
-            // What it says of the value may be the value.
+            // The parser's message may repeat the value, which is secret.
             format!("env_vars is not a JSON object of texts: line {}, column {}", error.line(), error.column())
         })?,
     };

@@ -1,14 +1,14 @@
 use clap::{Args, Subcommand};
 
+use super::backend::Backend;
 use super::daemon::{runtime, shutdown_on_signal};
 use super::exit::Exit;
-use super::host::Host;
+use super::global::Global;
 use super::output::{self, Style};
 use super::serve::{environment, print_config};
-use super::session::Global;
 use super::settings::{Flags, Resolved, resolve};
 use super::table::{Fit, Table, ago, cells};
-use super::{logging, ready};
+use super::{logging, ready_line};
 use crate::model::ContextId;
 
 /// Actors for the jobs of a Redis that others share, or what is known of live ones.
@@ -51,21 +51,21 @@ impl Actor {
     }
 }
 
-/// Hosts the pools of `settings` until a signal ends it.
+/// Runs the pools of `settings` until a signal ends it.
 async fn run(resolved: Resolved) -> anyhow::Result<()> {
     logging::start(&resolved)?;
     let settings = resolved.settings;
     let shutdown = shutdown_on_signal()?;
-    let host = Host::open(&settings, shutdown.clone()).await?;
-    // Nobody can ask it, but its log says when Redis is away.
-    drop(host.watch());
-    output::line(ready::actors(&host.redis, &settings.pools, &settings.contexts))?;
+    let backend = Backend::open(&settings, shutdown.clone()).await?;
+    // There is no `/readyz` here, but the log says when Redis is unreachable.
+    drop(backend.watch());
+    output::line(ready_line::actors(&backend.redis, &settings.pools, &settings.contexts))?;
     shutdown.cancelled().await;
-    host.close().await;
+    backend.close().await;
     Ok(())
 }
 
-/// What a weak confinement lacks; else its last step, which says enough. `--json` has the rest.
+/// The missing steps of a weak confinement, otherwise the last step in force. `--json` shows all of it.
 fn confinement(steps: &str) -> String {
     match steps.split_once(';') {
         Some((weak, _)) => weak.to_owned(),

@@ -3,7 +3,7 @@
 use crate::client::{self, RpcError, code};
 use crate::model::{JobId, Status};
 
-/// A job that a command lost sight of, and what is known of it.
+/// A job that goes on although the command that waited for it ends, and what is known of it.
 #[derive(Debug, thiserror::Error)]
 #[error("job {job_id} {what}")]
 pub(super) struct Lost {
@@ -11,11 +11,11 @@ pub(super) struct Lost {
     pub(super) what: &'static str,
 }
 
-/// What a server advises at the end of a message, in words for callers of its methods.
+/// The advice at the end of a server's messages, which is meant for callers of its methods.
 const OF_SERVERS: [&str; 4] =
     ["; wait_job waits on", "; start_job starts it", "; look with get_status, or repeat the call with an idempotency_key", "; try again"];
 
-/// A message of a server without what [`advice`] says in its place.
+/// A message of a server without its advice, where [`advice`] gives other.
 pub(super) fn without(message: &str) -> &str {
     match OF_SERVERS.iter().find_map(|advice| message.strip_suffix(advice)) {
         Some(rest) => without(rest),
@@ -76,7 +76,7 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
     })
 }
 
-/// The limit that a request was above, as far as the server tells it beside its message.
+/// The limit that a request exceeded, if the server gives it in the data of its error.
 fn limit_of(rpc: &RpcError) -> Option<String> {
     let data = rpc.data.as_ref()?;
     let limit = data.get("limit").and_then(serde_json::Value::as_u64).map(|limit| format!("the limit is {limit} bytes (max_request); "));

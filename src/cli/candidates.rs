@@ -1,4 +1,4 @@
-//! What a shell offers for the word that is being typed, where that is the id of something that a server has.
+//! The candidates that a shell offers for a word that is being typed, where the word is an id that the server knows.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -7,24 +7,24 @@ use clap::CommandFactory as _;
 use tokio::time::timeout;
 
 use super::exit::Exit;
+use super::global::Global;
 use super::output;
-use super::session::Global;
 use super::table::{ago, cell};
 use super::{Cli, job};
 use crate::dispatch::JobFilter;
 use crate::model::{ContextId, Status};
 
-/// Who presses a key does not wait longer.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// The newest are offered.
+/// How long the server is asked for candidates, because a user who presses a key waits.
+const TIMEOUT: Duration = Duration::from_secs(1);
+/// How many candidates are offered: the newest.
 const MOST: usize = 50;
 
 /// A command line up to the word that is being typed, without the program: `hero complete -- WORD…`, as the scripts of [`super::completions`]
-/// call it. It is no subcommand, which would be offered itself.
+/// call it. It is not a subcommand, because shells would offer that, too.
 #[derive(Debug)]
 pub(super) struct Candidates(Vec<String>);
 
-/// What the word that is being typed names.
+/// What the id that is being typed belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A job, for a command that takes all or those with this status.
@@ -32,7 +32,7 @@ enum Kind {
     Schedule,
 }
 
-/// The word that is being typed, and what of the words before it says where to ask.
+/// The word that is being typed, and the server and context that the words before it name.
 #[derive(Debug, PartialEq, Eq)]
 struct Typed {
     kind: Kind,
@@ -41,18 +41,18 @@ struct Typed {
 }
 
 impl Candidates {
-    /// What these arguments ask for, if it is that.
+    /// The command line in these arguments, if they are such a call.
     pub(super) fn asked(arguments: &[OsString]) -> Option<Self> {
         let [_, complete, line, words @ ..] = arguments else { return None };
         let words = || words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         (complete == "complete" && line == "--").then(words).map(Self)
     }
 
-    /// Prints what the last word may be, one a line: the id, a tab, and what it is. Nothing if it is no id, or no server answers.
+    /// Prints what the last word may be, one a line: the id, a tab, and what it is. Prints nothing if it is not an id, or no server answers.
     pub(super) async fn main(&self) -> anyhow::Result<Exit> {
         let Some(typed) = typed(&joined(&self.0)) else { return Ok(Exit::Ok) };
-        // Silence is the best answer to who has not asked for one.
-        if let Ok(Ok(lines)) = timeout(PATIENCE, typed.lines()).await {
+        // The user did not ask for anything, so errors are not shown.
+        if let Ok(Ok(lines)) = timeout(TIMEOUT, typed.lines()).await {
             lines.into_iter().try_for_each(output::line)?;
         }
         Ok(Exit::Ok)
@@ -80,7 +80,7 @@ impl Typed {
     }
 }
 
-/// Words that a shell has taken apart at `=` and `:`, as bash does.
+/// Joins words that a shell has split at `=` and `:`, as bash does.
 fn joined(words: &[String]) -> Vec<String> {
     let parts = |word: &str| matches!(word, "=" | ":");
     let mut joined: Vec<String> = Vec::new();
@@ -93,7 +93,7 @@ fn joined(words: &[String]) -> Vec<String> {
     joined
 }
 
-/// What is being typed, if it is an id.
+/// The id that is being typed, if it is one.
 fn typed(words: &[String]) -> Option<Typed> {
     let (word, before) = words.split_last()?;
     let mut root = Cli::command();

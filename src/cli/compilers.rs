@@ -1,17 +1,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::hosted::Hosted;
-use crate::actor::Checker;
+use super::context_pool::ContextPool;
+use crate::actor::ScriptChecker;
 use crate::dispatch::Compiler;
 use crate::model::ScriptType;
 use crate::process::Spawner;
 
 /// Has scripts of the types that have a pool here compiled. Of others this process knows nothing.
-pub(super) fn compiler(spawner: &Spawner, pools: &[Hosted]) -> Compiler {
-    let mut checkers: BTreeMap<ScriptType, Arc<Checker>> = BTreeMap::new();
-    for settings in pools.iter().map(|hosted| &hosted.pool.settings) {
-        let checker = || Arc::new(Checker::new(spawner.clone(), settings.engine.clone()));
+pub(super) fn compiler(spawner: &Spawner, pools: &[ContextPool]) -> Compiler {
+    let mut checkers: BTreeMap<ScriptType, Arc<ScriptChecker>> = BTreeMap::new();
+    for settings in pools.iter().map(|entry| &entry.pool.settings) {
+        let checker = || Arc::new(ScriptChecker::new(spawner.clone(), settings.engine.clone()));
         checkers.entry(settings.script_type.clone()).or_insert_with(checker);
     }
     Arc::new(move |script_type, script| {

@@ -11,13 +11,13 @@ pub(super) struct Completions {
     shell: Shell,
 }
 
-/// Where they go.
+/// Where the scripts have to be put.
 pub(super) const WHERE: &str = "\
 bash: hero completions bash > ~/.local/share/bash-completion/completions/hero
 zsh:  hero completions zsh > ~/.zfunc/_hero, with `fpath+=~/.zfunc` before compinit in .zshrc
 fish: hero completions fish > ~/.config/fish/completions/hero.fish";
 
-/// How bash asks the program itself where an id is typed.
+/// The part of the script for bash that asks this program for ids.
 const BASH: &str = r#"_hero_or_ids() {
     local id what ids=""
     while IFS=$'\t' read -r id what; do
@@ -32,7 +32,7 @@ const BASH: &str = r#"_hero_or_ids() {
 
 "#;
 
-/// The same for zsh, at the beginning of its function.
+/// The part for zsh, which goes to the beginning of its function.
 const ZSH: &str = r#"
     local -a _hero_ids
     local _hero_line
@@ -45,7 +45,7 @@ const ZSH: &str = r#"
     fi
 "#;
 
-/// The same for fish, after its own.
+/// The part for fish, which goes to the end of its script.
 const FISH: &str = r#"
 function __fish_hero_ids
     set -l words (commandline -opc)
@@ -70,7 +70,7 @@ impl Completions {
     }
 }
 
-/// The script of a shell that offers ids as well, where it can ask.
+/// The completion script of a shell, with the part that asks for ids if there is one for this shell.
 fn with_ids(shell: Shell, script: String) -> String {
     match shell {
         Shell::Bash => match script.rfind("\nif [[ ") {

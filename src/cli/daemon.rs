@@ -1,4 +1,4 @@
-//! What a process needs that runs for months: threads, signals, descriptors.
+//! What a process needs that runs for a long time: threads, signals, descriptors.
 
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::settings::Settings;
 
-/// Descriptors that are not connections of clients: those to Redis, of files, and two for each engine.
+/// How many descriptors are needed besides the connections of clients: for Redis, files, and two for each engine.
 const BESIDES: u64 = 256;
 
-/// Says so if there are not enough descriptors for all connections.
+/// Warns if there are not enough descriptors for all connections.
 pub(super) fn warn_of_few_descriptors(settings: &Settings) {
     let allowed = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let needed = u64::from(settings.max_connections) + BESIDES;
@@ -22,8 +22,8 @@ pub(super) fn warn_of_few_descriptors(settings: &Settings) {
     }
 }
 
-/// A token that SIGTERM and SIGINT cancel. A second signal ends the process at once. SIGHUP is no reason to end: a terminal that
-/// closes sends it, and so do those who expect a program to read its settings again.
+/// A token that SIGTERM and SIGINT cancel. A second signal ends the process at once. SIGHUP does not end the process: it
+/// is sent by terminals that close, and by people who expect that settings are read again.
 pub(super) fn shutdown_on_signal() -> anyhow::Result<CancellationToken> {
     let token = CancellationToken::new();
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
@@ -50,12 +50,12 @@ pub(super) fn shutdown_on_signal() -> anyhow::Result<CancellationToken> {
     Ok(token)
 }
 
-/// The threads of a server. One processor is left to Redis, and engines bring threads of their own: on two processors, a second
-/// thread here costs a fifth of the throughput in wake-ups.
+/// The threads of a server: one less than processors. One processor is left to Redis, and engines have threads of their own. On two
+/// processors, a second thread here would cost a fifth of the throughput.
 pub(super) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    // Whatever is written from here on is for its owner alone.
+    // Files that are created from here on can be read by their owner only.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
-    // As many descriptors as the system allows. What cannot be raised stays, and who listens says so.
+    // As many descriptors as the system allows. If the limit cannot be raised, the server warns when it listens.
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

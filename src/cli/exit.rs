@@ -1,15 +1,15 @@
 use crate::client::{self, RpcError, code};
 use crate::model::ErrorKind;
 
-/// What the program says at its end. The numbers are promised to scripts.
+/// The exit codes of the program. Scripts rely on these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// All went well.
+    /// The command succeeded.
     Ok = 0,
-    /// Something went wrong that has no number of its own.
+    /// An error without a number of its own.
     Other = 1,
-    /// The arguments or settings cannot be meant.
+    /// The arguments or settings are wrong.
     Usage = 2,
     /// The job failed.
     JobFailed = 3,
@@ -17,7 +17,7 @@ pub enum Exit {
     JobStopped = 4,
     /// The job ran out of time.
     JobTimedOut = 5,
-    /// The wait ran out, the job goes on.
+    /// The wait ran out; the job goes on.
     WaitRanOut = 6,
     /// No server answers.
     Unreachable = 7,
@@ -25,7 +25,7 @@ pub enum Exit {
     Denied = 8,
 }
 
-/// Arguments that parse but cannot be meant.
+/// Arguments that can be parsed but are wrong.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Usage(pub(super) String);

@@ -7,32 +7,32 @@ use std::time::Duration;
 use metrics::{counter, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
-use super::families::{self, ACTORS, JOBS, LEASES, QUEUES};
-use super::series::{Board, OTHER, largest};
+use super::metric_families::{self, ACTORS, JOBS, LEASES, QUEUES};
+use super::series::{LatestSeries, OTHER, largest};
 use crate::actor::PoolStatus;
 use crate::model::ScriptType;
 use crate::service::Service;
 use crate::store::{Error, Store};
 
-/// How often they are read.
+/// How often the gauges are read.
 const PERIOD: Duration = Duration::from_secs(5);
 /// The kernel counts processor time in hundredths of a second.
 const TICKS: f64 = 100.0;
 
-/// No script type shows more events; the scripts know a dozen.
+/// How many events are shown of a script type. The functions in Redis count a dozen.
 const MOST_EVENTS: usize = 32;
 
 /// All metrics of this process.
 #[derive(Clone)]
 pub(super) struct Metrics {
     handle: PrometheusHandle,
-    board: Arc<Board>,
+    latest: Arc<LatestSeries>,
 }
 
 impl Metrics {
-    /// All of them in Prometheus' text format.
+    /// All metrics in Prometheus' text format.
     pub(super) fn render(&self) -> String {
-        format!("{}{}", self.handle.render(), self.board.render())
+        format!("{}{}", self.handle.render(), self.latest.render())
     }
 }
 
@@ -40,23 +40,23 @@ impl Metrics {
 pub(super) fn collect() -> anyhow::Result<Metrics> {
     let buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0];
     let handle = PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &buckets)?.install_recorder()?;
-    families::describe();
-    Ok(Metrics { handle, board: Arc::default() })
+    metric_families::describe();
+    Ok(Metrics { handle, latest: Arc::default() })
 }
 
-/// Reads those of one context every few seconds. All but those of context 0 have its number as a label.
+/// Reads the gauges of one context every few seconds. The number of the context is a label, except for context 0.
 pub(super) struct Gauges {
     store: Store,
     /// The pools that serve the context.
     pools: Vec<(ScriptType, Arc<PoolStatus>)>,
     metrics: Metrics,
-    /// Processor time of each engine when it was last looked at.
+    /// The processor time of each engine at the last reading.
     cpu: HashMap<u32, f64>,
 }
 
 impl Gauges {
     pub(super) fn new(store: Store, pools: Vec<(ScriptType, Arc<PoolStatus>)>, metrics: Metrics) -> Self {
-        // Counters are shown from the start, not from their first event.
+        // Counters are created here, so that they are shown before their first event.
         counter!("hero_jobs_evicted_total", store.labels([])).increment(0);
         counter!("hero_jobs_noticed_total", store.labels([])).increment(0);
         for what in ["fired", "skipped", "missed"] {
@@ -68,15 +68,15 @@ impl Gauges {
         Self { store, pools, metrics, cpu: HashMap::new() }
     }
 
-    /// What callers and foreign programs name as they like: queues, groups, script types.
+    /// Reads what has names that callers and foreign programs choose: queues, groups, script types.
     async fn read_lists(&self) -> Result<(), Error> {
-        let (store, board, context) = (&self.store, &self.metrics.board, self.store.context());
+        let (store, latest, context) = (&self.store, &self.metrics.latest, self.store.context());
         let one = |count| BTreeMap::from([(String::new(), count)]);
         let pair = || (OTHER.to_owned(), OTHER.to_owned());
         let queues = store.queues().await?.into_iter().map(|queue| ((queue.name, queue.script_type.to_string()), one(queue.depth)));
         let shown = largest(queues.collect(), &pair()).into_iter();
         let labels = |(name, script_type)| vec![("queue", name), ("script_type", script_type)];
-        board.show(QUEUES, context, shown.map(|(names, depth)| (labels(names), depth[""])).collect());
+        latest.show(QUEUES, context, shown.map(|(names, depth)| (labels(names), depth[""])).collect());
 
         let mut actors: BTreeMap<(String, String), u64> = BTreeMap::new();
         for actor in store.actors().await? {
@@ -84,7 +84,7 @@ impl Gauges {
         }
         let shown = largest(actors.into_iter().map(|(names, count)| (names, one(count))).collect(), &pair()).into_iter();
         let labels = |(script_type, group)| vec![("script_type", script_type), ("group", group)];
-        board.show(ACTORS, context, shown.map(|(names, count)| (labels(names), count[""])).collect());
+        latest.show(ACTORS, context, shown.map(|(names, count)| (labels(names), count[""])).collect());
 
         let counters = store.counters().await?.into_iter().map(|(script_type, counters)| (script_type.to_string(), counters));
         let (mut jobs, mut leases) = (Vec::new(), Vec::new());
@@ -93,8 +93,8 @@ impl Gauges {
             leases.push((vec![of_type()], counters.remove("lease_lost").unwrap_or_default()));
             jobs.extend(counters.into_iter().take(MOST_EVENTS).map(|(event, count)| (vec![of_type(), ("event", event)], count)));
         }
-        board.show(JOBS, context, jobs);
-        board.show(LEASES, context, leases);
+        latest.show(JOBS, context, jobs);
+        latest.show(LEASES, context, leases);
         Ok(())
     }
 
@@ -106,7 +106,7 @@ impl Gauges {
                 let Some((cpu, resident)) = read_process(pid) else { continue };
                 *memory += resident;
                 let before = self.cpu.get(&pid).copied().unwrap_or(0.0);
-                // The counter holds whole seconds; the rest waits for the next reading.
+                // The counter counts whole seconds. The rest is counted at the next reading.
                 counter!("hero_engine_cpu_seconds_total", self.store.labels([("script_type", script_type.to_string())]))
                     .increment((cpu - before).max(0.0) as u64);
                 seen.insert(pid, before + (cpu - before).max(0.0).floor());

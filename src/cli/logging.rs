@@ -6,7 +6,7 @@ use tracing_subscriber::EnvFilter;
 use super::output::{escaped, harmless};
 use super::settings::{LogFormat, Resolved};
 
-/// Sends what this process has to say about itself to stderr, and begins with what is odd in its settings.
+/// Starts the log of this process on stderr. First it logs the warnings about the settings.
 #[expect(clippy::disallowed_methods, reason = "events are made harmless by `Lines`")]
 pub(super) fn start(resolved: &Resolved) -> anyhow::Result<()> {
     let settings = &resolved.settings;
@@ -31,11 +31,11 @@ pub(super) fn start(resolved: &Resolved) -> anyhow::Result<()> {
 enum How {
     Json,
     Plain,
-    /// With colours of the log itself, which escapes those that are in the texts it is given.
+    /// Lines with the colours of the log itself. Escape sequences in logged texts are escaped.
     Coloured,
 }
 
-/// Writes events so that no text in them forges a line or steers a terminal. Each comes in one piece, with a line end.
+/// Writes events. No text in an event can look like another line or control a terminal. Each event is written at once, with its line end.
 struct Lines<W> {
     out: W,
     how: How,

@@ -1,29 +1,34 @@
 //! The command line: a file per subcommand.
 //!
-//! `serve` and `actor` are the program itself; every other command is a client of a server and sees only its wire.
+//! `serve` and `actor` run pools and the server. Every other command is a client that talks to a server by JSON-RPC.
 
 mod actor;
 mod advice;
+mod backend;
 mod bench;
 mod candidates;
 mod child;
+mod choices;
 mod compilers;
 mod completions;
+mod context_pool;
 mod daemon;
 mod demo;
 mod exit;
-pub mod families;
 mod gauges;
-mod host;
-mod hosted;
+mod global;
 mod job;
+mod local_server;
+mod local_time;
 mod logging;
+pub mod metric_families;
 mod openrpc;
 mod output;
+mod paging;
 mod progress;
 mod queue;
 mod readiness;
-mod ready;
+mod ready_line;
 mod report;
 mod run;
 mod schedule;
@@ -31,17 +36,12 @@ mod script;
 mod script_error;
 mod series;
 mod serve;
-mod session;
 pub mod settings;
-mod spawned;
 mod spec;
 mod stores;
 mod table;
+mod translate;
 mod watch;
-mod window;
-mod wording;
-mod words;
-mod zone;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -60,7 +60,7 @@ HERO_TOKEN is the bearer token, for a server that asks for one."
 )]
 struct Cli {
     #[command(flatten)]
-    global: session::Global,
+    global: global::Global,
     #[command(subcommand)]
     command: Command,
 }
@@ -119,8 +119,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// Prints what there is to say instead of running a command. That repeats arguments, among colours that are ours, so it is said of
-/// arguments that are harmless.
+/// Prints help, the version, or why arguments were refused. A refusal repeats arguments, so the arguments are made harmless first.
 fn tell(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<()> {
     let harmless = arguments.iter().map(|argument| output::harmless(&argument.to_string_lossy()).into_owned());
     match Cli::try_parse_from(harmless) {
@@ -138,7 +137,7 @@ fn tell(error: &clap::Error, arguments: &[OsString]) -> anyhow::Result<()> {
     }
 }
 
-/// Whether arguments that cannot be read ask for JSON.
+/// Whether arguments that cannot be parsed ask for JSON.
 fn asks_for_json(arguments: &[OsString]) -> bool {
     arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json")
 }
@@ -169,7 +168,7 @@ fn client(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
 }
 
-/// Lets Ctrl-C end what leaves something to clear away.
+/// Runs work that has something to clean up, and ends it at Ctrl-C.
 async fn interruptible<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::select! {
         result = command => result,

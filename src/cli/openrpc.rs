@@ -1,7 +1,7 @@
 use super::exit::Exit;
 use super::output;
 
-/// Prints the description of the wire, made from the method definitions: what is committed as `openrpc.json`.
+/// Prints the OpenRPC document, which is made from the definitions of the methods. `openrpc.json` in the repository is the same.
 pub(super) fn main() -> anyhow::Result<Exit> {
     output::document(crate::rpc::document())?;
     Ok(Exit::Ok)

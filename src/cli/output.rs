@@ -1,5 +1,5 @@
-//! How answers look: lines and colour for people, JSON for programs. The only place of the command line that writes to a terminal;
-//! `clippy.toml` keeps it so.
+//! How answers are printed: as lines with colours for people, as JSON for programs. Nothing else in the command line writes to a
+//! terminal, which `clippy.toml` ensures.
 
 mod wrap;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::model::{ErrorKind, LogLevel, Status, tree};
 
-/// Colours, where they are wanted: on a terminal, unless `NO_COLOR` is set; and how wide that terminal is.
+/// Whether to use colours (on a terminal, unless `NO_COLOR` is set), and how wide the terminal is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style {
     colour: bool,
@@ -26,7 +26,7 @@ impl Style {
         Self::on(err().is_terminal(), terminal_columns(err()))
     }
 
-    /// As it is on a terminal that knows colours, or not.
+    /// A style with or without colours.
     #[cfg(test)]
     pub(super) const fn coloured(colour: bool) -> Self {
         Self { colour, columns: None }
@@ -63,7 +63,7 @@ impl Style {
         self.paint("1", text)
     }
 
-    /// A status as people are told of it, who want to know how a job ended; the wire has one word for all bad ends.
+    /// A status as people see it: with how a job in error ended, for which the wire has one status only.
     pub(super) fn status(self, status: Status, kind: Option<ErrorKind>) -> Line {
         match (status, kind) {
             (Status::Finished, _) => self.green(status.as_str()),
@@ -86,13 +86,13 @@ impl Style {
     }
 }
 
-/// One line for a terminal. Texts become one only by [`harmless`], so whatever is in it cannot steer the terminal or forge a line; what
-/// steers it are the colours of [`Style`] alone.
+/// One line for a terminal. A text becomes a line only through [`harmless`], so nothing in it can control the terminal or look like
+/// another line. The only escape sequences in it are the colours of [`Style`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Line(String);
 
 impl Line {
-    /// It as it is printed.
+    /// The line as it is printed.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
@@ -102,7 +102,7 @@ impl Line {
         Self::shown_in(&self.0).count()
     }
 
-    /// The places of the characters of a line that are seen.
+    /// The positions of the visible characters of a line.
     fn shown_in(text: &str) -> impl Iterator<Item = usize> {
         let mut inside = false;
         text.char_indices().filter_map(move |(at, c)| {
@@ -112,7 +112,7 @@ impl Line {
         })
     }
 
-    /// Its beginning, in so many columns at most.
+    /// The beginning of the line, in `most` columns at most.
     pub(super) fn cut(&self, most: usize) -> Self {
         if self.width() <= most {
             return self.clone();
@@ -138,29 +138,29 @@ impl<T: Into<Self>> std::ops::Add<T> for Line {
     }
 }
 
-/// Whether a character does something to a terminal besides standing there: controls (of C0 and C1, and DEL), ends of lines, and what turns the
-/// direction of writing.
-fn steers(c: char) -> bool {
+/// Whether a character controls a terminal instead of being shown: the controls of C0 and C1, DEL, line separators, and those that change
+/// the direction of writing.
+fn controls_terminal(c: char) -> bool {
     c.is_control() || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Makes text that came from elsewhere harmless: one line, in which characters that would steer the terminal show as escapes.
+/// Makes a text harmless: one line, in which characters that would control the terminal are shown as escapes.
 pub(super) fn harmless(text: &str) -> std::borrow::Cow<'_, str> {
-    let bad = |c: char| c != '\t' && steers(c);
+    let bad = |c: char| c != '\t' && controls_terminal(c);
     if !text.contains(bad) {
         return text.into();
     }
     text.chars().flat_map(|c| if bad(c) { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect::<String>().into()
 }
 
-/// A document as JSON on one line, in which what would steer a terminal stands escaped. Its value is the same.
+/// A document as JSON on one line, in which characters that would control a terminal are escaped. Its value is the same.
 pub(super) fn json_text(document: &impl Serialize) -> serde_json::Result<String> {
     serde_json::to_string(document).map(escaped)
 }
 
-/// JSON itself escapes the rest, and has such characters in texts alone.
+/// Escapes in JSON the characters that control a terminal and that JSON itself does not escape. They occur in texts only.
 pub(super) fn escaped(json: String) -> String {
-    let bad = |c: char| c >= '\u{7f}' && steers(c);
+    let bad = |c: char| c >= '\u{7f}' && controls_terminal(c);
     if !json.contains(bad) {
         return json;
     }
@@ -192,17 +192,17 @@ pub(super) fn lines(text: &str) -> anyhow::Result<()> {
     text.split('\n').try_for_each(|part| line(part.strip_suffix('\r').unwrap_or(part)))
 }
 
-/// Prints a text that a script gave: into a file or pipe as it is, to the byte; on a terminal so that it does no harm there.
+/// Prints a text that a script returned: into a file or pipe exactly as it is, on a terminal without what would control it.
 pub(super) fn text(text: &str) -> anyhow::Result<()> {
     if out().is_terminal() { lines(text) } else { write(text) }
 }
 
-/// Tells people something beside the answer, on stderr. Who does not read that may still want the answer.
+/// Tells people something on stderr, besides the answer. If stderr is closed, the answer is still printed.
 pub(super) fn note(line: impl Into<Line>) {
     let _ = writeln!(err(), "{}", line.into().as_str());
 }
 
-/// The same for something of any length: on a terminal in lines that end between words, those after the first indented.
+/// Tells people something of any length on stderr. On a terminal it is wrapped between words, with all lines but the first indented.
 pub(super) fn tell(line: impl Into<Line>, indent: usize) {
     fitted(line.into(), Style::stderr(), indent).into_iter().for_each(note);
 }
@@ -219,7 +219,7 @@ fn fitted(line: Line, style: Style, indent: usize) -> Vec<Line> {
     }
 }
 
-/// What the reader of arguments says of those that are refused and harmless, in its colours.
+/// Shows why arguments were refused, in the colours of the argument parser. The text must be harmless.
 pub(super) fn refusal(said: &clap::builder::StyledStr) {
     let style = Style::stderr();
     let text = if style.colour { said.ansi().to_string() } else { said.to_string() };
@@ -229,14 +229,14 @@ pub(super) fn refusal(said: &clap::builder::StyledStr) {
     }
 }
 
-/// The same for a line of JSON.
+/// Writes a line of JSON to stderr.
 pub(super) fn note_json(document: &impl Serialize) {
     if let Ok(text) = json_text(document) {
         let _ = writeln!(err(), "{text}");
     }
 }
 
-/// Shows a line on stderr that the next one takes the place of; without one, makes room for what comes. For terminals.
+/// Shows a line on stderr that the next one replaces. Without a line, it removes the one before. For terminals.
 pub(super) fn transient(line: Option<&Line>) {
     let mut err = err().lock();
     let _ = write!(err, "\r\x1b[2K{}", line.map_or("", Line::as_str)).and_then(|()| err.flush()); // Nobody may look any more.
@@ -249,7 +249,7 @@ pub(super) fn document(text: &str) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// One write, so that lines of a stream arrive whole.
+/// Writes a line at once, so that lines of a stream arrive whole.
 fn write(text: &str) -> anyhow::Result<()> {
     document(&format!("{text}\n"))
 }
@@ -269,12 +269,12 @@ pub(super) fn is_watched() -> bool {
     err().is_terminal()
 }
 
-/// How many columns there are for lines on stdout: those of the terminal, else what `COLUMNS` says. `None`: as many as are wanted.
+/// How many columns lines on stdout may have: those of the terminal, else what `COLUMNS` says. `None` means any number.
 pub(super) fn columns() -> Option<usize> {
     columns_of(out())
 }
 
-/// The same for stderr.
+/// How many columns lines on stderr may have.
 pub(super) fn columns_of_notes() -> Option<usize> {
     columns_of(err())
 }
@@ -306,7 +306,7 @@ mod tests {
     fn json_with_escapes_has_the_same_value() {
         let text: String = (0..0x3000).chain([0xfeff, 0x1f600]).filter_map(char::from_u32).collect();
         let json = json_text(&text).unwrap();
-        assert!(!json.contains(steers), "{json}");
+        assert!(!json.contains(controls_terminal), "{json}");
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
     }
 }

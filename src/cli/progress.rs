@@ -2,13 +2,14 @@ use std::time::{Duration, Instant};
 
 use super::output::{self, Line, Style};
 
-/// Nothing is shown for waits that are over at once.
-const PATIENCE: Duration = Duration::from_millis(400);
+/// Nothing is shown for waits that are shorter than this.
+const SHOWN_AFTER: Duration = Duration::from_millis(400);
 /// How long a frame is shown.
 const FRAME: Duration = Duration::from_millis(120);
+/// The frames that show that the command still waits.
 const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
 
-/// Says on stderr what is waited for: in one line that changes where people look, else in a line now and then.
+/// Shows on stderr what is waited for: on a terminal in one line that changes, otherwise in a line now and then.
 #[derive(Debug)]
 pub(super) struct Progress {
     quiet: bool,
@@ -20,9 +21,9 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// How often a line is written where no terminal is.
+    /// How often a line is written if stderr is not a terminal.
     const SELDOM: Duration = Duration::from_secs(10);
-    /// How often it is worth finding out what to say.
+    /// How often to ask what to show, on a terminal.
     const NEWS: Duration = Duration::from_secs(1);
 
     pub(super) fn new(quiet: bool) -> Self {
@@ -40,21 +41,21 @@ impl Progress {
         if self.terminal { FRAME } else { Self::NEWS }
     }
 
-    /// After how long it is worth finding out what to say, and how often then.
+    /// How often to ask what to show.
     pub(super) fn news(&self) -> Duration {
-        // Shortly before the line is written.
+        // Without a terminal: shortly before the next line is written.
         if self.terminal { Self::NEWS } else { Self::SELDOM - Self::NEWS }
     }
 
-    /// Says what is waited for, if it is time to.
+    /// Shows what is waited for, if it is time for that.
     pub(super) fn show(&mut self, what: &str) {
-        if self.quiet || self.begun.elapsed() < PATIENCE {
+        if self.quiet || self.begun.elapsed() < SHOWN_AFTER {
             return;
         }
         let waited = format!("({:.0} s)", self.begun.elapsed().as_secs_f64());
         if self.terminal {
             self.frame = (self.frame + 1) % FRAMES.len();
-            // A line that fills the last column, or more, would not be taken back whole.
+            // The line stays shorter than the terminal is wide, because a wrapped line could not be erased.
             let room = output::columns_of_notes().unwrap_or(80).saturating_sub(FRAMES[0].len() + waited.len() + 3);
             let line = Line::from(FRAMES[self.frame]) + " " + Line::from(what).cut(room.max(1)) + " " + waited;
             output::transient(Some(&line));
@@ -65,7 +66,7 @@ impl Progress {
         }
     }
 
-    /// Makes room for a line of output.
+    /// Erases the line, before other output is printed.
     pub(super) fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
             output::transient(None);

@@ -1,11 +1,11 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use super::choices::Types;
 use super::exit::Exit;
+use super::global::Global;
 use super::output::{self, Style};
-use super::session::Global;
 use super::table::{Fit, Table, cells};
-use super::words::Types;
 use crate::model::{ContextId, Name, Priority, Queue as WorkQueue, ScriptType, Target};
 
 /// What to do with queues.

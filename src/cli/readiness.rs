@@ -2,38 +2,38 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::hosted::{Hosted, left_out};
+use super::context_pool::{ContextPool, left_out};
 use crate::actor::PoolStatus;
 use crate::dispatch::Dispatcher;
 use crate::model::ContextId;
 use crate::rpc::Readiness;
 use crate::service::Service;
 
-/// How often the log learns of it when nobody asks.
+/// How often readiness is checked for the log, also if nobody asks for it.
 const PERIOD: Duration = Duration::from_secs(5);
 
-/// Whether this server can do what it is there for. Cheap to clone.
+/// Watches whether this server can do its work. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Watch {
     dispatcher: Dispatcher,
-    /// Each pool, by a name that tells its context.
+    /// The pools, each with a name that includes its context.
     pools: Arc<[(String, Arc<PoolStatus>)]>,
-    /// When the last look began, and what it saw. One look at a time, however many ask.
+    /// When the last check began, and its result. Only one check runs at a time, however many callers ask.
     last: Arc<tokio::sync::Mutex<Option<(Instant, Readiness)>>>,
-    /// What the log was told of since all was well, without the numbers in it.
+    /// The reasons that were logged since the server was last ready, without the numbers in them.
     told: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Watch {
-    pub(super) fn new(dispatcher: Dispatcher, pools: &[Hosted]) -> Self {
-        let pools = pools.iter().map(|hosted| {
-            let name = format!("{}{}", hosted.pool.settings.script_type, in_context(hosted.context));
-            (name, hosted.pool.status.clone())
+    pub(super) fn new(dispatcher: Dispatcher, pools: &[ContextPool]) -> Self {
+        let pools = pools.iter().map(|entry| {
+            let name = format!("{}{}", entry.pool.settings.script_type, in_context(entry.context));
+            (name, entry.pool.status.clone())
         });
         Self { dispatcher, pools: pools.collect(), last: Arc::default(), told: Arc::default() }
     }
 
-    /// How it is now: nobody is given news that is older than the question.
+    /// Whether the server is ready now. The result is of a check that began after the call.
     pub(super) async fn look(&self) -> Readiness {
         let asked = Instant::now();
         let mut last = self.last.lock().await;
@@ -62,7 +62,7 @@ impl Watch {
         readiness
     }
 
-    /// Tells the log of each reason once, and when all is well again.
+    /// Logs each reason once, and when the server is ready again.
     fn tell(&self, readiness: &Readiness) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let reasons = readiness.as_ref().err().map_or(&[][..], Vec::as_slice);
@@ -76,20 +76,20 @@ impl Watch {
     }
 }
 
-/// Looks now and then, so that the log knows also if nobody asks.
+/// Checks now and then, so that the log tells of problems even if nobody asks.
 impl Service for Watch {
     type Error = std::convert::Infallible;
 
     const NAME: &'static str = "readiness";
 
     async fn tick(&mut self) -> Result<Duration, Self::Error> {
-        // The log has been told what there is to tell.
+        // The check logs its result itself.
         let _ = self.look().await;
         Ok(PERIOD)
     }
 }
 
-/// Context 0 goes without saying.
+/// Names a context, except context 0.
 fn in_context(context: ContextId) -> String {
     if context == ContextId::default() { String::new() } else { format!(" of context {context}") }
 }

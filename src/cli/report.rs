@@ -5,7 +5,7 @@ use super::exit::{Exit, Usage};
 use super::output::{self, Style};
 use super::script_error::Wrong;
 use super::settings;
-use super::wording::worded;
+use super::translate::translated;
 use crate::client;
 
 /// The exit code for any error.
@@ -23,7 +23,7 @@ fn exit_of(error: &anyhow::Error) -> Exit {
     if pipe { Exit::Ok } else { Exit::Other } // `hero job list | head` is no failure.
 }
 
-/// An error with its causes, but for those that it has told itself.
+/// An error with its causes, without those whose text is in its own already.
 fn chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
@@ -49,13 +49,13 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
     } else if let Some(wrong) = wrong {
         wrong.render(Style::stderr()).into_iter().for_each(|line| output::tell(line, 2));
     } else {
-        // What a server says is one line; of our own errors some bring lines of a log.
-        // How a job ended is told in the words of its script.
+        // A server's message is one line, but some of our own errors contain lines of a log.
+        // How a job failed is told in the words of its script, which are not translated.
         let ours = client.is_some_and(|error| error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()));
         let advice = client.and_then(|client| advice(client, error.downcast_ref()));
         let (told, style) = (chain(error), Style::stderr());
         let told = if advice.is_some() { without(&told).to_owned() } else { told };
-        let told = if ours { worded(&told) } else { told };
+        let told = if ours { translated(&told) } else { told };
         let (first, more) = if client.is_some() { (told.as_str(), "") } else { told.split_once('\n').unwrap_or((&told, "")) };
         output::tell(style.red("error:") + " " + first, MARGIN);
         let advice = advice.as_deref().unwrap_or_default();
@@ -64,7 +64,7 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
     exit
 }
 
-/// Below `error: ` stands what goes on with it.
+/// By how much the further lines of an error are indented: the width of `error: `.
 const MARGIN: usize = 7;
 
 /// Tells a program that reads JSON that its arguments were refused.

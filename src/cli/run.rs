@@ -6,11 +6,11 @@ use tokio::time::sleep;
 
 use super::advice::Lost;
 use super::exit::{Exit, Usage};
+use super::global::Global;
 use super::output::{self, Style};
 use super::report::report;
 use super::script::Source;
 use super::script_error;
-use super::session::Global;
 use super::settings::parse_time;
 use super::spec::{SingleArgs, SpecArgs};
 use super::watch::Watch;
@@ -19,7 +19,7 @@ use crate::model::{JobId, JobResult, JobSpec, LogLine};
 
 /// How often `--watch` looks at the file.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long the end of a job that `--watch` has stopped is waited for.
+/// How long to wait for the end of a job that `--watch` has stopped.
 const STOPPING: Duration = Duration::from_secs(10);
 
 /// Runs a script: log to stderr, result to stdout, the exit code says how it ended.
@@ -57,7 +57,7 @@ impl Run {
             return Err(Usage("--watch needs a file, stdin does not change".to_owned()).into());
         };
         if look(file).is_none() {
-            // It may go and come back later, but a name that is wrong would be waited for without end.
+            // The file has to exist now: it may disappear for a while later, but a wrong name would be waited for without end.
             self.source.read()?;
         }
         let client = global.connect().await?;
@@ -78,7 +78,7 @@ impl Run {
         }
     }
 
-    /// Runs the script to its end, or stops it as soon as its file is no longer what was seen: then nothing.
+    /// Runs the script to its end, or stops it as soon as its file has changed. In that case it gives `None`.
     async fn until_changed(
         &self,
         client: &Client,
@@ -137,7 +137,7 @@ impl Run {
         Ok(Exit::Ok)
     }
 
-    /// Shows how the script went wrong, if that is what happened.
+    /// Shows the error of the script, if the job failed because of it.
     fn failed(&self, job_id: &JobId, script: &str, error: Error, json: bool) -> anyhow::Result<Exit> {
         let exit = Exit::of_client(&error);
         let failure = error.rpc().and_then(|rpc| rpc.job_failure());
@@ -157,16 +157,16 @@ fn named(error: Error, job_id: &JobId, what: &'static str) -> anyhow::Error {
     if says { error } else { error.context(Lost { job_id: job_id.clone(), what }) }
 }
 
-/// By what a change of a file is seen.
+/// The time and size of a file, by which a change is seen.
 type Seen = (SystemTime, u64);
 
 fn look(file: &Path) -> Option<Seen> {
     let metadata = std::fs::metadata(file).ok()?;
-    // Who saves a file often empties it first.
+    // An empty file is ignored, because editors often empty a file before they write it.
     (metadata.len() > 0).then_some((metadata.modified().ok()?, metadata.len()))
 }
 
-/// Waits until a file is there and is no longer what was seen, and until it stays as it is for a moment: it may be half written.
+/// Waits until a file exists and has changed, and then until it stays unchanged for a moment, because it may be half written.
 async fn changed(file: &Path, seen: Option<Seen>) {
     let mut last = seen;
     loop {
@@ -188,7 +188,7 @@ fn log_line(style: Style, json: bool, line: &LogLine) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Prints what the script returned: texts as they are, nothing for nothing, the rest as JSON.
+/// Prints what the script returned: a text as it is, nothing for no value, everything else as JSON.
 pub(super) fn print_value(result: &JobResult) -> anyhow::Result<()> {
     match &result.value {
         Some(value) if value.as_str() == "null" => Ok(()),

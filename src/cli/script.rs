@@ -1,4 +1,4 @@
-//! Where scripts, and other texts to send, come from.
+//! Reads scripts and other texts to send.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, ValueHint};
 
-/// No script of more bytes is sent anywhere; the server's own limit is lower.
+/// How many bytes of a script are read at most. The limit of the server is lower.
 const MAX_SCRIPT: u64 = 16 << 20;
 
 /// A script, from a file or as it is.
@@ -31,7 +31,7 @@ impl Source {
         }
     }
 
-    /// Its file, if it is one that can change.
+    /// The file of the script, if it is in one that can change.
     pub(super) fn file(&self) -> Option<&Path> {
         self.file.as_deref().filter(|file| *file != Path::new("-"))
     }
@@ -49,7 +49,7 @@ impl Source {
 /// Reads a script from a file, or from stdin for `-`.
 fn read_script(path: &Path) -> anyhow::Result<String> {
     let text = read_text("script", path)?;
-    // A file that the shell can run; the line stays, so that errors name the right one.
+    // The first line of a file that the shell can run is emptied but kept, so that errors name the right line.
     match text.strip_prefix("#!") {
         Some(rest) => Ok(format!("//{rest}")),
         None => Ok(text),

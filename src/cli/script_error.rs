@@ -13,14 +13,14 @@ pub(super) struct Wrong {
     file: String,
     script: String,
     error: JobError,
-    /// Its place in a list of jobs.
+    /// The index of its job in a list of jobs.
     index: Option<usize>,
-    /// What the command ends with.
+    /// The exit code of the command.
     pub(super) exit: Exit,
 }
 
 impl Wrong {
-    /// It as programs see it, as a server would say it.
+    /// The error as data for programs, in the form in which a server gives it.
     pub(super) fn data(&self) -> Value {
         let mut data = json!({ "error": self.error });
         if let Some(index) = self.index {
@@ -29,7 +29,7 @@ impl Wrong {
         data
     }
 
-    /// It as people see it.
+    /// The error as lines for people.
     pub(super) fn render(&self, style: Style) -> Vec<Line> {
         render(style, &self.file, &self.script, &self.error)
     }
@@ -37,15 +37,15 @@ impl Wrong {
 
 /// The job that arguments and a script make. The script is compiled before anything is sent; the command ends with `exit` if its syntax is wrong.
 ///
-/// That happens in this process, not in a confined one: the script is one that its user is about to have run, and a process more for each call would
-/// make all of them slower. Limits are for the server to say, which may have others; so are scripts of types that are not Rhai here.
+/// It is compiled in this process and not in a confined one, because the script is the user's own and one more process would make each
+/// call slower. Limits are left to the server, which may have others, and so are scripts of types that may not be Rhai.
 pub(super) fn compiled(source: &Source, args: &SpecArgs, exit: Exit) -> anyhow::Result<JobSpec> {
     let spec = args.spec(source.read()?)?;
     compiles(&spec).map_err(|error| Wrong { file: source.name(), script: spec.script.clone(), error, index: None, exit })?;
     Ok(spec)
 }
 
-/// The same for the scripts of a list of jobs, which is called `file`.
+/// Compiles the scripts of a list of jobs, which is in `file`.
 pub(super) fn check_all(specs: &[JobSpec], file: &str) -> anyhow::Result<()> {
     for (index, spec) in specs.iter().enumerate() {
         compiles(spec).map_err(|error| {
@@ -75,7 +75,7 @@ pub(super) fn render(style: Style, file: &str, script: &str, error: &JobError) -
         Some(limit) => format!("{} ({})", error.kind.as_str(), limit.as_str()),
         None => error.kind.as_str().to_owned(),
     };
-    // The protocol's own words, which say to people no more than the kind does.
+    // Words of the protocol, which tell people no more than the kind of error does.
     let message = match (error.kind, error.message.as_str()) {
         (ErrorKind::Timeout, "timeout") => "it took longer than its timeout (--timeout)",
         (ErrorKind::Stopped, "stopped") => "before it ran",
@@ -86,7 +86,7 @@ pub(super) fn render(style: Style, file: &str, script: &str, error: &JobError) -
     let source = error.line.and_then(|line| Some((line, script.lines().nth((line as usize).checked_sub(1)?)?)));
     if let Some((number, source)) = source {
         let number = number.to_string();
-        // Beside the number, and what else may stand before it.
+        // The room beside the line number and what is before it.
         let room = style.columns.map_or(WIDTH, |columns| columns.saturating_sub(number.len() + 7).clamp(20, WIDTH));
         let (line, caret) = excerpt(source, error.column, room);
         let margin = " ".repeat(number.len());
@@ -99,10 +99,10 @@ pub(super) fn render(style: Style, file: &str, script: &str, error: &JobError) -
     lines
 }
 
-/// The most that is shown of a line.
+/// How many characters of a line are shown where the width of the terminal is unknown.
 const WIDTH: usize = 100;
 
-/// The part of a line to show, and where the caret goes below it: what is longer than the room is cut around the column.
+/// The part of a line to show, and the position of the caret below it. A longer line is cut around the column.
 fn excerpt(source: &str, column: Option<u32>, room: usize) -> (String, Option<usize>) {
     let shown: Vec<char> = source.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(); // One column each, tabs too.
     let caret = column.map(|column| (column as usize).saturating_sub(1).min(shown.len()));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 
-use super::families::Family;
+use super::metric_families::Family;
 use crate::model::ContextId;
 
 /// The labels of a series.
@@ -13,17 +13,17 @@ pub(super) type Labels = Vec<(&'static str, String)>;
 /// A series and its value.
 pub(super) type Shown = (Labels, u64);
 
-/// No family shows more values of a label in one context; the others are one series together.
+/// How many values of a label are shown of a family and context. The others are shown together as one series.
 pub(super) const MOST: usize = 100;
-/// What the label of that one says.
+/// The label value of the series that stands for all others.
 pub(super) const OTHER: &str = "other";
 
-/// What was read last of each family and context.
+/// The series of each family and context that were read last.
 #[derive(Debug, Default)]
-pub(super) struct Board(Mutex<BTreeMap<(Family, ContextId), Vec<Shown>>>);
+pub(super) struct LatestSeries(Mutex<BTreeMap<(Family, ContextId), Vec<Shown>>>);
 
-impl Board {
-    /// Shows these series instead of those before.
+impl LatestSeries {
+    /// Replaces the series of a family and context.
     pub(super) fn show(&self, family: Family, context: ContextId, series: Vec<Shown>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((family, context), series);
     }
@@ -70,7 +70,7 @@ pub(super) fn largest<K: Ord + Clone>(mut groups: Vec<(K, BTreeMap<String, u64>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::families::Kind;
+    use crate::cli::metric_families::Kind;
 
     #[test]
     fn many_groups_are_shown_as_a_hundred_that_add_up() {
@@ -83,11 +83,11 @@ mod tests {
 
     #[test]
     fn what_is_gone_is_shown_no_more_and_values_are_escaped() {
-        let (board, family) = (Board::default(), Family { name: "f", kind: Kind::Gauge, labels: &["l"], help: "h." });
-        board.show(family, ContextId(0), vec![(vec![("l", "a\"\\".to_owned())], 1)]);
-        board.show(family, ContextId(2), vec![(vec![("l", "b".to_owned())], 2)]);
-        assert_eq!(board.render(), "# HELP f h.\n# TYPE f gauge\nf{l=\"a\\\"\\\\\"} 1\nf{l=\"b\",context=\"2\"} 2\n");
-        board.show(family, ContextId(2), Vec::new());
-        assert!(!board.render().contains("context"));
+        let (latest, family) = (LatestSeries::default(), Family { name: "f", kind: Kind::Gauge, labels: &["l"], help: "h." });
+        latest.show(family, ContextId(0), vec![(vec![("l", "a\"\\".to_owned())], 1)]);
+        latest.show(family, ContextId(2), vec![(vec![("l", "b".to_owned())], 2)]);
+        assert_eq!(latest.render(), "# HELP f h.\n# TYPE f gauge\nf{l=\"a\\\"\\\\\"} 1\nf{l=\"b\",context=\"2\"} 2\n");
+        latest.show(family, ContextId(2), Vec::new());
+        assert!(!latest.render().contains("context"));
     }
 }

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
+use super::backend::{Backend, EndedAtStart};
+use super::context_pool::ContextPool;
 use super::daemon::{runtime, shutdown_on_signal, warn_of_few_descriptors};
 use super::exit::Exit;
 use super::gauges::{self, Gauges, Metrics};
-use super::host::{Host, ToldToEnd};
-use super::hosted::Hosted;
 use super::settings::{Flags, Resolved, Settings, resolve};
-use super::{logging, output, ready};
+use super::{logging, output, ready_line};
 use crate::model::Timestamp;
 use crate::rpc::{self, Access, App, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving};
 use crate::service;
@@ -41,7 +41,7 @@ impl Serve {
     }
 }
 
-/// The variables of this process that are text. `std::env::vars` panics at others.
+/// The environment variables that are text. Others are left out, because `std::env::vars` would panic at them.
 pub(super) fn environment() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
 }
@@ -51,64 +51,64 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
     logging::start(&resolved)?;
     let settings = resolved.settings;
     warn_of_few_descriptors(&settings);
-    // Handles of metrics are bound where they are made, so the recorder comes first.
+    // A metric belongs to the recorder that is installed when the metric is created, so the recorder comes first.
     let metrics = gauges::collect()?;
     let shutdown = shutdown_on_signal()?;
-    let host = match Host::open(&settings, shutdown.clone()).await {
-        Err(error) if error.is::<ToldToEnd>() => {
+    let backend = match Backend::open(&settings, shutdown.clone()).await {
+        Err(error) if error.is::<EndedAtStart>() => {
             tracing::info!("{error}");
             return Ok(());
         }
         opened => opened?,
     };
-    match serve(&settings, &host, metrics, shutdown).await {
+    match serve(&settings, &backend, metrics, shutdown).await {
         Ok(serving) => {
-            output::line(ready::line(serving.local_addr(), &host.redis, &settings.pools, &settings.contexts))?;
-            host.shutdown.cancelled().await;
-            host.drain().await;
+            output::line(ready_line::line(serving.local_addr(), &backend.redis, &settings.pools, &settings.contexts))?;
+            backend.shutdown.cancelled().await;
+            backend.drain().await;
             // The last answers need Redis, so it ends after them.
             serving.drained(LAST_ANSWERS).await;
-            host.close().await;
+            backend.close().await;
             Ok(())
         }
         Err(error) => {
-            host.close().await;
+            backend.close().await;
             Err(error)
         }
     }
 }
 
-async fn serve(settings: &Settings, host: &Host, metrics: Metrics, shutdown: CancellationToken) -> anyhow::Result<Serving> {
-    for store in host.dispatcher.stores() {
-        let pools = host.pools_of(store.context()).map(|pool| (pool.settings.script_type.clone(), pool.status.clone())).collect();
+async fn serve(settings: &Settings, backend: &Backend, metrics: Metrics, shutdown: CancellationToken) -> anyhow::Result<Serving> {
+    for store in backend.dispatcher.stores() {
+        let pools = backend.pools_of(store.context()).map(|pool| (pool.settings.script_type.clone(), pool.status.clone())).collect();
         tokio::spawn(service::run(Gauges::new(store.clone(), pools, metrics.clone()), shutdown.clone()));
     }
-    let watch = host.watch();
+    let watch = backend.watch();
     let readiness = move || -> Pin<Box<dyn Future<Output = Readiness> + Send>> {
         let watch = watch.clone();
         Box::pin(async move { watch.look().await })
     };
     let details = ServerDetails {
-        server_id: host.server.to_string(),
+        server_id: backend.server.to_string(),
         started_at: Timestamp::local(),
         started: Instant::now(),
         listen: Vec::new(),
-        contexts: host.dispatcher.contexts(),
-        pools: host.pools.iter().map(details).collect(),
+        contexts: backend.dispatcher.contexts(),
+        pools: backend.pools.iter().map(details).collect(),
         limits: Limits::default(),
     };
     let app = App {
-        dispatcher: host.dispatcher.clone(),
+        dispatcher: backend.dispatcher.clone(),
         probes: Probes { readiness: Arc::new(readiness), metrics: Arc::new(move || metrics.render()) },
         details: Arc::new(details),
     };
     Ok(rpc::serve(server_settings(settings), app, shutdown).await?)
 }
 
-fn details(hosted: &Hosted) -> PoolDetails {
-    let settings = &hosted.pool.settings;
-    let actors = u32::try_from(hosted.pool.posts.len()).unwrap_or(u32::MAX);
-    PoolDetails { script_type: settings.script_type.clone(), group: settings.group.clone(), context_id: hosted.context, actors }
+fn details(entry: &ContextPool) -> PoolDetails {
+    let settings = &entry.pool.settings;
+    let actors = u32::try_from(entry.pool.posts.len()).unwrap_or(u32::MAX);
+    PoolDetails { script_type: settings.script_type.clone(), group: settings.group.clone(), context_id: entry.context, actors }
 }
 
 fn server_settings(settings: &Settings) -> ServerSettings {
@@ -131,7 +131,7 @@ fn server_settings(settings: &Settings) -> ServerSettings {
         listen: settings.listen.addresses.clone(),
         limits,
         allowed_origins: settings.allowed_origins.clone(),
-        // Whoever calls it by the name that it listens on has not been led astray.
+        // The name that the server listens on is an allowed host, too.
         allowed_hosts: settings.allowed_hosts.iter().chain(&settings.listen.name).cloned().collect(),
         insecure: settings.insecure,
         access: Access::Open,

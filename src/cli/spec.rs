@@ -3,9 +3,9 @@ use std::collections::BTreeMap;
 use clap::Args;
 use serde_json::{Map, Value};
 
+use super::choices::{Types, one_of};
 use super::exit::Usage;
 use super::settings::parse_time;
-use super::words::{Types, one_of};
 use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Seconds, Timestamp, exact, plain_zeros, tree};
 
 /// What every job can be given besides its script, also each of those that a schedule makes.

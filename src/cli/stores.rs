@@ -9,7 +9,7 @@ use super::settings::{self, ContextEndpoint, Durability, Settings};
 use crate::model::{ContextId, ServerId};
 use crate::store::{self, Barred, Endpoint, Managed, Periods, PrivateRedis, Store};
 
-/// A store for each context, and which Redis they use, in words.
+/// A store for each context, and a description of the Redis that they use.
 pub(super) async fn connect(settings: &Settings, managed: Option<&Managed>, server: &ServerId) -> anyhow::Result<(Vec<Store>, String)> {
     let (mut stores, mut places, mut shown_so_far, mut said) = (Vec::new(), BTreeMap::new(), Vec::new(), BTreeSet::new());
     for &context in &settings.contexts {
@@ -62,7 +62,7 @@ pub(super) async fn connect(settings: &Settings, managed: Option<&Managed>, serv
     Ok((stores, shown_so_far.join(" and ")))
 }
 
-/// What lets hero in, by the names of the settings; `own`: of the endpoint of a context.
+/// What to do to be let in by Redis, with the names of the settings. `own` says that they are those of the endpoint of a context.
 fn advice(barred: Barred, own: bool) -> String {
     let (user, file) = if own {
         ("redis_user", "redis_password_file in its [[context_endpoints]]".to_owned())
@@ -79,7 +79,7 @@ fn advice(barred: Barred, own: bool) -> String {
     }
 }
 
-/// Context 0 goes without saying.
+/// Names a context, except context 0.
 pub(super) fn for_context(context: ContextId) -> String {
     if context == ContextId::default() { String::new() } else { format!(" for context {context}") }
 }

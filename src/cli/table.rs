@@ -3,31 +3,31 @@
 use super::output::{self, Line, Style};
 use crate::model::Timestamp;
 
-/// What becomes of a column where there is no room for all.
+/// What happens to a column if there is not enough room for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
-    /// It stays as it is.
+    /// The column stays as it is.
     Keep,
-    /// Its cells are cut, to [`NARROWEST`] at least.
+    /// The cells of the column are cut, down to [`NARROWEST`].
     Cut,
-    /// It is left out; of several the one with the highest number first.
+    /// The column is left out. Of several, the one with the highest number is left out first.
     Spare(u8),
 }
 
-/// Rows in aligned columns; colour codes take no room.
+/// A table of rows in aligned columns. Colour codes take no room.
 #[derive(Debug)]
 pub(super) struct Table {
     fits: Vec<Fit>,
     rows: Vec<Vec<Line>>,
 }
 
-/// The characters of the widest cell,
+/// How many characters a cell has at most.
 const WIDEST: usize = 40;
-/// of one that is cut while others can be spared,
+/// How far a cell is cut as long as other columns can be left out.
 const NARROW: usize = 12;
-/// and of the narrowest that is left of a longer one.
+/// How far a cell is cut at most.
 const NARROWEST: usize = 6;
-/// Between two columns.
+/// How many spaces are between two columns.
 const GAP: usize = 2;
 
 impl Table {
@@ -40,7 +40,7 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Prints it in the columns that there are. Into a file or pipe goes everything.
+    /// Prints it as wide as the terminal is. Into a file or pipe everything is printed.
     pub(super) fn print(&self) -> anyhow::Result<()> {
         output::document(&self.text(output::columns()))
     }
@@ -68,7 +68,7 @@ impl Table {
         text
     }
 
-    /// All columns below each other, for where there is no room for them side by side.
+    /// Each row as a list of its cells below each other, where there is no room for columns.
     fn records(&self, room: usize) -> String {
         let Some((head, rows)) = self.rows.split_first() else { return String::new() };
         let widest = head.iter().map(Line::width).max().unwrap_or_default();
@@ -82,17 +82,17 @@ impl Table {
         rows.iter().map(record).collect::<Vec<_>>().join("\n")
     }
 
-    /// Leaves columns out and makes others narrower, until all fit or nothing is left to do.
+    /// Leaves columns out and makes others narrower, until all fit or no more can be done.
     fn fit(&self, columns: &mut Vec<(usize, usize)>, room: usize) {
         let too_wide = |columns: &[(usize, usize)], cut: bool| {
             let width = |(at, width): &(usize, usize)| if cut && self.fits[*at] == Fit::Cut { *width.min(&NARROW) } else { *width } + GAP;
             (columns.iter().map(width).sum::<usize>().saturating_sub(GAP)).saturating_sub(room)
         };
         while too_wide(columns, true) > 0
-            && let Some(place) =
-                (0..columns.len()).filter(|place| self.fits[columns[*place].0] > Fit::Cut).max_by_key(|place| self.fits[columns[*place].0])
+            && let Some(index) =
+                (0..columns.len()).filter(|index| self.fits[columns[*index].0] > Fit::Cut).max_by_key(|index| self.fits[columns[*index].0])
         {
-            columns.remove(place);
+            columns.remove(index);
         }
         while too_wide(columns, false) > 0
             && let Some((_, width)) =

@@ -6,14 +6,15 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use super::progress::Progress;
-use super::wording::worded;
+use super::translate::translated;
 use crate::client::{Client, Error, Follow, code};
 use crate::model::{ContextId, Explanation, JobId, JobResult, LogLine, Reason};
 
-/// Lines are asked for in pages of this many.
+/// How many lines a page of the log has.
 pub(super) const PAGE: usize = 1000;
-/// The last lines of an ended job arrive within this time, or not at all.
+/// How long to wait for the last lines of a job that has ended.
 const DRAIN: Duration = Duration::from_secs(5);
+/// How often the log is asked for these last lines.
 const DRAIN_POLL: Duration = Duration::from_millis(50);
 
 /// A job that is waited for, with its log if that was subscribed to.
@@ -61,7 +62,7 @@ impl Watch<'_> {
                     if !self.interrupt_stops {
                         anyhow::bail!("interrupted; job {job_id} goes on");
                     }
-                    self.interrupt_stops = false; // The second Ctrl-C leaves at once.
+                    self.interrupt_stops = false; // The second Ctrl-C ends the command at once.
                     if let Err(error) = client.stop_job(context, job_id).await
                         && error.rpc().is_none()
                     {
@@ -99,8 +100,8 @@ fn why(explanation: &Explanation) -> String {
         (Some(position), Some(depth)) => format!("place {position} of {depth}, "),
         _ => String::new(),
     };
-    // What could be done about it does not fit into a line.
-    let message = worded(explanation.message.split(';').next().unwrap_or_default());
+    // The advice at the end of the message does not fit into a line.
+    let message = translated(explanation.message.split(';').next().unwrap_or_default());
     match explanation.reason {
         Reason::Running => "running".to_owned(),
         Reason::Ended => "ending".to_owned(),

@@ -15,32 +15,33 @@ use tokio::sync::OnceCell;
 use super::error::{Error, RpcError};
 use crate::model::tree;
 
-/// The answer to any call that does not wait for a job comes within this time.
+/// How long to wait for the answer to a call that does not wait for a job.
 const ANSWER: Duration = Duration::from_secs(30);
-/// No call may take longer, whatever it asks for: an hour of waiting and some slack.
+/// How long any call may take: an hour of waiting, and a little more.
 const LONGEST: Duration = Duration::from_secs(3700);
+/// How long to wait until a connection is open.
 const CONNECT: Duration = Duration::from_secs(10);
-/// More than a server sends by default, so that its limit is the one that counts.
+/// How large an answer may be. It is more than a server sends by default, so that the limit of the server counts.
 const MAX_MESSAGE: u32 = 64 << 20;
-/// Calls in flight on one connection.
+/// How many calls of one connection may be in flight.
 const MAX_CALLS: usize = 4096;
-/// Items of one subscription that wait for their reader; beyond that [`super::Follow`] resumes by cursor.
+/// How many items of one subscription wait for their reader. When there are more, [`super::Follow`] resumes by the cursor.
 const SUBSCRIPTION_BUFFER: usize = 8192;
 
-/// Requests of more bytes are measured against the limit of the server before they are sent.
+/// A request of more bytes than this is compared with the limit of the server before it is sent.
 const LARGE: usize = 256 << 10;
-/// What a request has besides its method and parameters: its id, names and brackets.
+/// How many bytes a request has besides its method and parameters: the id, names and brackets.
 const FRAME: usize = 56;
 
 /// One connection to a server.
 #[derive(Clone)]
 pub struct Client {
     wire: Arc<WsClient>,
-    /// The largest request that the server takes, once it was asked.
+    /// The largest request that the server accepts. It is asked for when it is needed first.
     largest: Arc<OnceCell<Option<usize>>>,
 }
 
-/// Parameters as they go onto the wire.
+/// Parameters as they are sent.
 struct Params(Box<JsonRawValue>);
 
 impl ToRpcParams for Params {
@@ -85,12 +86,12 @@ impl Client {
 
     /// Calls `method`; `params` is serialised to an object (or an array) of parameters.
     ///
-    /// Dropping the future forgets the answer; the call may still be executed.
+    /// If the future is dropped, the answer is lost, but the call may still be executed.
     pub async fn call<R: DeserializeOwned>(&self, method: &str, params: impl Serialize) -> Result<R, Error> {
         self.call_within(ANSWER, method, params).await
     }
 
-    /// As [`Client::call`], for a call that the server itself answers only after a while.
+    /// Like [`Client::call`], for a call that the server answers only after a while.
     pub async fn call_within<R: DeserializeOwned>(&self, limit: Duration, method: &str, params: impl Serialize) -> Result<R, Error> {
         let params = raw(method, params)?;
         self.check_size(method, params.0.get().len()).await?;
@@ -100,7 +101,7 @@ impl Client {
         }
     }
 
-    /// Refuses a request that the server would not read: its answer to one could not say to which call it belongs.
+    /// Refuses a request that is too large for the server, whose answer could not tell to which call it belongs.
     async fn check_size(&self, method: &str, params: usize) -> Result<(), Error> {
         let size = params + method.len() + FRAME;
         if size <= LARGE {
@@ -121,7 +122,7 @@ impl Client {
         }
     }
 
-    /// The time to wait for a call that lets the server wait for `wait`.
+    /// How long to wait for the answer to a call for which the server waits up to `wait`.
     pub(super) fn waiting(wait: Duration) -> Duration {
         wait.saturating_add(ANSWER)
     }
@@ -136,7 +137,7 @@ impl Client {
         }
     }
 
-    /// Whether the connection still stands, as far as this side knows.
+    /// Whether the connection is open, as far as this side knows.
     pub fn is_connected(&self) -> bool {
         self.wire.is_connected()
     }

@@ -5,7 +5,7 @@ use crate::model::{JobError, JobId, Status};
 
 /// The error codes of the wire that a client tells apart.
 pub mod code {
-    /// The parameters cannot be meant.
+    /// The parameters are wrong.
     pub const BAD_PARAMS: i32 = -32602;
     /// The request is larger than the server takes.
     pub const OVERSIZED: i32 = -32007;
@@ -23,9 +23,9 @@ pub mod code {
     pub const TOO_LARGE: i32 = 1008;
     /// Redis does not answer the server.
     pub const STORE_UNAVAILABLE: i32 = 1009;
-    /// The job ended badly.
+    /// The job failed.
     pub const JOB_FAILED: i32 = 1101;
-    /// The wait ran out, the job goes on.
+    /// The wait ran out; the job goes on.
     pub const WAIT_RAN_OUT: i32 = 1102;
     /// The job was stopped.
     pub const JOB_STOPPED: i32 = 1103;
@@ -42,15 +42,15 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// Nobody answers there.
+    /// No server answers at the address.
     #[error("no server answers at {url}: {reason}")]
     Unreachable {
         /// The address that was tried.
         url: String,
-        /// What the attempt came to.
+        /// Why the attempt failed.
         reason: String,
     },
-    /// The server does not let us in.
+    /// The server refused the connection.
     #[error("the server at {url} refused the connection with HTTP status {status}")]
     Refused {
         /// The address that was tried.
@@ -116,7 +116,7 @@ impl Error {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct RpcError {
-    /// One of [`code`], or JSON-RPC's own.
+    /// One of those in [`code`], or of JSON-RPC's own.
     pub code: i32,
     /// What happened and what to do, for people.
     pub message: String,

@@ -8,7 +8,7 @@ use crate::dispatch::{Followed, JobFilter};
 use crate::model::{ContextId, JobEvent, JobId, LogLine};
 use crate::rpc::methods::{EventNotice, LogNotice};
 
-/// An item that says where to go on after it.
+/// An item with a cursor, from which one can go on after it.
 pub trait Followable: Sized {
     /// The topic it comes from: `subscribe_{TOPIC}`.
     const TOPIC: &'static str;
@@ -16,7 +16,7 @@ pub trait Followable: Sized {
     /// What the server sends.
     type Notice: DeserializeOwned + Into<Option<Followed<Self>>>;
 
-    /// Where to go on after this item.
+    /// The cursor behind this item.
     fn cursor(&self) -> &str;
 }
 
@@ -52,15 +52,15 @@ struct Params {
     context_id: ContextId,
 }
 
-/// A subscription that goes on by itself after a gap, so that its reader misses nothing.
+/// A subscription that is opened again by itself after a gap, so that its reader misses nothing.
 pub struct Follow<T: Followable> {
     client: Client,
     topic: &'static str,
     params: Params,
     items: Subscription<T::Notice>,
-    /// Items were missed: open the subscription again before reading on.
+    /// Whether items were missed, so that the subscription has to be opened again.
     gap: bool,
-    /// It was opened again, and no item has come since.
+    /// Whether it was opened again and no item has arrived since.
     resumed: bool,
 }
 
@@ -72,8 +72,8 @@ impl<T: Followable> Follow<T> {
 
     /// The next item. `None` when the server says that there will be none any more.
     ///
-    /// A server may also just fall silent after the last item: whoever follows a job looks for its end elsewhere too.
-    /// Dropping the future loses no item.
+    /// A server may also send nothing more after the last item, so whoever follows a job has to look for its end elsewhere, too.
+    /// If the future is dropped, no item is lost.
     pub async fn next(&mut self) -> Result<Option<T>, Error> {
         loop {
             if self.gap {
@@ -96,8 +96,8 @@ impl<T: Followable> Follow<T> {
         }
     }
 
-    /// What was lost is usually still there after the last item. If not, the server says where it can go on; and where
-    /// that was tried already, the rest is lost for good and this subscription goes on after it.
+    /// Usually the items that were missed are still there after the last one that was read. If not, the server gives a cursor from which
+    /// it can go on. If that was tried already, the missed items are lost, and this subscription goes on after them.
     fn lagged(&mut self, cursor: String) {
         if self.params.cursor.is_some() && !self.resumed {
             self.gap = true;
@@ -107,7 +107,7 @@ impl<T: Followable> Follow<T> {
         }
     }
 
-    /// Where the last item that was read ends.
+    /// The cursor behind the last item that was read.
     pub fn cursor(&self) -> Option<&str> {
         self.params.cursor.as_deref()
     }

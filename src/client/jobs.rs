@@ -11,7 +11,7 @@ use crate::model::{Actor, ContextId, Explanation, Job, JobId, JobResult, JobSpec
 /// The longest wait that one call may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
-/// Between two waits for the same job.
+/// The pause between two waits for the same job.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The parameters of every method that names a job.
@@ -97,8 +97,8 @@ impl Client {
         self.call("start_job", Named { job_id, context_id }).await
     }
 
-    /// As [`Client::start_job`], for a job that [`Client::create_job`] gave for `spec`: with an idempotency key that may be one that was started
-    /// before, and then this gives the status it has.
+    /// Like [`Client::start_job`], for a job that [`Client::create_job`] gave for `spec`. With an idempotency key that job may have been
+    /// started before. Then this gives its status.
     pub async fn begin_job(&self, spec: &JobSpec, job_id: &JobId) -> Result<Status, Error> {
         match self.start_job(spec.context_id, job_id).await {
             Err(error) if spec.idempotency_key.is_some() && error.has_code(code::STATE) => match error.status() {
@@ -127,7 +127,7 @@ impl Client {
         loop {
             let left = limit.map_or(LONGEST_WAIT, |limit| limit.saturating_sub(begun.elapsed()));
             match self.wait_job(context_id, job_id, left).await {
-                // A server that is leaving may answer before the time.
+                // A server that shuts down may answer earlier.
                 Err(error) if error.has_code(code::WAIT_RAN_OUT) && left >= LONGEST_WAIT => tokio::time::sleep(PAUSE).await,
                 answer => return answer,
             }
@@ -149,7 +149,7 @@ impl Client {
         self.call("explain_job", Named { job_id, context_id }).await
     }
 
-    /// Where a job is in its life.
+    /// The status of a job.
     pub async fn get_status(&self, context_id: ContextId, job_id: &JobId) -> Result<Status, Error> {
         self.call("get_status", Named { job_id, context_id }).await
     }
@@ -189,12 +189,12 @@ impl Client {
         self.call("list_queues", json!({ "context_id": context_id })).await
     }
 
-    /// Has nothing taken from a queue; its priority does not matter.
+    /// Pauses a queue: no jobs are taken from it. Its priority does not matter.
     pub async fn pause_queue(&self, context_id: ContextId, queue: &Queue) -> Result<(), Error> {
         self.call::<bool>("pause_queue", QueueNamed::new(context_id, queue)).await.map(drop)
     }
 
-    /// Has a paused queue served again.
+    /// Resumes a paused queue.
     pub async fn resume_queue(&self, context_id: ContextId, queue: &Queue) -> Result<(), Error> {
         self.call::<bool>("resume_queue", QueueNamed::new(context_id, queue)).await.map(drop)
     }

@@ -1,4 +1,4 @@
-//! Calls a server over the wire that everybody uses: JSON-RPC 2.0 on a WebSocket.
+//! Calls a server by JSON-RPC 2.0 on a WebSocket, as any other client does.
 //!
 //! One [`Client`] is one connection. Any number of calls and subscriptions share it, so clone it freely.
 

@@ -5,7 +5,7 @@ use super::{AddError, Job, Step};
 use crate::model::{JobId, Name, Timestamp};
 use crate::store::{AddTo, ConveyorKeys, ConveyorProducer, Endpoint, Error};
 
-/// The longest message that is sent unless told otherwise, in bytes.
+/// How many bytes a message may have by default.
 const LONGEST: usize = 4 << 20;
 
 /// A client of one Redis that adds jobs under one namespace. Cheap to clone, and shared by any number of tasks.
@@ -17,25 +17,25 @@ pub struct Conveyor {
 }
 
 impl Conveyor {
-    /// Connects. Without a namespace the keys are those of conveyor itself, letter for letter.
+    /// Connects. Without a namespace the keys are exactly those of the original conveyor.
     pub async fn connect(endpoint: &Endpoint, namespace: Option<&Name>) -> Result<Self, Error> {
         Ok(Self { redis: ConveyorProducer::connect(endpoint).await?, keys: ConveyorKeys::new(namespace), longest: LONGEST })
     }
 
-    /// The same, but for jobs of at most `bytes`; 4 MiB by default.
+    /// Sets how many bytes a job may have; 4 MiB by default.
     #[must_use]
     pub fn with_longest(mut self, bytes: usize) -> Self {
         self.longest = bytes;
         self
     }
 
-    /// Its keys.
+    /// The keys that this client uses.
     pub fn keys(&self) -> &ConveyorKeys {
         &self.keys
     }
 }
 
-/// What a call of [`add`] is made in: the client, a deadline, and a way to cancel. Cheap to clone.
+/// What a call of [`add`] needs: the client, a deadline, and a way to cancel. Cheap to clone.
 #[derive(Clone)]
 pub struct Context {
     conveyor: Conveyor,
@@ -44,19 +44,19 @@ pub struct Context {
 }
 
 impl Context {
-    /// Without a deadline of its own; each command has 5 seconds all the same.
+    /// A context without a deadline of its own. Each command to Redis may still take 5 seconds at most.
     pub fn new(conveyor: Conveyor) -> Self {
         Self { conveyor, deadline: None, cancellation: CancellationToken::new() }
     }
 
-    /// The same, but no longer than until `deadline`.
+    /// Sets a deadline.
     #[must_use]
     pub fn with_deadline(mut self, deadline: std::time::Instant) -> Self {
         self.deadline = Some(deadline.into());
         self
     }
 
-    /// The same, but no longer than until `cancellation` is cancelled.
+    /// Sets a token that cancels the call.
     #[must_use]
     pub fn with_cancellation(mut self, cancellation: CancellationToken) -> Self {
         self.cancellation = cancellation;
@@ -66,12 +66,12 @@ impl Context {
 
 /// Adds a job: to its parent's children, else to its predecessor's heirs, else to the scheduled jobs, else to its queue.
 ///
-/// As in the source, the first that applies is the only one, and a `uuid` is made and left in `job` if there is none.
-/// `dead_parent`: the parent's script has returned, and the predecessor is closed. The job then becomes an active child
-/// and goes into its queue at once, unless its time is to come: then it is only scheduled.
+/// As in the original conveyor, only the first that applies is done, and a job without a `uuid` gets one. `dead_parent` says that the
+/// parent's script has returned and the predecessor is closed. Then the job becomes an active child and goes into its queue at once,
+/// unless it is to run later: then it is only scheduled.
 ///
-/// An error leaves nothing behind in Redis but what the steps before it wrote; with [`AddError::is_recoverable`] the same
-/// call can be repeated.
+/// After an error, Redis has what the steps before it wrote and nothing else. If the error [is recoverable](AddError::is_recoverable), the
+/// same call can be repeated.
 pub async fn add(context: &Context, job: Option<&mut Job>, dead_parent: bool) -> Result<(), AddError> {
     let job = job.ok_or(AddError::NilJob)?;
     if job.uuid.is_empty() {
@@ -103,7 +103,7 @@ pub async fn add(context: &Context, job: Option<&mut Job>, dead_parent: bool) ->
 }
 
 impl Context {
-    /// One addition, unless the caller cancels or its deadline comes first.
+    /// One step of an addition, unless the caller cancels or its deadline comes first.
     async fn step(&self, step: Step, uuid: &str, to: AddTo, key: String, element: &[u8]) -> Result<(), AddError> {
         let out_of_time = async {
             match self.deadline {

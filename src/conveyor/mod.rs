@@ -3,9 +3,9 @@
 //! [`add`] is the producer. Pools of this program consume such queues (`--pools`, key `conveyor_queues`).
 
 mod add;
+mod closer;
+mod consumer;
 mod error;
-mod intake;
-mod keeper;
 mod wire;
 
 pub use add::{Context, Conveyor, add};
@@ -14,6 +14,6 @@ pub use wire::{Job, Status, Time};
 
 pub use crate::store::ConveyorKeys;
 #[doc(hidden)]
-pub use intake::{Intake, IntakeSettings};
+pub use closer::Closer;
 #[doc(hidden)]
-pub use keeper::Keeper;
+pub use consumer::{Consumer, ConsumerSettings};

@@ -1,10 +1,10 @@
-//! The message, the same as `proto/conveyor.proto`.
+//! The message, the same as in `proto/conveyor.proto`.
 
 use prost::Message;
 
 use super::MarshalError;
 
-/// A job of the conveyor layout.
+/// A job of the conveyor dialect.
 #[derive(Clone, PartialEq, Message)]
 pub struct Job {
     /// The job's own id. [`add`](super::add) makes one when it is empty; hero's pools take UUIDs only.
@@ -34,22 +34,22 @@ pub struct Job {
     /// How many attempts have failed.
     #[prost(int32, tag = "9")]
     pub retry: i32,
-    /// How many attempts there are in all; 0 is three.
+    /// How many attempts there are in all; 0 means three.
     #[prost(int32, tag = "10")]
     pub max_retries: i32,
     /// Why the last attempt failed.
     #[prost(string, tag = "11")]
     pub last_failure: String,
-    /// Where it is in its life.
+    /// Its status, a number of [`Status`].
     #[prost(enumeration = "Status", tag = "12")]
     pub status: i32,
 }
 
-/// Where a conveyor job is in its life.
+/// The status of a conveyor job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum Status {
-    /// Nobody said.
+    /// The status is not given.
     Unknown = 0,
     /// It is in a queue, or waits to be put there.
     Enqueued = 1,
@@ -74,7 +74,7 @@ pub struct Time {
 
 /// The years 1 to 9999, which is what the format allows.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
-/// Attempts in all, where a job does not say.
+/// How many attempts a job has in all if it does not say.
 const ATTEMPTS: i32 = 3;
 
 impl Time {
@@ -83,7 +83,7 @@ impl Time {
         SECONDS.contains(&self.seconds) && (0..1_000_000_000).contains(&self.nanos)
     }
 
-    /// Seconds since 1970, with what lies between as a fraction.
+    /// Seconds since 1970, with a fraction.
     #[expect(clippy::cast_precision_loss, reason = "a microsecond is lost after the year 2255")]
     pub fn epoch_seconds(&self) -> f64 {
         self.seconds as f64 + f64::from(self.nanos) / 1e9
@@ -115,7 +115,7 @@ impl Job {
         u32::try_from(all.saturating_sub(self.retry.max(0))).unwrap_or(0).max(1)
     }
 
-    /// The uuid of its parent, or nothing. No job is its own.
+    /// The uuid of its parent, or an empty text. A job that names itself has no parent.
     pub(super) fn parent(&self) -> &str {
         if self.parent_uuid == self.uuid { "" } else { &self.parent_uuid }
     }

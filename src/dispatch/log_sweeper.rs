@@ -51,11 +51,11 @@ impl LogSweeper {
         self.walk = Some(walk);
         let gone = gone(store, owners).await?;
         let directory = directory.clone();
-        let removing = move || removed(gone, |owner| directory.release_entry(owner));
+        let removing = move || removed(gone, |owner| directory.forget_owner(owner));
         let removed = tokio::task::spawn_blocking(removing).await.unwrap_or_default();
         metrics::counter!("hero_log_files_removed_total", "reason" => "job").increment(removed.len() as u64);
         if let Some(walk) = &mut self.walk {
-            removed.iter().for_each(|owner| walk.forget(owner));
+            removed.iter().for_each(|owner| walk.removed(owner));
         }
         Ok(false)
     }

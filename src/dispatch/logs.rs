@@ -31,7 +31,7 @@ impl Dispatcher {
         let Ok(store) = self.store(context) else { return };
         // Without an identity no file was written; what could not be removed the sweeper removes.
         let Ok(Some(identity)) = store.known_identity().await else { return };
-        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || directory.release(&identity, &job, &path)).await {
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(move || directory.forget(&identity, &job, &path)).await {
             tracing::warn!(job = %id, %error, "the log file of a deleted job is still there; the sweeper tries again");
         }
     }

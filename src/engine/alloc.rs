@@ -1,11 +1,11 @@
-//! The global allocator: the system's, with a count of the bytes that each thread holds.
+//! The global allocator: the system's, with a count of the bytes that each thread has allocated.
 //!
-//! Rhai has no memory limit of its own. The thread that runs scripts asks [`held`] at every operation; other threads pay one
-//! thread-local addition per allocation. The count can't refuse: unwinding out of an allocator is not allowed, so a single huge
-//! allocation is the business of checks before it, and in the end of the address space limit.
+//! Rhai has no memory limit of its own. The thread that runs scripts asks [`allocated`] at every operation; other threads pay one
+//! thread-local addition per allocation. The count cannot refuse an allocation, because an allocator must not unwind. A single huge
+//! allocation is prevented by checks before it, and in the end by the limit of the address space.
 //!
-//! Memory freed by another thread than the one that took it is counted against the one and for the other. The script thread
-//! shares no memory with others, so its count is exact.
+//! If one thread frees memory that another has allocated, the counts of both are wrong. The script thread shares no memory with
+//! others, so its count is exact.
 #![expect(unsafe_code, reason = "a global allocator can't be written without; it only counts and passes on")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -16,48 +16,48 @@ struct Counting;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-struct Held {
+struct Allocated {
     now: Cell<i64>,
     peak: Cell<i64>,
 }
 
 thread_local! {
     // Const and without a destructor: no lazy initialisation that would allocate, and still there while a thread ends.
-    static HELD: Held = const { Held { now: Cell::new(0), peak: Cell::new(0) } };
+    static ALLOCATED: Allocated = const { Allocated { now: Cell::new(0), peak: Cell::new(0) } };
 }
 
-/// Adds to what this thread holds. `try_with`, because an allocator must never panic.
+/// Adds to the count of this thread. It uses `try_with`, because an allocator must never panic.
 #[inline]
 fn count(bytes: i64) {
-    let _ = HELD.try_with(|held| {
-        let now = held.now.get() + bytes;
-        held.now.set(now);
-        if now > held.peak.get() {
-            held.peak.set(now);
+    let _ = ALLOCATED.try_with(|allocated| {
+        let now = allocated.now.get() + bytes;
+        allocated.now.set(now);
+        if now > allocated.peak.get() {
+            allocated.peak.set(now);
         }
     });
 }
 
-/// A size as it is counted. Rust allocates at most `isize::MAX` bytes at once, so nothing is lost.
+/// A size as a signed number. Rust allocates at most `isize::MAX` bytes at once, so it always fits.
 #[inline]
 fn signed(bytes: usize) -> i64 {
     bytes as i64
 }
 
-/// How many bytes this thread has taken and not given back; negative when it gave back what others took.
+/// How many bytes this thread has allocated and not freed. Negative when it freed what others had allocated.
 #[inline]
-pub(super) fn held() -> i64 {
-    HELD.with(|held| held.now.get())
+pub(super) fn allocated() -> i64 {
+    ALLOCATED.with(|allocated| allocated.now.get())
 }
 
-/// The most that [`held`] was since [`restart_peak`].
+/// The most that [`allocated`] was since [`restart_peak`].
 pub(super) fn peak() -> i64 {
-    HELD.with(|held| held.peak.get())
+    ALLOCATED.with(|allocated| allocated.peak.get())
 }
 
-/// Starts the peak again from what is held now.
+/// Sets the peak to what is allocated now.
 pub(super) fn restart_peak() {
-    HELD.with(|held| held.peak.set(held.now.get()));
+    ALLOCATED.with(|allocated| allocated.peak.set(allocated.now.get()));
 }
 
 // SAFETY: every method passes its arguments to `System` unchanged and returns what `System` returned, so `System` keeps the
@@ -98,16 +98,16 @@ mod tests {
 
     #[test]
     fn a_thread_counts_what_it_holds() {
-        let before = held();
+        let before = allocated();
         let mut block = vec![0_u8; 1 << 20];
-        assert_eq!(held() - before, 1 << 20);
+        assert_eq!(allocated() - before, 1 << 20);
         block.reserve_exact(1 << 21);
         restart_peak();
         drop(block);
-        assert_eq!(held(), before);
+        assert_eq!(allocated(), before);
         assert!(peak() - before >= 3 << 20);
         std::thread::scope(|scope| {
-            scope.spawn(|| assert!(held() < 1 << 20)).join().unwrap();
+            scope.spawn(|| assert!(allocated() < 1 << 20)).join().unwrap();
         });
     }
 }

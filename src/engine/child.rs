@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::frame::{self, FromEngine, Inbox, ToEngine};
-use super::{Died, EngineJob, EngineSettings, Error, Host, LogRecord, Outcome};
+use super::{Died, EngineJob, EngineSettings, Error, LogRecord, LogSink, Outcome};
 use crate::model::{ErrorKind, JobError, Limit, Output, Usage};
 use crate::process::Spawner;
 use crate::process::confine::{self, Profile};
@@ -25,7 +25,7 @@ use crate::process::confine::{self, Profile};
 const START: Duration = Duration::from_secs(10);
 /// How long a script has to obey a stop before its engine is killed.
 const OBEY: Duration = Duration::from_millis(100);
-/// How long the end of a killed engine and the rest of its error output are waited for.
+/// How long to wait for the end of a killed engine and the rest of its error output.
 const END: Duration = Duration::from_secs(5);
 /// How long an engine may take to read the job it is given.
 const READ_JOB: Duration = Duration::from_secs(10);
@@ -33,10 +33,10 @@ const READ_JOB: Duration = Duration::from_secs(10);
 const ERROR: usize = 256 << 10;
 /// The address space an engine needs for itself: program, libraries, the script thread's stack, arenas of the allocator.
 const OWN_ADDRESS_SPACE: u64 = 640 << 20;
-/// Every so many jobs the process's size is looked up.
-const WEIGH_EVERY: u64 = 64;
-/// A job that held this much has the process's size looked up after it.
-const HEAVY: u64 = 16 << 20;
+/// After how many jobs the size of the process is looked up.
+const LOOK_UP_EVERY: u64 = 64;
+/// After a job that used this much memory the size of the process is looked up, too.
+const LARGE_JOB: u64 = 16 << 20;
 
 /// An engine process, seen from its actor. It runs one job at a time; dropping it kills it.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub struct Child {
     started: Instant,
     jobs: u64,
     bytes: u64,
-    /// Between jobs: false while one runs, so a `run` that was given up leaves an engine nobody uses again.
+    /// False while a job runs. It stays false after a `run` that was dropped, so such an engine is not used again.
     idle: bool,
 }
 
@@ -113,9 +113,9 @@ impl Child {
     /// Runs a job to its end, at most its timeout and the grace period long.
     ///
     /// `stop` ends it with kind `stopped`: the script has 100 ms to obey, then the engine is killed. An engine that was killed,
-    /// died, or whose `run` was dropped half-way is not [alive](Self::is_alive) any more. [`Died`] is for a death that nobody
-    /// ordered; the job then has no outcome.
-    pub async fn run(&mut self, job: &EngineJob, host: &mut impl Host, stop: &CancellationToken) -> Result<Outcome, Died> {
+    /// died, or whose `run` was dropped half-way is not [alive](Self::is_alive) any more. [`Died`] means that the engine died
+    /// by itself; the job then has no outcome.
+    pub async fn run(&mut self, job: &EngineJob, log: &mut impl LogSink, stop: &CancellationToken) -> Result<Outcome, Died> {
         if !self.idle {
             return Err(Died::new("the engine is dead or busy").without_job());
         }
@@ -125,7 +125,7 @@ impl Child {
         self.idle = false;
         self.jobs += 1;
         let began = Instant::now();
-        // A running job's own clock starts in the engine; this one only has to catch what does not look at the clock.
+        // The engine itself enforces the timeout of a job. This timer only ends engines that do not.
         let mut end = pin!(sleep_until(began + job.timeout.saturating_add(self.settings.grace).min(EngineJob::LONGEST)));
         if self.send().await.is_err() {
             return Err(self.died().await.without_job());
@@ -139,14 +139,14 @@ impl Child {
                     if logged > self.log_cap() {
                         return Err(self.broke("it logged far more than its limit").await);
                     }
-                    host.log(records);
+                    log.log(records);
                     continue;
                 }
-                Ok(Some(FromEngine::Done { result, usage, held })) => {
+                Ok(Some(FromEngine::Done { result, usage, allocated })) => {
                     if !self.plausible(&result) {
                         return Err(self.broke("its result is above its limit").await);
                     }
-                    self.weigh(held, usage.peak_memory);
+                    self.look_up_size(allocated, usage.peak_memory);
                     self.idle = true;
                     return Ok(Outcome { result, usage });
                 }
@@ -161,7 +161,7 @@ impl Child {
                     stopping = true;
                     let obeyed = end.deadline().min(Instant::now() + OBEY);
                     end.as_mut().reset(obeyed);
-                    // A pipe that is full, or closed, leaves it to the kill.
+                    // If the socket is full or closed, the engine is killed a little later.
                     let _ = self.socket.try_write(&stop_frame());
                 }
                 () = &mut end => {
@@ -171,7 +171,7 @@ impl Child {
                 read = self.socket.read_buf(self.inbox.room()) => {
                     if !matches!(read, Ok(1..)) {
                         let died = self.died().await;
-                        // Whoever closes a socket with something unread in it resets it. Without a stop that can only be the job.
+                        // A socket that is closed with unread data in it is reset. Without a stop, only the job can be unread.
                         let unread = matches!(&read, Err(error) if error.kind() == io::ErrorKind::ConnectionReset);
                         let died = if unread && !stopping { died.without_job() } else { died };
                         return if stopping { Ok(ended(ErrorKind::Stopped, began)) } else { Err(died) };
@@ -183,19 +183,19 @@ impl Child {
 
     /// Whether it can run a job: it has not died, was not killed and is not in the middle of one.
     pub fn is_alive(&self) -> bool {
-        // An engine never speaks between jobs, so anything readable is its end.
+        // An engine sends nothing between jobs, so if anything can be read it has ended.
         self.idle && matches!(self.socket.try_read(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 
     /// Returns when it has died, or at once while it cannot run a job.
     pub async fn death(&self) {
         while self.is_alive() {
-            // An error is an end, too, and found by the next look.
+            // An error also means that it has ended, which the next check finds.
             let _ = self.socket.readable().await;
         }
     }
 
-    /// Whether to replace it before the next job: by jobs, age, or the memory it holds.
+    /// Whether to replace it before the next job: because of its jobs, its age, or its memory.
     pub fn worn_out(&self) -> bool {
         self.jobs >= self.settings.recycle_after_jobs
             || self.started.elapsed() >= self.settings.recycle_after
@@ -217,7 +217,7 @@ impl Child {
         self.jobs
     }
 
-    /// Bytes it held after its last job, as far as they were looked up: what it counted itself or its resident size.
+    /// Its size in bytes after its last job: what it counted itself, or its resident size where that was looked up.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -252,16 +252,16 @@ impl Child {
         sent
     }
 
-    /// Looks up how much it holds. Reading /proc costs more than a small job, so that is done now and then.
-    fn weigh(&mut self, held: u64, peak: u64) {
-        if self.jobs.is_multiple_of(WEIGH_EVERY) || peak >= HEAVY {
-            self.bytes = resident(self.pid).unwrap_or_default().max(held);
+    /// Notes its size. Reading /proc costs more than a small job, so that is done only now and then.
+    fn look_up_size(&mut self, allocated: u64, peak: u64) {
+        if self.jobs.is_multiple_of(LOOK_UP_EVERY) || peak >= LARGE_JOB {
+            self.bytes = resident(self.pid).unwrap_or_default().max(allocated);
         } else {
-            self.bytes = self.bytes.max(held);
+            self.bytes = self.bytes.max(allocated);
         }
     }
 
-    /// Whether a result keeps the limits. An engine does so by itself, unless a script has taken it over.
+    /// Whether a result is within the limits. An engine ensures that itself, unless a script has taken it over.
     fn plausible(&self, result: &Result<Output, JobError>) -> bool {
         match result {
             Ok(output) => output.text.len() <= self.settings.limits.result,
@@ -269,7 +269,7 @@ impl Child {
         }
     }
 
-    /// Log bytes after which the engine no longer does what it was built for: its own limit, doubled, and room to round.
+    /// The log bytes of one job above which the engine is killed: twice the limit that the engine itself enforces, and a little more.
     fn log_cap(&self) -> usize {
         self.settings.limits.log.saturating_mul(2).saturating_add(self.settings.limits.string).saturating_add(64 << 10)
     }
@@ -282,7 +282,7 @@ impl Child {
         match timeout(END, process.wait()).await {
             Ok(status) => status.ok(),
             Err(_) => {
-                self.spawner.bury(process);
+                self.spawner.kill(process);
                 None
             }
         }
@@ -291,8 +291,8 @@ impl Child {
     /// Says how it died, with the last line of its error output.
     async fn died(&mut self) -> Died {
         let stderr = self.process.as_mut().and_then(|process| process.stderr.take());
-        // Its end of the socket is closed, so it has ended or is ending. Only if it does not is it killed, so that the
-        // status tells the truth.
+        // Its end of the socket is closed, so it has ended or is ending. It is killed only if it does not end, so that its exit
+        // status tells what happened.
         let waited = match self.process.as_mut() {
             Some(process) => timeout(OBEY, process.wait()).await.ok().and_then(Result::ok),
             None => None,
@@ -317,7 +317,7 @@ impl Child {
         }
     }
 
-    /// Kills an engine that does not keep to the frames.
+    /// Kills an engine that violates the protocol.
     async fn broke(&mut self, what: &str) -> Died {
         self.kill().await;
         Died::new(format_args!("engine was killed: {what}"))
@@ -327,7 +327,7 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         if let Some(process) = self.process.take() {
-            self.spawner.bury(process);
+            self.spawner.kill(process);
         }
     }
 }

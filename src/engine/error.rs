@@ -15,18 +15,18 @@ pub enum Error {
     /// It did not say in time that it is ready.
     #[error("engine was not ready within {0:?}")]
     NotReady(std::time::Duration),
-    /// It is not confined as it has to be, and this is what it does without.
+    /// It is not confined as it has to be. The text names the missing steps.
     #[error("engine is refused, because it runs without {0} and confinement is required")]
     Weak(String),
 }
 
-/// How an engine process ended by itself, or broke its contract and was killed for it.
+/// How an engine process ended by itself, or was killed because it violated the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{how}")]
 pub struct Died {
     /// The signal or the exit code, and the last line it wrote to its error output.
     pub how: String,
-    /// Whether it had got the job as a whole; without that, not a line of its script has run.
+    /// Whether it had received the whole job. If not, nothing of the script has run.
     pub had_job: bool,
 }
 

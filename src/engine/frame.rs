@@ -2,7 +2,7 @@
 //!
 //! The parent says `hello`, the engine says `ready`; then for each `run` there are any number of `log` and one `done`. Between
 //! `run` and `done` the parent may send one `stop`. Because the pipe keeps order, a `stop` that crosses a `done` is read before
-//! the next `run` and ignored. Between jobs the parent may say `check`, and the engine answers with `checked`. What a script later asks of its host while it waits fits in as one more variant on each side.
+//! the next `run` and ignored. Between jobs the parent may say `check`, and the engine answers with `checked`. If scripts are to ask their actor for more than logs one day, that is one more variant on each side.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::model::{JobError, Output, Usage};
 pub const MAX_FRAME: usize = 16 << 20;
 
 const HEADER: usize = 4;
-/// What an empty buffer keeps; one large frame must not hold its memory for ever.
+/// How much memory an empty buffer keeps. More is freed, so that one large frame does not keep it for ever.
 const KEPT: usize = 64 << 10;
 
 /// What an actor says to its engine.
@@ -63,8 +63,8 @@ pub enum FromEngine {
         result: Result<Output, JobError>,
         /// What it used.
         usage: Usage,
-        /// Bytes the engine still holds now that the script has ended: cached scripts, and what scripts leaked.
-        held: u64,
+        /// Bytes that are still allocated after the script: cached scripts, and what scripts leaked.
+        allocated: u64,
     },
 }
 
@@ -114,7 +114,7 @@ impl Inbox {
             self.bytes.drain(..self.read);
             self.read = 0;
         }
-        // Room for the rest of the frame that is under way, so that a large one takes few reads; its claim is bounded by `take`.
+        // Room for the rest of the current frame, so that a large one takes few reads. `take` refuses lengths above the limit.
         let wanted = self.length().map_or(0, |length| (HEADER + length.min(MAX_FRAME)).saturating_sub(self.bytes.len()));
         self.bytes.reserve(wanted.clamp(4096, 256 << 10));
         &mut self.bytes
@@ -128,7 +128,7 @@ impl Inbox {
     /// Takes the next frame, or nothing while it is incomplete.
     ///
     /// A frame of the right length but the wrong content is skipped, so the next call goes on after it. After
-    /// [`FrameError::TooLarge`] there is no going on.
+    /// [`FrameError::TooLarge`] nothing more can be read.
     pub fn take<T: DeserializeOwned>(&mut self) -> Result<Option<T>, FrameError> {
         let Some(length) = self.length() else { return Ok(None) };
         if length > MAX_FRAME {
@@ -153,7 +153,7 @@ impl Inbox {
     }
 }
 
-/// Empties a send buffer and gives back what one large frame made it take.
+/// Empties a send buffer, and frees the memory that a large frame needed.
 pub(super) fn reset(out: &mut Vec<u8>) {
     out.clear();
     out.shrink_to(KEPT);

@@ -27,7 +27,7 @@ pub struct EngineJob {
 }
 
 impl EngineJob {
-    /// No job runs longer, whatever its timeout says: clocks and timers can't count for ever.
+    /// The longest time a job may run, whatever its timeout says, because clocks and timers cannot count for ever.
     pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 }
 
@@ -37,7 +37,7 @@ pub struct LogRecord {
     /// How serious it is.
     #[serde(rename = "l")]
     pub level: LogLevel,
-    /// What was logged; may hold line breaks.
+    /// What was logged; it may contain line breaks.
     #[serde(rename = "t")]
     pub text: String,
 }
@@ -51,8 +51,8 @@ pub struct Outcome {
     pub usage: Usage,
 }
 
-/// What a script may ask of the outside while it runs. The actor implements it and so decides context and rights.
-pub trait Host {
+/// Takes what a script logs while it runs. The actor implements it, so an engine does not know where the lines go.
+pub trait LogSink {
     /// Takes what the script logged, in order, within some milliseconds.
     ///
     /// Must not block. An engine is killed when it sends far more than its log limit, so what arrives here is bounded.

@@ -2,13 +2,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{ErrorKind, JobError, Limit};
 
-/// What one script may use. All of it holds inside native callbacks too, where Rhai's own counters are blind.
+/// What one script may use. The limits also apply inside native callbacks, where Rhai itself does not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Operations; unlimited by default, because the job's timeout rules.
     pub operations: Option<u64>,
-    /// Bytes of memory held at once.
+    /// Bytes of memory allocated at once.
     pub memory: u64,
     /// How deep script functions may call each other.
     pub call_levels: usize,
@@ -36,7 +36,7 @@ impl Limits {
     /// How deep a result may nest.
     pub const RESULT_DEPTH: usize = 64;
 
-    /// Refuses a script that is too long. Asked before it goes to an engine, which does not ask again.
+    /// Refuses a script that is too long. This is checked before the script goes to an engine, which does not check it again.
     pub(super) fn admit(&self, script: &str) -> Result<(), JobError> {
         if script.len() <= self.source {
             return Ok(());
@@ -46,7 +46,7 @@ impl Limits {
     }
 }
 
-/// Behind a limit that no setting changes.
+/// What is said in parentheses after a limit that no setting changes.
 pub(super) const FIXED: &str = "a fixed limit";
 
 /// A number of bytes as it is written in settings, where that is exact.

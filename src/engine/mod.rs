@@ -1,12 +1,12 @@
 //! Script engines and the processes they run in.
 //!
-//! A job runs in a child process that holds no connection and no secret: [`Child`] is the parent's side of it, [`engine_main`]
+//! A job runs in a child process that has no connection and no secret: [`Child`] is the parent's side of it, [`engine_main`]
 //! the body of the hidden `hero engine`, and [`frame`] the whole contract between them. Every child is started through the one
 //! permanent thread of a [`Spawner`](crate::process::Spawner) and through the hidden `hero exec`, which confines it first ([`crate::process::confine`]).
 //!
-//! A script that is only to be compiled goes to an engine, too ([`Child::check`]); [`check()`] does it here, for the user's own.
+//! A script that is only to be compiled goes to an engine, too ([`Child::check`]). [`check()`] compiles a script in this process, for the user who runs it.
 //!
-//! An engine knows nothing of queues. What a script may ask of the outside goes through [`Host`].
+//! An engine knows nothing of queues. What a script logs goes to a [`LogSink`].
 
 mod alloc;
 mod child;
@@ -19,7 +19,7 @@ mod settings;
 
 pub use child::Child;
 pub use error::{Died, Error};
-pub use job::{EngineJob, Host, LogRecord, Outcome};
+pub use job::{EngineJob, LogRecord, LogSink, Outcome};
 pub use limits::Limits;
 pub use rhai::{check, engine_main};
 pub use settings::EngineSettings;

@@ -8,15 +8,15 @@ use super::Limits;
 pub struct EngineSettings {
     /// The `hero` program.
     pub hero: PathBuf,
-    /// Whether one that the system did not let be confined as far as this version can is refused.
+    /// Whether an engine is refused where the system does not offer all steps of confinement.
     pub confined: bool,
     /// What a script may use.
     pub limits: Limits,
-    /// An engine is worn out after this many jobs.
+    /// An engine is replaced after this many jobs.
     pub recycle_after_jobs: u64,
-    /// An engine is worn out at this age.
+    /// An engine is replaced at this age.
     pub recycle_after: Duration,
-    /// An engine is worn out when it holds more than this between two jobs. Scripts can leak (closure cycles do).
+    /// An engine is replaced when it uses more than this between two jobs. Scripts can leak memory, such as by cycles of closures.
     pub recycle_above_bytes: u64,
     /// How long a job may outlive its timeout before its engine is killed.
     pub grace: Duration,

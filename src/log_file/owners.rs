@@ -1,8 +1,9 @@
-//! Which jobs have which log file, so that a file goes when the last of them is gone.
+//! Which jobs have which log file, so that a file is removed when the last of its jobs is gone.
 //!
-//! `.jobs/{digest of the path}/{identity}@{job}` stands for each, and `.jobs/{digest}.path` says which path that is. The identity is that of
-//! the Redis with the job: several may share a directory, and only those who ask that one know whether the job is gone. What has no such
-//! entry was not written by us, and is never touched. A lock in the same place keeps those who make files and those who remove them apart.
+//! For each job there is an entry `.jobs/{digest of the path}/{identity}@{job}`, and `.jobs/{digest}.path` contains the path. The identity is
+//! that of the Redis that has the job: several may share a directory, and only servers that use that Redis know whether the job is gone.
+//! A file without such an entry was not written by us and is never touched. A lock in the same directory keeps processes that create
+//! files from processes that remove them.
 
 use std::fs::{DirBuilder, File, ReadDir};
 use std::io;
@@ -17,16 +18,16 @@ use sha2::{Digest as _, Sha256};
 use super::{Error, LogDirectory, LogFile};
 use crate::model::JobId;
 
-/// Below it are the entries. No `log_path` leads there.
+/// The directory of the entries. No `log_path` leads there.
 pub(super) const OWNERS: &str = ".jobs";
-/// Between them in the name of an entry; neither an identity nor an id has it.
+/// What separates identity and job in the name of an entry. Neither contains it.
 const OF: char = '@';
-/// The lock is held for a few system calls; whoever holds it longer hangs.
+/// How long to wait for the lock. It is needed for a few system calls only, so a process that has it longer hangs.
 const LONGEST_LOCK: Duration = Duration::from_secs(2);
-/// How often it is tried meanwhile.
+/// The pause between two attempts to get the lock.
 const AGAIN: Duration = Duration::from_millis(5);
 
-/// That a job has a log file.
+/// A job that has a log file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
     digest: String,
@@ -36,12 +37,12 @@ pub struct Owner {
     pub job: JobId,
 }
 
-/// A log file, with the older one beside it.
+/// A log file and the older one that was rotated.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kept {
     /// When something was last written to it.
     pub written: SystemTime,
-    /// What it takes in bytes, with the directories to it and what says whose it is.
+    /// How many bytes it takes on the disk, with its directories and entries.
     pub bytes: u64,
     digest: String,
 }
@@ -52,37 +53,37 @@ pub struct Walk {
     directory: LogDirectory,
     paths: Option<ReadDir>,
     jobs: Option<(String, ReadDir)>,
-    /// The files met so far.
+    /// The files found so far.
     pub files: Vec<Kept>,
 }
 
 impl LogDirectory {
-    /// Opens a log file of a job to append to, and notes that it is its. `identity` is that of the Redis with the job.
+    /// Opens the log file of a job to append to, and writes an entry for the job. `identity` is that of the Redis that has the job.
     ///
-    /// It waits for the lock, so it is no call for a thread that serves others.
+    /// It waits for the lock, so it must not be called on a thread that serves connections.
     pub fn append_for(&self, identity: &str, job: &JobId, path: &str) -> Result<LogFile, Error> {
         let resolved = self.resolve(path)?;
         let _lock = self.lock()?;
         let digest = digest(&resolved);
-        let place = self.owners().join(format!("{digest}.path"));
+        let file = self.owners().join(format!("{digest}.path"));
         private_directory(&self.owners().join(&digest))?;
-        if path_in(&place, &digest).is_none() {
-            std::fs::write(&place, resolved.as_os_str().as_encoded_bytes())?;
+        if path_in(&file, &digest).is_none() {
+            std::fs::write(&file, resolved.as_os_str().as_encoded_bytes())?;
         }
         let owner = Owner { digest, identity: identity.to_owned(), job: job.clone() };
         private_file(&self.owners().join(&owner.digest).join(owner.name()))?;
         self.append(path)
     }
 
-    /// Forgets that a job had a log file, because there is no such job any more. The file goes if it was nobody else's. True: it went.
-    pub fn release(&self, identity: &str, job: &JobId, path: &str) -> Result<bool, Error> {
-        self.release_entry(&Owner { digest: digest(&self.resolve(path)?), identity: identity.to_owned(), job: job.clone() })
+    /// Removes the entry of a job that does not exist any more, and the file if no other job has it. Gives whether the file was removed.
+    pub fn forget(&self, identity: &str, job: &JobId, path: &str) -> Result<bool, Error> {
+        self.forget_owner(&Owner { digest: digest(&self.resolve(path)?), identity: identity.to_owned(), job: job.clone() })
     }
 
-    /// The same for an entry.
-    pub fn release_entry(&self, owner: &Owner) -> Result<bool, Error> {
+    /// Like [`Self::forget`], for an entry that a walk has found.
+    pub fn forget_owner(&self, owner: &Owner) -> Result<bool, Error> {
         let entries = self.owners().join(&owner.digest);
-        // Nothing was ever written here.
+        // No job ever had this file.
         if !entries.exists() {
             return Ok(false);
         }
@@ -97,7 +98,7 @@ impl LogDirectory {
         Ok(removed)
     }
 
-    /// Removes a file although its jobs are still there. Gives its bytes.
+    /// Removes a file although its jobs still exist. Gives its bytes.
     pub fn remove_kept(&self, file: &Kept) -> Result<u64, Error> {
         let _lock = self.lock()?;
         self.remove(&file.digest)
@@ -126,7 +127,7 @@ impl LogDirectory {
         }
     }
 
-    /// The file of a digest and the older one, which another path may have been given to.
+    /// The file of a digest and the older one. Another job may use the path of the older one for its own file.
     fn names(&self, digest: &str) -> Vec<PathBuf> {
         let Some(path) = path_in(&self.owners().join(format!("{digest}.path")), digest) else { return Vec::new() };
         let mut older = path.clone().into_os_string();
@@ -140,7 +141,7 @@ impl LogDirectory {
     fn remove(&self, digest: &str) -> Result<u64, Error> {
         let mut bytes = 0;
         for path in self.names(digest) {
-            // What is in the way of the path, such as a symbolic link, is not ours.
+            // If something else is at the path, such as a symbolic link, it is not ours.
             let Ok(file) = self.open(&path, OFlags::RDONLY) else { continue };
             let size = file.metadata()?.len();
             match self.unlink(&path) {
@@ -172,7 +173,7 @@ impl LogDirectory {
 }
 
 impl Owner {
-    /// What the entry is called.
+    /// The name of the entry.
     fn name(&self) -> String {
         format!("{}{OF}{}", self.identity, self.job)
     }
@@ -184,8 +185,8 @@ impl Owner {
 }
 
 impl Walk {
-    /// Takes the file of an entry out of those met, because it went.
-    pub fn forget(&mut self, owner: &Owner) {
+    /// Drops the file of an entry from those found, because it was removed.
+    pub fn removed(&mut self, owner: &Owner) {
         // It was met a short while ago.
         if let Some(at) = self.files.iter().rposition(|file| file.digest == owner.digest) {
             self.files.remove(at);
@@ -199,7 +200,7 @@ impl Walk {
             if let Some((digest, jobs)) = &mut self.jobs {
                 match jobs.next() {
                     Some(Ok(entry)) => {
-                        // Of what does not say whose it is nobody knows whether it is gone.
+                        // Entries with other names are skipped: nobody knows whether their jobs are gone.
                         found.extend(entry.file_name().to_str().and_then(|name| Owner::named(digest, name)));
                     }
                     Some(Err(_)) | None => self.jobs = None,
@@ -226,7 +227,7 @@ impl Walk {
     }
 }
 
-/// The bytes that files of ours take around one at this path: its directories, which may be shared, and its entries.
+/// The bytes that the directories of a file take, which other files may share, and its entries.
 fn around(path: &Path) -> u64 {
     const BLOCK: u64 = 4096;
     const ENTRIES: usize = 2;
@@ -242,10 +243,10 @@ fn is_digest(name: &str) -> bool {
     name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The path that stands in a file, if it is the one with this digest: half of one would be another file.
-fn path_in(place: &Path, digest: &str) -> Option<PathBuf> {
+/// The path in a `.path` file, if it has this digest. One that was written by halves has not.
+fn path_in(file: &Path, digest: &str) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;
-    let path = PathBuf::from(std::ffi::OsString::from_vec(std::fs::read(place).ok()?));
+    let path = PathBuf::from(std::ffi::OsString::from_vec(std::fs::read(file).ok()?));
     (self::digest(&path) == digest).then_some(path)
 }
 
@@ -257,7 +258,7 @@ fn private_file(path: &Path) -> io::Result<File> {
     File::options().write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// What somebody else has removed is removed.
+/// Counts it as success if a file was already removed by another process.
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
@@ -284,11 +285,11 @@ mod tests {
         std::fs::write(root.path().join("a/b/x.log.1"), "older").unwrap();
         std::fs::write(root.path().join("a/mine"), "not a job's").unwrap();
         assert_eq!(all(&logs).len(), 2);
-        assert!(!logs.release(HERE, &first, "a/b/x.log").unwrap());
+        assert!(!logs.forget(HERE, &first, "a/b/x.log").unwrap());
         assert!(root.path().join("a/b/x.log").exists());
-        assert!(logs.release(HERE, &second, "a/b/x.log").unwrap());
+        assert!(logs.forget(HERE, &second, "a/b/x.log").unwrap());
         assert!(!root.path().join("a/b").exists() && root.path().join("a/mine").exists());
-        assert!(all(&logs).is_empty() && !logs.release(HERE, &second, "a/b/x.log").unwrap());
+        assert!(all(&logs).is_empty() && !logs.forget(HERE, &second, "a/b/x.log").unwrap());
         let left: Vec<_> = std::fs::read_dir(logs.owners()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["lock"]);
     }
@@ -300,7 +301,7 @@ mod tests {
         let (first, second) = (JobId::random(), JobId::random());
         logs.append_for(HERE, &first, "x").unwrap().write_line("one").unwrap();
         logs.append_for(HERE, &second, "x.1").unwrap().write_line("two").unwrap();
-        assert!(logs.release(HERE, &first, "x").unwrap());
+        assert!(logs.forget(HERE, &first, "x").unwrap());
         assert!(root.path().join("x.1").exists() && !root.path().join("x").exists());
     }
 
@@ -313,7 +314,7 @@ mod tests {
         std::fs::write(outside.path().join("x"), "theirs").unwrap();
         std::fs::remove_dir_all(root.path().join("d")).unwrap();
         std::os::unix::fs::symlink(outside.path(), root.path().join("d")).unwrap();
-        assert!(!logs.release(HERE, &job, "d/x").unwrap());
+        assert!(!logs.forget(HERE, &job, "d/x").unwrap());
         assert!(outside.path().join("x").exists());
     }
 }

@@ -10,7 +10,7 @@ use super::{Name, Queue, ScriptType, Target, Timestamp, tree};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Presence {
-    /// The process that hosts it.
+    /// The process that runs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]
     pub pid: Option<u32>,
@@ -45,7 +45,7 @@ pub struct Presence {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub confinement: Option<String>,
-    /// Which process of which machine hosts it, so that others there can see whether it still runs.
+    /// Which process of which machine runs it, so that others there can see whether it still runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub process: Option<String>,

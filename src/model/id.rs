@@ -27,7 +27,7 @@ fn shorten(text: &str) -> String {
 
 /// The id of a job: a UUID, exactly as it stands in Redis keys.
 ///
-/// Ours are in lower case; foreign programs write theirs as they like. Clients may write any in any case, so what they name is spelled first.
+/// Ids of hero are in lower case; foreign programs write theirs as they like. Clients may write an id in any case, so the case that is stored is looked for first.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId(Arc<str>);
 

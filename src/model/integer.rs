@@ -1,20 +1,20 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// A whole number in a JSON text that an `i64` cannot hold.
+/// A whole number in a JSON text that does not fit into an `i64`.
 ///
 /// serde_json reads such a number as a fraction, rounded, or as a `u64`; so it has to be looked for in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beyond {
     /// Where it stands, such as `args.list[3].id`.
-    pub place: String,
+    pub path: String,
     /// The number as it is written.
     pub number: String,
 }
 
-/// No place and no number is told with more bytes.
+/// How many bytes of a path or a number are told. Longer ones are cut.
 const LONGEST: usize = 200;
-/// No text that is accepted has so many arrays and objects in each other.
+/// How deep arrays and objects are followed. No text that is accepted is nested so deeply.
 const DEEPEST: usize = 1000;
 
 impl Beyond {
@@ -52,7 +52,7 @@ impl Beyond {
                     at = end_of_number(bytes, at);
                     let number = &text[begin..at];
                     if !number.contains(['.', 'e', 'E']) && number.parse::<i64>().is_err() {
-                        return Some(Self { place: place(root, &stack), number: cut(number) });
+                        return Some(Self { path: path(root, &stack), number: cut(number) });
                     }
                 }
                 _ => {}
@@ -64,7 +64,7 @@ impl Beyond {
 
 impl fmt::Display for Beyond {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is {}, {}", self.place, self.number, Self::HINT)
+        write!(f, "{} is {}, {}", self.path, self.number, Self::HINT)
     }
 }
 
@@ -91,7 +91,7 @@ pub fn plain_zeros(text: &str) -> Cow<'_, str> {
             _ => at + 1,
         };
         if bytes.get(begin..at) == Some(b"-0") {
-            // As long as before, so that places in the text stay.
+            // The text keeps its length, so that positions in it stay valid.
             plain.to_mut().replace_range(begin..begin + 1, " ");
         }
     }
@@ -104,7 +104,7 @@ enum Inside<'t> {
     Object(&'t str),
 }
 
-/// Behind the quote that ends a text.
+/// The position behind the quote that ends a text.
 fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -116,34 +116,34 @@ fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
-/// Behind the last character of a number.
+/// The position behind the last character of a number.
 fn end_of_number(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')).count()
 }
 
-fn place(root: &str, stack: &[Inside<'_>]) -> String {
-    let mut place = root.to_owned();
+fn path(root: &str, stack: &[Inside<'_>]) -> String {
+    let mut path = root.to_owned();
     for inside in stack {
-        place.push_str(&match inside {
+        path.push_str(&match inside {
             Inside::Array(at) => index(*at),
             Inside::Object(name) => member(name),
         });
     }
-    cut(&place)
+    cut(&path)
 }
 
-/// The step of a place into an array,
+/// The step of a path into an array.
 pub(super) fn index(at: usize) -> String {
     format!("[{at}]")
 }
 
-/// or into an object.
+/// The step of a path into an object.
 pub(super) fn member(name: &str) -> String {
     let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if is_plain { format!(".{name}") } else { format!("[\"{name}\"]") }
 }
 
-/// So much of a text as is told.
+/// The part of a text that is told: all of it, or its beginning.
 pub(super) fn cut(text: &str) -> String {
     match text.char_indices().find(|(at, _)| *at >= LONGEST) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -156,12 +156,12 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Option<(String, String)> {
-        Beyond::find(text, "args").map(|beyond| (beyond.place, beyond.number))
+        Beyond::find(text, "args").map(|beyond| (beyond.path, beyond.number))
     }
 
     #[test]
-    fn the_first_whole_number_that_does_not_fit_is_found_with_its_place() {
-        let some = |place: &str, number: &str| Some((place.to_owned(), number.to_owned()));
+    fn the_first_whole_number_that_does_not_fit_is_found_with_its_path() {
+        let some = |path: &str, number: &str| Some((path.to_owned(), number.to_owned()));
         assert_eq!(found("9223372036854775808"), some("args", "9223372036854775808"));
         assert_eq!(found("[1, -9223372036854775809]"), some("args[1]", "-9223372036854775809"));
         assert_eq!(
@@ -173,8 +173,8 @@ mod tests {
             some("args[\"odd key\"][\"é\"]", "18446744073709551615")
         );
         let long = format!("{{\"{}\":{}}}", "é".repeat(500), "9".repeat(500));
-        let (place, number) = found(&long).unwrap();
-        assert!(place.len() < 250 && number.len() < 250 && place.ends_with('…') && number.ends_with('…'));
+        let (path, number) = found(&long).unwrap();
+        assert!(path.len() < 250 && number.len() < 250 && path.ends_with('…') && number.ends_with('…'));
     }
 
     #[test]
@@ -206,7 +206,7 @@ mod tests {
         ] {
             assert_eq!(plain_zeros(text), expected);
         }
-        assert_eq!(exact("[-0, 9223372036854775808]", "args").unwrap_err().place, "args[1]");
+        assert_eq!(exact("[-0, 9223372036854775808]", "args").unwrap_err().path, "args[1]");
         assert_eq!(exact("[-0]", "args").unwrap(), "[ 0]");
     }
 }

@@ -10,14 +10,14 @@ use super::tree;
 
 /// Any JSON, as text: without white space, and each name of an object once, where it was first, with its last value.
 ///
-/// It is read and written without a tree of values, which would take fifty times the bytes of `[1,1,1]`. Two are equal if their texts are.
-/// What is read has at most [`Json::DEPTH`] arrays and objects in each other. [`Json::to_value`] makes a tree of it; `serde_json::to_value`
+/// It is read and written without a tree of values, which for `[1,1,1]` would take fifty times the bytes. Two are equal if their texts are.
+/// What is read is nested at most [`Json::DEPTH`] arrays and objects deep. [`Json::to_value`] makes a tree of it; `serde_json::to_value`
 /// and `json!` must not, because they read it as serde_json reads a [`Value`] (see [`tree`]).
 #[derive(Clone)]
 pub struct Json(Box<RawValue>);
 
 impl Json {
-    /// So deep may arrays and objects lie in each other: less than serde_json reads, so that it can be read as a part of something, too.
+    /// How deep arrays and objects may nest. It is less than serde_json reads, so that it can also be read as a part of something else.
     pub const DEPTH: usize = 100;
 
     /// The text.
@@ -25,7 +25,7 @@ impl Json {
         self.0.get()
     }
 
-    /// The tree of values. Fails only for what was made of a tree that is deeper than 127 arrays and objects.
+    /// The tree of values. Fails only for JSON that was made from a tree deeper than 127 arrays and objects.
     pub fn to_value(&self) -> Result<Value, serde_json::Error> {
         tree(self.as_str())
     }
@@ -80,10 +80,10 @@ impl JsonSchema for Json {
     }
 }
 
-/// Copies what is read to the end of a text.
+/// Appends what is read to a text.
 struct Copied<'t> {
     text: &'t mut Vec<u8>,
-    /// In so many arrays and objects.
+    /// How many arrays and objects the reader is in.
     depth: usize,
 }
 
@@ -189,7 +189,7 @@ impl<'de> Visitor<'de> for Copied<'_> {
     }
 }
 
-/// Ends what began there; the comma behind its last entry gives way.
+/// Ends the array or object that began there. The closing bracket replaces the comma behind its last entry.
 fn close(text: &mut Vec<u8>, begin: usize, with: u8) {
     if text.len() > begin + 1 {
         text.pop();
@@ -197,13 +197,13 @@ fn close(text: &mut Vec<u8>, begin: usize, with: u8) {
     text.push(with);
 }
 
-/// Where a member of an object lies in the text of the object. It ends with a comma, before the next.
+/// The position of a member in the text of its object. The member ends with a comma, before the next one.
 struct Member {
     name: u32,
     colon: u32,
 }
 
-/// The text of an object that has a name twice, with each once; nothing if it has none twice.
+/// The text of an object with each name once. `None` if it has no name twice.
 fn with_names_once(text: &[u8], members: &[Member]) -> Option<Vec<u8>> {
     let name = |at: &usize| &text[members[*at].name as usize..members[*at].colon as usize];
     let mut order: Vec<usize> = (0..members.len()).collect();

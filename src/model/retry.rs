@@ -1,16 +1,16 @@
 use std::time::Duration;
 
-/// How long a failed job waits for its next attempt: doubling from `first` to `longest`, give or take a quarter.
+/// How long a failed job waits for its next attempt: doubling from `first` to `longest`, up to a quarter more or less.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Backoff {
     /// The wait after the first failure.
     pub first: Duration,
-    /// No wait is longer.
+    /// The longest wait.
     pub longest: Duration,
 }
 
 impl Backoff {
-    /// No wait is longer than this.
+    /// The longest wait of a job.
     pub const LONGEST: Duration = Duration::from_secs(300);
 
     /// A backoff that starts with `first`.

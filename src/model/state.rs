@@ -22,7 +22,7 @@ pub enum Status {
     Error,
 }
 
-/// Where a started job goes first.
+/// Where a job goes when a client starts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Its time has not come.
@@ -49,7 +49,7 @@ impl Next {
 pub enum Event {
     /// A client started it.
     Started {
-        /// What its relations and its time allow.
+        /// Where it goes, as its relations and its time allow.
         next: Next,
     },
     /// Its time has come.
@@ -59,7 +59,7 @@ pub enum Event {
     },
     /// The last job it waited for finished.
     PrerequisitesMet,
-    /// A job it waited for ended badly.
+    /// A job it waited for ended in error.
     PrerequisiteFailed,
     /// An actor took it, or took it again after its lease was over.
     Claimed,
@@ -70,7 +70,7 @@ pub enum Event {
         /// Whether attempts are left.
         retry: bool,
     },
-    /// The actor that ran it leaves and gives it back.
+    /// The actor that ran it gave it back, such as at a shutdown.
     Released,
     /// The actor that ran it died.
     LeaseLost {
@@ -87,7 +87,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Every event, with everything that it can say.
+    /// Every event, with all values of its fields.
     pub const ALL: [Self; 17] = [
         Self::Started { next: Next::Later },
         Self::Started { next: Next::Blocked },
@@ -137,7 +137,7 @@ impl Status {
             (Started, Event::Succeeded) => Finished,
             (Started, Event::Failed { retry: true }) => Scheduled,
             (Started, Event::Failed { retry: false }) => Error,
-            (Started, Event::Released | Event::LeaseLost { last: false }) => Dispatched, // The actor left; the job did not.
+            (Started, Event::Released | Event::LeaseLost { last: false }) => Dispatched, // It goes back into its queue.
             (Started, Event::LeaseLost { last: true }) => Error,
             (from, Event::Stopped) if !from.is_final() => Error,
             (from, event) => return Err(Illegal { from, event }),

@@ -6,35 +6,35 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, IntoDeserializer, Ma
 
 use super::integer::{cut, index, member};
 
-/// Reads a value in which every object that is described is an object, and says of what is wrong where it stands.
+/// Reads a value, and tells the path of what is wrong. Where a struct is read, only an object is accepted.
 ///
-/// A derived reader of a struct takes a list, too, for its fields in their order, which no document says. What is read as any JSON is not
-/// looked into, and neither is what an enum carries.
+/// A derived `Deserialize` of a struct also accepts a list with the fields in their order, which no document mentions. Values that are
+/// read as any JSON are not checked, and neither are the contents of enums.
 ///
-/// After an error, `place` ends with where it is in the value, such as `[3].labels`.
-pub fn strict<'de, S: DeserializeSeed<'de>, D: Deserializer<'de>>(seed: S, from: D, place: &mut String) -> Result<S::Value, D::Error> {
+/// After an error, the path of it in the value is appended to `path`, such as `[3].labels`.
+pub fn strict<'de, S: DeserializeSeed<'de>, D: Deserializer<'de>>(seed: S, from: D, path: &mut String) -> Result<S::Value, D::Error> {
     let mut inside = String::new();
-    let value = seed.deserialize(Strict { from, place: &mut inside });
-    place.push_str(&cut(&inside));
+    let value = seed.deserialize(Strict { from, path: &mut inside });
+    path.push_str(&cut(&inside));
     value
 }
 
-/// What is read from `from`, or visits with it, or gives parts of it.
+/// A deserializer around `from` that notes the path of an error.
 struct Strict<'p, F> {
     from: F,
-    /// Where the error is, from here on.
-    place: &'p mut String,
+    /// The path of the error, from this value on.
+    path: &'p mut String,
 }
 
-/// Puts a step before the place of an error.
-fn behind<T, E>(place: &mut String, step: impl FnOnce() -> String, result: Result<T, E>) -> Result<T, E> {
+/// Puts a step before the path, if the result is an error.
+fn behind<T, E>(path: &mut String, step: impl FnOnce() -> String, result: Result<T, E>) -> Result<T, E> {
     if result.is_err() {
-        place.insert_str(0, &step());
+        path.insert_str(0, &step());
     }
     result
 }
 
-/// Reads these just as `from` does,
+/// Makes methods that read values as `from` does, because these values have nothing inside.
 macro_rules! as_it_is {
     ($($name:ident($($arg:ident: $of:ty),*)),*) => {
         $(fn $name<V: Visitor<'de>>(self, $($arg: $of,)* visitor: V) -> Result<V::Value, D::Error> {
@@ -43,11 +43,11 @@ macro_rules! as_it_is {
     };
 }
 
-/// and these with an eye on what is inside.
+/// Makes methods that read values as `from` does, and look into what is inside.
 macro_rules! looked_into {
     ($($name:ident($($arg:ident: $of:ty),*)),*) => {
         $(fn $name<V: Visitor<'de>>(self, $($arg: $of,)* visitor: V) -> Result<V::Value, D::Error> {
-            self.from.$name($($arg,)* Look { visitor, place: self.place, object: false })
+            self.from.$name($($arg,)* Look { visitor, path: self.path, object: false })
         })*
     };
 }
@@ -68,18 +68,18 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<'_, D> {
     }
 
     fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, _: &'static [&'static str], visitor: V) -> Result<V::Value, D::Error> {
-        self.from.deserialize_map(Look { visitor, place: self.place, object: true })
+        self.from.deserialize_map(Look { visitor, path: self.path, object: true })
     }
 }
 
-/// A visitor who sees what is inside through [`Strict`].
+/// A visitor that reads what is inside through [`Strict`].
 struct Look<'p, V> {
     visitor: V,
-    place: &'p mut String,
+    path: &'p mut String,
     object: bool,
 }
 
-/// What a visitor sees as it is.
+/// Makes methods that give a value to the visitor as it is.
 macro_rules! seen {
     ($($name:ident: $of:ty),*) => {
         $(fn $name<E: serde::de::Error>(self, value: $of) -> Result<V::Value, E> {
@@ -108,25 +108,25 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Look<'_, V> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<V::Value, D::Error> {
-        self.visitor.visit_some(Strict { from, place: self.place })
+        self.visitor.visit_some(Strict { from, path: self.path })
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, from: D) -> Result<V::Value, D::Error> {
-        self.visitor.visit_newtype_struct(Strict { from, place: self.place })
+        self.visitor.visit_newtype_struct(Strict { from, path: self.path })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, from: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_seq(Items { from, place: self.place, at: 0 })
+        self.visitor.visit_seq(Items { from, path: self.path, at: 0 })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, from: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_map(Members { from, place: self.place, name: Cow::Borrowed("") })
+        self.visitor.visit_map(Members { from, path: self.path, name: Cow::Borrowed("") })
     }
 }
 
 struct Items<'p, A> {
     from: A,
-    place: &'p mut String,
+    path: &'p mut String,
     at: usize,
 }
 
@@ -136,8 +136,8 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         let at = self.at;
         self.at += 1;
-        let item = self.from.next_element_seed(Seed { seed, place: &mut *self.place });
-        behind(self.place, || index(at), item)
+        let item = self.from.next_element_seed(Seed { seed, path: &mut *self.path });
+        behind(self.path, || index(at), item)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -147,7 +147,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<'_, A> {
 
 struct Members<'p, 'de, A> {
     from: A,
-    place: &'p mut String,
+    path: &'p mut String,
     name: Cow<'de, str>,
 }
 
@@ -162,21 +162,21 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<'_, 'de, A> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        let value = self.from.next_value_seed(Seed { seed, place: &mut *self.place });
-        behind(self.place, || member(&self.name), value)
+        let value = self.from.next_value_seed(Seed { seed, path: &mut *self.path });
+        behind(self.path, || member(&self.name), value)
     }
 }
 
 struct Seed<'p, S> {
     seed: S,
-    place: &'p mut String,
+    path: &'p mut String,
 }
 
 impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Seed<'_, S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<S::Value, D::Error> {
-        self.seed.deserialize(Strict { from, place: self.place })
+        self.seed.deserialize(Strict { from, path: self.path })
     }
 }
 
@@ -216,9 +216,9 @@ mod tests {
     use crate::model::JobSpec;
 
     fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-        let mut place = String::new();
-        let value = strict(PhantomData, &mut serde_json::Deserializer::from_str(text), &mut place);
-        value.map_err(|error| format!("{place}: {error}"))
+        let mut path = String::new();
+        let value = strict(PhantomData, &mut serde_json::Deserializer::from_str(text), &mut path);
+        value.map_err(|error| format!("{path}: {error}"))
     }
 
     #[test]

@@ -7,14 +7,14 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A text that is no point in time.
+/// The error for a text that is not a point in time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not an RFC 3339 time such as 2026-11-21T10:00:00Z")]
 pub struct InvalidTime;
 
 /// A point in time, to the millisecond, in UTC.
 ///
-/// RFC 3339 text in hash fields and on the wire, an integer of milliseconds since 1970 in sorted sets.
+/// It is an RFC 3339 text in hash fields and on the wire, and an integer of milliseconds since 1970 in sorted sets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(i64);
 
@@ -43,17 +43,17 @@ impl Timestamp {
         self.0
     }
 
-    /// This time and `duration` more.
+    /// The time `duration` after this.
     pub fn plus(self, duration: Duration) -> Self {
         Self::from_millis(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(Self::MAX)))
     }
 
-    /// This time and `duration` less.
+    /// The time `duration` before this.
     pub fn minus(self, duration: Duration) -> Self {
         Self::from_millis(self.0.saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(Self::MAX)))
     }
 
-    /// How long it is from `earlier` to this; nothing if `earlier` is later.
+    /// How long it is from `earlier` to this; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }

@@ -3,11 +3,11 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// The tree of values of a JSON text, word for word. Fails if it is no JSON, or more than 127 arrays and objects lie in each other.
+/// The tree of values of a JSON text, exactly as it is written. Fails if the text is not JSON, or is nested more than 127 arrays and objects deep.
 ///
-/// Whatever a client, a script or a foreign program wrote is read by this, never as a [`Value`] by serde_json itself, which takes an object
-/// that begins with the name `$serde_json::private::RawValue` for the JSON in its text. That changes what it means, and knows no end:
-/// each such text may nest as deep again, until the stack is gone.
+/// Everything that clients, scripts or foreign programs wrote is read by this, never as a [`Value`] by serde_json itself. If an object begins with
+/// the name `$serde_json::private::RawValue`, serde_json reads the JSON in the text of that member instead. That changes the meaning, and
+/// each such text may be nested as deeply again, until the stack overflows.
 pub fn tree(text: &str) -> Result<Value, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_str(text);
     let value = Tree.deserialize(&mut json)?;
@@ -79,12 +79,12 @@ pub(super) mod marked {
     /// The name by which serde_json marks JSON in a text.
     pub(in crate::model) const NAME: &str = "$serde_json::private::RawValue";
 
-    /// So many texts in each other, each with 100 levels of its own: 6,000 levels at 60, which no stack of a server's thread holds.
+    /// `texts` such texts inside each other, each with 100 levels of its own. 60 make 6,000 levels, too deep for the stack of a server's thread.
     pub(in crate::model) fn nested(texts: usize) -> String {
         (0..texts).fold("1".to_owned(), |inner, _| around(&format!("\"{}\"", inner.replace('\\', "\\u005c").replace('"', "\\u0022"))))
     }
 
-    /// The same as serde_json writes it.
+    /// [`nested`] as serde_json writes it.
     pub(in crate::model) fn written(texts: usize) -> String {
         around(&serde_json::json!(nested(texts - 1)).to_string())
     }

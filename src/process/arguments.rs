@@ -7,15 +7,16 @@ use std::os::unix::process::CommandExt as _;
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-/// Names the process and its descriptor in which the true arguments are.
+/// The variable that names the process and the descriptor from which it reads its true arguments.
 const HANDED_ON: &str = "HERO_ARGUMENTS";
+/// What is shown in place of a password.
 const MASK: &str = "***";
 
 /// The arguments of this program, to be called before anything else is done.
 ///
-/// Every user of the machine can read the arguments of a process. So where the value of one of these options is an address with a password,
-/// the program becomes itself again with the password masked, and finds the true arguments in memory that only it has. The number of
-/// the process stays the same.
+/// Every user of the machine can read the arguments of a process. So if the value of one of these options is an address with a password,
+/// the program executes itself again with the password masked, and reads the true arguments from memory that only it can read. The
+/// process id stays the same.
 #[expect(clippy::disallowed_macros, reason = "no command line is there yet, and the text is ours")]
 pub fn arguments(options: &[&str]) -> Vec<OsString> {
     if let Some(arguments) = handed_on() {
@@ -24,14 +25,14 @@ pub fn arguments(options: &[&str]) -> Vec<OsString> {
     let given: Vec<OsString> = std::env::args_os().collect();
     let shown = masked(&given, options);
     if shown != given {
-        let error = become_again(&given, &shown);
+        let error = execute_again(&given, &shown);
         eprintln!("hero: the password in the arguments can be read by others ({error}); give it in HERO_REDIS_PASSWORD or a file");
     }
     given
 }
 
-/// Runs the program again in its place. Gives why that cannot be done.
-fn become_again(given: &[OsString], shown: &[OsString]) -> io::Error {
+/// Executes the program again in this process. Returns only if that fails, with the error.
+fn execute_again(given: &[OsString], shown: &[OsString]) -> io::Error {
     let run = || {
         // It has to outlive the exec, so it is not closed at exec.
         let mut memory = File::from(memfd_create("arguments", MemfdFlags::empty())?);
@@ -43,7 +44,7 @@ fn become_again(given: &[OsString], shown: &[OsString]) -> io::Error {
     run().err().unwrap_or_else(|| io::Error::other("it was not run"))
 }
 
-/// What an earlier self handed on, which is wiped.
+/// The arguments that the program handed on before it executed itself again. They are wiped from memory.
 fn handed_on() -> Option<Vec<OsString>> {
     let value = std::env::var(HANDED_ON).ok()?;
     let (process, descriptor) = value.split_once(':')?;
@@ -69,7 +70,7 @@ fn masked(given: &[OsString], options: &[&str]) -> Vec<OsString> {
     given.iter().map(mask).collect()
 }
 
-/// A text with the passwords of the addresses in it masked; rather too much than too little.
+/// A text with the passwords of the addresses in it masked. In doubt more is masked.
 fn masked_in(text: &str) -> String {
     let mut parts = text.split("://");
     let mut shown = parts.next().unwrap_or_default().to_owned();

@@ -1,7 +1,7 @@
 //! `hero exec PROFILE --parent PID … -- program args…`: gives up everything a child does not need, then becomes the program.
 //!
-//! A trampoline, because the steps must happen in the child between fork and exec, where a multi-threaded program can't run
-//! Rust code safely. Each step that the system does not offer is left out and *reported*: the program finds in the variable [`CONFINEMENT`]
+//! It is a program of its own, because the steps must be taken in the child between fork and exec, where a multi-threaded program
+//! cannot run Rust code safely. Each step that the system does not offer is left out and *reported*: the program finds in the variable [`CONFINEMENT`]
 //! what is missing and, behind a semicolon, the steps in force, such as `weak: no seccomp, no setuid; process_group,umask,environment,
 //! descriptors,rlimits,no_new_privs,parent_death_signal,landlock:7`.
 
@@ -34,7 +34,7 @@ const LACKS: [&str; 5] = [
     "process limit",     // Start as many as its user may.
 ];
 
-/// What a report of a program's confinement says it does without although this version takes the step: the system does not offer it,
+/// The steps that are missing in a report of a program's confinement although this version takes them: the system does not offer them,
 /// or hero runs as root.
 pub fn left_out(report: &str) -> Vec<&str> {
     let weak = report.strip_prefix("weak: ").map_or("", |rest| rest.split(';').next().unwrap_or(rest));
@@ -68,7 +68,7 @@ impl Profile {
         }
     }
 
-    /// What the child gets when its parent dies: an engine has nothing to save, Redis has.
+    /// The signal that the child gets when its parent dies. Redis may have something to save, an engine has not.
     const fn death_signal(&self) -> Signal {
         match self {
             Self::Engine { .. } => Signal::KILL,
@@ -84,7 +84,7 @@ impl Profile {
         }
     }
 
-    /// Limits to set, where lower than what the child has.
+    /// The limits to set, if they are lower than those that the child has.
     fn limits(&self) -> Vec<(Resource, u64)> {
         match self {
             Self::Engine { address_space } => {
@@ -143,14 +143,14 @@ fn exec(request: &Request) -> String {
     command.args(&request.args).env_clear();
     command.envs(request.profile.environment().iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     steps.take("environment", Ok::<_, io::Error>(()));
-    // Ours are closed at exec anyway, but not those that a shell, make or a service manager left open in us.
+    // Descriptors that hero opened are closed at exec anyway. Others may have been left open by a shell, make or a service manager.
     close_fds::set_fds_cloexec(3, &[]);
     steps.take("descriptors", Ok::<_, io::Error>(()));
 
     steps.take("rlimits", request.profile.limits().into_iter().try_for_each(|(resource, most)| lower(resource, most)));
     steps.take("no_new_privs", set_no_new_privs(true));
     steps.take("parent_death_signal", set_parent_process_death_signal(Some(request.profile.death_signal())));
-    // The parent may have died before the signal was set; then nobody would ever send it.
+    // If the parent died before the signal was set, it is never sent.
     if getppid() != Pid::from_raw(request.parent) {
         return format!("the parent {} is gone", request.parent);
     }

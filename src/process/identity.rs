@@ -3,15 +3,15 @@ use std::fs;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-/// Names this process among all that ever ran: `boot/PID namespace/number/start`. Nothing where the system does not tell.
+/// A name for this process that no other process ever has: `boot/PID namespace/number/start`. `None` if the system does not tell.
 ///
-/// A number alone would not do: it is used again, and containers count for themselves.
+/// The process id alone would not suffice: it is used again, and each container has its own.
 pub fn identity() -> Option<String> {
     let number = std::process::id();
     Some(format!("{}/{number}/{}", realm()?, state(number)?.1))
 }
 
-/// Whether it is certain that the process with this identity has ended. Of other machines and namespaces nothing is certain.
+/// Whether it is certain that the process with this identity has ended. For processes of other machines and namespaces it never is.
 pub fn has_ended(identity: &str) -> bool {
     let known = || {
         let mut parts = identity.rsplitn(3, '/');

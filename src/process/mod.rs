@@ -1,4 +1,4 @@
-//! Child processes: all are started by one permanent thread, and through a trampoline that confines them first. And which process is which.
+//! Child processes, which are all started by one permanent thread and confined by `hero exec` first. And the identities of processes.
 
 mod arguments;
 pub mod confine;

@@ -14,8 +14,8 @@ struct Request {
 /// The one thread that starts every child process.
 ///
 /// A parent-death signal follows the *thread* that spawned, so children of a worker thread would die with it. This thread
-/// lives until the last clone is dropped: whoever keeps a child keeps a `Spawner`. It ends with the process even at kill -9,
-/// and takes the children along.
+/// lives until the last clone is dropped, so whoever keeps a child keeps a `Spawner`. At kill -9 it ends with the process, and the
+/// children are killed, too.
 #[derive(Debug, Clone)]
 pub struct Spawner {
     requests: mpsc::Sender<Request>,
@@ -43,7 +43,7 @@ impl Spawner {
         Ok(Self { requests, runtime })
     }
 
-    /// Starts `command`. When the caller goes away before the answer, the child is dropped, so use `kill_on_drop`.
+    /// Starts `command`. If the caller drops the future, the child is dropped when it has started, so use `kill_on_drop`.
     pub async fn spawn(&self, command: Command) -> io::Result<Child> {
         let (reply, answer) = oneshot::channel();
         let gone = || io::Error::other("the spawning thread has ended");
@@ -52,7 +52,7 @@ impl Spawner {
     }
 
     /// Kills `child` and takes its exit status, so that no zombie stays.
-    pub(crate) fn bury(&self, mut child: Child) {
+    pub(crate) fn kill(&self, mut child: Child) {
         let _ = child.start_kill();
         self.runtime.spawn(async move { child.wait().await });
     }

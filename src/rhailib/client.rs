@@ -33,14 +33,14 @@ impl Client {
 
     /// Hands a task to a circle and gives its id. [`Client::task`] tells what becomes of it.
     ///
-    /// After an error it may have been handed over.
+    /// After an error the task may have been handed over all the same.
     pub async fn submit(&self, task: &Task) -> Result<String, Error> {
         self.submit_for(task, None).await
     }
 
     /// Hands a task to a circle and waits for its output, on a reply queue of its own; nothing is polled.
     ///
-    /// When it has not ended in time it goes on, but pushes no reply any more.
+    /// A task that has not ended in time goes on, but pushes no reply any more.
     pub async fn submit_and_wait(&self, task: &Task, timeout: Duration) -> Result<String, Error> {
         let queue = self.tasks.reply_queue();
         let task_id = self.submit_for(task, Some(queue.as_str())).await?;
@@ -50,7 +50,7 @@ impl Client {
         read(task_id, reply)
     }
 
-    /// Where a task is in its life.
+    /// The status of a task.
     pub async fn status(&self, task_id: &str) -> Result<Status, Error> {
         Ok(self.task(task_id).await?.status)
     }

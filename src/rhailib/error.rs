@@ -13,12 +13,12 @@ pub enum Error {
         /// What the worker says of it.
         message: String,
     },
-    /// It has not ended in time. It goes on; [`super::Client::task`] tells how.
+    /// The task has not ended in time, and goes on. [`super::Client::task`] tells more of it.
     #[error("task {task_id} has not ended within {} s; it goes on", waited.as_secs_f64())]
     TimedOut {
         /// The task.
         task_id: String,
-        /// How long it was waited for.
+        /// How long the client waited.
         waited: Duration,
     },
     /// There is no such task (any more).
@@ -31,7 +31,7 @@ pub enum Error {
         task_id: String,
         /// What was read.
         what: &'static str,
-        /// What it held.
+        /// What was found there.
         found: String,
     },
     /// Redis did not answer as it should. A task that was being submitted may have been.

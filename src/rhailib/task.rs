@@ -21,7 +21,7 @@ impl Task {
     }
 }
 
-/// Where a task is in its life.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// No worker has taken it yet.
@@ -57,7 +57,7 @@ impl FromStr for Status {
 /// What is known of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Details {
-    /// Where it is.
+    /// The status of the task.
     pub status: Status,
     /// Its script.
     pub script: String,
@@ -74,7 +74,7 @@ pub struct Details {
 }
 
 impl Details {
-    /// Reads the hash of a task. Gives back a status that is none.
+    /// Reads the hash of a task. The error is the text of a status that is unknown.
     pub(super) fn read(fields: HashMap<String, String>) -> Result<Self, String> {
         let mut fields = fields;
         let word = fields.remove("status").unwrap_or_default();

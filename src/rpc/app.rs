@@ -13,7 +13,7 @@ use crate::model::{ContextId, Name, ScriptType, Seconds, Timestamp};
 /// What the methods work with.
 #[derive(Clone)]
 pub struct App {
-    /// The front door to jobs.
+    /// Creates, starts, stops and reads jobs.
     pub dispatcher: Dispatcher,
     /// What `/readyz` and `/metrics` show.
     pub probes: Probes,
@@ -21,7 +21,7 @@ pub struct App {
     pub details: Arc<ServerDetails>,
 }
 
-/// That the server is ready, with what is to be known all the same, or the reasons why it is not.
+/// `Ok` if the server is ready, with notes for whoever asks; otherwise the reasons why it is not.
 pub type Readiness = Result<Vec<String>, Vec<String>>;
 
 /// What the plain HTTP routes show.
@@ -40,13 +40,13 @@ pub struct ServerDetails {
     pub server_id: String,
     /// When it started.
     pub started_at: Timestamp,
-    /// The same on the monotonic clock.
+    /// When it started, on the monotonic clock.
     pub started: Instant,
     /// Addresses it listens on besides the one [`super::serve`] binds.
     pub listen: Vec<String>,
     /// The contexts it serves.
     pub contexts: Vec<ContextId>,
-    /// The pools of actors it hosts.
+    /// The pools of actors that it runs.
     pub pools: Vec<PoolDetails>,
     /// The limits of the wire.
     pub limits: Limits,
@@ -84,7 +84,7 @@ pub struct ServerInfo {
     pub listen: Vec<String>,
     /// The contexts it serves.
     pub contexts: Vec<ContextId>,
-    /// The pools of actors it hosts.
+    /// The pools of actors that it runs.
     pub pools: Vec<PoolDetails>,
     /// How the store is; absent when it does not answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]

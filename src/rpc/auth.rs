@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::addresses::{AddressHandle, InUse};
 use super::error::Error;
-use super::load::{Gauge, Share};
-use super::openrpc::Address;
-use super::room::Account;
+use super::memory::Connection;
+use super::openrpc::ServerAddress;
 
 /// What a method needs from whoever calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,16 +26,16 @@ pub enum Permission {
 /// Who is behind a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
-    /// Nobody said.
+    /// The caller did not log in.
     Anonymous,
-    /// Who runs the server, and may do everything.
+    /// The person who runs the server, who may do everything.
     Operator,
 }
 
 /// Whether callers have to say who they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
-    /// Who reaches the server may use it.
+    /// Whoever can connect to the server may use it.
     #[default]
     Open,
     /// Without an identity only [`Permission::Public`] methods can be called.
@@ -54,29 +54,35 @@ impl Access {
 
 /// One connection: who it is, where it comes from and what it uses.
 ///
-/// It lives as long as the connection, and as what notifications began on it.
+/// It lives as long as the connection, and as long as notifications that came on it are being carried out.
 #[derive(Debug)]
 pub struct Session {
     peer: SocketAddr,
     local: IpAddr,
-    /// What the HTTP request asked for that is being answered, or that opened the WebSocket.
-    asked_at: Mutex<Option<Address>>,
+    /// The address that was named by the HTTP request that is being answered, or that opened the WebSocket.
+    server_address: Mutex<Option<ServerAddress>>,
     identity: Identity,
     opened: Instant,
     touched_ms: AtomicU64,
     requests: AtomicU32,
-    calls: Gauge,
-    address: Share,
-    account: Arc<Account>,
+    calls: InUse,
+    address: AddressHandle,
+    connection: Arc<Connection>,
     _open: TaskTrackerToken,
 }
 
 impl Session {
-    pub(super) fn new(peer: SocketAddr, local: IpAddr, address: Share, account: Arc<Account>, open: TaskTrackerToken) -> Self {
+    pub(super) fn new(
+        peer: SocketAddr,
+        local: IpAddr,
+        address: AddressHandle,
+        connection: Arc<Connection>,
+        open: TaskTrackerToken,
+    ) -> Self {
         metrics::gauge!(super::CONNECTIONS).increment(1.0);
-        let (asked_at, touched_ms, requests, calls) = Default::default();
+        let (server_address, touched_ms, requests, calls) = Default::default();
         let (identity, opened) = (Identity::Anonymous, Instant::now());
-        Self { peer, local, asked_at, identity, opened, touched_ms, requests, calls, address, account, _open: open }
+        Self { peer, local, server_address, identity, opened, touched_ms, requests, calls, address, connection, _open: open }
     }
 
     /// Where the connection comes from.
@@ -97,31 +103,31 @@ impl Session {
         }
     }
 
-    /// The address of ours that the connection reached.
+    /// The address of this machine that the connection reached.
     pub(super) fn local(&self) -> IpAddr {
         self.local
     }
 
-    /// Notes under which address it was found by the request that is answered now; there is one at a time.
-    pub(super) fn asks_at(&self, address: Option<Address>) {
-        *self.asked_at.lock().unwrap_or_else(PoisonError::into_inner) = address;
+    /// Notes the address that the current request names. There is one request at a time.
+    pub(super) fn set_server_address(&self, address: Option<ServerAddress>) {
+        *self.server_address.lock().unwrap_or_else(PoisonError::into_inner) = address;
     }
 
-    /// Under which address it was found.
-    pub(super) fn asked_at(&self) -> Option<Address> {
-        self.asked_at.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The address of the server that the client used.
+    pub(super) fn server_address(&self) -> Option<ServerAddress> {
+        self.server_address.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn address(&self) -> &Share {
+    pub(super) fn address(&self) -> &AddressHandle {
         &self.address
     }
 
-    /// What the connection holds.
-    pub(super) fn account(&self) -> &Arc<Account> {
-        &self.account
+    /// What the connection has in memory.
+    pub(super) fn connection(&self) -> &Arc<Connection> {
+        &self.connection
     }
 
-    pub(super) fn calls(&self) -> &Gauge {
+    pub(super) fn calls(&self) -> &InUse {
         &self.calls
     }
 
@@ -131,14 +137,14 @@ impl Session {
     }
 
     /// Notes an HTTP request, which is being answered until the result is dropped.
-    pub(super) fn begin(self: &Arc<Self>) -> Busy {
+    pub(super) fn begin(self: &Arc<Self>) -> OpenRequest {
         self.requests.fetch_add(1, Ordering::AcqRel);
-        Busy(Arc::clone(self))
+        OpenRequest(Arc::clone(self))
     }
 
     /// How long the connection has been without an HTTP request, and without an answer that is still being read.
     pub(super) fn idle(&self) -> Duration {
-        if self.requests.load(Ordering::Acquire) > 0 || self.account.unsent() > 0 {
+        if self.requests.load(Ordering::Acquire) > 0 || self.connection.unsent() > 0 {
             return Duration::ZERO;
         }
         self.opened.elapsed().saturating_sub(Duration::from_millis(self.touched_ms.load(Ordering::Acquire)))
@@ -153,9 +159,9 @@ impl Drop for Session {
 
 /// An HTTP request that is being answered.
 #[derive(Debug)]
-pub(super) struct Busy(Arc<Session>);
+pub(super) struct OpenRequest(Arc<Session>);
 
-impl Drop for Busy {
+impl Drop for OpenRequest {
     fn drop(&mut self) {
         let now = u64::try_from(self.0.opened.elapsed().as_millis()).unwrap_or(u64::MAX).max(1);
         self.0.touched_ms.store(now, Ordering::Release);
@@ -167,8 +173,8 @@ impl Drop for Busy {
 #[derive(Debug)]
 pub(super) struct SessionCalls(pub(super) Arc<Session>);
 
-impl AsRef<Gauge> for SessionCalls {
-    fn as_ref(&self) -> &Gauge {
+impl AsRef<InUse> for SessionCalls {
+    fn as_ref(&self) -> &InUse {
         self.0.calls()
     }
 }
@@ -177,18 +183,18 @@ impl AsRef<Gauge> for SessionCalls {
 #[derive(Debug)]
 pub(super) struct AddressCalls(pub(super) Arc<Session>);
 
-impl AsRef<Gauge> for AddressCalls {
-    fn as_ref(&self) -> &Gauge {
+impl AsRef<InUse> for AddressCalls {
+    fn as_ref(&self) -> &InUse {
         &self.0.address().calls
     }
 }
 
-/// The notifications of a session's address that wait for a place.
+/// The notifications of a session's address that wait for a permit.
 #[derive(Debug)]
 pub(super) struct AddressWaiting(pub(super) Arc<Session>);
 
-impl AsRef<Gauge> for AddressWaiting {
-    fn as_ref(&self) -> &Gauge {
+impl AsRef<InUse> for AddressWaiting {
+    fn as_ref(&self) -> &InUse {
         &self.0.address().waiting
     }
 }
@@ -197,8 +203,8 @@ impl AsRef<Gauge> for AddressWaiting {
 #[derive(Debug)]
 pub(super) struct AddressSubscriptions(pub(super) Arc<Session>);
 
-impl AsRef<Gauge> for AddressSubscriptions {
-    fn as_ref(&self) -> &Gauge {
+impl AsRef<InUse> for AddressSubscriptions {
+    fn as_ref(&self) -> &InUse {
         &self.0.address().subscriptions
     }
 }

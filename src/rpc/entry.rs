@@ -1,4 +1,4 @@
-//! What a message is read as, and what is sent back.
+//! What messages are read as, and the replies to them.
 
 use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
@@ -12,11 +12,11 @@ use super::request_id::NumberId;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OverHttp;
 
-/// Marks notifications: calls whose answer is made for nobody.
+/// Marks notifications: calls whose answers are not sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Notified;
 
-/// How many bytes of an answer are counted already.
+/// How many bytes of an answer are counted in the memory of its connection already.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted(pub(super) usize);
 
@@ -24,12 +24,12 @@ pub(super) struct Counted(pub(super) usize);
 pub(super) enum Entry {
     Call(Request<'static>),
     Notification(Request<'static>),
-    /// Neither, with its id if that can be told.
+    /// Neither a call nor a notification, with its id if that is known.
     Invalid(Id<'static>, Option<NumberId>),
 }
 
 impl Entry {
-    /// Neither, and without an id.
+    /// An entry that is neither a call nor a notification, and has no id.
     pub(super) const INVALID: Self = Self::Invalid(Id::Null, None);
 }
 
@@ -50,7 +50,7 @@ impl From<MethodResponse> for Reply {
 }
 
 impl Reply {
-    /// The same with another id than none.
+    /// The reply with this id in place of `null`, if there is one.
     pub(super) fn with_id(mut self, id: Option<NumberId>) -> Self {
         const BEFORE: &str = r#"{"jsonrpc":"2.0","id":"#;
         if let Some(NumberId(id)) = id
@@ -62,7 +62,7 @@ impl Reply {
     }
 }
 
-/// The answer to what is no request, in the words of the specification.
+/// The answer to an invalid request, in the words of the specification.
 pub(super) fn invalid(id: Id<'_>) -> MethodResponse {
     MethodResponse::error(id, ErrorObject::borrowed(INVALID_REQUEST_CODE, "Invalid Request", None))
 }

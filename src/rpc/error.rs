@@ -217,7 +217,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The same, where it comes of a method that only reads: whatever became of it, nothing was done.
+    /// The error of a method that only reads. It says that nothing was done, because such a method changes nothing.
     pub(super) fn of_a_read(mut self) -> Self {
         if let Self::Dispatch(dispatch::Error::Store { not_done, .. }) = &mut self {
             *not_done = true;

@@ -1,4 +1,4 @@
-//! Reads messages: what is a call, what a notification, and what neither.
+//! Reads messages: calls, notifications, batches of them, and what is none of these.
 
 use std::fmt;
 use std::future::ready;
@@ -14,19 +14,19 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::entry::{Entry, OverHttp, Reply, invalid};
-use super::layers::Way;
+use super::layers::Layers;
 use super::oversize::batch_too_large;
 use super::request_id::{Given, NumberId};
 use crate::model::Key;
 
-/// Answers a message: a call, a notification or a batch of them. Nothing is answered to notifications alone.
+/// Answers a message: a call, a notification or a batch of them. Notifications alone get no answer.
 ///
-/// The message is let go once it is read; a call may take long.
-pub(super) fn answer<'w>(way: &'w Way, message: &[u8], extensions: &Extensions, batch_limit: u32) -> BoxFuture<'w, Option<Reply>> {
+/// The future does not borrow the message, which can be dropped while the call takes long.
+pub(super) fn answer<'w>(layers: &'w Layers, message: &[u8], extensions: &Extensions, batch_limit: u32) -> BoxFuture<'w, Option<Reply>> {
     let Ok(text) = std::str::from_utf8(message) else { return parse_error() };
     let text = text.trim_ascii_start();
     if !text.starts_with('[') {
-        return read(text, extensions).map_or_else(|_| parse_error(), |entry| way.one(entry).boxed());
+        return read(text, extensions).map_or_else(|_| parse_error(), |entry| layers.one(entry).boxed());
     }
     let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(text) else { return parse_error() };
     if entries.len() > batch_limit as usize {
@@ -41,7 +41,7 @@ pub(super) fn answer<'w>(way: &'w Way, message: &[u8], extensions: &Extensions, 
         return at_once(invalid(Id::Null));
     }
     let entries = entries.into_iter().map(|entry| read(entry.get(), extensions).unwrap_or(Entry::INVALID));
-    way.batch(entries.collect()).boxed()
+    layers.batch(entries.collect()).boxed()
 }
 
 fn at_once<'w>(response: MethodResponse) -> BoxFuture<'w, Option<Reply>> {
@@ -52,7 +52,7 @@ fn parse_error<'w>() -> BoxFuture<'w, Option<Reply>> {
     at_once(MethodResponse::error(Id::Null, ErrorCode::ParseError))
 }
 
-/// Reads one entry; fails only for what is no JSON.
+/// Reads one entry. Fails only if it is not JSON.
 fn read(text: &str, extensions: &Extensions) -> Result<Entry, serde_json::Error> {
     let outline: Outline<'_> = serde_json::from_str(text)?;
     let with_id = |id: Id<'static>| {
@@ -76,7 +76,7 @@ fn read(text: &str, extensions: &Extensions) -> Result<Entry, serde_json::Error>
         }
         Given::Nothing => with_id(Id::Null).map_or(Entry::INVALID, Entry::Notification),
         Given::TooLong => Entry::INVALID,
-        // Over HTTP whoever sent it waits for an answer. On a WebSocket an answer without an id could end a client with all its calls.
+        // Over HTTP the client waits for a response. On a WebSocket a response without an id could make a client fail with all its calls.
         Given::NoId if extensions.get::<OverHttp>().is_some() => Entry::INVALID,
         Given::NoId => with_id(Id::Null).map_or(Entry::INVALID, Entry::Notification),
     })
@@ -90,7 +90,7 @@ struct Outline<'t> {
     params: Option<&'t RawValue>,
     id: Option<&'t RawValue>,
     has_two_ids: bool,
-    /// Another member stands there twice.
+    /// Whether a member other than the id is there twice.
     is_ambiguous: bool,
 }
 
@@ -136,7 +136,7 @@ impl<'de: 't, 't> Deserialize<'de> for Outline<'t> {
                 Ok(outline)
             }
 
-            // What is JSON, but no object, is no request.
+            // JSON that is not an object is not a request.
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
                 Ok(Outline::default())

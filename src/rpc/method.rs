@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::app::App;
 use super::auth::{Permission, Session};
 use super::error::{Code, Error};
+use super::memory::{BatchAnswers, Size};
 use super::params::FromParameters;
-use super::room::{Parts, Size};
 
 /// How a method is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Kind {
     Wait,
     /// With an id, and items after it.
     Subscription,
-    /// With whether there was such a subscription.
+    /// With `true` if there was such a subscription, otherwise `false`.
     Unsubscription,
 }
 
@@ -44,11 +44,11 @@ pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'sta
     const TAG: &'static str;
     /// What it needs from the caller.
     const PERMISSION: Permission;
-    /// What it answers when it does not give a result, besides [`Code::COMMON`].
+    /// The errors it can answer, besides [`Code::COMMON`].
     const ERRORS: &'static [Code];
     /// Whether it waits for a job, as long as its caller wants.
     const WAITS: bool = false;
-    /// How large its answer may be, or what is made of its parameters. One that waits may begin at any time, so it is small to begin with.
+    /// How large its answer may be, or what is made of its parameters. Methods that wait are small, because they may begin at any time.
     const SIZE: Size = Size::Small;
     /// The result.
     type Output: Serialize + JsonSchema + Clone + Send + 'static;
@@ -58,15 +58,16 @@ pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'sta
 
     /// Does what the method is for.
     ///
-    /// The future is dropped when the caller's connection closes, at any await, unless it is that of a notification: what must be done whole is done by the floors below.
+    /// Unless the call is a notification, the future is dropped when the caller's connection closes, at any await. So what must not be
+    /// done by halves is done on the floors below.
     fn call(self, app: &C, session: &Session) -> impl Future<Output = Result<Self::Output, Error>> + Send;
 
-    /// The same for a call that may be one of a batch, for those to whom it matters.
-    fn call_within(self, app: &C, session: &Session, _: Option<&Parts>) -> impl Future<Output = Result<Self::Output, Error>> + Send {
+    /// Like [`Self::call`], for methods that have to know whether the call is one of a batch.
+    fn call_within(self, app: &C, session: &Session, _: Option<&BatchAnswers>) -> impl Future<Output = Result<Self::Output, Error>> + Send {
         self.call(app, session)
     }
 
-    /// The same for a caller who wants no answer (a notification). What would only be waited for is not.
+    /// Like [`Self::call`], for a notification: its caller wants no answer, so nothing is waited for.
     fn notify(self, app: &C, session: &Session) -> impl Future<Output = Result<(), Error>> + Send {
         self.call(app, session).map_ok(drop)
     }

@@ -5,6 +5,7 @@
 //! A notification is carried out and never answered. `docs/json-rpc.md` says what the specification leaves open, and the one
 //! place where it is not kept to.
 
+mod addresses;
 mod app;
 mod auth;
 mod entry;
@@ -12,16 +13,15 @@ mod error;
 mod http;
 mod layers;
 mod limits;
-mod load;
-mod lobby;
+mod memory;
 mod message;
 mod method;
 pub mod methods;
 mod openrpc;
+mod overflow;
 mod oversize;
 mod params;
 mod request_id;
-mod room;
 mod server;
 mod socket;
 mod subscription;
@@ -34,9 +34,9 @@ pub use app::{App, PoolDetails, Probes, Readiness, ServerDetails, ServerInfo};
 pub use auth::{Access, Identity, Permission, Session};
 pub use error::{Code, Error};
 pub use limits::Limits;
+pub use memory::{BatchAnswers, Size};
 pub use method::{Example, Items, Kind, Method, Subscription};
 pub use params::FromParameters;
-pub use room::{Parts, Size};
 pub use server::{ServeError, ServerSettings, Serving, serve, serve_table};
 pub use table::Table;
 

@@ -1,9 +1,9 @@
-//! Builds the OpenRPC document, so that the usual generators digest it.
+//! Builds the OpenRPC document, in a form that the usual generators can read.
 //!
 //! Their needs, each measured: version 1.2.6 (all know it; some refuse 1.3.2, others 1.4), JSON Schema draft 7, a title of its own
 //! on every schema and none that a method makes, components that are objects or plain `enum`s, no arrays of types, no remote
 //! references and nothing beside one, a summary and a result on every method, descriptions of one line, `rpc.discover` not listed,
-//! integers that JavaScript can hold, examples that give each parameter up to the last one used.
+//! integers that JavaScript can represent, examples that give each parameter up to the last one used.
 
 mod schema;
 mod served;
@@ -16,13 +16,13 @@ use serde_json::{Map, Value, json};
 use super::error::Code;
 use super::method::{Method, Subscription};
 use schema::{Side, Titles, one_line};
-pub(super) use served::{Address, Served};
+pub(super) use served::{Served, ServerAddress};
 
 /// Collects the schemas of a document while its methods are described.
 pub(super) struct Describer {
-    /// What we read: parameters.
+    /// The schemas of parameters, which we read.
     input: SchemaGenerator,
-    /// What we write: results and items.
+    /// The schemas of results and items, which we write.
     output: SchemaGenerator,
 }
 
@@ -116,8 +116,8 @@ pub(super) fn describe_method<C, M: Method<C>>(describer: &mut Describer) -> Vec
     vec![method]
 }
 
-/// How the document says that parameters are given. All can be given by name and by position; but a common generator, for methods that
-/// say so, takes a parameter that its caller left out for what lists have under that name in JavaScript.
+/// How the document says that parameters are given. All can be given by name and by position. But for methods that say so, a common
+/// generator mistakes a parameter that was not given for a member of JavaScript's arrays with the same name.
 fn structure(params: &[Value]) -> &'static str {
     let is_of_lists = |param: &Value| param["name"].as_str().is_some_and(|name| OF_LISTS.contains(&name));
     if params.iter().any(is_of_lists) { "by-position" } else { "either" }
@@ -219,7 +219,7 @@ fn heading<P: JsonSchema>(name: &str, tag: &str) -> Value {
     })
 }
 
-/// A call with every parameter up to the last one that says something: tools send the values as they stand, by position.
+/// An example with every parameter up to the last one that is given, because tools send the values of examples by position.
 fn pairing<P: Serialize>(name: &str, described: &[Value], params: &P, result: Value) -> Value {
     let mut given = json!(params);
     let value = |descriptor: &Value| {

@@ -1,4 +1,4 @@
-//! What is too large, and what can still be told of a message of which nothing is kept.
+//! The errors for what is too large, and how the id of a message is found that is not kept in memory.
 
 use std::sync::Arc;
 
@@ -22,17 +22,17 @@ pub(super) fn batch_too_large(limit: u32) -> ErrorObjectOwned {
     ErrorObject::owned(TOO_BIG_BATCH_REQUEST_CODE, message, Some(json!({"limit": limit, "setting": "--max-batch"})))
 }
 
-/// Reads the id of a message that is not kept, wherever it stands in it, in a few bytes of memory.
+/// Reads the id of a message that is not kept in memory, wherever the id stands in it. It needs a few bytes of memory.
 ///
-/// What it gives is right for JSON, and something harmless for what is none.
+/// For a message that is not JSON it gives no id, or a wrong one, which does no harm.
 #[derive(Debug, Default)]
-pub(super) struct Glance {
+pub(super) struct IdReader {
     /// How many arrays and objects are open.
     depth: u64,
     text: Text,
-    /// What stands at the depth of the members of a request.
-    place: Place,
-    /// The name of the member that is read, or the JSON of its value if that is the id.
+    /// Where the reader is.
+    position: Position,
+    /// The name of the member that is being read, or the JSON of its value if the member is the id.
     token: Vec<u8>,
     id: Option<Vec<u8>>,
     has_method: bool,
@@ -48,8 +48,9 @@ enum Text {
     Escaped,
 }
 
+/// What comes next at the depth of the members of a request.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-enum Place {
+enum Position {
     /// Nothing has come but white space.
     #[default]
     Begin,
@@ -63,10 +64,10 @@ enum Place {
     End,
 }
 
-impl Glance {
-    /// Goes on with these bytes.
-    pub(super) fn look(&mut self, bytes: &[u8]) {
-        if self.place == Place::End {
+impl IdReader {
+    /// Reads on in these bytes.
+    pub(super) fn read(&mut self, bytes: &[u8]) {
+        if self.position == Position::End {
             return;
         }
         for byte in bytes {
@@ -89,31 +90,31 @@ impl Glance {
                 _ => {}
             }
         }
-        match self.place {
-            Place::End => {}
-            Place::Begin if byte.is_ascii_whitespace() => {}
-            Place::Begin => self.place = if byte == b'{' { Place::Name } else { Place::End },
-            Place::Name if was == Text::Outside && byte == b':' => {
-                self.place = if self.token == br#""id""# { Place::Id } else { Place::Value };
+        match self.position {
+            Position::End => {}
+            Position::Begin if byte.is_ascii_whitespace() => {}
+            Position::Begin => self.position = if byte == b'{' { Position::Name } else { Position::End },
+            Position::Name if was == Text::Outside && byte == b':' => {
+                self.position = if self.token == br#""id""# { Position::Id } else { Position::Value };
                 self.has_method |= self.token == br#""method""#;
                 self.token.clear();
             }
-            Place::Id | Place::Value if was == Text::Outside && depth == 1 && matches!(byte, b',' | b'}') => {
+            Position::Id | Position::Value if was == Text::Outside && depth == 1 && matches!(byte, b',' | b'}') => {
                 let token = std::mem::take(&mut self.token);
-                if self.place == Place::Id {
+                if self.position == Position::Id {
                     self.id = Some(token);
                 }
-                self.place = if byte == b',' { Place::Name } else { Place::End };
+                self.position = if byte == b',' { Position::Name } else { Position::End };
             }
-            Place::Value => {}
-            Place::Name | Place::Id if was == Text::Outside && byte.is_ascii_whitespace() => {}
-            // Longer than any name that counts, and than any id.
-            Place::Name | Place::Id if self.token.len() <= LONGEST_ID => self.token.push(byte),
-            Place::Name | Place::Id => {}
+            Position::Value => {}
+            Position::Name | Position::Id if was == Text::Outside && byte.is_ascii_whitespace() => {}
+            // A token is cut here: it is longer than any name that counts and any id.
+            Position::Name | Position::Id if self.token.len() <= LONGEST_ID => self.token.push(byte),
+            Position::Name | Position::Id => {}
         }
     }
 
-    /// What is answered to a request above the limit; nothing, if the whole of it was seen and it is a notification.
+    /// The response to a request above the limit. There is none if the whole message was read and is a notification.
     pub(super) fn refusal(&self, limit: u32, is_whole: bool) -> Option<Reply> {
         let raw = self.id.as_deref().and_then(|raw| std::str::from_utf8(raw).ok());
         let (id, number) = match raw.map(Given::of) {
@@ -132,11 +133,11 @@ impl Glance {
 mod tests {
     use super::*;
 
-    /// What is answered to `text`, of which so many bytes come at a time.
+    /// The response to `text`, which is read in pieces of `step` bytes.
     fn refusal(text: &str, step: usize) -> Option<serde_json::Value> {
-        let mut glance = Glance::default();
-        text.as_bytes().chunks(step).for_each(|bytes| glance.look(bytes));
-        glance.refusal(9, true).map(|reply| serde_json::from_str(reply.json.get()).unwrap())
+        let mut id_reader = IdReader::default();
+        text.as_bytes().chunks(step).for_each(|bytes| id_reader.read(bytes));
+        id_reader.refusal(9, true).map(|reply| serde_json::from_str(reply.json.get()).unwrap())
     }
 
     #[test]
@@ -166,8 +167,8 @@ mod tests {
     fn a_notification_is_not_told_that_it_is_too_large() {
         let text = r#"{"jsonrpc":"2.0","method":"x","params":{"id":1}}"#;
         assert_eq!(refusal(text, 5), None);
-        let mut glance = Glance::default();
-        glance.look(&text.as_bytes()[..40]);
-        assert!(glance.refusal(9, false).is_some(), "its id may come yet");
+        let mut id_reader = IdReader::default();
+        id_reader.read(&text.as_bytes()[..40]);
+        assert!(id_reader.refusal(9, false).is_some(), "its id may come yet");
     }
 }

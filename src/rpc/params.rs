@@ -1,4 +1,4 @@
-//! Reads parameters, by name or by position, strictly: what is wrong is named, in words for whoever sent it.
+//! Reads parameters by name or by position. It is strict, and its errors tell the caller which parameter is wrong and why.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,8 +22,8 @@ pub(super) type Names = [String];
 
 /// The parameters of a call; `raw` is its `params` as it stands, or nothing.
 ///
-/// By name every parameter must be known. By position there may not be more than there are names. Either way `null` means not given,
-/// and an integer beyond 64 bits is refused, because it would be rounded. What a parameter is made of has names only, no positions.
+/// By name, every parameter must be known. By position, there may be as many as there are names. In both, `null` means not given, and
+/// an integer beyond 64 bits is refused, because it would be rounded. The fields inside a parameter are given by name only.
 pub(super) fn parse<P: FromParameters>(raw: Option<&str>, names: &Names) -> Result<P, Error> {
     let raw = raw.map(plain_zeros);
     let given = match raw.as_deref().map(|raw| (raw, raw.trim_ascii_start().as_bytes().first())) {
@@ -40,9 +40,9 @@ pub(super) fn parse<P: FromParameters>(raw: Option<&str>, names: &Names) -> Resu
     parsed.map_err(|fault| Error::Params(fault.to_string()))
 }
 
-/// What reads itself from the parameters of a call: whatever can be deserialized, field by field.
+/// A type that can be read from the parameters of a call. Every type that can be deserialized is one.
 pub trait FromParameters: Sized {
-    /// Reads itself. `null` is not among what is given, and every name is known.
+    /// Reads the type. Parameters that are `null` were removed, and every name is known.
     fn read(given: Given<'_>) -> Result<Self, Fault>;
 }
 
@@ -58,14 +58,14 @@ pub struct Given<'g> {
 }
 
 impl Given<'_> {
-    /// Takes one of them out, if it is given.
+    /// Removes one of them and gives it, if it was given.
     pub(super) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Fault> {
         let Some(at) = self.named.iter().position(|(other, _)| *other == name) else { return Ok(None) };
         let (name, value) = self.named.remove(at);
         read_value(name, value, PhantomData).map(Some)
     }
 
-    /// Reads all that are left, as the fields of one type.
+    /// Reads all that remain as the fields of one type.
     pub(super) fn rest<T: DeserializeOwned>(self) -> Result<T, Fault> {
         T::deserialize(MapAccessDeserializer::new(Fields { given: self.named.into_iter(), next: None }))
     }

@@ -1,27 +1,27 @@
-//! Ids of requests: those that jsonrpsee can hold, and others.
+//! Ids of requests: those that jsonrpsee has a type for, and others.
 
 use std::sync::Arc;
 
 use jsonrpsee::types::Id;
 
-/// Ids that are longer are no ids: every refusal repeats them.
+/// How long an id may be. Longer ones are refused, because every response repeats the id.
 pub(super) const LONGEST_ID: usize = 1024;
 
-/// An id that jsonrpsee cannot hold, as its JSON. Its call is made without, and it is put into the answer.
+/// An id that jsonrpsee has no type for, as its JSON. Its call is made without an id, which is put into the answer afterwards.
 #[derive(Debug, Clone)]
 pub(super) struct NumberId(pub(super) Arc<str>);
 
-/// What stands where the id belongs.
+/// What a message has as its id.
 pub(super) enum Given<'t> {
     /// No id at all: a notification.
     Nothing,
-    /// An id that jsonrpsee can hold.
+    /// An id that jsonrpsee has a type for.
     Id(Id<'static>),
-    /// A number that it cannot hold: negative, with a fraction, or long.
+    /// A number that it has no type for: negative, with a fraction, or long.
     Number(&'t str),
-    /// An id that no answer repeats.
+    /// An id that is too long to be repeated in an answer.
     TooLong,
-    /// What is no id.
+    /// Something that is not an id, such as a list.
     NoId,
 }
 

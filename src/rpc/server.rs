@@ -19,14 +19,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::Service;
 
+use super::addresses::Addresses;
 use super::app::{App, Probes};
 use super::auth::{Access, Session};
-use super::http::{Front, Guard, router};
+use super::http::{Endpoint, OriginCheck, router};
 use super::layers::Rules;
 use super::limits::Limits;
-use super::load::Addresses;
-use super::lobby::Lobby;
 use super::openrpc::Served;
+use super::overflow::Overflow;
 use super::table::Table;
 use super::wire::Wire;
 
@@ -120,7 +120,7 @@ impl Serving {
     pub async fn drained(&self, grace: Duration) -> usize {
         self.shutdown.cancelled().await;
         self.connections.close();
-        // The wait ends early or late; how it ended is what the tracker counts.
+        // Whether all ended in time is seen from what the tracker still counts.
         let _ = tokio::time::timeout(grace, self.connections.wait()).await;
         self.connections.len()
     }
@@ -151,7 +151,7 @@ pub async fn serve_table<C: Send + Sync + 'static>(
 
 type Listeners = Vec<(TcpListener, SocketAddr)>;
 
-/// Several addresses share a free port only if nobody has it at any of them. So often another one is tried.
+/// How many ports are tried when any free port will do: several addresses need one that is free on all of them.
 const TRIES: usize = 16;
 
 async fn bind(settings: &ServerSettings) -> Result<Listeners, ServeError> {
@@ -171,12 +171,12 @@ async fn bind(settings: &ServerSettings) -> Result<Listeners, ServeError> {
     }
 }
 
-/// Whether any port will do.
+/// Whether any free port will do.
 fn is_free(addresses: &[SocketAddr]) -> bool {
     addresses.iter().all(|address| address.port() == 0)
 }
 
-/// Binds all addresses that this machine has, the first of them at least.
+/// Binds all addresses that this machine has. Fails if there is none.
 async fn bind_all(addresses: &[SocketAddr]) -> Result<Listeners, ServeError> {
     let (mut listeners, mut missing): (Listeners, Option<ServeError>) = (Vec::new(), None);
     for &wanted in addresses {
@@ -187,7 +187,7 @@ async fn bind_all(addresses: &[SocketAddr]) -> Result<Listeners, ServeError> {
         let bound = TcpListener::bind(address).await.and_then(|listener| Ok((listener.local_addr()?, listener)));
         match bound {
             Ok((local, listener)) => listeners.push((listener, local)),
-            // A name may have an address of a family that this machine does without.
+            // A name may have an address of a family that this machine does not have, such as IPv6.
             Err(cause) if cause.kind() == io::ErrorKind::AddrNotAvailable || cause.raw_os_error() == Some(NO_FAMILY) => {
                 missing = Some(ServeError::Bind { address, cause });
             }
@@ -217,14 +217,14 @@ fn start<C: Send + Sync + 'static>(
     let methods = table.register(app, &settings.limits, &document)?;
     let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access));
     let (stop, stopper) = stop_channel();
-    let front = Front::new(methods, rules, &settings.limits, stop.clone());
-    let guard = Guard::new(&settings.allowed_origins, &settings.allowed_hosts);
+    let endpoint = Endpoint::new(methods, rules, &settings.limits, stop.clone());
+    let allowed = OriginCheck::new(&settings.allowed_origins, &settings.allowed_hosts);
     let connections = TaskTracker::new();
     let loops = listeners.len();
-    let door = Arc::new(Door {
+    let acceptor = Arc::new(Acceptor {
         loops,
-        lobby: Lobby::new(super::http::probes(probes.clone(), guard.clone())),
-        router: router(front, probes, document, guard),
+        overflow: Overflow::new(super::http::probes(probes.clone(), allowed.clone())),
+        router: router(endpoint, probes, document, allowed),
         addresses: Addresses::new(settings.limits.clone()),
         limits: settings.limits,
         connections: connections.clone(),
@@ -232,17 +232,17 @@ fn start<C: Send + Sync + 'static>(
     });
     let stopper = Arc::new(stopper);
     for (listener, _) in listeners {
-        tokio::spawn(connections.track_future(accept(listener, door.clone(), stopper.clone(), shutdown.clone())));
+        tokio::spawn(connections.track_future(accept(listener, acceptor.clone(), stopper.clone(), shutdown.clone())));
     }
     Ok(Serving { local_addr, shutdown, connections })
 }
 
-/// What new connections need.
-struct Door {
+/// Opens new connections, or passes those beyond the limit on to [`Overflow`].
+struct Acceptor {
     /// How many loops accept connections.
     loops: usize,
-    /// For those that find no place.
-    lobby: Lobby,
+    /// For connections beyond the limit.
+    overflow: Overflow,
     router: Router,
     addresses: Addresses,
     limits: Limits,
@@ -250,7 +250,7 @@ struct Door {
     stop: StopHandle,
 }
 
-async fn accept(listener: TcpListener, door: Arc<Door>, stopper: Arc<ServerHandle>, shutdown: CancellationToken) {
+async fn accept(listener: TcpListener, acceptor: Arc<Acceptor>, stopper: Arc<ServerHandle>, shutdown: CancellationToken) {
     const PAUSE: Duration = Duration::from_millis(100);
     loop {
         let accepted = tokio::select! {
@@ -259,7 +259,7 @@ async fn accept(listener: TcpListener, door: Arc<Door>, stopper: Arc<ServerHandl
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((socket, peer)) => door.open(socket, peer),
+            Ok((socket, peer)) => acceptor.open(socket, peer),
             Err(error) => {
                 // Out of file descriptors, most likely: closing connections free some.
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -272,25 +272,25 @@ async fn accept(listener: TcpListener, door: Arc<Door>, stopper: Arc<ServerHandl
     let _ = stopper.stop();
 }
 
-impl Door {
+impl Acceptor {
     fn open(&self, socket: TcpStream, peer: SocketAddr) {
-        // The accept loops themselves are tracked too.
+        // The tracker counts the accept loops, too.
         let open = self.connections.len().saturating_sub(self.loops);
         let room = open < self.limits.connections as usize;
-        let Some(share) = room.then(|| self.addresses.join(peer.ip())).flatten() else {
+        let Some(address) = room.then(|| self.addresses.join(peer.ip())).flatten() else {
             tracing::debug!(%peer, open, "a connection too many");
-            self.lobby.receive(socket);
+            self.overflow.serve(socket);
             return;
         };
         let local = socket.local_addr().map_or(IpAddr::from([127, 0, 0, 1]), |address| address.ip());
         prepare(&socket, self.limits.write_timeout.duration(), peer);
-        let account = self.addresses.account(&share);
-        let wire = Wire::new(socket, Arc::clone(&account), self.limits.write_timeout.duration());
-        let session = Arc::new(Session::new(peer, local, share, account, self.connections.token()));
-        let entrance = Entrance { router: self.router.clone(), session: Arc::clone(&session) };
+        let connection = self.addresses.connection(&address);
+        let wire = Wire::new(socket, Arc::clone(&connection), self.limits.write_timeout.duration());
+        let session = Arc::new(Session::new(peer, local, address, connection, self.connections.token()));
+        let service = ConnectionService { router: self.router.clone(), session: Arc::clone(&session) };
         let (stop, idle) = (self.stop.clone(), self.limits.idle_timeout.duration());
         tokio::spawn(async move {
-            let service = TowerToHyperService::new(entrance);
+            let service = TowerToHyperService::new(service);
             let served = http1::Builder::new().max_buf_size(HEAD).serve_connection(TokioIo::new(wire), service).with_upgrades();
             let stopped = stop.shutdown();
             tokio::pin!(served, stopped);
@@ -300,10 +300,10 @@ impl Door {
                     served.as_mut().graceful_shutdown();
                     tokio::select! {
                         served = served => served,
-                        () = session.account().ended() => return,
+                        () = session.connection().ended() => return,
                     }
                 }
-                () = session.account().ended() => return,
+                () = session.connection().ended() => return,
                 () = idle_for(idle, &session) => return tracing::debug!(%peer, "an idle connection was closed"),
             };
             if let Err(error) = served {
@@ -313,23 +313,23 @@ impl Door {
     }
 }
 
-/// What Linux calls EAFNOSUPPORT: this machine has no addresses of such a family at all.
+/// EAFNOSUPPORT of Linux: this machine has no addresses of that family, such as IPv6.
 const NO_FAMILY: i32 = 97;
-/// The head of a request, and what is written at once, may be so large.
+/// How large the head of a request may be, and what is written at once.
 const HEAD: usize = 64 * 1024;
-/// So much that is not sent yet is kept by the system for one connection, and not by us.
+/// How many bytes of one connection that are not sent yet the system keeps. More stay in this process, where they are counted.
 const UNSENT_BY_SYSTEM: u32 = 256 * 1024;
-/// The first request has to come within this.
+/// How long a new connection may take until its first request.
 const FIRST: Duration = Duration::from_secs(30);
 
-/// Sets what a connection of strangers needs. All of it can be missing.
-fn prepare(socket: &TcpStream, patience: Duration, peer: SocketAddr) {
+/// Sets the options of a socket. The server works without them, so errors are only logged.
+fn prepare(socket: &TcpStream, time_limit: Duration, peer: SocketAddr) {
     let raw = SockRef::from(socket);
     let set = [
         ("TCP_NODELAY", socket.set_nodelay(true)),
         ("TCP_NOTSENT_LOWAT", raw.set_tcp_notsent_lowat(UNSENT_BY_SYSTEM)),
-        // A machine that is gone acknowledges nothing, and says nothing either.
-        ("TCP_USER_TIMEOUT", raw.set_tcp_user_timeout(Some(patience * 2))),
+        // Without this, a connection to a machine that was switched off stays open.
+        ("TCP_USER_TIMEOUT", raw.set_tcp_user_timeout(Some(time_limit * 2))),
     ];
     for (option, set) in set {
         if let Err(error) = set {
@@ -338,7 +338,7 @@ fn prepare(socket: &TcpStream, patience: Duration, peer: SocketAddr) {
     }
 }
 
-/// Ends when the connection has been without an HTTP request for `limit`. A WebSocket has left HTTP before that.
+/// Returns when the connection has been without an HTTP request for `limit`. It is not used for WebSockets, which are no HTTP after the upgrade.
 async fn idle_for(limit: Duration, session: &Session) {
     loop {
         let limit = if session.has_asked() { limit } else { limit.min(FIRST) };
@@ -349,14 +349,14 @@ async fn idle_for(limit: Duration, session: &Session) {
     }
 }
 
-/// What one connection's requests come in by: the router, with the connection's session.
+/// Answers the requests of one connection: the router, which gets the connection's session with each.
 #[derive(Clone)]
-struct Entrance {
+struct ConnectionService {
     router: Router,
     session: Arc<Session>,
 }
 
-impl<B> Service<Request<B>> for Entrance
+impl<B> Service<Request<B>> for ConnectionService
 where
     B: HttpBody<Data = Bytes> + Send + 'static,
     B::Error: Into<axum::BoxError>,
@@ -370,12 +370,12 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let busy = self.session.begin();
+        let open_request = self.session.begin();
         request.extensions_mut().insert(Arc::clone(&self.session));
         let answer = self.router.call(request);
         Box::pin(async move {
             let answer = answer.await;
-            drop(busy);
+            drop(open_request);
             answer
         })
     }

@@ -9,15 +9,15 @@ use jsonrpsee::server::{
 };
 use serde::Serialize;
 
+use super::addresses::Permit;
 use super::auth::{AddressSubscriptions, Session};
 use super::error::Error;
 use super::limits::Limits;
-use super::load::Place;
+use super::memory::Connection;
 use super::method::{Items, Subscription};
-use super::room::Account;
 use super::{openrpc, params};
 
-/// How long a subscription may take, and how much an address may have.
+/// The limits of subscriptions.
 #[derive(Clone, Copy)]
 struct Bounds {
     open: Duration,
@@ -67,11 +67,11 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
         let (subscription, session) = (parsed?, session.ok_or(Error::Internal)?);
         let what = format!("more than {} subscriptions from your address (a fixed limit)", bounds.per_address).into();
         let busy = Error::Busy { what, retry_after: Duration::from_secs(1) };
-        let place = Place::take(AddressSubscriptions(Arc::clone(&session)), bounds.per_address).ok_or(busy)?;
+        let permit = Permit::take(AddressSubscriptions(Arc::clone(&session)), bounds.per_address).ok_or(busy)?;
         let items = tokio::time::timeout(bounds.open, subscription.open(&app, &session)).await;
-        Ok::<_, Error>((items.map_err(|_| Error::Deadline(bounds.open))??, place, session))
+        Ok::<_, Error>((items.map_err(|_| Error::Deadline(bounds.open))??, permit, session))
     };
-    let (items, _place, session) = match opened.await {
+    let (items, _permit, session) = match opened.await {
         Ok(opened) => opened,
         Err(error) => {
             pending.reject(error.into_object()).await;
@@ -79,21 +79,21 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
         }
     };
     let Ok(sink) = pending.accept().await else { return SubscriptionCloseResponse::None };
-    match pump(items, &sink, S::NOTIFICATION, session.account(), bounds.send).await {
+    match pump(items, &sink, S::NOTIFICATION, session.connection(), bounds.send).await {
         Ok(()) => SubscriptionCloseResponse::None,
         Err(error) => ended(error),
     }
 }
 
-/// Sends items until they end, the client leaves, or it reads too slowly.
+/// Sends items until they end, the client disconnects, or it reads too slowly.
 ///
-/// At most one item is under way from here; what piles up behind a slow reader is the stream's to bound and to mark as lost.
+/// At most one item is on its way from here. The stream has to bound what piles up behind a slow reader, and to say what got lost.
 async fn pump<T: Serialize>(
     mut items: Items<T>,
     sink: &SubscriptionSink,
     name: &str,
-    account: &Account,
-    patience: Duration,
+    connection: &Connection,
+    time_limit: Duration,
 ) -> Result<(), Error> {
     loop {
         let item = tokio::select! {
@@ -112,13 +112,13 @@ async fn pump<T: Serialize>(
         tokio::select! {
             biased;
             () = sink.closed() => return Ok(()),
-            in_time = account.admit_item(patience) => if !in_time {
+            in_time = connection.admit_item(time_limit) => if !in_time {
                 return Err(Error::Slow);
             },
         }
-        account.made(bytes);
-        if let Err(error) = sink.send_timeout(item, patience).await {
-            account.dropped(bytes);
+        connection.made(bytes);
+        if let Err(error) = sink.send_timeout(item, time_limit).await {
+            connection.dropped(bytes);
             return match error {
                 SendTimeoutError::Timeout(_) => Err(Error::Slow),
                 SendTimeoutError::Closed(_) => Ok(()),

@@ -11,9 +11,9 @@ use super::auth::{Permission, Session};
 use super::entry::Notified;
 use super::error::Error;
 use super::limits::Limits;
+use super::memory::{BatchAnswers, Size};
 use super::method::{Kind, Method, Subscription};
 use super::openrpc::{self, Describer, Served};
-use super::room::{Parts, Size};
 use super::{params, subscription};
 
 /// Puts a method or a subscription into the module that calls it.
@@ -43,7 +43,7 @@ impl<C: Send + Sync + 'static> Default for Table<C> {
 }
 
 impl<C: Send + Sync + 'static> Table<C> {
-    /// A table that lists only `rpc.discover`, which the document itself never lists.
+    /// A table with `rpc.discover` only, which the document does not list.
     pub fn new() -> Self {
         Self::default()
     }
@@ -109,7 +109,7 @@ impl<C: Send + Sync + 'static> Table<C> {
         }
         let document = Arc::clone(document);
         let discover = move |id: jsonrpsee::types::Id<'_>, _: jsonrpsee::types::Params<'_>, limit, extensions: http::Extensions| {
-            let address = extensions.get::<Arc<Session>>().and_then(|session| session.asked_at());
+            let address = extensions.get::<Arc<Session>>().and_then(|session| session.server_address());
             let text = RawValue::from_string(document.text(address.as_ref())).expect("the document is JSON at any address");
             answer(id, text, limit)
         };
@@ -151,7 +151,7 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
                         };
                     }
                     (Ok(method), Some(session)) => {
-                        method.call_within(&app, session, extensions.get::<Arc<Parts>>().map(AsRef::as_ref)).await
+                        method.call_within(&app, session, extensions.get::<Arc<BatchAnswers>>().map(AsRef::as_ref)).await
                     }
                     (Ok(_), None) => Err(Error::Internal),
                     (Err(error), _) => Err(error),

@@ -7,51 +7,51 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-use super::room::Account;
+use super::memory::Connection;
 
-/// A reader that takes less than this within the time it has is no reader.
+/// A peer that reads less than this within its time counts as one that reads nothing.
 const PROGRESS: usize = 256 * 1024;
 
-/// The bytes of one connection on their way: counts what the peer takes, and fails when it takes nothing for too long.
+/// The socket of one connection. It counts what the peer reads, and fails when it reads nothing for too long.
 pub(super) struct Wire<S> {
     io: S,
-    account: Arc<Account>,
-    patience: Duration,
-    jam: Option<Jam>,
+    connection: Arc<Connection>,
+    time_limit: Duration,
+    slow: Option<Slow>,
 }
 
-/// A peer that did not take everything at once.
-struct Jam {
+/// The state of a peer that has not read everything yet.
+struct Slow {
     deadline: Pin<Box<Sleep>>,
-    /// What it took since the deadline was set.
+    /// How many bytes it has read since the deadline was set.
     taken: usize,
 }
 
 impl<S> Wire<S> {
-    pub(super) fn new(io: S, account: Arc<Account>, patience: Duration) -> Self {
-        Self { io, account, patience, jam: None }
+    pub(super) fn new(io: S, connection: Arc<Connection>, time_limit: Duration) -> Self {
+        Self { io, connection, time_limit, slow: None }
     }
 
     fn note(&mut self, cx: &mut Context<'_>, write: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        let end = || Instant::now() + self.patience;
+        let end = || Instant::now() + self.time_limit;
         match write {
             Poll::Ready(Ok(taken)) => {
-                self.account.written(taken);
-                if let Some(jam) = &mut self.jam {
-                    jam.taken += taken;
-                    if jam.taken >= PROGRESS {
-                        jam.deadline.as_mut().reset(Instant::now() + self.patience);
-                        jam.taken = 0;
+                self.connection.written(taken);
+                if let Some(slow) = &mut self.slow {
+                    slow.taken += taken;
+                    if slow.taken >= PROGRESS {
+                        slow.deadline.as_mut().reset(Instant::now() + self.time_limit);
+                        slow.taken = 0;
                     }
                 }
                 Poll::Ready(Ok(taken))
             }
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             Poll::Pending => {
-                self.account.stuck();
-                let jam = self.jam.get_or_insert_with(|| Jam { deadline: Box::pin(tokio::time::sleep_until(end())), taken: 0 });
-                ready!(jam.deadline.as_mut().poll(cx));
-                self.account.end();
+                self.connection.stuck();
+                let slow = self.slow.get_or_insert_with(|| Slow { deadline: Box::pin(tokio::time::sleep_until(end())), taken: 0 });
+                ready!(slow.deadline.as_mut().poll(cx));
+                self.connection.end();
                 Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read what it asked for")))
             }
         }
@@ -63,7 +63,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?;
         if buffer.filled().len() > before {
-            self.account.heard();
+            self.connection.heard();
         }
         Poll::Ready(Ok(()))
     }
@@ -86,8 +86,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.io).poll_flush(cx))?;
-        if self.account.unsent() == 0 {
-            self.jam = None;
+        if self.connection.unsent() == 0 {
+            self.slow = None;
         }
         Poll::Ready(Ok(()))
     }

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use super::load::{HOME, IN_FLIGHT, Load, STUCK};
 use crate::model::{JobId, JobSpec};
 
-/// So many jobs are created by one call.
+/// How many jobs one call creates.
 const GROUP: usize = 1000;
 
 impl Load {
@@ -17,7 +17,7 @@ impl Load {
         Ok((begun.elapsed(), ids))
     }
 
-    /// So many jobs that have nothing to do with each other.
+    /// Jobs without relations to each other.
     pub(super) fn specs(&self, jobs: u64) -> Vec<JobSpec> {
         (0..jobs).map(|_| self.job()).collect()
     }
@@ -33,15 +33,15 @@ impl Load {
         (0..jobs).map(link).collect()
     }
 
-    /// A job that all others wait for, and these.
+    /// A job, and others that all wait for it.
     pub(super) fn fan_out(&self, jobs: u64) -> Vec<JobSpec> {
         let root = JobId::random();
         let waiting = (0..jobs).map(|_| JobSpec { prerequisites: vec![root.clone()], ..self.job() });
         std::iter::once(self.job_with(root.clone())).chain(waiting).collect()
     }
 
-    /// Starts jobs, the first of them last, and gives the time from a start until all have finished: from the first that was started, or from
-    /// the last, that of the job that all others wait for.
+    /// Starts jobs, the first of the list last, and gives the time until all have finished. It counts from the first start, or with
+    /// `from_last` from the last one: the start of the job that all others wait for.
     pub(super) async fn run_all(&self, ids: &[JobId], from_last: bool) -> anyhow::Result<Duration> {
         let Some((first, others)) = ids.split_first() else { return Ok(Duration::ZERO) };
         let start = async |caller, number: u64| {
@@ -54,7 +54,7 @@ impl Load {
             begun = Instant::now();
         }
         self.client(0).start_job(HOME, first).await?;
-        // Mostly the last to end, so that few are asked for more than once.
+        // It mostly ends last, so when it has ended few of the others have to be asked for more than once.
         let last = others.last().unwrap_or(first);
         self.client(0).wait_to_the_end(HOME, last, Some(STUCK)).await?;
         self.check(ids).await?;

@@ -10,24 +10,25 @@ use crate::client::{Client, code};
 use crate::model::{ContextId, JobId, JobSpec, QueueInfo, Seconds, Status};
 
 pub(super) const HOME: ContextId = ContextId(0);
-/// Calls in flight while submitting and checking.
+/// How many calls are in flight while jobs are submitted and checked.
 pub(super) const IN_FLIGHT: u64 = 64;
-/// A server that does nothing for so long is broken.
+/// When a server has made no progress for this long, the measurement fails.
 pub(super) const STUCK: Duration = Duration::from_secs(120);
+/// How often to check for progress.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Puts load on a server through one connection or several.
 pub(super) struct Load {
     clients: Vec<Client>,
     spec: JobSpec,
-    /// Every job there may be of it, where they are to be removed.
+    /// The ids of all jobs it may have created, if these are to be removed.
     made: Option<RefCell<Vec<JobId>>>,
     steps: Rc<Steps>,
 }
 
-/// Should they not be removed, the jobs are gone after this.
+/// How long the jobs are kept by the server, should they not be removed.
 const RETENTION: Duration = Duration::from_secs(3600);
-/// A job is removed as soon as it has ended, within this time.
+/// How long to wait until a job has ended and can be removed.
 const REMOVAL: Duration = Duration::from_secs(60);
 
 /// How long each call of a run took.
@@ -52,7 +53,7 @@ impl Load {
         Self { clients, spec, made: None, steps: Rc::clone(steps) }
     }
 
-    /// The same on a server that others use, too: it knows its jobs, so that [`Load::clean`] can remove them.
+    /// Remembers its jobs, so that [`Load::clean`] can remove them from a server that others use, too.
     pub(super) fn tidy(self) -> Self {
         let spec = JobSpec { retention: Some(Seconds::from(RETENTION)), ..self.spec };
         Self { spec, made: Some(RefCell::default()), ..self }
@@ -74,7 +75,7 @@ impl Load {
         JobSpec { job_id: Some(id), ..self.spec.clone() }
     }
 
-    /// Deletes every job that this has made, and says how many are left.
+    /// Deletes every job that it has created. Gives how many could not be deleted.
     pub(super) async fn clean(&self) -> u64 {
         let made = self.made.as_ref().map(RefCell::take).unwrap_or_default();
         let (begun, left) = (Instant::now(), Cell::new(0));

@@ -15,9 +15,9 @@ use clap::Args;
 use tokio::time::sleep;
 
 use super::exit::Exit;
+use super::global::Global;
+use super::local_server::{LocalServer, TempDir};
 use super::output;
-use super::session::Global;
-use super::spawned::{Spawned, TempDir};
 use crate::client::Client;
 use crate::store::{Endpoint, Profile};
 use load::Load;
@@ -25,8 +25,8 @@ use report::{Compat, Drain, Group, Report, Rest, Submit, Waiting};
 use step::Steps;
 use usage::{Meter, Tree};
 
-/// What settles after a start is over by then.
-const SETTLE: Duration = Duration::from_secs(3);
+/// How long to wait after a start until the server is at rest.
+const UNTIL_REST: Duration = Duration::from_secs(3);
 
 /// Measures submitting, draining and run-and-wait of `40 + 2` jobs.
 ///
@@ -53,7 +53,7 @@ pub(super) struct Bench {
     pools: Vec<String>,
 }
 
-/// A measurement that is under way.
+/// A measurement that is being made.
 struct Measuring<'a> {
     bench: &'a Bench,
     steps: Rc<Steps>,
@@ -119,14 +119,14 @@ impl Measuring<'_> {
         let tree = Tree::of(server.pid());
         let load = Load::new(self.connect(&server.url).await?, &self.steps);
         self.warm_up(&load).await?;
-        sleep(SETTLE).await;
+        sleep(UNTIL_REST).await;
         let rest = self.at_rest(tree).await?;
         let waiting = self.waiting(&load, Some(tree)).await?;
         let submit = self.submit(&load, Some(tree)).await?;
-        // The Redis of others is not looked into.
-        let profile = if self.bench.redis.is_none() { Some(profile(directory.path()).await?) } else { None };
-        let groups = self.groups(&load, profile.as_ref()).await?;
-        drop((load, profile));
+        // The commands of a Redis that others use are not measured.
+        let gauge = if self.bench.redis.is_none() { Some(gauge(directory.path()).await?) } else { None };
+        let groups = self.groups(&load, gauge.as_ref()).await?;
+        drop((load, gauge));
         server.stop().await?;
         let (drain, _) = self.drain(&directory, &pools, "").await?;
         let compat = self.compat(&directory, &pools).await?;
@@ -137,10 +137,10 @@ impl Measuring<'_> {
         self.steps.step("warming up", 0, load.warm_up()).await
     }
 
-    async fn start(&self, directory: &TempDir, pools: &[&str]) -> anyhow::Result<Spawned> {
+    async fn start(&self, directory: &TempDir, pools: &[&str]) -> anyhow::Result<LocalServer> {
         let redis = self.bench.redis.iter().flat_map(|url| ["--redis", url]);
         let arguments: Vec<&str> = pools.iter().copied().chain(redis).chain(["--log-level", "warn"]).collect();
-        Spawned::start(directory.path(), &arguments).await
+        LocalServer::start(directory.path(), &arguments).await
     }
 
     async fn connect(&self, url: &str) -> anyhow::Result<Vec<Client>> {
@@ -183,23 +183,23 @@ impl Measuring<'_> {
     }
 
     /// Creates groups of jobs that do and do not wait for each other, and runs them.
-    async fn groups(&self, load: &Load, profile: Option<&Profile>) -> anyhow::Result<Vec<Group>> {
+    async fn groups(&self, load: &Load, gauge: Option<&Profile>) -> anyhow::Result<Vec<Group>> {
         let mut groups = Vec::new();
         let Bench { jobs, related, .. } = *self.bench;
         let shapes = [("bulk", load.specs(jobs)), ("chain", load.chain(related / 10)), ("fan_out", load.fan_out(related))];
         for (shape, specs) in shapes {
-            if let Some(profile) = profile {
-                profile.reset().await?;
+            if let Some(gauge) = gauge {
+                gauge.reset().await?;
             }
             let (created, ids) = self.steps.step(&format!("creating: {}", told(shape)), 0, load.create_in_groups(&specs)).await?;
             let mut create_blocked_ms = None;
-            if let Some(profile) = profile {
-                create_blocked_ms = Some(profile.longest_ms().await?);
-                profile.reset().await?;
+            if let Some(gauge) = gauge {
+                create_blocked_ms = Some(gauge.longest_ms().await?);
+                gauge.reset().await?;
             }
             let ran = self.steps.step(&format!("running: {}", told(shape)), 0, load.run_all(&ids, shape != "bulk")).await?;
-            let run_blocked_ms = match profile {
-                Some(profile) => Some(profile.longest_ms().await?),
+            let run_blocked_ms = match gauge {
+                Some(gauge) => Some(gauge.longest_ms().await?),
                 None => None,
             };
             let per_s = |time: Duration| ids.len() as f64 / time.as_secs_f64();
@@ -229,7 +229,7 @@ impl Measuring<'_> {
     }
 
     /// Fills the queue while no actor lives, and times how long fresh actors need to empty it. Says what that cost Redis a job, too, in
-    /// microseconds of functions.
+    /// microseconds of scripts.
     async fn drain(&self, directory: &TempDir, pools: &[&str], how: &str) -> anyhow::Result<(Drain, Option<f64>)> {
         let idle = self.start(directory, &["--pool", "none"]).await?;
         let load = Load::new(self.connect(&idle.url).await?, &self.steps);
@@ -241,16 +241,16 @@ impl Measuring<'_> {
         let server = self.start(directory, pools).await?;
         let load = Load::new(self.connect(&server.url).await?, &self.steps);
         let (meter, begun) = (Meter::start(Some(Tree::of(server.pid()))), Instant::now());
-        let profile = if self.bench.redis.is_none() { Some(profile(directory.path()).await?) } else { None };
-        if let Some(profile) = &profile {
-            profile.reset().await?;
+        let gauge = if self.bench.redis.is_none() { Some(gauge(directory.path()).await?) } else { None };
+        if let Some(gauge) = &gauge {
+            gauge.reset().await?;
         }
         let waiting = load.depth().await?;
         self.steps.step(&format!("draining a full queue{how}"), 0, load.wait_until_empty()).await?;
         let wall = begun.elapsed().as_secs_f64();
         let cpu = meter.stop().per_thousand(waiting);
-        let function_us = match &profile {
-            Some(profile) => Some(profile.function_us().await? / waiting.max(1) as f64),
+        let function_us = match &gauge {
+            Some(gauge) => Some(gauge.function_us().await? / waiting.max(1) as f64),
             None => None,
         };
         load.check(&ids).await?;
@@ -284,7 +284,7 @@ fn told(shape: &str) -> &'static str {
 }
 
 /// Looks into the private Redis of the server whose data is in this directory.
-async fn profile(data: &Path) -> anyhow::Result<Profile> {
+async fn gauge(data: &Path) -> anyhow::Result<Profile> {
     let url = format!("unix://{}", data.join("redis.sock").display());
     let secret = std::fs::read_to_string(data.join("redis.secret")).context("the server has no Redis of its own")?;
     let endpoint = Endpoint { url, password: Some(secret.trim().to_owned()), ..Endpoint::default() };

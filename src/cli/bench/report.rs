@@ -36,7 +36,7 @@ pub(super) struct Group {
     pub(super) run_per_s: f64,
     /// The longest time that Redis did nothing but one command while the jobs were created; 0 stands for less than 0.5.
     pub(super) create_blocked_ms: Option<f64>,
-    /// The same while they ran.
+    /// The longest time that Redis did nothing but one command while the jobs ran; 0 stands for less than 0.5.
     pub(super) run_blocked_ms: Option<f64>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Compat {
     pub(super) canonical_us: f64,
     /// With those of all layouts.
     pub(super) all_us: f64,
-    /// The second by the first.
+    /// `all_us` divided by `canonical_us`.
     pub(super) ratio: f64,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn run_and_wait(callers: u64) -> String {
     format!("run and wait, {callers} caller{}", if callers == 1 { "" } else { "s" })
 }
 
-/// A head of columns that all stay.
+/// The head of a table whose columns are all kept.
 fn head<const N: usize>(names: [&'static str; N]) -> [(&'static str, Fit); N] {
     names.map(|name| (name, Fit::Keep))
 }
@@ -122,7 +122,7 @@ impl Report {
         let mut table = Table::new(style, &head(["MEASURE", "JOBS/S", "P50", "P95", "P99", "SERVER", "REDIS", "CLIENT"]));
         let mut row = |name: &str, per_s: f64, times: [Option<f64>; 3], cpu: Option<Cpu>| {
             let cpu = [cpu.and_then(|cpu| cpu.server), cpu.and_then(|cpu| cpu.redis), cpu.map(|cpu| cpu.client)];
-            // Decimals of long times say nothing, and the table shall fit.
+            // Long times have no decimals, so that the table fits.
             let decimals = |time: f64| if time < 100.0 { 2 } else { 0 };
             let times = times.map(|time| time.map_or("-".to_owned(), |time| format!("{time:.*}", decimals(time))));
             let cpu = cpu.map(|seconds| seconds.map_or("-".to_owned(), |seconds| format!("{seconds:.3}")));
@@ -142,7 +142,7 @@ impl Report {
 
     fn shapes(&self, style: Style) -> Table {
         let mut table = Table::new(style, &head(["GROUPS", "JOBS", "CREATED/S", "HELD", "RUN/S", "HELD"]));
-        let held = |time: Option<f64>| match time {
+        let blocked = |time: Option<f64>| match time {
             None => "-".to_owned(),
             Some(0.0) => "< 0.5".to_owned(),
             Some(time) => format!("{time:.1}"),
@@ -150,7 +150,7 @@ impl Report {
         for group in &self.groups {
             let (created, ran) = (format!("{:.0}", group.create_per_s), format!("{:.0}", group.run_per_s));
             let jobs = group.jobs.to_string();
-            table.row([group.shape.to_owned(), jobs, created, held(group.create_blocked_ms), ran, held(group.run_blocked_ms)]);
+            table.row([group.shape.to_owned(), jobs, created, blocked(group.create_blocked_ms), ran, blocked(group.run_blocked_ms)]);
         }
         table
     }

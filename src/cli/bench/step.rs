@@ -18,12 +18,12 @@ impl Steps {
         Self { quiet, done: Cell::new(0) }
     }
 
-    /// One more job of this step is done.
+    /// Counts one more job of this step as done.
     pub(super) fn count(&self) {
         self.done.set(self.done.get() + 1);
     }
 
-    /// Does a step, of so many jobs.
+    /// Does a step with `jobs` jobs.
     pub(super) async fn step<T>(&self, what: &str, jobs: u64, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
         self.done.set(0);
         let (mut progress, begun) = (Progress::new(self.quiet), Instant::now());

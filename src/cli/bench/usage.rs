@@ -13,7 +13,7 @@ pub(super) struct Tree(u32);
 pub(super) struct Cpu {
     /// The server, its engines and its private Redis.
     pub(super) server: Option<f64>,
-    /// The share of the private Redis in that.
+    /// The private Redis alone, which is a part of `server`.
     pub(super) redis: Option<f64>,
     /// This program.
     pub(super) client: f64,

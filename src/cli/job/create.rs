@@ -2,10 +2,10 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::exit::Exit;
+use crate::cli::global::Global;
 use crate::cli::output;
 use crate::cli::script::Source;
 use crate::cli::script_error::compiled;
-use crate::cli::session::Global;
 use crate::cli::spec::{SingleArgs, SpecArgs};
 
 /// A job to store.

@@ -5,10 +5,10 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
+use crate::cli::global::Global;
 use crate::cli::output;
 use crate::cli::script::read_text;
 use crate::cli::script_error;
-use crate::cli::session::Global;
 use crate::model::{JobSpec, exact, strict};
 
 /// Several jobs to store.

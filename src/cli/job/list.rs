@@ -1,11 +1,11 @@
 use clap::Args;
 
+use crate::cli::choices::{Types, Wanted, one_of};
+use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
-use crate::cli::session::Global;
+use crate::cli::paging::{Paging, note_more};
 use crate::cli::spec::{moment, pair};
 use crate::cli::table::{Fit, Table, ago, cell, cells};
-use crate::cli::window::{Window, note_more};
-use crate::cli::words::{Types, Wanted, one_of};
 use crate::dispatch::{JobFilter, JobPage};
 use crate::model::{Job, Name, ScriptType, Status, Timestamp};
 
@@ -37,7 +37,7 @@ pub(in crate::cli) struct List {
     #[arg(long, value_name = "TIME", value_parser = past)]
     until: Option<Timestamp>,
     #[command(flatten)]
-    window: Window,
+    paging: Paging,
 }
 
 fn past(text: &str) -> Result<Timestamp, String> {
@@ -62,7 +62,7 @@ impl List {
             let jobs = page.jobs.into_iter().filter(|job| self.status.is_none_or(|wanted| wanted.takes(job)));
             Ok((jobs.collect(), page.next_cursor))
         };
-        let (jobs, next_cursor) = self.window.collect(page).await?;
+        let (jobs, next_cursor) = self.paging.collect(page).await?;
         let found = JobPage { jobs, next_cursor };
         if global.json { output::json(&found) } else { print(&found) }
     }

@@ -1,8 +1,8 @@
 use clap::Args;
 
 use super::Named;
+use crate::cli::global::Global;
 use crate::cli::output::{self, Style};
-use crate::cli::session::Global;
 use crate::cli::watch::{PAGE, Watch};
 use crate::client::Client;
 use crate::model::LogLine;

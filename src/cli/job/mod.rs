@@ -14,12 +14,12 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::exit::Exit;
+use super::global::Global;
 use super::output::{self, Style};
 use super::run::print_value;
-use super::session::Global;
 use super::settings::parse_time;
+use super::translate::translated;
 use super::watch::Watch;
-use super::wording::worded;
 use crate::client::Client;
 use crate::model::{ContextId, ErrorKind, JobId, Status};
 
@@ -142,7 +142,7 @@ async fn explain(global: &Global, named: &Named) -> anyhow::Result<()> {
     if global.json {
         return output::json(&explanation);
     }
-    let why = format!(" ({}): {}", explanation.reason, worded(&explanation.message));
+    let why = format!(" ({}): {}", explanation.reason, translated(&explanation.message));
     let kind = kind(&client, named, explanation.status).await;
     output::paragraph(Style::stdout().status(explanation.status, kind) + why, 2)?;
     explanation.position.map_or(Ok(()), |position| {

@@ -1,9 +1,9 @@
 use serde_json::Value;
 
 use super::Named;
+use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::script_error;
-use crate::cli::session::Global;
 use crate::model::tree;
 
 /// Prints everything that is known of a job: a line for each field, then the texts.

@@ -3,9 +3,9 @@
 use super::Line;
 
 impl Line {
-    /// It in lines of so many columns at most that end between words, those after the first indented.
+    /// The line wrapped between words, in lines of `room` columns at most. All but the first are indented.
     ///
-    /// What stands in backticks is to be copied, so it stays on one line where it fits on one. A word that is wider than the room goes over it.
+    /// What is in backticks is meant to be copied, so it stays on one line if it fits on one. A word that is wider than `room` is not broken.
     pub(in crate::cli) fn wrapped(&self, room: usize, indent: usize) -> Vec<Self> {
         let indent = indent.min(room / 2);
         let mut lines = Vec::new();
@@ -22,7 +22,7 @@ impl Line {
     }
 }
 
-/// Where a line of so many columns ends: what the others stand beside stays with what follows it.
+/// Where a line of `room` columns ends. It does not end in the first `least` columns, which stand beside the indented lines.
 fn end(text: &str, room: usize, least: usize) -> usize {
     let shown: Vec<usize> = Line::shown_in(text).collect();
     if shown.len() <= room {
@@ -30,7 +30,7 @@ fn end(text: &str, room: usize, least: usize) -> usize {
     }
     let paired = text.matches('`').count().is_multiple_of(2);
     let (mut quoted, mut begun) = (false, false);
-    // The last place between words that fits, the same within backticks, and the first place after that.
+    // The last gap between words that fits, the last one within backticks that fits, and the first gap after those.
     let (mut outside, mut inside, mut beyond) = (None, None, None);
     for (column, at) in shown.into_iter().enumerate() {
         match text.as_bytes()[at] {

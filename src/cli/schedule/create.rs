@@ -1,13 +1,13 @@
 use clap::{ArgGroup, Args};
 
+use crate::cli::choices::one_of;
 use crate::cli::exit::{Exit, Usage};
+use crate::cli::global::Global;
+use crate::cli::local_time::local_time;
 use crate::cli::output::{self, Style};
 use crate::cli::script::Source;
 use crate::cli::script_error::compiled;
-use crate::cli::session::Global;
 use crate::cli::spec::{SpecArgs, future, seconds};
-use crate::cli::words::one_of;
-use crate::cli::zone::local;
 use crate::model::{Missed, Overlap, ScheduleId, ScheduleSpec, Seconds, Timestamp};
 
 /// What `--missed` and `--overlap` mean together.
@@ -86,7 +86,7 @@ impl Create {
             return output::json(&schedule);
         }
         output::line(schedule.schedule_id.as_str())?;
-        let runs: Vec<String> = schedule.next_runs.iter().map(|time| local(*time, &schedule.time_zone)).collect();
+        let runs: Vec<String> = schedule.next_runs.iter().map(|time| local_time(*time, &schedule.time_zone)).collect();
         output::tell(Style::stderr().dim(format!("next runs: {}", runs.join(", "))), 2);
         Ok(())
     }

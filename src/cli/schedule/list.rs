@@ -1,10 +1,10 @@
 use clap::Args;
 
+use crate::cli::global::Global;
+use crate::cli::local_time::local_time;
 use crate::cli::output::{self, Line, Style};
-use crate::cli::session::Global;
+use crate::cli::paging::{Paging, note_more};
 use crate::cli::table::{Fit, Table, ago, cell, cells};
-use crate::cli::window::{Window, note_more};
-use crate::cli::zone::local;
 use crate::dispatch::SchedulePage;
 use crate::model::{JobId, Schedule, Seconds};
 
@@ -12,7 +12,7 @@ use crate::model::{JobId, Schedule, Seconds};
 #[derive(Debug, Args)]
 pub(in crate::cli) struct List {
     #[command(flatten)]
-    window: Window,
+    paging: Paging,
 }
 
 impl List {
@@ -22,7 +22,7 @@ impl List {
             let page = client.list_schedules(context, cursor, wanted).await?;
             Ok((page.schedules, page.next_cursor))
         };
-        let (schedules, next_cursor) = self.window.collect(page).await?;
+        let (schedules, next_cursor) = self.paging.collect(page).await?;
         let found = SchedulePage { schedules, next_cursor };
         if global.json { output::json(&found) } else { print(&found) }
     }
@@ -47,7 +47,7 @@ fn print(page: &SchedulePage) -> anyhow::Result<()> {
         table.row(cells![
             schedule.schedule_id.to_string(),
             cell(&when(schedule)),
-            schedule.next_runs.first().map_or_else(|| style.dim("ended"), |run| Line::from(local(*run, &schedule.time_zone))),
+            schedule.next_runs.first().map_or_else(|| style.dim("ended"), |run| Line::from(local_time(*run, &schedule.time_zone))),
             ago(schedule.last_run),
             schedule.last_job.as_ref().map_or("-", JobId::as_str).to_owned(),
             schedule.runs.to_string(),

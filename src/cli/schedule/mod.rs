@@ -8,8 +8,8 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::exit::Exit;
+use super::global::Global;
 use super::output;
-use super::session::Global;
 use crate::model::ContextId;
 
 /// What to do with schedules.

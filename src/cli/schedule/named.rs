@@ -1,9 +1,9 @@
 use super::Named;
 use crate::cli::exit::Usage;
+use crate::cli::global::Global;
+use crate::cli::local_time::local_time;
 use crate::cli::output::{self, Line, Style};
-use crate::cli::session::Global;
-use crate::cli::window::PAGE;
-use crate::cli::zone::local;
+use crate::cli::paging::PAGE;
 use crate::client::Client;
 use crate::model::{Schedule, ScheduleId, tree};
 
@@ -52,7 +52,7 @@ impl Named {
         if global.json {
             return output::json(&schedule);
         }
-        let zoned = |time| local(time, &schedule.time_zone);
+        let zoned = |time| local_time(time, &schedule.time_zone);
         let fields = tree(&serde_json::to_string(&schedule)?)?;
         for (name, value) in fields.as_object().into_iter().flatten().filter(|(name, _)| name.as_str() != "job") {
             let text = match (name.as_str(), value.as_str()) {

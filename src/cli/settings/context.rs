@@ -10,10 +10,10 @@ use serde_json::json;
 use super::{Secret, Settings};
 use crate::model::ContextId;
 
-/// Each context has connections of its own, so more in one process are a slip of the finger.
+/// How many contexts a process may have. Each has connections of its own, so a larger number is a typing error.
 const MOST: usize = 256;
 
-/// The Redis of one context, and how to be let in. The keys are named like the settings of the Redis of all others.
+/// The Redis of one context, with its credentials. The keys have the names of the settings for the Redis of all other contexts.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextEndpoint {
@@ -42,13 +42,13 @@ pub struct ContextEndpoint {
 }
 
 impl Settings {
-    /// The Redis of a context; nothing where it is the private one.
+    /// The Redis of a context; `None` if it is the private one.
     pub fn redis_of(&self, context: ContextId) -> Option<ContextEndpoint> {
         let own = self.context_endpoints.iter().find(|endpoint| endpoint.context == context);
         own.cloned().or_else(|| self.redis.is_some().then(|| ContextEndpoint { context, ..self.common_redis() }))
     }
 
-    /// The Redis of all contexts without one of their own; without an address where it is the private one.
+    /// The Redis of all contexts without one of their own. It has no address if it is the private one.
     pub(super) fn common_redis(&self) -> ContextEndpoint {
         ContextEndpoint {
             context: ContextId(0),
@@ -64,7 +64,7 @@ impl Settings {
 }
 
 impl ContextEndpoint {
-    /// What is wrong with it; `said` gives a name with its place.
+    /// What is wrong with it. `said` gives the name of a setting with where it was set.
     pub(super) fn fault(&self, said: &dyn Fn(&str) -> String) -> Option<String> {
         let scheme = self.redis.split_once("://").map_or("", |(scheme, _)| scheme);
         if !matches!(scheme, "redis" | "rediss" | "unix" | "redis+unix") {
@@ -85,7 +85,7 @@ impl ContextEndpoint {
             .then(|| format!("{} and {}: give one of them", said("redis_password"), said("redis_password_file")))
     }
 
-    /// It as a table, with what nobody shall see masked.
+    /// The endpoint as a table, with secrets masked.
     pub(super) fn shown(&self, without_password: impl Fn(&str) -> String, masked: &str) -> Vec<(&'static str, serde_json::Value)> {
         let text = |value: &Option<String>| value.as_ref().map(|text| json!(text));
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| json!(path));
@@ -109,7 +109,7 @@ impl FromStr for ContextEndpoint {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // Not repeated: a password may stand in it.
+        // The text is not repeated, because it may contain a password.
         let bad = || "that is not a context and its Redis, such as 3=redis://other:6379".to_owned();
         let (context, url) = text.split_once('=').ok_or_else(bad)?;
         Ok(Self {

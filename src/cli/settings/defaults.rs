@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Memory to assume where the system does not tell.
+/// The memory that is assumed if the system does not tell it.
 const SOME_MEMORY: u64 = 2 << 30;
 
 /// Where data is kept by default; `None` without a home directory.

@@ -4,7 +4,7 @@ use std::str::FromStr;
 /// Where to listen: an address, or every address of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listen {
-    /// At least one. Those of IPv4 come first: the first is the one that people are shown.
+    /// The addresses, at least one. Those of IPv4 come first, because people are shown the first one.
     pub addresses: Vec<SocketAddr>,
     /// The name, if it was one.
     pub name: Option<String>,

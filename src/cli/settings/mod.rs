@@ -1,14 +1,14 @@
-//! What `hero serve` and `hero actor` can be told: flag over environment over TOML file over default.
+//! The settings of `hero serve` and `hero actor`: flags go before environment variables, then the TOML file, then defaults.
 //!
-//! [`SETTINGS`] lists every setting, [`Settings`] is what they come to, `resolve.rs` goes from one to the other.
+//! [`SETTINGS`] lists every setting, [`Settings`] has their final values, and `resolve.rs` makes the second of the first.
 
+mod consistency;
 mod context;
 mod defaults;
-mod fit;
 mod listen;
+mod origins;
 mod pool;
 mod print;
-mod reach;
 mod resolve;
 mod source;
 mod table;
@@ -45,7 +45,7 @@ pub struct Settings {
     /// Host names besides loopback and the address itself by which this server may be called.
     #[serde(deserialize_with = "value::list")]
     pub allowed_hosts: Vec<String>,
-    /// The actors to host.
+    /// The actors to run.
     #[serde(deserialize_with = "pool::pools")]
     pub pools: Vec<PoolSettings>,
     /// The contexts to serve, in order.
@@ -83,7 +83,7 @@ pub struct Settings {
     /// The key of the client certificate.
     #[serde(deserialize_with = "value::maybe")]
     pub redis_tls_key: Option<PathBuf>,
-    /// How many bytes the private Redis may hold.
+    /// How many bytes of memory the private Redis may use.
     #[serde(deserialize_with = "value::size")]
     pub redis_max_memory: u64,
     /// When the private Redis syncs to disk.
@@ -94,7 +94,7 @@ pub struct Settings {
     /// How long running scripts may go on at shutdown.
     #[serde(deserialize_with = "value::time")]
     pub grace: Duration,
-    /// How many jobs a queue holds.
+    /// How many jobs a queue may have.
     #[serde(deserialize_with = "value::count")]
     pub queue_length: u64,
     /// How many jobs of one context run at once; 0 is no limit.
@@ -106,7 +106,7 @@ pub struct Settings {
     /// How long a finished job of `run_and_wait` is kept.
     #[serde(deserialize_with = "value::time")]
     pub retention_waited: Duration,
-    /// How long a job that ended badly is kept.
+    /// How long a job that ended in error is kept.
     #[serde(deserialize_with = "value::time")]
     pub retention_error: Duration,
     /// When a job that nobody starts is stopped.
@@ -117,7 +117,7 @@ pub struct Settings {
     /// The longest script, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub script_source: u64,
-    /// The most bytes a script may hold at once.
+    /// The most bytes of memory a script may use at once.
     #[serde(deserialize_with = "value::size")]
     pub script_memory: u64,
     /// The most operations of a script; 0 is no limit.
@@ -135,7 +135,7 @@ pub struct Settings {
     /// Replace an engine process after this time; zero never.
     #[serde(deserialize_with = "value::time")]
     pub recycle_age: Duration,
-    /// Replace an engine process that holds this many bytes between jobs; 0 never.
+    /// Replace an engine process that uses this many bytes between jobs; 0 never.
     #[serde(deserialize_with = "value::size")]
     pub recycle_memory: u64,
     /// Where the log files of jobs are; absolute.
@@ -177,13 +177,13 @@ pub struct Settings {
     /// Calls at once of one connection.
     #[serde(deserialize_with = "value::count")]
     pub calls_in_flight: u32,
-    /// Bytes held for one connection.
+    /// The most bytes in memory for one connection.
     #[serde(deserialize_with = "value::size")]
     pub held_per_connection: u64,
-    /// Bytes held for one address.
+    /// The most bytes in memory for one address.
     #[serde(deserialize_with = "value::size")]
     pub held_per_address: u64,
-    /// Bytes held for all connections.
+    /// The most bytes in memory for all connections.
     #[serde(deserialize_with = "value::size")]
     pub held: u64,
 }

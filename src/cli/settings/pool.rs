@@ -5,12 +5,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::model::{ContextId, Name, ScriptType};
 
-/// What a pool may be granted.
+/// The capabilities that a pool may have.
 const CAPABILITIES: [&str; 4] = ["fs", "process", "net", "redis"];
-/// More actors of one kind in one process are a slip of the finger.
+/// How many actors of one kind a process may have. A larger number is a typing error.
 const MOST: u32 = 1024;
 
-/// The actors of one script type and group that a process hosts.
+/// The actors of one script type and group that a process runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoolSettings {

@@ -6,7 +6,7 @@ use serde_json::{Map, json};
 use super::resolve::{Origin, Resolved};
 use super::table::{Default, Kind};
 
-/// What stands for a value that nobody shall see.
+/// What is shown in place of a secret.
 const MASKED: &str = "***";
 
 impl Resolved {
@@ -29,7 +29,7 @@ impl Resolved {
         text
     }
 
-    /// Tables come last in a TOML file; no endpoints at all are one line.
+    /// Whether a setting is written as tables, which come last in a TOML file. An empty list of endpoints is one line.
     fn is_in_tables(&self, origin: &Origin) -> bool {
         match origin.setting.kind {
             Kind::Pools => true,
@@ -88,7 +88,7 @@ fn line(origin: &Origin) -> String {
     format!("{comment}{name} = {toml}")
 }
 
-/// The value to show: numbers as numbers, secrets masked, nothing for what is not set.
+/// The value to show: numbers as numbers, secrets masked, `None` for what is not set.
 fn shown(origin: &Origin) -> Option<Value> {
     let text = origin.value.as_str();
     if text == Some("") {

@@ -7,11 +7,11 @@ use figment::{Figment, error::Kind};
 
 use super::source::{self, DEFAULT, ENVIRONMENT, FLAG, Flags, Layer};
 use super::table::{Default, SETTINGS, Scope, Setting};
-use super::{Secret, Settings, context, defaults, fit, reach};
+use super::{Secret, Settings, consistency, context, defaults, origins};
 use crate::model::ContextId;
 use crate::rpc::Limits;
 
-/// Why the settings cannot be used, in words for whoever gave them.
+/// Why the settings cannot be used, in words for the person who gave them.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Invalid(String);
@@ -21,9 +21,9 @@ pub struct Invalid(String);
 pub struct Resolved {
     /// The final values.
     pub settings: Settings,
-    /// Where each came from, in the order of the table.
+    /// Where the value of each setting came from, in the order of the table.
     pub origins: Vec<Origin>,
-    /// What will not do what whoever gave it expects, a line each.
+    /// One line for every setting that will not have the effect that is expected of it.
     pub warnings: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
     let given = given.merge(environment).merge(flags);
     let all = with_defaults(given, env)?;
     let mut settings: Settings = all.extract().map_err(|error| Invalid(explain(&all, error)))?;
-    let said = |name: &str| format!("{name} ({})", place(&all, name));
+    let said = |name: &str| format!("{name} ({})", source_of(&all, name));
     settings.data = absolute(&settings.data, &said("data"))?;
     settings.log_dir = absolute(&settings.log_dir, &said("log_dir"))?;
     settings.log_level = settings.log_level.split(',').map(str::trim).collect::<Vec<_>>().join(",");
@@ -60,9 +60,9 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
         pool.contexts.clone_from(&settings.contexts);
     }
     check(&settings, scope, &said).map_err(Invalid)?;
-    let is_given = |name: &str| place(&all, name) != DEFAULT;
-    fit::fault(&settings, scope, &is_given, &said).map_or(Ok(()), |fault| Err(Invalid(fault)))?;
-    let warnings = reach::warnings(&settings).chain(fit::warnings(&settings, scope, &is_given, &said)).collect();
+    let is_given = |name: &str| source_of(&all, name) != DEFAULT;
+    consistency::fault(&settings, scope, &is_given, &said).map_or(Ok(()), |fault| Err(Invalid(fault)))?;
+    let warnings = origins::warnings(&settings).chain(consistency::warnings(&settings, scope, &is_given, &said)).collect();
     if let Some(path) = &settings.redis_password_file {
         settings.redis_password = Some(first_line(path, &said("redis_password_file"))?);
     }
@@ -74,7 +74,7 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
     }
     let origins = SETTINGS.iter().filter(|setting| setting.is_for(scope)).filter_map(|setting| {
         let value = all.find_value(setting.name).ok()?;
-        Some(Origin { setting, value, from: place(&all, setting.name) })
+        Some(Origin { setting, value, from: source_of(&all, setting.name) })
     });
     Ok(Resolved { origins: origins.collect(), settings, warnings })
 }
@@ -84,7 +84,7 @@ fn first_line(path: &std::path::Path, said: &str) -> Result<Secret, Invalid> {
     Ok(Secret(text.lines().next().unwrap_or_default().to_owned()))
 }
 
-/// Adds what nobody gave.
+/// Adds the defaults.
 fn with_defaults(given: Figment, env: &BTreeMap<String, String>) -> Result<Figment, Invalid> {
     let text = |name: &str| given.find_value(name).ok().and_then(|value| value.into_string());
     let mut values = Dict::new();
@@ -111,10 +111,10 @@ fn with_defaults(given: Figment, env: &BTreeMap<String, String>) -> Result<Figme
             };
         values.insert(setting.name.to_owned(), value.into());
     }
-    let all = given.join(Layer { place: DEFAULT.to_owned(), values });
+    let all = given.join(Layer { source: DEFAULT.to_owned(), values });
     let data = all.find_value("data").ok().and_then(|value| value.into_string()).unwrap_or_default();
     let log_dir = Dict::from([("log_dir".to_owned(), Value::from(path_text(&PathBuf::from(data).join("logs"))))]);
-    Ok(all.join(Layer { place: DEFAULT.to_owned(), values: log_dir }))
+    Ok(all.join(Layer { source: DEFAULT.to_owned(), values: log_dir }))
 }
 
 fn path_text(path: &std::path::Path) -> String {
@@ -125,18 +125,18 @@ fn absolute(path: &std::path::Path, said: &str) -> Result<PathBuf, Invalid> {
     std::path::absolute(path).map_err(|error| Invalid(format!("{said}: {error}")))
 }
 
-/// Where the value of `name` came from, exactly.
-fn place(all: &Figment, name: &str) -> String {
+/// Where exactly the value of `name` came from.
+fn source_of(all: &Figment, name: &str) -> String {
     let setting = Setting::named(name);
     match all.find_metadata(name).map(|metadata| metadata.name.as_ref()) {
         Some(FLAG) => format!("flag --{}", setting.and_then(Setting::flag).unwrap_or_default()),
         Some(ENVIRONMENT) => format!("environment {}", setting.map(Setting::env).unwrap_or_default()),
-        Some(place) => place.to_owned(),
+        Some(source) => source.to_owned(),
         None => DEFAULT.to_owned(),
     }
 }
 
-/// Says which value of which place is bad, and why.
+/// Tells which value is wrong, where it came from, and why.
 fn explain(all: &Figment, error: figment::Error) -> String {
     let name = error.path.first().cloned().unwrap_or_default();
     let why = match &error.kind {
@@ -144,10 +144,10 @@ fn explain(all: &Figment, error: figment::Error) -> String {
         Kind::UnknownVariant(given, known) => format!("{given:?} is not one of {}", known.join(", ")),
         kind => kind.to_string(),
     };
-    format!("{name} ({}): {why}", place(all, &name))
+    format!("{name} ({}): {why}", source_of(all, &name))
 }
 
-/// What has to fit together.
+/// Checks what has to fit together.
 fn check(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Result<(), String> {
     if scope == Scope::Both && settings.contexts.iter().any(|context| settings.redis_of(*context).is_none()) {
         return Err("actors without a server need to know where the jobs are: --redis URL or HERO_REDIS".to_owned());
@@ -166,7 +166,7 @@ fn check(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Re
     }
     let common = settings.common_redis();
     let fault = settings.redis.as_ref().and_then(|_| common.fault(said)).or_else(|| common.mismatch(said));
-    if let Some(fault) = fault.or_else(|| context::fault(settings, said)).or_else(|| reach::fault(settings, said)) {
+    if let Some(fault) = fault.or_else(|| context::fault(settings, said)).or_else(|| origins::fault(settings, said)) {
         return Err(fault);
     }
     if settings.lease < std::time::Duration::from_millis(200) {

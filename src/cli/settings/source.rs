@@ -1,4 +1,4 @@
-//! Where values come from: flags, environment, file. Each is one layer for figment.
+//! The sources of settings: flags, environment variables and the file. Each is one layer for figment.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,19 +10,19 @@ use figment::{Metadata, Profile, Provider, providers::Format as _};
 use super::table::{Default, Kind, SETTINGS, Scope, Setting};
 use super::{nearest, unknown};
 
-/// Variables that are no settings but ours.
+/// Environment variables of hero that are not settings.
 const OTHER_VARIABLES: [&str; 2] = ["HERO_SERVER", "HERO_TOKEN"];
 
-/// Values from one place, under their names in the TOML file.
+/// Values from one source, under their names in the TOML file.
 #[derive(Debug, Clone)]
 pub(super) struct Layer {
-    pub(super) place: String,
+    pub(super) source: String,
     pub(super) values: Dict,
 }
 
 impl Provider for Layer {
     fn metadata(&self) -> Metadata {
-        Metadata::named(self.place.clone())
+        Metadata::named(self.source.clone())
     }
 
     fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
@@ -30,9 +30,11 @@ impl Provider for Layer {
     }
 }
 
-/// What the layers are called in errors and by `--print-config`.
+/// The name of the layer of flags in errors and in `--print-config`.
 pub(super) const FLAG: &str = "flag";
+/// The name of the layer of environment variables.
 pub(super) const ENVIRONMENT: &str = "environment";
+/// The name of the layer of defaults.
 pub(super) const DEFAULT: &str = "default";
 
 /// The settings given as flags; with `SERVER` those of `hero serve`, else those of `hero actor`.
@@ -44,7 +46,7 @@ impl<const SERVER: bool> Flags<SERVER> {
     pub const SCOPE: Scope = if SERVER { Scope::Server } else { Scope::Both };
 
     pub(super) fn layer(&self) -> Layer {
-        Layer { place: FLAG.to_owned(), values: self.0.clone() }
+        Layer { source: FLAG.to_owned(), values: self.0.clone() }
     }
 }
 
@@ -94,8 +96,8 @@ fn arg(setting: &Setting) -> Option<Arg> {
 
 /// The settings among environment variables. Empty ones count as not set.
 ///
-/// A variable that looks like a misspelt setting is an error; other `HERO_` variables are somebody else's
-/// (an orchestrator sets `HERO_SERVICE_HOST` for a service called hero).
+/// A variable that looks like a misspelt setting is an error. Other `HERO_` variables are ignored, because others set
+/// them, too (an orchestrator sets `HERO_SERVICE_HOST` for a service called hero).
 pub(super) fn environment(env: &BTreeMap<String, String>) -> Result<Layer, String> {
     let known: BTreeMap<String, &Setting> = SETTINGS.iter().map(|setting| (setting.env(), setting)).collect();
     let mut values = Dict::new();
@@ -112,22 +114,22 @@ pub(super) fn environment(env: &BTreeMap<String, String>) -> Result<Layer, Strin
             }
         }
     }
-    Ok(Layer { place: ENVIRONMENT.to_owned(), values })
+    Ok(Layer { source: ENVIRONMENT.to_owned(), values })
 }
 
 /// The settings in a TOML file. A key that is no setting is an error.
 pub(super) fn file(path: &Path) -> Result<Layer, String> {
-    let place = format!("file {}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| format!("the configuration {place} cannot be read: {error}"))?;
+    let source = format!("file {}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| format!("the configuration {source} cannot be read: {error}"))?;
     let values =
-        figment::providers::Toml::from_str::<Dict>(&text).map_err(|error| format!("the configuration {place} is not TOML: {error}"))?;
+        figment::providers::Toml::from_str::<Dict>(&text).map_err(|error| format!("the configuration {source} is not TOML: {error}"))?;
     for name in values.keys() {
         if name == "config" {
-            return Err(format!("{place}: config cannot be set in a configuration file"));
+            return Err(format!("{source}: config cannot be set in a configuration file"));
         }
         if Setting::named(name).is_none() {
-            return Err(format!("{place}: {}", unknown("the setting", name, SETTINGS.iter().map(|setting| setting.name))));
+            return Err(format!("{source}: {}", unknown("the setting", name, SETTINGS.iter().map(|setting| setting.name))));
         }
     }
-    Ok(Layer { place, values })
+    Ok(Layer { source, values })
 }

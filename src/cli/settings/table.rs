@@ -37,16 +37,16 @@ pub enum Kind {
     Endpoints,
 }
 
-/// What a setting is when nobody gives it.
+/// The default of a setting.
 #[derive(Debug, Clone, Copy)]
 pub enum Default {
-    /// This, exactly as one would write it.
+    /// This text, exactly as one would write it.
     Is(&'static str),
-    /// What the wire does without settings.
+    /// The default of a limit of the RPC server.
     Limit(fn(&Limits) -> u64),
-    /// Found out at start; this says how.
+    /// A default that is computed at the start. The text says how.
     Computed(&'static str),
-    /// Nothing.
+    /// There is no default.
     None,
 }
 

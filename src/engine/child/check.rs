@@ -12,7 +12,7 @@ use crate::model::JobError;
 impl Child {
     /// Has a script compiled, but not run, and says what is wrong with it, if anything is.
     ///
-    /// An engine that takes longer than `within` is killed. [`Died`] says that nothing is known of the script.
+    /// An engine that takes longer than `within` is killed. After [`Died`] nothing is known of the script.
     pub async fn check(&mut self, script: &str, within: Duration) -> Result<Option<JobError>, Died> {
         if !self.idle {
             return Err(Died::new("the engine is dead or busy").without_job());

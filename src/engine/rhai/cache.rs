@@ -4,15 +4,16 @@ use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 use rhai::AST;
 
-/// How many bytes a compiled script takes per byte of source, measured, and at least.
+/// How many bytes a compiled script takes for each byte of source, as measured.
 const WEIGHT: u64 = 29;
+/// How many bytes a compiled script takes in addition.
 const LEAST_WEIGHT: u64 = 512;
-/// What all compiled scripts of an engine may take, about.
+/// About how many bytes all compiled scripts of an engine may take.
 const CAPACITY: u64 = 16 << 20;
-/// The cache's first guess of how many scripts that is.
+/// About how many scripts the cache is made for.
 const SCRIPTS: usize = 1024;
 
-/// Compiled scripts by their text, least useful ones dropped first. Equal texts only: a hash alone could be made to collide.
+/// Compiled scripts by their text. The least used are dropped first. The key is the text and not its hash, because somebody could make hashes collide.
 pub(super) struct AstCache(Cache<Box<str>, Rc<AST>, BySource>);
 
 #[derive(Clone)]

@@ -1,9 +1,10 @@
-//! What a script finds besides its own variables, in its functions and closures, too.
+//! The constants of a script: `args`, `env`, `JOB_ID` and others. Its functions and closures see them, too.
 //!
-//! To Rhai they are variables of the outermost scope. Functions see nothing of that, and a closure shares what it mentions with its
-//! surroundings, which fails as soon as the same value calls it: `args.list.map(|x| x * args.factor)`. So where the scope does not
-//! have them they are resolved by name, and the parser is told of functions by these names, because it lets closures capture
-//! nothing that is called like a function. A script that has variables of its own by these names is parsed without that: its closures capture those.
+//! To Rhai they are variables of the outermost scope. But Rhai's functions do not see that scope. And a closure shares the variables
+//! that it uses with its surroundings, which fails when it is called by a method of the same value: `args.list.map(|x| x * args.factor)`.
+//! So where the scope does not have them, the constants are resolved by name. The parser is told of functions with these names,
+//! because closures capture nothing that is called like a function. A script with variables of its own by these names is parsed without
+//! these functions, and its closures capture its variables.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -14,9 +15,9 @@ use serde_json::Value;
 use super::convert;
 use crate::engine::EngineJob;
 
-/// The names.
+/// The names of the constants.
 const NAMES: [&str; 5] = ["args", "env", "JOB_ID", "CALLER_ID", "CONTEXT_ID"];
-/// Stands before a script. With ten parameters they are in nobody's way.
+/// The functions that are put before a script. They have ten parameters, so they do not collide with functions of scripts.
 const DECLARED: &str = "fn args(a,b,c,d,e,f,g,h,i,j){}fn env(a,b,c,d,e,f,g,h,i,j){}fn JOB_ID(a,b,c,d,e,f,g,h,i,j){}\
     fn CALLER_ID(a,b,c,d,e,f,g,h,i,j){}fn CONTEXT_ID(a,b,c,d,e,f,g,h,i,j){}\n";
 const PARAMETERS: usize = 10;
@@ -30,13 +31,13 @@ pub(super) struct Constants {
     job: [Dynamic; 3],
     /// `args` and `env`.
     trees: [Rc<Value>; 2],
-    /// Of those what functions are given: shared, so that nothing is copied at each use. One is locked while its own methods run
-    /// closures, which get another.
+    /// The values of `args` and `env` that functions and closures are given. They are shared, so that nothing is copied at each use. A value
+    /// is locked while one of its methods runs a closure, so the closure gets another one.
     shared: RefCell<[Vec<Dynamic>; 2]>,
 }
 
 impl Constants {
-    /// Those of a job.
+    /// The constants of a job.
     pub(super) fn new(job: &EngineJob, args: Rc<Value>) -> Self {
         let env = job.env.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
         Self {
@@ -46,7 +47,7 @@ impl Constants {
         }
     }
 
-    /// The outermost scope, where they are variables. Nothing, if `args` have a whole number that is beyond the integers of scripts.
+    /// The outermost scope, in which the constants are variables. `None` if `args` have a whole number that is too large for scripts.
     pub(super) fn scope(&self) -> Option<Scope<'static>> {
         let mut scope = Scope::new();
         for (at, name) in NAMES.into_iter().enumerate() {
@@ -62,7 +63,7 @@ impl Constants {
         }
     }
 
-    /// What a name means where no variable is called so.
+    /// The value of the constant with this index, where no variable has its name.
     fn get(&self, at: usize) -> Option<Dynamic> {
         let mut shared = self.shared.borrow_mut();
         let Some(shared) = shared.get_mut(at) else { return self.value(at) };
@@ -75,18 +76,18 @@ impl Constants {
         Some(one)
     }
 
-    /// Has functions and closures of an engine see them.
+    /// Makes the constants visible to functions and closures of an engine.
     pub(super) fn install(self, engine: &mut Engine) {
         #[expect(deprecated, reason = "that is how Rhai marks what may change; its version is pinned")]
         engine.on_var(move |name, index, context| {
-            // A variable of the script has an index, unless its place is not known before it runs.
+            // Variables of the script have an index, unless their position in the scope is known only when it runs.
             let at = if index == 0 { NAMES.iter().position(|known| *known == name) } else { None };
             Ok(at.filter(|_| !context.scope().contains(name)).and_then(|at| self.get(at)))
         });
     }
 }
 
-/// Compiles a script, with [`LINES_BEFORE`] lines before it. Changes the engine, which is for nothing else then.
+/// Compiles a script, with [`LINES_BEFORE`] lines before it. This changes the engine, so it must not be used for anything else afterwards.
 pub(super) fn compile(engine: &mut Engine, source: &str) -> Result<AST, Box<ParseError>> {
     let ours = |name: &str| NAMES.contains(&name);
     let own = Rc::new(Cell::new(binds_in_passing(source)));
@@ -106,8 +107,8 @@ pub(super) fn compile(engine: &mut Engine, source: &str) -> Result<AST, Box<Pars
     Ok(ast)
 }
 
-/// Whether a loop or a `catch` may have a variable by one of the names, which the parser tells nobody. It may say so of others: of what
-/// stands in texts and comments.
+/// Whether a loop or a `catch` may declare a variable with one of the names, which the parser does not tell. It may be wrong and say yes,
+/// because it also looks into texts and comments.
 fn binds_in_passing(source: &str) -> bool {
     let binds = |text: &str| {
         let (first, rest) = word(text);

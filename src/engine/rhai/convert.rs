@@ -72,7 +72,7 @@ struct Json {
 
 impl Json {
     fn value(&mut self, value: &Dynamic, depth: usize) -> Result<(), Refused> {
-        // A shared value that is being changed right now can't be read; it holds itself.
+        // A shared value that is being changed right now cannot be read: it contains itself.
         let value = value.read_lock::<Dynamic>().ok_or(Refused::TooDeep)?;
         if let Ok(int) = value.as_int() {
             self.put(format_args!("{int}"))
@@ -156,9 +156,9 @@ fn deeper(depth: usize) -> Result<usize, Refused> {
     if depth < Limits::RESULT_DEPTH { Ok(depth + 1) } else { Err(Refused::TooDeep) }
 }
 
-/// JSON as a script sees it: whole numbers are integers, all others floats. The depth is bounded by the JSON reader.
+/// JSON as a script sees it: whole numbers are integers, all others floats. The JSON reader has bounded the depth.
 ///
-/// Nothing, if a whole number is beyond the integers of scripts; [`exact`](crate::model::exact) finds it in the text.
+/// Gives `None` if a whole number is too large for the integers of scripts. [`exact`](crate::model::exact) finds it in the text.
 pub(super) fn dynamic(value: &Value) -> Option<Dynamic> {
     Some(match value {
         Value::Null => Dynamic::UNIT,

@@ -1,4 +1,4 @@
-//! Rhai's errors as a job's error: kind, place, call stack, and a message of bounded length.
+//! Rhai's errors as a job's error: kind, position, call stack, and a message of bounded length.
 
 use std::any::Any;
 
@@ -10,7 +10,7 @@ use crate::engine::Limits;
 use crate::engine::limits::{FIXED, size};
 use crate::model::{ErrorKind, JobError, Limit};
 
-/// Rhai's messages can echo whole strings of the script.
+/// How long a message may be. Rhai's messages can repeat whole strings of the script.
 const LONGEST_MESSAGE: usize = 2048;
 /// The longest name in a call stack; its depth is bounded by the call levels.
 const LONGEST_NAME: usize = 128;
@@ -63,7 +63,7 @@ fn limit_of(error: &EvalAltResult) -> Option<Limit> {
     }
 }
 
-/// The message without the place, which has fields of its own. What a script threw stands for itself.
+/// The message without the position, which has fields of its own. A text that a script threw is the message itself.
 fn message(error: &EvalAltResult, limits: &Limits) -> String {
     match error {
         EvalAltResult::ErrorRuntime(thrown, _) if thrown.is_unit() => "the script threw an error".into(),
@@ -100,7 +100,7 @@ fn too_large(what: &str, limits: &Limits) -> String {
     }
 }
 
-/// What is said of a word of Rhai that scripts do not have here.
+/// The message for a word of Rhai that scripts do not have here.
 fn lacking(wrong: &ParseErrorType) -> Option<&'static str> {
     match wrong {
         ParseErrorType::Reserved(word) if word.as_str() == "import" => {

@@ -1,4 +1,4 @@
-//! What scripts have besides Rhai's standard package: logs, JSON, the time of day, and texts of lists and numbers.
+//! The functions that scripts have besides Rhai's standard package: logs, JSON, the time of day, and texts of lists and numbers.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use super::run::Run;
 use super::{convert, text};
 use crate::model::{LogLevel, Timestamp, exact, tree};
 
-/// No number is written with more digits behind the point; a float has no more that mean something.
+/// How many digits behind the point a number is written with at most. More digits of a float mean nothing.
 const DIGITS: INT = 17;
 
 pub(super) fn add(module: &mut Module, run: &Rc<Run>) {
@@ -73,7 +73,7 @@ fn numbers(module: &mut Module) {
         ImmutableString::from(format!("{number}{point}{}", "0".repeat(places)))
     });
     FuncRegistration::new("round").set_into_module(module, move |number: FLOAT, places: INT| {
-        // By way of the text, which no product can overflow.
+        // It is rounded as a text, because a multiplication could overflow.
         format!("{number:.*}", digits(places)).parse::<FLOAT>().unwrap_or(number)
     });
 }

@@ -13,10 +13,10 @@ use super::{convert, failure, functions, overrides};
 use crate::engine::{EngineJob, Limits};
 use crate::model::{ErrorKind, JobError, Json, LogLevel, Output, OutputFormat, Usage};
 
-/// Rhai as scripts see it: the standard package under our overrides, and the scripts compiled so far.
+/// Rhai as scripts see it: the standard package with our overrides, and the scripts compiled so far.
 pub(super) struct Language {
     standard: StandardPackage,
-    /// Ours, and those that take the place of Rhai's own.
+    /// Our functions, and the overrides of Rhai's.
     functions: Shared<Module>,
     compiled: AstCache,
     run: Rc<Run>,
@@ -31,7 +31,7 @@ impl Language {
 
     /// Runs a job to its end.
     pub(super) fn run(&mut self, job: &EngineJob) -> (Result<Output, JobError>, Usage) {
-        // Made before the script's memory is counted, and there until it has ended: the tree is not the script's.
+        // The tree is made before the script's memory is counted, and dropped after the script, because it does not count as memory of the script.
         let args = match job.args.as_ref().map_or_else(|| Ok(Value::Object(Map::new())), Json::to_value) {
             Ok(args) => Rc::new(args),
             Err(error) => {
@@ -44,7 +44,7 @@ impl Language {
             Err(JobError::new(ErrorKind::Script, failure::truncate(&message)))
         });
         let result = match self.run.ended() {
-            // An error that came of the end, or a result that came too late: the reason is what counts, the place is kept.
+            // The script was ended. So the reason of that is the error, whatever the script gave. The position of its error is kept.
             Some(reason) => {
                 let (line, column, stack) = result.err().map_or((None, None, Vec::new()), |error| (error.line, error.column, error.stack));
                 Err(JobError { line, column, stack, ..self.run.ended_error(reason) })
@@ -61,12 +61,12 @@ impl Language {
         let ast = self.compile(&job.script)?;
         let constants = Constants::new(job, args);
         let Some(mut scope) = constants.scope() else {
-            // Whoever hands jobs over says where it stands: here the text as it was written is gone.
+            // Whoever gives jobs to engines names the path of the number: the text as it was written is not known here.
             return Err(JobError::new(ErrorKind::Unavailable, "args hold an integer beyond those of scripts"));
         };
         let mut engine = self.engine();
         constants.install(&mut engine);
-        // The value is dropped here too: what nests deep needs this thread's stack to come apart.
+        // The value is dropped here, too, because dropping deeply nested values needs the stack of this thread.
         match engine.eval_ast_with_scope::<Dynamic>(&mut scope, &ast) {
             Ok(value) => convert::output(&value, self.run.limits.result),
             Err(error) => Err(failure::job_error(*error, &self.run.limits)),
@@ -90,12 +90,12 @@ impl Language {
         Ok(ast)
     }
 
-    /// A fresh engine: about 0.2 µs, and nothing of one job can reach the next. It has no string interner and no module
+    /// A new engine for each job, so that nothing of one job can reach the next. It takes about 0.2 µs. It has no string interner and no module
     /// resolver, which `Engine::new` would install.
     fn engine(&self) -> Engine {
         let mut engine = limited(&self.run.limits);
         self.standard.register_into_engine(&mut engine);
-        // Registered later, so found first.
+        // Functions that are registered later are found first.
         engine.register_global_module(self.functions.clone());
         let run = Rc::clone(&self.run);
         engine.on_progress(move |_| run.step());
@@ -107,7 +107,7 @@ impl Language {
     }
 }
 
-/// An engine with nothing but its limits.
+/// An engine with its limits and nothing else.
 fn limited(limits: &Limits) -> Engine {
     // Rhai reads a zero here as no limit.
     let depth = limits.expression_depth.max(1);
@@ -131,7 +131,7 @@ fn compiled(source: &str, limits: &Limits) -> Result<AST, JobError> {
     let mut engine = limited(limits);
     // `eval` would compile at run time, out of reach of the clock.
     engine.disable_symbol("eval");
-    // There are no modules; so it is said before a script runs, and in words of ours.
+    // There are no modules. This way that is said before a script runs, in our own words.
     engine.disable_symbol("import");
     constants::compile(&mut engine, source).map_err(|error| failure::job_error((*error).into(), limits))
 }
@@ -143,6 +143,6 @@ pub fn check(source: &str) -> Result<(), JobError> {
     let (source, limits) = (source.to_owned(), Limits::default());
     limits.admit(&source)?;
     let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || compiled(&source, &limits).map(drop));
-    // Without a thread, or a compiler that ends, nothing is known of the script; its engine will say.
+    // If there is no thread, or the compiler panics, nothing is known of the script. Its engine will find its errors.
     thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(Ok(()))
 }

@@ -1,7 +1,7 @@
 //! The Rhai engine: what runs inside `hero engine`.
 //!
 //! One thread does everything. It owns the socket, waits on it between jobs, and looks at it from inside a running script at
-//! most every five milliseconds; a second thread that reads would cost a hand-over per job and gain nothing.
+//! most every five milliseconds. A second thread that reads would only cost a switch of threads for each job.
 //! Rhai objects never leave that thread, so Rhai's `sync` feature stays off.
 
 mod cache;
@@ -26,8 +26,8 @@ pub use language::check;
 use pipe::{Pipe, Received};
 use run::Run;
 
-/// The script thread's stack. Dropping a chain of closures recurses natively; what the memory limit lets a script build must
-/// come apart again. Virtual: only pages that were touched count.
+/// The size of the script thread's stack. Dropping a chain of closures recurses natively, and the stack has to suffice for the longest
+/// chain that the memory limit allows. Only pages that are used take memory.
 const STACK: usize = 256 << 20;
 
 /// The exit code when the engine itself failed.
@@ -36,7 +36,7 @@ const FAILED: u8 = 70;
 /// The body of the hidden `hero engine`: serves the frames on descriptor 0 until it is closed.
 #[expect(clippy::disallowed_macros, reason = "a child says why it failed to its parent, which shows it harmless")]
 pub fn engine_main() -> ExitCode {
-    // A panic that a script provokes becomes that script's error; what it prints would fill a pipe nobody reads.
+    // A panic that a script causes becomes the error of that script. Its message would fill a pipe that nobody reads.
     std::panic::set_hook(Box::new(|_| {}));
     let served = thread::Builder::new().name("script".into()).stack_size(STACK).spawn(serve).map(thread::JoinHandle::join);
     let failure = match served {
@@ -66,7 +66,7 @@ fn serve() -> Result<(), String> {
         match run.pipe.receive() {
             Received::Frame(ToEngine::Run(job)) => {
                 let (result, usage) = language.run(&job);
-                // The job's values are gone by now, so what is still held is cached or leaked.
+                // The job's values are dropped by now, so what is still allocated is cached or leaked.
                 drop(job);
                 run.finish(result, usage);
             }
@@ -74,7 +74,7 @@ fn serve() -> Result<(), String> {
                 let error = language.check(&script);
                 run.pipe.send(&[FromEngine::Checked { error }]);
             }
-            // A stop that crossed the end of its job.
+            // This stop was sent while its job ended.
             Received::Frame(ToEngine::Stop) => {}
             Received::Frame(ToEngine::Hello { .. }) => return Err("hello came twice".into()),
             Received::Unreadable(error) => {

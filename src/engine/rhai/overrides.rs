@@ -1,4 +1,4 @@
-//! What scripts get instead of functions of Rhai's standard package that nothing could stop.
+//! Replacements for functions of Rhai's standard package that could not be stopped.
 //!
 //! Reviewed for rhai 1.27.0, to be reviewed at each upgrade: `sleep` ignores every limit and can panic; `replace` grows a
 //! string to gigabytes in one step; the texts and the JSON of arrays, maps and function pointers repeat shared strings, without
@@ -32,7 +32,7 @@ fn sleep(module: &mut Module, run: &Rc<Run>) {
     register().set_into_module(module, move |seconds: INT| at.sleep(Duration::from_secs(u64::try_from(seconds).unwrap_or(0))));
     let at = Rc::clone(run);
     register().set_into_module(module, move |seconds: FLOAT| {
-        // NaN and negative times are no time; endless ones end with the job.
+        // NaN and negative times count as 0; infinite ones last until the job ends.
         let time = if seconds > 0.0 { Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX) } else { Duration::ZERO };
         at.sleep(time)
     });

@@ -20,9 +20,9 @@ pub(super) struct Pipe {
 /// What came through the pipe.
 pub(super) enum Received {
     Frame(ToEngine<'static>),
-    /// A whole frame that says nothing we understand.
+    /// A whole frame that is none of those we know.
     Unreadable(String),
-    /// The actor is gone.
+    /// The actor has closed its end.
     End,
 }
 
@@ -51,7 +51,7 @@ impl Pipe {
         }
     }
 
-    /// Sends frames with one system call. When the actor is gone there is nobody left to work for, so the process ends.
+    /// Sends frames with one system call. If the actor has closed its end, this process ends.
     pub(super) fn send(&self, frames: &[FromEngine]) {
         let mut outbox = self.outbox.borrow_mut();
         for frame in frames {
@@ -63,9 +63,9 @@ impl Pipe {
         frame::reset(&mut outbox);
     }
 
-    /// Waits at most `time` for a stop and says whether it came. Ends the process when the actor is gone.
+    /// Waits at most `time` for a stop and says whether it came. If the actor has closed its end, this process ends.
     pub(super) fn stop_within(&self, time: Duration) -> bool {
-        // A stop sent right behind its job has come with it.
+        // A stop that was sent right after its job may have arrived with it.
         if self.inbox.borrow().is_empty() {
             let timeout = Timespec::try_from(time).ok();
             let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];

@@ -9,7 +9,7 @@ use crate::engine::limits::{FIXED, size};
 use crate::engine::{EngineJob, Limits, LogRecord, alloc};
 use crate::model::{ErrorKind, JobError, Limit, LogLevel, Output, Usage};
 
-/// The clock is read at every so many operations.
+/// After how many operations the clock is read.
 const CLOCK_EVERY: u64 = 256;
 /// The clock is also read when memory went up or down by this much: such operations are slow.
 const CLOCK_AFTER_BYTES: u64 = 128 << 10;
@@ -53,7 +53,7 @@ struct Log {
     unsent: usize,
     /// Bytes logged by the job so far.
     bytes: usize,
-    /// Whether it is above its limit; what comes then is dropped.
+    /// Whether the log is above its limit. Further lines are dropped.
     cut: bool,
 }
 
@@ -86,11 +86,11 @@ impl Run {
 
     /// Starts the clock and the counters for `job`.
     pub(super) fn begin(&self, job: &EngineJob) {
-        let (now, held) = (Instant::now(), alloc::held());
+        let (now, allocated) = (Instant::now(), alloc::allocated());
         alloc::restart_peak();
         self.operations.set(0);
-        self.base.set(held);
-        self.seen.set(held);
+        self.base.set(allocated);
+        self.seen.set(allocated);
         self.began.set(now);
         self.deadline.set(now + job.timeout.min(EngineJob::LONGEST));
         self.looked.set(now);
@@ -112,12 +112,12 @@ impl Run {
     pub(super) fn step(&self) -> Option<Dynamic> {
         let operations = self.operations.get() + 1;
         self.operations.set(operations);
-        let held = alloc::held();
-        if operations.is_multiple_of(CLOCK_EVERY) || held.abs_diff(self.seen.get()) > CLOCK_AFTER_BYTES {
-            self.seen.set(held);
+        let allocated = alloc::allocated();
+        if operations.is_multiple_of(CLOCK_EVERY) || allocated.abs_diff(self.seen.get()) > CLOCK_AFTER_BYTES {
+            self.seen.set(allocated);
             self.look();
         }
-        if held - self.base.get() > self.memory {
+        if allocated - self.base.get() > self.memory {
             self.end(Ended::Memory);
         }
         if self.limits.operations.is_some_and(|most| operations > most) {
@@ -175,7 +175,7 @@ impl Run {
         }
     }
 
-    /// Takes a log line. The log ends with the line that does not fit, and says so; the script goes on.
+    /// Takes a log line. At the first line that does not fit the log says so and ends, and the script goes on.
     pub(super) fn log(&self, level: LogLevel, text: &str) {
         let mut log = self.log.borrow_mut();
         if self.ended.get().is_some() || log.cut {
@@ -209,8 +209,8 @@ impl Run {
     /// Sends the rest of the log and how the job ended.
     pub(super) fn finish(&self, result: Result<Output, JobError>, usage: Usage) {
         let log = self.take_log();
-        let held = u64::try_from(alloc::held()).unwrap_or(0);
-        let done = FromEngine::Done { result, usage, held };
+        let allocated = u64::try_from(alloc::allocated()).unwrap_or(0);
+        let done = FromEngine::Done { result, usage, allocated };
         match log {
             Some(log) => self.pipe.send(&[log, done]),
             None => self.pipe.send(&[done]),

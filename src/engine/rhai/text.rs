@@ -7,8 +7,9 @@ use rhai::{Array, Dynamic, FnPtr, ImmutableString, Map};
 /// The text is longer than allowed; it was cut.
 pub(super) struct TooLarge;
 
-/// Deeper parts, and parts that are being changed right now, are shown as this.
+/// What is shown for parts that are too deep, or are being changed right now.
 const DEEP: &str = "...";
+/// How deep parts of a value are shown.
 const DEPTH: usize = 64;
 
 /// The text of `print`: strings and characters bare.
@@ -94,7 +95,7 @@ fn cut(out: &mut String, cap: usize) -> Result<(), TooLarge> {
     Err(TooLarge)
 }
 
-/// The longest length up to `most` that cuts no character.
+/// The longest length up to `most` at which no character is cut in two.
 pub(super) fn boundary(text: &str, most: usize) -> usize {
     (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

@@ -9,13 +9,13 @@ use landlock::{
 
 use super::Profile;
 
-/// The newest interface whose restrictions we have tried. Older kernels enforce what they can.
+/// The newest version of the interface that was tested. Older kernels enforce what they can.
 const TESTED: ABI = ABI::V7;
 
-/// What the dynamic loader reads. Missing ones are left out: which exist depends on the distribution.
+/// What the dynamic loader reads. Which of them exist depends on the distribution, so missing ones are skipped.
 const LIBRARIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];
 
-/// Restricts this thread, which is the process: nothing else runs in the trampoline. Gives the interface version in force.
+/// Restricts this thread, which is the only one of this process. Gives the interface version in force.
 pub(super) fn restrict(profile: &Profile, program: &Path) -> Result<i32, String> {
     let ruleset = ruleset(profile).and_then(|ruleset| rules(ruleset, profile, program)).map_err(|error| error.to_string())?;
     let status = ruleset.restrict_self().map_err(|error| error.to_string())?;
@@ -47,7 +47,7 @@ fn rules(ruleset: RulesetCreated, profile: &Profile, program: &Path) -> Result<R
         Profile::Redis { writable } => {
             let ruleset = allow(allow(ruleset, LIBRARIES, execute)?, [program], execute)?;
             let ruleset = allow(ruleset, ["/usr", "/bin", "/etc"], execute)?;
-            // It reports its own memory, and warns when the kernel is set up badly. This process will be Redis, so `self` holds.
+            // It reports its own memory, and warns when the kernel is set up badly. This process will be Redis, so `self` is right.
             let ruleset =
                 allow(ruleset, ["/proc/self", "/proc/sys/vm", "/proc/sys/net/core", "/sys/kernel/mm", "/sys/devices/system"], read)?;
             let ruleset = allow(ruleset, ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"], read | AccessFs::WriteFile)?;

@@ -1,9 +1,9 @@
-//! What HTTP needs besides JSON-RPC: who may ask, and the plain routes.
+//! HTTP: which origins and hosts are allowed, the endpoint for JSON-RPC, and the plain routes.
 
-mod front;
-mod guard;
+mod endpoint;
+mod origin;
 mod routes;
 
-pub(super) use front::Front;
-pub(super) use guard::Guard;
+pub(super) use endpoint::Endpoint;
+pub(super) use origin::OriginCheck;
 pub(super) use routes::{probes, router};

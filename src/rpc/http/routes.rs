@@ -7,39 +7,39 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{StatusCode, header};
 
-use super::front::Front;
-use super::guard::{Guard, guard};
+use super::endpoint::Endpoint;
+use super::origin::{OriginCheck, check_origin};
 use crate::rpc::app::Probes;
-use crate::rpc::openrpc::{Address, Served};
+use crate::rpc::openrpc::{Served, ServerAddress};
 
-/// What a connection too many is still told: how the server is.
-pub(in crate::rpc) fn probes(probes: Probes, allowed: Guard) -> Router {
+/// What is answered on connections beyond the limit: only the probes.
+pub(in crate::rpc) fn probes(probes: Probes, allowed: OriginCheck) -> Router {
     const TOO_MANY: &str = "Too many connections; only /healthz, /readyz and /metrics are answered now.\n";
     look(Router::new())
         .with_state(probes)
         .fallback(async || (StatusCode::TOO_MANY_REQUESTS, TOO_MANY))
-        .layer(axum::middleware::from_fn_with_state(Arc::new(allowed), guard))
+        .layer(axum::middleware::from_fn_with_state(Arc::new(allowed), check_origin))
 }
 
 fn look(router: Router<Probes>) -> Router<Probes> {
     router.route("/healthz", get(async || "ok\n")).route("/readyz", get(readyz)).route("/metrics", get(metrics))
 }
 
-/// Everything that the port answers, behind the guard.
-pub(in crate::rpc) fn router(front: Front, probes: Probes, document: Arc<Served>, allowed: Guard) -> Router {
+/// Everything that the port answers, to the origins and hosts that are allowed.
+pub(in crate::rpc) fn router(endpoint: Endpoint, probes: Probes, document: Arc<Served>, allowed: OriginCheck) -> Router {
     let document = move |request: Request| async move {
-        let (body, length) = document.body(Address::of(request.headers()).as_ref());
+        let (body, length) = document.body(ServerAddress::of(request.headers()).as_ref());
         ([(header::CONTENT_TYPE, "application/json".to_owned()), (header::CONTENT_LENGTH, length.to_string())], body)
     };
     look(Router::new().route("/openrpc.json", get(document)))
         .with_state(probes)
-        .route_service("/", front)
-        .layer(axum::middleware::from_fn_with_state(Arc::new(allowed), guard))
+        .route_service("/", endpoint)
+        .layer(axum::middleware::from_fn_with_state(Arc::new(allowed), check_origin))
 }
 
 async fn readyz(State(probes): State<Probes>) -> Response {
-    const PATIENCE: Duration = Duration::from_secs(5);
-    match tokio::time::timeout(PATIENCE, (probes.readiness)()).await {
+    const TIMEOUT: Duration = Duration::from_secs(5);
+    match tokio::time::timeout(TIMEOUT, (probes.readiness)()).await {
         Ok(Ok(notes)) => {
             [vec!["ready".to_owned()], notes].concat().iter().map(|line| format!("{line}\n")).collect::<String>().into_response()
         }

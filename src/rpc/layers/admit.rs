@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::{Answer, Error, Rules, refuse};
 use crate::rpc::auth::Session;
 use crate::rpc::entry::{Counted, Notified};
-use crate::rpc::room::{Account, Held, Parts, Permits, Size};
+use crate::rpc::memory::{AnswerReservations, BatchAnswers, Connection, RequestReservation, Size};
 
 /// Lets calls wait until there is room for their answers, and counts the answers.
 pub(in crate::rpc) struct Admit<S> {
@@ -30,58 +30,58 @@ impl<S: Answer> Answer for Admit<S> {
         let Some(session) = request.extensions().get::<Arc<Session>>() else {
             return Either::Left(Either::Left(ready(refuse(request.id, Error::Internal))));
         };
-        let account = Arc::clone(session.account());
-        let parts = request.extensions().get::<Arc<Parts>>().cloned();
+        let connection = Arc::clone(session.connection());
+        let batch = request.extensions().get::<Arc<BatchAnswers>>().cloned();
         let size = self.rules.find(&request.method).map_or(Size::Small, |entry| entry.size);
         let is_notified = request.extensions().get::<Notified>().is_some();
         if is_notified && size == Size::Small {
             return Either::Left(Either::Right(self.inner.call(request)));
         }
-        if size == Size::Small && account.has_room(parts.is_some()) {
+        if size == Size::Small && connection.has_room(batch.is_some()) {
             let answer = self.inner.call(request);
-            return Either::Right(Either::Left(async move { count(&account, parts.as_deref(), answer.await) }));
+            return Either::Right(Either::Left(async move { count(&connection, batch.as_deref(), answer.await) }));
         }
-        let (inner, patience) = (Arc::clone(&self.inner), self.rules.limits.handler_timeout.duration());
-        // As long as it waits it has its parameters, and they are counted.
-        let held = request.extensions().get::<Weak<Held>>().and_then(Weak::upgrade);
+        let (inner, time_limit) = (Arc::clone(&self.inner), self.rules.limits.handler_timeout.duration());
+        // While the call waits its parameters stay in memory, so they stay reserved.
+        let reservation = request.extensions().get::<Weak<RequestReservation>>().and_then(Weak::upgrade);
         Either::Right(Either::Right(async move {
-            // A notification has no reader who would decide how long it waits, and nothing is sent for it.
+            // For a notification nothing is sent, so it does not wait until its client reads.
             let admitted = if is_notified {
-                timeout(patience, account.admit(size, false)).await
+                timeout(time_limit, connection.admit(size, false)).await
             } else {
-                admit(&account, size, patience, parts.is_some()).await
+                admit(&connection, size, time_limit, batch.is_some()).await
             };
-            drop(held);
-            let Ok(_permits) = admitted else {
+            drop(reservation);
+            let Ok(_reservations) = admitted else {
                 return refuse(request.id, Error::no_room());
             };
             if is_notified {
                 return inner.call(request).await;
             }
-            count(&account, parts.as_deref(), inner.call(request).await)
+            count(&connection, batch.as_deref(), inner.call(request).await)
         }))
     }
 }
 
-/// Waits until a call may begin: without a deadline for what its own connection holds, as its reader decides about that.
-async fn admit(account: &Account, size: Size, patience: Duration, in_batch: bool) -> Result<Permits, Elapsed> {
-    // The parts of a batch are sent together, so they could wait for each other for ever.
+/// Waits until a call may begin. For room in the budget of its own connection it waits without a deadline, because that depends on its client only.
+async fn admit(connection: &Connection, size: Size, time_limit: Duration, in_batch: bool) -> Result<AnswerReservations, Elapsed> {
+    // The answers of a batch are sent together, so its calls could wait for each other for ever.
     if in_batch {
-        return timeout(patience, account.admit(size, true)).await;
+        return timeout(time_limit, connection.admit(size, true)).await;
     }
-    let mut permits = account.admit_here(size, false).await;
-    permits.extend(timeout(patience, account.admit_there(size, false)).await?);
-    Ok(permits)
+    let mut reservations = connection.admit_here(size, false).await;
+    reservations.extend(timeout(time_limit, connection.admit_there(size, false)).await?);
+    Ok(reservations)
 }
 
-fn count(account: &Account, parts: Option<&Parts>, mut response: MethodResponse) -> MethodResponse {
+fn count(connection: &Connection, batch: Option<&BatchAnswers>, mut response: MethodResponse) -> MethodResponse {
     // The answer to a subscribe call is on its way already, and short.
     if !response.is_subscription() {
         let bytes = response.as_json().get().len();
-        if let Some(parts) = parts {
-            parts.add(bytes);
+        if let Some(batch) = batch {
+            batch.add(bytes);
         } else {
-            account.made(bytes);
+            connection.made(bytes);
             response.extensions_mut().insert(Counted(bytes));
         }
     }
@@ -97,9 +97,9 @@ mod tests {
     use tokio_util::task::TaskTracker;
 
     use super::*;
+    use crate::rpc::addresses::Addresses;
     use crate::rpc::auth::Access;
     use crate::rpc::limits::Limits;
-    use crate::rpc::load::Addresses;
     use crate::rpc::table::Table;
 
     /// Answers at once.
@@ -117,24 +117,24 @@ mod tests {
         let addresses = Addresses::new(limits.clone());
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
         let share = addresses.join(peer.ip()).unwrap();
-        let account = addresses.account(&share);
-        let mut held = Held::of(&account);
-        assert!(held.grow(500).await);
-        account.made(600);
-        let held = Arc::new(held);
+        let connection = addresses.connection(&share);
+        let mut reservation = RequestReservation::of(&connection);
+        assert!(reservation.grow(500).await);
+        connection.made(600);
+        let reservation = Arc::new(reservation);
         let mut request = Request::borrowed("any", None, Id::Number(1));
-        let session = Session::new(peer, peer.ip(), share, Arc::clone(&account), TaskTracker::new().token());
+        let session = Session::new(peer, peer.ip(), share, Arc::clone(&connection), TaskTracker::new().token());
         request.extensions_mut().insert(Arc::new(session));
-        request.extensions_mut().insert(Arc::downgrade(&held));
+        request.extensions_mut().insert(Arc::downgrade(&reservation));
         let admit = Admit::new(Answered, Arc::new(Rules::new(&Table::<()>::new(), limits, Access::Open)));
         let answer = admit.call(request);
         tokio::pin!(answer);
         assert!(futures_util::poll!(answer.as_mut()).is_pending());
         // Whoever read it lets go of it after a while.
-        let seen = Arc::downgrade(&held);
-        drop(held);
+        let seen = Arc::downgrade(&reservation);
+        drop(reservation);
         assert_eq!(seen.strong_count(), 1);
-        account.written(600);
+        connection.written(600);
         assert!(answer.await.is_success());
         assert_eq!(seen.strong_count(), 0);
     }

@@ -8,7 +8,7 @@ use jsonrpsee::server::middleware::rpc::Request;
 use super::{Answer, Error, Rules, refuse};
 use crate::rpc::auth::Session;
 
-/// Refuses calls that the session's identity may not make. Looks anew at each call, as identities come and go.
+/// Refuses calls that the session's identity may not make. It checks at each call, because the identity may change.
 pub(in crate::rpc) struct Authorize<S> {
     inner: S,
     rules: Arc<Rules>,

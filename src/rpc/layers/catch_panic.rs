@@ -7,7 +7,7 @@ use jsonrpsee::server::middleware::rpc::Request;
 
 use super::{Answer, Error, refuse};
 
-/// Answers calls whose handler panics, which nobody else would.
+/// Answers calls whose handler panics. Without this they would get no answer.
 pub(in crate::rpc) struct CatchPanic<S>(S);
 
 impl<S: Answer> CatchPanic<S> {
@@ -19,8 +19,8 @@ impl<S: Answer> CatchPanic<S> {
 impl<S: Answer> Answer for CatchPanic<S> {
     fn call<'a>(&self, request: Request<'a>) -> impl Future<Output = MethodResponse> + Send + use<'a, S> {
         let id = request.id();
-        // A handler begins to run here, not only when its future is polled. Nothing that panics leaves locks or half-made
-        // state behind: handlers own what they change, and what is shared is counted by guards.
+        // A handler begins to run here, not only when its future is polled. A panic leaves no locks or half-made state behind:
+        // handlers own what they change, and shared counts are corrected when permits and reservations are dropped.
         let call = catch_unwind(AssertUnwindSafe(|| self.0.call(request)));
         async move {
             let response = match call {

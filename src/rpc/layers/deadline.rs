@@ -10,7 +10,7 @@ use super::{Answer, Error, Rules, refuse};
 use crate::rpc::method::Kind;
 use crate::rpc::methods::LONGEST_WAIT;
 
-/// Gives up calls that take too long.
+/// Ends calls that take too long with an error.
 pub(in crate::rpc) struct Deadline<S> {
     inner: S,
     rules: Arc<Rules>,

@@ -14,9 +14,9 @@ use serde_json::value::RawValue;
 use super::{Answer, Error, Rules, refuse};
 use crate::rpc::auth::Session;
 use crate::rpc::entry::{Entry, Notified, Reply, invalid};
+use crate::rpc::memory::{BatchAnswers, BatchExcess, RequestReservation};
 use crate::rpc::method::Kind;
 use crate::rpc::request_id::NumberId;
-use crate::rpc::room::{Held, Parts, Surplus};
 
 /// Turns a batch into single calls that are made at the same time and answered in order, and has notifications carried out.
 pub(in crate::rpc) struct FanOut<S> {
@@ -33,7 +33,7 @@ impl<S: Answer> FanOut<S> {
         self.rules.find(method).is_some_and(|entry| entry.kind == Kind::Subscription)
     }
 
-    /// Answers what came alone. A subscription answers for itself.
+    /// Answers a message that is no batch. A subscription sends its answer itself.
     pub(in crate::rpc) fn one(&self, entry: Entry) -> impl Future<Output = Option<Reply>> + Send + use<S> {
         match entry {
             Entry::Call(request) => {
@@ -49,13 +49,13 @@ impl<S: Answer> FanOut<S> {
         }
     }
 
-    /// Has notifications carried out, whether or not anybody waits for that: who sent them may leave at once.
+    /// Has notifications carried out in a task of its own, because the client may disconnect at once.
     ///
-    /// One after the other, so that those of a batch that wait for their turn take no more than their text, which is held.
+    /// One after the other, so that those of a batch that wait use no memory but their text, for which it is reserved.
     fn notify(&self, requests: Vec<Request<'static>>) -> impl Future<Output = ()> + Send + use<S> {
         let inner = Arc::clone(&self.inner);
         let task = tokio::spawn(async move {
-            let _held = requests.first().and_then(|request| request.extensions().get::<Weak<Held>>()?.upgrade());
+            let _reservation = requests.first().and_then(|request| request.extensions().get::<Weak<RequestReservation>>()?.upgrade());
             for mut request in requests {
                 request.extensions_mut().insert(Notified);
                 let method: String = request.method.chars().take(64).collect();
@@ -65,14 +65,14 @@ impl<S: Answer> FanOut<S> {
                 }
             }
         });
-        // It does not panic, and is not told to end before the whole process does.
+        // The task does not panic, and nothing ends it before the process ends.
         task.map(drop)
     }
 
     /// Answers a batch that is not empty.
     pub(in crate::rpc) fn batch(&self, batch: Vec<Entry>) -> impl Future<Output = Option<Reply>> + Send + use<S> {
         let most = self.rules.limits.response_bytes;
-        let mut parts: Option<Arc<Parts>> = None;
+        let mut batch_answers: Option<Arc<BatchAnswers>> = None;
         let mut answers = FuturesOrdered::new();
         let mut notifications = Vec::new();
         for entry in batch {
@@ -84,9 +84,10 @@ impl<S: Answer> FanOut<S> {
                 }
                 Entry::Call(mut request) => {
                     if let Some(session) = request.extensions().get::<Arc<Session>>() {
-                        let parts = parts.get_or_insert_with(|| Arc::new(Parts::new(Arc::clone(session.account()), most.into())));
-                        let parts = Arc::clone(parts);
-                        request.extensions_mut().insert(parts);
+                        let batch_answers =
+                            batch_answers.get_or_insert_with(|| Arc::new(BatchAnswers::new(Arc::clone(session.connection()), most.into())));
+                        let batch_answers = Arc::clone(batch_answers);
+                        request.extensions_mut().insert(batch_answers);
                     }
                     Either::Right(self.one(Entry::Call(request)))
                 }
@@ -101,13 +102,16 @@ impl<S: Answer> FanOut<S> {
         async move {
             let mut whole = String::from("[");
             loop {
-                // Parts are made nowhere but here, so this sees at once when they are too many; their order must not matter for that.
+                // Answers of the batch are made only while it is polled here. So this sees at once when they are too much, in whatever order they are made.
                 let next = poll_fn(|cx| {
                     let next = answers.poll_next_unpin(cx);
-                    parts.as_ref().and_then(|parts| parts.surplus()).map_or_else(|| next.map(Ok), |surplus| Poll::Ready(Err(surplus)))
+                    batch_answers
+                        .as_ref()
+                        .and_then(|batch_answers| batch_answers.excess())
+                        .map_or_else(|| next.map(Ok), |excess| Poll::Ready(Err(excess)))
                 });
                 let too_large = || Some(MethodResponse::error(Id::Null, reject_too_big_batch_response(most as usize)).into());
-                // What ends it drops its other calls, and gives back what was counted for those that were answered.
+                // Where the batch ends early its other calls are dropped, and the memory of the finished answers is freed.
                 match next.await {
                     Ok(None) => break,
                     Ok(Some(None)) => {}
@@ -116,11 +120,11 @@ impl<S: Answer> FanOut<S> {
                         whole.push_str(reply.json.get());
                         whole.push(',');
                     }
-                    Err(Surplus::TooLarge) => return too_large(),
-                    Err(Surplus::Crowded) => return Some(refuse(Id::Null, Error::no_room()).into()),
+                    Err(BatchExcess::TooLarge) => return too_large(),
+                    Err(BatchExcess::Crowded) => return Some(refuse(Id::Null, Error::no_room()).into()),
                 }
             }
-            // Who reads on meanwhile would let any number wait, and over HTTP the answer says that they are done.
+            // If the next message were read meanwhile, any number of notifications could wait. Over HTTP the answer says that they are done.
             if let Some(carried_out) = carried_out {
                 carried_out.await;
             }
@@ -130,7 +134,7 @@ impl<S: Answer> FanOut<S> {
             whole.pop();
             whole.push(']');
             let json = RawValue::from_string(whole).expect("a list of JSON is JSON");
-            Some(Reply { json, counted: parts.map_or(0, |parts| parts.send()) })
+            Some(Reply { json, counted: batch_answers.map_or(0, |batch_answers| batch_answers.send()) })
         }
     }
 }

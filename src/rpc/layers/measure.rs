@@ -8,7 +8,7 @@ use metrics::{Counter, Histogram};
 
 use super::{Answer, Rule, Rules};
 
-/// The metrics of one method, found once so that a call does not look them up.
+/// The metrics of one method. They are looked up once, not at each call.
 pub(super) struct Measurements {
     name: &'static str,
     succeeded: Counter,

@@ -6,8 +6,8 @@ mod admit;
 mod authorize;
 mod catch_panic;
 mod deadline;
-mod dispatch;
 mod fan_out;
+mod invoke;
 mod measure;
 mod throttle;
 
@@ -22,16 +22,16 @@ use jsonrpsee::types::Id;
 use super::auth::{Access, Permission};
 use super::error::Error;
 use super::limits::Limits;
+use super::memory::Size;
 use super::method::Kind;
-use super::room::Size;
 use super::socket::Caller;
 use super::table::Table;
 use admit::Admit;
 use authorize::Authorize;
 use catch_panic::CatchPanic;
 use deadline::Deadline;
-use dispatch::Dispatch;
 use fan_out::FanOut;
+use invoke::Invoke;
 use measure::{Measure, Measurements};
 use throttle::Throttle;
 
@@ -74,13 +74,13 @@ impl Rules {
     }
 }
 
-/// The whole way of a call, from the outside in.
-pub(in crate::rpc) type Way = FanOut<CatchPanic<Measure<Throttle<Authorize<Admit<Deadline<Dispatch>>>>>>>;
+/// All layers, from the outside in.
+pub(in crate::rpc) type Layers = FanOut<CatchPanic<Measure<Throttle<Authorize<Admit<Deadline<Invoke>>>>>>>;
 
 /// Puts the layers round what calls methods.
-pub(super) fn way(rules: &Arc<Rules>, caller: Caller) -> Way {
+pub(super) fn layers(rules: &Arc<Rules>, caller: Caller) -> Layers {
     let rules = || Arc::clone(rules);
-    let deadline = Deadline::new(Dispatch::new(caller, rules()), rules());
+    let deadline = Deadline::new(Invoke::new(caller, rules()), rules());
     let throttle = Throttle::new(Authorize::new(Admit::new(deadline, rules()), rules()), rules());
     FanOut::new(CatchPanic::new(Measure::new(throttle, rules())), rules())
 }

@@ -8,8 +8,8 @@ use crate::model::{Actor, ContextId, Presence, ScriptType};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Method};
-use crate::rpc::room::Size;
 
 /// Lists the live actors, with what each may do and how it is confined. Actors of other programs that say that they live are among them.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

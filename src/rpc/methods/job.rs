@@ -9,8 +9,8 @@ use crate::model::{ContextId, Job, JobId, JobSpec, Status};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Method};
-use crate::rpc::room::Size;
 
 /// `spec` with the session's caller where it names none.
 pub(super) fn signed(mut spec: JobSpec, session: &Session) -> JobSpec {

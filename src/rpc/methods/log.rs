@@ -10,8 +10,8 @@ use crate::model::{ContextId, JobId};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Items, Method, Subscription};
-use crate::rpc::room::Size;
 
 const ERRORS: &[Code] = &[Code::JobNotFound, Code::StoreUnavailable, Code::NotFound];
 

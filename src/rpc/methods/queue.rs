@@ -8,8 +8,8 @@ use crate::model::{ContextId, Name, Priority, Queue, QueueInfo, ScriptType, Targ
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Method};
-use crate::rpc::room::Size;
 
 /// Lists the work queues, with how many jobs wait in each and how many actors take from it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -12,9 +12,9 @@ use crate::model::{ContextId, JobId, JobResult, JobSpec};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::memory::{AnswerReservations, BatchAnswers, Size};
 use crate::rpc::method::{Example, Method};
 use crate::rpc::params::{Fault, FromParameters, Given};
-use crate::rpc::room::{Parts, Permits, Size};
 
 /// Creates a job, starts it, waits for its end and gives its result.
 ///
@@ -62,11 +62,11 @@ impl Method for RunAndWait {
         self.call_within(app, session, None).await
     }
 
-    async fn call_within(self, app: &App, session: &Session, parts: Option<&Parts>) -> Result<JobResult, Error> {
+    async fn call_within(self, app: &App, session: &Session, batch: Option<&BatchAnswers>) -> Result<JobResult, Error> {
         let (context, wait) = (self.spec.context_id, self.wait_timeout.duration());
         let deadline = Instant::now() + wait;
         let awaited = app.dispatcher.run_until_end(job::signed(self.spec, session), wait).await?;
-        Waited { context, deadline, in_batch: parts.is_some() }.result(awaited, app, session).await
+        Waited { context, deadline, in_batch: batch.is_some() }.result(awaited, app, session).await
     }
 
     async fn notify(self, app: &App, session: &Session) -> Result<(), Error> {
@@ -82,12 +82,12 @@ struct Waited {
 }
 
 impl Waited {
-    /// Gives its result, which may come while many others do: a long one is read, or read again, when there is room for it.
+    /// Gives its result. Many results may come at once, so a long one is read, or read again, when there is room for it.
     async fn result(self, mut awaited: Awaited, app: &App, session: &Session) -> Result<JobResult, Error> {
-        let account = session.account();
+        let connection = session.connection();
         loop {
             let job_id = match awaited {
-                Awaited::Whole(result) if account.is_open(self.in_batch) => return Ok(result),
+                Awaited::Whole(result) if connection.accepts(self.in_batch) => return Ok(result),
                 Awaited::Whole(result) if result.output.len() <= KEPT => {
                     self.admit(Size::Small, app, session).await?;
                     return Ok(result);
@@ -95,22 +95,22 @@ impl Waited {
                 Awaited::Whole(result) => result.job_id,
                 Awaited::Long(job_id) => job_id,
             };
-            let permits = self.admit(Size::Medium, app, session).await?;
+            let reservations = self.admit(Size::Medium, app, session).await?;
             if let Some(result) = self.read(&job_id, app).await? {
                 return Ok(result);
             }
-            // It was run again meanwhile, so this is a wait as before. It holds nothing.
-            drop(permits);
+            // The job was run again meanwhile, so this waits as before, with nothing reserved.
+            drop(reservations);
             let rest = self.deadline.saturating_duration_since(Instant::now());
             awaited = app.dispatcher.wait_until_end(self.context, &job_id, rest).await?;
         }
     }
 
-    /// Waits until there is room; within a batch not for ever, because the other parts are held meanwhile.
-    async fn admit(&self, size: Size, app: &App, session: &Session) -> Result<Permits, Error> {
-        let (admitted, patience) = (session.account().admit(size, self.in_batch), app.details.limits.handler_timeout.duration());
+    /// Waits until there is room. Within a batch the time is limited, because the other answers stay in memory meanwhile.
+    async fn admit(&self, size: Size, app: &App, session: &Session) -> Result<AnswerReservations, Error> {
+        let (admitted, time_limit) = (session.connection().admit(size, self.in_batch), app.details.limits.handler_timeout.duration());
         if self.in_batch {
-            return tokio::time::timeout(patience, admitted).await.map_err(|_| Error::no_room());
+            return tokio::time::timeout(time_limit, admitted).await.map_err(|_| Error::no_room());
         }
         Ok(admitted.await)
     }
@@ -130,10 +130,10 @@ impl Waited {
     }
 }
 
-/// Longer outputs are not kept while they wait for room: an address may have 8,192 waits.
+/// How long an output may be that is kept while it waits for room. Longer ones are read again, because an address may have 8,192 waits.
 const KEPT: usize = 8 * 1024;
 
-/// The time between two reads of a result that was let go.
+/// The pause before a result that was dropped is read again.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// By hand, because serde's `flatten` copies everything and forgets which fields are unknown.
@@ -177,15 +177,15 @@ impl Method for WaitJob {
         self.call_within(app, session, None).await
     }
 
-    async fn call_within(self, app: &App, session: &Session, parts: Option<&Parts>) -> Result<JobResult, Error> {
+    async fn call_within(self, app: &App, session: &Session, batch: Option<&BatchAnswers>) -> Result<JobResult, Error> {
         let (context, wait) = (self.context_id, self.wait_timeout.duration());
         let deadline = Instant::now() + wait;
         let job_id = app.dispatcher.spelled(context, self.job_id).await?;
         let awaited = app.dispatcher.wait_until_end(context, &job_id, wait).await?;
-        Waited { context, deadline, in_batch: parts.is_some() }.result(awaited, app, session).await
+        Waited { context, deadline, in_batch: batch.is_some() }.result(awaited, app, session).await
     }
 
-    /// Nobody waits.
+    /// Does nothing, because a notification has nobody who waits for the result.
     async fn notify(self, _: &App, _: &Session) -> Result<(), Error> {
         Ok(())
     }

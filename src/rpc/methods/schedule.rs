@@ -10,8 +10,8 @@ use crate::model::{ContextId, JobSpec, Schedule, ScheduleId, ScheduleSpec};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Method};
-use crate::rpc::room::Size;
 
 /// Has a job run again and again, by `cron` or `every` so many seconds. Gives the schedule, with its next runs.
 ///

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 /// Whether a schema describes what we read or what we write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// Parameters: `null` needs no mention, as it is the same as nothing.
+    /// Parameters. `null` is not mentioned there, because it is the same as not given.
     Input,
-    /// Results: `null` must be expected.
+    /// Results. `null` is mentioned there, because it can occur.
     Output,
 }
 
@@ -19,9 +19,9 @@ fn input_name(name: &str) -> String {
     format!("{name}Input")
 }
 
-/// Both generators' schemas as one map, with the side that each describes.
+/// The schemas of both generators as one map, each with the side that it describes, and the names that were changed.
 ///
-/// A name that means one thing in results and another in parameters is given up for parameters; those names come second.
+/// If a name means one thing in results and another in parameters, the schema of parameters gets another name.
 pub(super) fn merge(output: Schemas, input: Schemas) -> (Vec<(String, Value, Side)>, Vec<String>) {
     let differs = |(name, schema): &(&String, &Value)| output.get(*name).is_some_and(|other| other != *schema);
     let renamed: Vec<String> = input.iter().filter(differs).map(|(name, _)| name.clone()).collect();
@@ -65,16 +65,16 @@ pub(super) fn camel(name: &str) -> String {
         .collect()
 }
 
-/// A text as one line: generators write descriptions behind `//`.
+/// A text as one line, because generators write descriptions behind `//`.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The titles given so far: generators make type names from them, so none may stand for two schemas.
+/// The titles given so far. Generators make type names from them, so no title may be given to two schemas.
 pub(super) struct Titles(HashSet<String>);
 
 impl Titles {
-    /// Titles that leave the names of components to the components, and `taken` to what generators name after it.
+    /// Titles that do not use the names of components, nor those in `taken`, which generators use themselves.
     pub(super) fn reserving<'a>(components: impl Iterator<Item = &'a str>, taken: impl Iterator<Item = &'a str>) -> Self {
         Self(components.map(|name| format!("={}", camel(name))).chain(taken.map(camel)).collect())
     }
@@ -88,7 +88,7 @@ impl Titles {
         title
     }
 
-    /// Titles the schema and all inside it, and writes what generators misread in the way they read.
+    /// Gives titles to a schema and all schemas inside it, and rewrites what generators misread.
     pub(super) fn tidy(&mut self, schema: &mut Value, wanted: &str, side: Side) {
         let wanted = camel(wanted);
         let component = self.0.contains(&format!("={wanted}"));
@@ -102,7 +102,7 @@ impl Titles {
         let Value::Object(map) = schema else { return };
         without_null(map, side);
         if let Some(target) = reference(map) {
-            // Everything beside a reference is ignored, or makes a type of its own; its target has a title.
+            // Generators ignore what is beside a reference, or make a type of it. The target has a title anyway.
             *schema = json!({"$ref": target});
             return;
         }
@@ -135,7 +135,7 @@ impl Titles {
     }
 }
 
-/// What a schema refers to that is nothing but a reference, perhaps with a description.
+/// The target of a schema that is only a reference, perhaps with a description.
 fn reference(map: &Map<String, Value>) -> Option<Value> {
     let only = ["allOf", "anyOf", "oneOf"].iter().find_map(|key| match map.get(*key)?.as_array()?.as_slice() {
         [only] => only.get("$ref"),
@@ -160,7 +160,7 @@ fn plain_enum(map: &mut Map<String, Value>) {
     }
 }
 
-/// What tells a choice from its neighbours: its constant, its type where that is `null`, or its number.
+/// A name for one choice of several: its constant, `null` if that is its type, or its number.
 fn choice_name(schema: &Value, at: usize) -> String {
     match (schema.get("const"), schema.get("type")) {
         (Some(Value::String(word)), _) => camel(word),
@@ -169,7 +169,7 @@ fn choice_name(schema: &Value, at: usize) -> String {
     }
 }
 
-/// Rewrites a list of types: `null` is dropped from what we read, and becomes a choice in what we write.
+/// Rewrites a list of types: `null` is dropped for parameters, and becomes a choice for results.
 fn without_null(map: &mut Map<String, Value>, side: Side) {
     if let Some(Value::Array(types)) = map.get("type") {
         let mut types = types.clone();
@@ -211,7 +211,7 @@ fn without_null(map: &mut Map<String, Value>, side: Side) {
     }
 }
 
-/// Rust's names for number formats mean nothing elsewhere; what JavaScript can hold does.
+/// Replaces Rust's names of number formats, which mean nothing elsewhere, by the range that JavaScript can represent.
 fn numbers(map: &mut Map<String, Value>) {
     const LARGEST: i64 = (1 << 53) - 1;
     let Some(Value::String(format)) = map.get("format") else { return };

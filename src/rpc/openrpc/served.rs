@@ -3,19 +3,19 @@ use futures_util::stream;
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, header};
 
-/// Where the document says that the server is when nobody knows better.
+/// The URL of the server in the document, unless the request for it named another.
 pub(super) const HTTP: &str = "http://127.0.0.1:8700/";
-/// The same for WebSockets.
+/// The URL for WebSockets in the document, unless the request for it named another.
 pub(super) const WEBSOCKET: &str = "ws://127.0.0.1:8700/";
 
-/// Where somebody found the server: what he sent as Host, and whether a proxy before us speaks TLS with him.
+/// The address under which a client reached the server: the `Host` that it sent, and whether a proxy in front speaks TLS with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::rpc) struct Address {
+pub(in crate::rpc) struct ServerAddress {
     host: HeaderValue,
     tls: bool,
 }
 
-impl Address {
+impl ServerAddress {
     /// The address in the head of a request, if it names one.
     pub(in crate::rpc) fn of(headers: &HeaderMap) -> Option<Self> {
         let tls = headers.get("x-forwarded-proto").is_some_and(|scheme| scheme.as_bytes().eq_ignore_ascii_case(b"https"));
@@ -25,17 +25,17 @@ impl Address {
     /// The URLs of HTTP and of WebSockets.
     fn urls(&self) -> Option<[String; 2]> {
         let authority: Authority = self.host.to_str().ok()?.parse().ok()?;
-        // Without a user's name, if somebody sent one.
-        let place = authority.as_str().rsplit('@').next()?;
+        // A user's name before the host is left out.
+        let host = authority.as_str().rsplit('@').next()?;
         let secure = if self.tls { "s" } else { "" };
-        Some(["http", "ws"].map(|scheme| format!("{scheme}{secure}://{place}/")))
+        Some(["http", "ws"].map(|scheme| format!("{scheme}{secure}://{host}/")))
     }
 }
 
-/// The document as it is sent: it names the address at which it was asked for.
+/// The document as it is sent: with the URLs of the address under which the client reached the server.
 #[derive(Debug)]
 pub(in crate::rpc) struct Served {
-    /// What stands before, between and behind the two URLs. It is shared by all who read it.
+    /// The parts of the document before, between and behind the two URLs. All readers share them.
     parts: [Bytes; 3],
 }
 
@@ -47,20 +47,20 @@ impl Served {
         Self { parts: [before, between, behind].map(|part| Bytes::copy_from_slice(part.as_bytes())) }
     }
 
-    fn pieces(&self, address: Option<&Address>) -> [Bytes; 5] {
+    fn pieces(&self, address: Option<&ServerAddress>) -> [Bytes; 5] {
         let known = || [HTTP, WEBSOCKET].map(|url| Bytes::from_static(url.as_bytes()));
-        let [http, websocket] = address.and_then(Address::urls).map_or_else(known, |urls| urls.map(Bytes::from));
+        let [http, websocket] = address.and_then(ServerAddress::urls).map_or_else(known, |urls| urls.map(Bytes::from));
         let [before, between, behind] = self.parts.clone();
         [before, http, between, websocket, behind]
     }
 
-    /// Its text for who asked there.
-    pub(in crate::rpc) fn text(&self, address: Option<&Address>) -> String {
+    /// The document as a text, for a client that used this address.
+    pub(in crate::rpc) fn text(&self, address: Option<&ServerAddress>) -> String {
         String::from_utf8(self.pieces(address).concat()).expect("each piece is text")
     }
 
-    /// The same as a body that copies nothing of it, and its length.
-    pub(in crate::rpc) fn body(&self, address: Option<&Address>) -> (Body, usize) {
+    /// The document as a body that copies none of its parts, and its length.
+    pub(in crate::rpc) fn body(&self, address: Option<&ServerAddress>) -> (Body, usize) {
         let pieces = self.pieces(address);
         let length = pieces.iter().map(Bytes::len).sum();
         (Body::from_stream(stream::iter(pieces.map(Ok::<_, std::convert::Infallible>))), length)
@@ -72,17 +72,17 @@ mod tests {
     use super::*;
     use crate::rpc::document;
 
-    fn asked(host: &'static str, scheme: Option<&'static str>) -> Option<Address> {
+    fn asked(host: &'static str, scheme: Option<&'static str>) -> Option<ServerAddress> {
         let mut headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]);
         headers.extend(scheme.map(|scheme| (http::HeaderName::from_static("x-forwarded-proto"), HeaderValue::from_static(scheme))));
-        Address::of(&headers)
+        ServerAddress::of(&headers)
     }
 
     #[test]
     fn the_document_names_where_it_was_asked_for_and_else_the_default() {
         let served = Served::new(document());
         assert_eq!(served.text(None), document());
-        let urls = |address: Option<Address>| {
+        let urls = |address: Option<ServerAddress>| {
             let document: serde_json::Value = serde_json::from_str(&served.text(address.as_ref())).unwrap();
             [0, 1].map(|at| document["servers"][at]["url"].as_str().unwrap().to_owned())
         };

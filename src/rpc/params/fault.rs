@@ -8,8 +8,8 @@ use crate::model::Beyond;
 /// What is wrong with the parameters of a call, and where, in words for whoever made it.
 #[derive(Debug)]
 pub struct Fault {
-    /// Such as `jobs[3].labels.colour`; empty where all of them are meant.
-    place: String,
+    /// The path of the value that is wrong, such as `jobs[3].labels.colour`. Empty if all parameters together are meant.
+    path: String,
     wrong: Wrong,
 }
 
@@ -17,31 +17,31 @@ pub struct Fault {
 enum Wrong {
     Missing,
     Twice,
-    /// There is no such parameter, but these.
+    /// There is no such parameter. The text lists those that exist.
     Unknown(String),
     Value {
         expected: String,
         given: String,
     },
-    /// In the words of whoever read it.
+    /// The message of whatever read the value.
     Said(String),
 }
 
-/// So many characters of what was given are repeated.
+/// How many characters of a given value are repeated in a message.
 const LONGEST: usize = 48;
 
 impl Fault {
-    /// There is no parameter `name`; `known` are those that there are.
+    /// There is no parameter `name`; `known` are those that exist.
     pub(super) fn unknown<T: AsRef<str>>(name: &str, known: &[T]) -> Self {
-        Self { place: String::new(), wrong: Wrong::Unknown(listed(known)) }.inside(name)
+        Self { path: String::new(), wrong: Wrong::Unknown(listed(known)) }.inside(name)
     }
 
     /// The parameter is there twice.
     pub(super) fn twice(name: &str) -> Self {
-        Self { place: String::new(), wrong: Wrong::Twice }.inside(name)
+        Self { path: String::new(), wrong: Wrong::Twice }.inside(name)
     }
 
-    /// An error of the JSON parser. Its lines and columns are those of a text that the caller never saw.
+    /// An error of the JSON parser, without its line and column: they belong to a text that the caller never saw.
     pub(super) fn parser(error: impl fmt::Display) -> Self {
         let mut text = error.to_string();
         let is_position = |text: &str| text.split(" column ").all(|number| number.parse::<u64>().is_ok());
@@ -53,20 +53,20 @@ impl Fault {
 
     /// A number in free JSON that scripts cannot have.
     pub(super) fn beyond(beyond: &Beyond) -> Self {
-        Self { place: beyond.place.clone(), wrong: Wrong::Said(format!("{} is {}", beyond.number, Beyond::HINT)) }
+        Self { path: beyond.path.clone(), wrong: Wrong::Said(format!("{} is {}", beyond.number, Beyond::HINT)) }
     }
 
-    /// The same with the number as the caller wrote it: the parser rounds such.
+    /// This fault with the number as the caller wrote it, because the parser has rounded it.
     pub(super) fn with_number(mut self, beyond: Beyond) -> Self {
         if let Wrong::Value { given, .. } = &mut self.wrong
-            && self.place == beyond.place
+            && self.path == beyond.path
         {
             *given = beyond.number;
         }
         self
     }
 
-    /// The same where one of `words` is expected.
+    /// This fault with `words` as the expected values.
     pub(super) fn of_words(mut self, words: &[&str]) -> Self {
         if let Wrong::Value { expected, .. } = &mut self.wrong {
             *expected = one_of(words);
@@ -74,36 +74,36 @@ impl Fault {
         self
     }
 
-    /// The same, seen from the object whose member `name` it is.
+    /// This fault with the member `name` in front of its path.
     pub(super) fn inside(mut self, name: &str) -> Self {
         let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let mut place = if is_plain { cut(name).into_owned() } else { format!("[{:?}]", cut(name)) };
-        if !self.place.is_empty() && !self.place.starts_with('[') {
-            place.push('.');
+        let mut path = if is_plain { cut(name).into_owned() } else { format!("[{:?}]", cut(name)) };
+        if !self.path.is_empty() && !self.path.starts_with('[') {
+            path.push('.');
         }
-        self.place.insert_str(0, &place);
+        self.path.insert_str(0, &path);
         self
     }
 
-    /// The same, seen from the array that it is in.
+    /// This fault with the index of an array in front of its path.
     pub(super) fn inside_item(mut self, index: usize) -> Self {
-        let dot = if self.place.is_empty() || self.place.starts_with('[') { "" } else { "." };
-        self.place.insert_str(0, &format!("[{index}]{dot}"));
+        let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
+        self.path.insert_str(0, &format!("[{index}]{dot}"));
         self
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = &self.place;
+        let path = &self.path;
         match &self.wrong {
-            Wrong::Missing => write!(f, "parameter `{place}` is missing"),
-            Wrong::Twice => write!(f, "parameter `{place}` is given twice"),
-            Wrong::Unknown(known) => write!(f, "unknown parameter `{place}`; known: {known}"),
-            Wrong::Value { expected, given } if place.is_empty() => write!(f, "expected {expected}, but got {given}"),
-            Wrong::Value { expected, given } => write!(f, "parameter `{place}`: expected {expected}, but got {given}"),
-            Wrong::Said(text) if place.is_empty() => f.write_str(text),
-            Wrong::Said(text) => write!(f, "parameter `{place}`: {text}"),
+            Wrong::Missing => write!(f, "parameter `{path}` is missing"),
+            Wrong::Twice => write!(f, "parameter `{path}` is given twice"),
+            Wrong::Unknown(known) => write!(f, "unknown parameter `{path}`; known: {known}"),
+            Wrong::Value { expected, given } if path.is_empty() => write!(f, "expected {expected}, but got {given}"),
+            Wrong::Value { expected, given } => write!(f, "parameter `{path}`: expected {expected}, but got {given}"),
+            Wrong::Said(text) if path.is_empty() => f.write_str(text),
+            Wrong::Said(text) => write!(f, "parameter `{path}`: {text}"),
         }
     }
 }
@@ -112,11 +112,11 @@ impl std::error::Error for Fault {}
 
 impl Error for Fault {
     fn custom<T: fmt::Display>(text: T) -> Self {
-        Self { place: String::new(), wrong: Wrong::Said(text.to_string()) }
+        Self { path: String::new(), wrong: Wrong::Said(text.to_string()) }
     }
 
     fn invalid_type(given: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self { place: String::new(), wrong: Wrong::Value { expected: in_words(expected), given: shown(given) } }
+        Self { path: String::new(), wrong: Wrong::Value { expected: in_words(expected), given: shown(given) } }
     }
 
     fn invalid_value(given: Unexpected<'_>, expected: &dyn Expected) -> Self {
@@ -124,11 +124,11 @@ impl Error for Fault {
     }
 
     fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
-        Self { place: String::new(), wrong: Wrong::Value { expected: in_words(expected), given: format!("an array of {length}") } }
+        Self { path: String::new(), wrong: Wrong::Value { expected: in_words(expected), given: format!("an array of {length}") } }
     }
 
     fn unknown_variant(word: &str, words: &'static [&'static str]) -> Self {
-        Self { place: String::new(), wrong: Wrong::Value { expected: one_of(words), given: shown(Unexpected::Str(word)) } }
+        Self { path: String::new(), wrong: Wrong::Value { expected: one_of(words), given: shown(Unexpected::Str(word)) } }
     }
 
     fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
@@ -136,7 +136,7 @@ impl Error for Fault {
     }
 
     fn missing_field(name: &'static str) -> Self {
-        Self { place: String::new(), wrong: Wrong::Missing }.inside(name)
+        Self { path: String::new(), wrong: Wrong::Missing }.inside(name)
     }
 
     fn duplicate_field(name: &'static str) -> Self {
@@ -161,7 +161,7 @@ fn in_words(expected: &dyn Expected) -> String {
         "u8" => whole(0, u8::MAX.into()),
         "u16" => whole(0, u16::MAX.into()),
         "u32" => whole(0, u32::MAX.into()),
-        // What an `i64` cannot hold is refused everywhere.
+        // Integers that do not fit into an `i64` are refused everywhere.
         "u64" | "usize" => whole(0, i64::MAX),
         "i64" => whole(i64::MIN, i64::MAX),
         "f64" => "a number".into(),

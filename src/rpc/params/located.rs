@@ -7,9 +7,9 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IntoDeseriali
 use super::Key;
 use super::fault::Fault;
 
-/// Reads JSON as the deserializer in it does, and says of what is wrong where it stands.
+/// A deserializer that also tells the path of what is wrong. It reads as the one inside it does.
 ///
-/// What takes any JSON is handed to that deserializer as it is: nothing in there can be wrong in a place that has a name.
+/// Parameters that take any JSON are read by the inner deserializer alone, because nothing in them can be wrong.
 pub(super) struct Located<D>(pub(super) D);
 
 impl<'de, D: Deserializer<'de>> Located<D> {
@@ -100,13 +100,13 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for ByName<V> {
     }
 }
 
-/// Reads with a place for a fault, which goes before what the parser says of it.
+/// Reads a value. If a fault was noted meanwhile, it is the error, otherwise what the parser says.
 fn noting<T, E: fmt::Display>(read: impl FnOnce(&mut Option<Fault>) -> Result<T, E>) -> Result<T, Fault> {
     let mut fault = None;
     read(&mut fault).map_err(|error| fault.unwrap_or_else(|| Fault::parser(error)))
 }
 
-/// What reads, and where its fault is left: the parser's errors are texts.
+/// A visitor or seed, and where it notes a fault. The parser's own errors are only texts, so they cannot carry it.
 struct Noting<'f, T> {
     inner: T,
     fault: &'f mut Option<Fault>,

@@ -4,28 +4,33 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, BufReader};
 use tokio::time::{Instant, timeout_at};
 
-use crate::rpc::oversize::Glance;
-use crate::rpc::room::Held;
+use crate::rpc::memory::RequestReservation;
+use crate::rpc::oversize::IdReader;
 
-/// What a frame is for (RFC 6455, 5.2).
+/// The opcode of a further part of a message (RFC 6455, 5.2).
 const CONTINUATION: u8 = 0;
+/// The opcode of a text message.
 const TEXT: u8 = 1;
+/// The opcode of a binary message.
 const BINARY: u8 = 2;
+/// The opcode of a close frame.
 const CLOSE: u8 = 8;
+/// The opcode of a ping.
 const PING: u8 = 9;
+/// The opcode of a pong.
 const PONG: u8 = 10;
-/// Control frames carry no more.
+/// How many bytes a control frame may carry.
 const CONTROL: usize = 125;
-/// A message grows by so much at a time, so that nobody holds what he only announced.
+/// A message grows by so much at a time, so that no memory is used for what a client only announced.
 const STEP: usize = 64 * 1024;
 
 /// What a client sent.
 #[derive(Debug)]
 pub(super) enum Incoming {
     /// A whole message.
-    Message(Vec<u8>, Held),
+    Message(Vec<u8>, RequestReservation),
     /// A message that was too large, and skipped.
-    TooLarge(Glance),
+    TooLarge(IdReader),
     Ping(Vec<u8>),
     Pong,
     Close,
@@ -37,13 +42,13 @@ pub(super) enum Fault {
     /// The peer is gone.
     #[error("the peer is gone")]
     Gone,
-    /// It does not keep to the protocol.
+    /// The peer violates the protocol.
     #[error("{0}")]
     Protocol(&'static str),
     /// A message took too long to arrive.
     #[error("a message took too long to arrive")]
     Late,
-    /// There is no room for what it sends, and waiting did not help or would not.
+    /// There is no room for the message, and waiting did not help, or would not help.
     #[error("there is no room for a message")]
     NoRoom,
 }
@@ -77,18 +82,18 @@ pub(super) struct Bounds {
 pub(super) struct Frames<R> {
     io: BufReader<R>,
     bounds: Bounds,
-    /// Begins to hold a message.
-    hold: Box<dyn Fn() -> Held + Send>,
+    /// Makes the reservation of a new message.
+    reserve: Box<dyn Fn() -> RequestReservation + Send>,
     /// The message that is arriving.
     open: Option<Open>,
 }
 
 struct Open {
     bytes: Vec<u8>,
-    held: Held,
+    reservation: RequestReservation,
     deadline: Instant,
-    /// What was seen of it, if it is too large.
-    skipped: Option<Glance>,
+    /// The reader of its id, if the message is too large.
+    skipped: Option<IdReader>,
 }
 
 struct Head {
@@ -99,16 +104,16 @@ struct Head {
 }
 
 impl<R: AsyncRead + Unpin> Frames<R> {
-    pub(super) fn new(io: R, bounds: Bounds, hold: impl Fn() -> Held + Send + 'static) -> Self {
-        Self { io: BufReader::new(io), bounds, hold: Box::new(hold), open: None }
+    pub(super) fn new(io: R, bounds: Bounds, reserve: impl Fn() -> RequestReservation + Send + 'static) -> Self {
+        Self { io: BufReader::new(io), bounds, reserve: Box::new(reserve), open: None }
     }
 
-    /// What still arrives, as plain bytes.
+    /// The connection, to read what still arrives as plain bytes.
     pub(super) fn into_inner(self) -> R {
         self.io.into_inner()
     }
 
-    /// The next thing that is whole.
+    /// The next complete message or control frame.
     pub(super) async fn next(&mut self) -> Result<Incoming, Fault> {
         loop {
             let head = self.head().await?;
@@ -125,8 +130,8 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             }
             let open = self.open.take().expect("data opens a message");
             return Ok(match open.skipped {
-                Some(glance) => Incoming::TooLarge(glance),
-                None => Incoming::Message(open.bytes, open.held),
+                Some(id_reader) => Incoming::TooLarge(id_reader),
+                None => Incoming::Message(open.bytes, open.reservation),
             });
         }
     }
@@ -186,11 +191,11 @@ impl<R: AsyncRead + Unpin> Frames<R> {
     async fn data(&mut self, head: &Head) -> Result<(), Fault> {
         let open = self.open.get_or_insert_with(|| {
             let deadline = Instant::now() + self.bounds.time;
-            Open { bytes: Vec::new(), held: (self.hold)(), deadline, skipped: None }
+            Open { bytes: Vec::new(), reservation: (self.reserve)(), deadline, skipped: None }
         });
         if head.length.saturating_add(open.bytes.len() as u64) > self.bounds.bytes as u64 {
-            open.skipped.get_or_insert_default().look(&std::mem::take(&mut open.bytes));
-            open.held.clear();
+            open.skipped.get_or_insert_default().read(&std::mem::take(&mut open.bytes));
+            open.reservation.clear();
         }
         let (mut left, from) = (head.length, open.bytes.len());
         let mut step = Vec::new();
@@ -199,14 +204,14 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             self.fill(&mut step).await?;
             left -= step.len() as u64;
             let open = self.open.as_mut().expect("it was opened above");
-            if let Some(glance) = &mut open.skipped {
+            if let Some(id_reader) = &mut open.skipped {
                 // Each step but the last is a multiple of the mask.
                 unmask(&mut step, head.mask);
-                glance.look(&step);
+                id_reader.read(&step);
                 continue;
             }
             let asked = Instant::now();
-            if !open.held.grow(step.len()).await {
+            if !open.reservation.grow(step.len()).await {
                 return Err(Fault::NoRoom);
             }
             // The peer was not read meanwhile, so this was not its time.
@@ -272,23 +277,23 @@ mod tests {
 
     use super::*;
     use crate::rpc::limits::Limits;
-    use crate::rpc::room::{Account, Room};
+    use crate::rpc::memory::{Budget, Connection};
 
     #[tokio::test]
     async fn the_time_in_which_there_is_no_room_is_not_that_of_the_message() {
         let time = Duration::from_secs(2);
         let limits = Limits { held_per_connection: 1000, ..Limits::default() };
-        let account = Account::open(&limits, &Room::of_address(&limits), &Room::of_server(&limits));
-        account.made(1000);
+        let connection = Connection::open(&limits, &Budget::of_address(&limits), &Budget::of_server(&limits));
+        connection.made(1000);
         let (mut peer, ours) = tokio::io::duplex(1000);
-        let holder = Arc::clone(&account);
-        let mut frames = Frames::new(ours, Bounds { bytes: 1000, time }, move || Held::of(&holder));
+        let owner = Arc::clone(&connection);
+        let mut frames = Frames::new(ours, Bounds { bytes: 1000, time }, move || RequestReservation::of(&owner));
         peer.write_all(&[0x01, 0x82, 0, 0, 0, 0, b'4', b'0']).await.unwrap();
         let next = frames.next();
         tokio::pin!(next);
         assert!(tokio::time::timeout(time * 2, next.as_mut()).await.is_err(), "there is no room");
-        assert!(account.silence() < time, "nothing was read, so nothing could be heard");
-        account.written(1000);
+        assert!(connection.silence() < time, "nothing was read, so nothing could be heard");
+        connection.written(1000);
         assert!(poll!(next.as_mut()).is_pending(), "the rest has not been sent");
         peer.write_all(&[0x80, 0x82, 0, 0, 0, 0, b'+', b'2']).await.unwrap();
         assert!(matches!(next.await, Ok(Incoming::Message(text, _)) if text == b"40+2"));

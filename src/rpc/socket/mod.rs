@@ -1,7 +1,7 @@
 //! WebSockets: frames become calls, answers and items become frames.
 //!
-//! jsonrpsee has a loop for this of its own, but it reads on however little its peer reads, holds requests of any number, and
-//! takes frames that are not masked. Methods and subscriptions are jsonrpsee's all the same.
+//! jsonrpsee has a loop of its own for this. But that reads on even if its peer reads nothing, keeps any number of requests in memory,
+//! and accepts frames that are not masked. Methods and subscriptions are still jsonrpsee's.
 
 mod caller;
 mod frame;
@@ -24,17 +24,17 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::auth::Session;
 use super::entry::Reply;
-use super::layers::{Rules, Way, way};
+use super::layers::{Layers, Rules, layers};
 use super::limits::Limits;
+use super::memory::{Connection, RequestReservation};
 use super::message;
-use super::room::{Account, Held};
 pub(in crate::rpc) use caller::Caller;
 use frame::{Bounds, Fault, Frames, Incoming};
 use writer::{Control, GOING_AWAY, write};
 
-/// So many messages more than calls may be under way: refusals, mostly. Then reading pauses.
+/// How many messages may be answered at once in addition to the calls of a connection, mostly refusals. When there are more, reading pauses.
 const MORE: u32 = 64;
-/// So many pongs and the like wait to be written.
+/// How many control frames may wait to be written.
 const CONTROLS: usize = 8;
 /// How long a client that was told to close may take to do so.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -81,7 +81,7 @@ impl Sockets {
         let writing = tokio::spawn(write(writer, messages, receiver, ping_interval));
 
         let sink = MethodSink::new(sender);
-        let way = way(
+        let layers = layers(
             &self.rules,
             Caller {
                 methods: self.methods.clone(),
@@ -92,27 +92,27 @@ impl Sockets {
             },
         );
         let bounds = Bounds { bytes: self.limits.request_bytes as usize, time: self.limits.handler_timeout.duration() };
-        let account = Arc::clone(session.account());
-        let mut frames = Frames::new(reader, bounds, move || Held::of(&account));
-        let socket = Socket { session, sink, way: Arc::new(way), limits: &self.limits, silence: ping_interval * 3 };
+        let connection = Arc::clone(session.connection());
+        let mut frames = Frames::new(reader, bounds, move || RequestReservation::of(&connection));
+        let socket = Socket { session, sink, layers: Arc::new(layers), limits: &self.limits, silence: ping_interval * 3 };
         let code = tokio::select! {
             code = socket.run(&mut frames, &controls, self.stop.clone()) => code,
-            () = socket.sink.closed() => None, // The writer gave up.
-            () = socket.session.account().ended() => None,
+            () = socket.sink.closed() => None, // The writer has ended.
+            () = socket.session.connection().ended() => None,
         };
         let Some(code) = code else {
             writing.abort();
             return;
         };
-        // The writer is there, and it has a deadline of its own. It closes the queue, which ends calls and subscriptions.
+        // The writer still runs, and has a deadline. It closes the queue, which ends calls and subscriptions.
         let _ = controls.send(Control::Close(code)).await;
         let abort = writing.abort_handle();
         tokio::select! {
             _ = writing => {}
-            // Or it has to make way for others.
-            () = socket.session.account().ended() => return abort.abort(),
+            // Or the connection has to be closed because others wait for memory.
+            () = socket.session.connection().ended() => return abort.abort(),
         }
-        // A connection that is closed before everything is read is reset, and the peer may not see why.
+        // If a connection is closed before everything is read, the system resets it, and the peer may not see the close code.
         let _ = tokio::time::timeout(FAREWELL, tokio::io::copy(&mut frames.into_inner(), &mut tokio::io::sink())).await;
     }
 }
@@ -121,7 +121,7 @@ impl Sockets {
 struct Socket<'a> {
     session: Arc<Session>,
     sink: MethodSink,
-    way: Arc<Way>,
+    layers: Arc<Layers>,
     limits: &'a Limits,
     silence: Duration,
 }
@@ -136,17 +136,17 @@ impl Socket<'_> {
         let under_way = Arc::new(Semaphore::new(most as usize));
         let stopped = stop.shutdown();
         let silent = self.silent();
-        // Reading a message takes many steps, so what waits for it must not be dropped half way.
+        // Reading a message takes many steps, so the future that reads it must not be dropped half-way.
         let incoming = stream::unfold(frames, |frames| async { Some((frames.next().await, frames)) });
         tokio::pin!(stopped, silent, incoming);
         loop {
-            let place = match Arc::clone(&under_way).try_acquire_owned() {
-                Ok(place) => place,
+            let permit = match Arc::clone(&under_way).try_acquire_owned() {
+                Ok(permit) => permit,
                 Err(_) => tokio::select! {
-                    place = Arc::clone(&under_way).acquire_owned() => {
-                        // Nothing was read meanwhile, so its silence says nothing.
-                        self.session.account().heard();
-                        place.expect("nobody closes the semaphore")
+                    permit = Arc::clone(&under_way).acquire_owned() => {
+                        // Nothing was read meanwhile, so the connection must not count as silent.
+                        self.session.connection().heard();
+                        permit.expect("nobody closes the semaphore")
                     }
                     () = &mut stopped => break,
                 },
@@ -157,30 +157,30 @@ impl Socket<'_> {
                 () = &mut stopped => break,
             };
             match next {
-                Ok(Incoming::Message(message, held)) => {
-                    let held = Arc::new(held);
-                    let (answer, patience) = (self.answer(message, &held), self.limits.handler_timeout.duration());
+                Ok(Incoming::Message(message, reservation)) => {
+                    let reservation = Arc::new(reservation);
+                    let (answer, time_limit) = (self.answer(message, &reservation), self.limits.handler_timeout.duration());
                     tokio::spawn(async move {
                         tokio::pin!(answer);
-                        let in_time = tokio::time::timeout(patience, &mut answer).await;
-                        // A call that takes longer waits for a job, and has let go of its parameters; or for room, and holds them itself.
-                        drop(held);
+                        let in_time = tokio::time::timeout(time_limit, &mut answer).await;
+                        // A call that takes longer has dropped its parameters and waits for a job, or it waits for room and has its own reservation.
+                        drop(reservation);
                         if in_time.is_err() {
                             answer.await;
                         }
-                        drop(place);
+                        drop(permit);
                     });
                 }
-                Ok(Incoming::TooLarge(glance)) => {
-                    let (sink, account) = (self.sink.clone(), Arc::clone(self.session.account()));
-                    let refusal = glance.refusal(self.limits.request_bytes, true);
+                Ok(Incoming::TooLarge(id_reader)) => {
+                    let (sink, connection) = (self.sink.clone(), Arc::clone(self.session.connection()));
+                    let refusal = id_reader.refusal(self.limits.request_bytes, true);
                     tracing::debug!(peer = %self.session.peer(), answered = refusal.is_some(), "a message was too large");
                     tokio::spawn(async move {
-                        send(&sink, &account, refusal).await;
-                        drop(place);
+                        send(&sink, &connection, refusal).await;
+                        drop(permit);
                     });
                 }
-                // If many wait to be answered, one answer to the latest would do; so one may be lost.
+                // A pong may be lost here while many wait, because an answer to the latest ping is enough.
                 Ok(Incoming::Ping(content)) => drop(controls.try_send(Control::Pong(content))),
                 Ok(Incoming::Pong) => {}
                 Ok(Incoming::Close) => return Some(1000),
@@ -200,28 +200,28 @@ impl Socket<'_> {
     }
 
     /// Answers a message, unless the connection closes first.
-    fn answer(&self, message: Vec<u8>, held: &Arc<Held>) -> impl Future<Output = ()> + Send + use<> {
-        let (way, sink, batch) = (Arc::clone(&self.way), self.sink.clone(), self.limits.batch);
-        let account = Arc::clone(self.session.account());
+    fn answer(&self, message: Vec<u8>, reservation: &Arc<RequestReservation>) -> impl Future<Output = ()> + Send + use<> {
+        let (layers, sink, batch) = (Arc::clone(&self.layers), self.sink.clone(), self.limits.batch);
+        let connection = Arc::clone(self.session.connection());
         let mut extensions = Extensions::new();
         extensions.insert(Arc::clone(&self.session));
-        extensions.insert(Arc::downgrade(held));
+        extensions.insert(Arc::downgrade(reservation));
         async move {
-            let answer = message::answer(&way, &message, &extensions, batch);
+            let answer = message::answer(&layers, &message, &extensions, batch);
             drop(message);
             let reply = tokio::select! {
                 () = sink.closed() => return,
                 reply = answer => reply,
             };
-            send(&sink, &account, reply).await;
+            send(&sink, &connection, reply).await;
         }
     }
 
-    /// Ends when the peer has given no sign of life for too long.
+    /// Returns when nothing has come from the peer for too long.
     async fn silent(&self) {
-        self.session.account().heard();
+        self.session.connection().heard();
         loop {
-            match self.silence.checked_sub(self.session.account().silence()) {
+            match self.silence.checked_sub(self.session.connection().silence()) {
                 Some(left) if !left.is_zero() => tokio::time::sleep(left).await,
                 _ => return,
             }
@@ -230,10 +230,10 @@ impl Socket<'_> {
 }
 
 /// Sends an answer, if there is one.
-async fn send(sink: &MethodSink, account: &Account, reply: Option<Reply>) {
+async fn send(sink: &MethodSink, connection: &Connection, reply: Option<Reply>) {
     let Some(Reply { json, counted }) = reply else { return };
-    // What was refused on the way has not been counted.
-    account.made(json.get().len().saturating_sub(counted));
-    // Who left needs no answer.
+    // A refusal by one of the layers has not been counted yet.
+    connection.made(json.get().len().saturating_sub(counted));
+    // If the peer has disconnected, nothing has to be sent.
     let _ = sink.send(json).await;
 }

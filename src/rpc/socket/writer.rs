@@ -7,21 +7,21 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::frame;
 
-/// What goes out besides messages.
+/// What is written besides messages.
 #[derive(Debug)]
 pub(super) enum Control {
     /// The answer to a ping.
     Pong(Vec<u8>),
-    /// The end, with its code.
+    /// The close frame, with its code.
     Close(u16),
 }
 
-/// The server goes away: who has an answer coming gets it first.
+/// The close code for a server that shuts down. Messages that wait are written before it.
 pub(super) const GOING_AWAY: u16 = 1001;
-/// Short messages go out together, up to this.
+/// Short messages are written together, up to this many bytes.
 const TOGETHER: usize = 16 * 1024;
 
-/// Writes everything that goes to a client, and pings it. Ends after [`Control::Close`], or when the client takes nothing.
+/// Writes everything that goes to a client, and pings it. Ends after [`Control::Close`], or when the client reads nothing.
 pub(super) async fn write(
     mut io: impl AsyncWrite + Unpin,
     mut messages: mpsc::Receiver<Box<RawValue>>,
@@ -70,7 +70,7 @@ pub(super) async fn write(
     }
 }
 
-/// Puts a message behind what waits in `buffer`; a long one is written at once.
+/// Appends a message to `buffer`. A long one is written at once, after what is in `buffer`.
 async fn put(io: &mut (impl AsyncWrite + Unpin), buffer: &mut Vec<u8>, message: &RawValue) -> std::io::Result<()> {
     let text = message.get().as_bytes();
     frame::begin_text(buffer, text.len());

@@ -1,4 +1,4 @@
-//! What becomes of runs whose lease was lost, and of claims that nobody heard of.
+//! What happens to runs whose lease was lost, and to claims that the pool does not know of.
 
 use std::time::Duration;
 

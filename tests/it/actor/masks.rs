@@ -1,4 +1,4 @@
-//! What the values of `env_vars` and the patterns of `--mask` keep to themselves.
+//! The values of `env_vars` and matches of the patterns of `--mask` are masked in logs and errors.
 
 use std::collections::BTreeMap;
 

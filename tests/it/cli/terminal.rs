@@ -1,4 +1,4 @@
-//! Whatever a server, a job or a foreign program says: none of it steers the terminal of who reads it.
+//! Whatever a server, a job or a foreign program says, nothing in it controls the terminal on which it is shown.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-use hero::conveyor::Intake;
+use hero::conveyor::Consumer;
 use hero::model::{JobId, Status};
 use hero::service::Service as _;
 use hero::store::Store;
@@ -79,9 +79,9 @@ async fn what_failed_is_kept_within_bounds() {
         words.extend(["x"; 50]);
         let _: i64 = house.redis.run(&words).await;
     }
-    let mut intake = Intake::new(house.store.clone(), settings());
+    let mut consumer = Consumer::new(house.store.clone(), settings());
     while exists(&house.redis, "queue:work").await {
-        intake.tick().await.unwrap();
+        consumer.tick().await.unwrap();
     }
     assert_eq!(elements(&house.redis, "failed").await.len(), 1000);
 }
@@ -148,9 +148,9 @@ async fn no_more_is_taken_than_the_pool_has_room_for() {
     }
     let mut few = settings();
     few.backlog = 3;
-    let mut intake = Intake::new(house.store.clone(), few);
+    let mut consumer = Consumer::new(house.store.clone(), few);
     for _ in 0..3 {
-        intake.tick().await.unwrap();
+        consumer.tick().await.unwrap();
     }
     assert_eq!(house.redis.run::<i64>(&["LLEN", "hero:q:work:type:osis"]).await, 3);
     assert_eq!(elements(&house.redis, "queue:work").await.len(), 7);
@@ -167,8 +167,8 @@ async fn keys_of_somebody_else_harm_nothing() {
     let job = Message::new("1");
     push(&house.redis, "queue:other", &job).await;
     let _: i64 = run(&house.redis, &["RPUSH", "queue:other"], b"x").await;
-    let mut intake = Intake::new(house.store.clone(), both);
-    intake.tick().await.unwrap();
+    let mut consumer = Consumer::new(house.store.clone(), both);
+    consumer.tick().await.unwrap();
     assert_eq!(hget(&house.redis, &job.uuid, "status").await.as_deref(), Some("dispatched"));
     assert_eq!(house.redis.run::<String>(&["GET", "queue:work"]).await, "of somebody else");
 }
@@ -178,12 +178,12 @@ async fn a_redis_without_memory_loses_no_job() {
     let house = House::empty().await;
     let job = Message::new("1");
     push(&house.redis, "queue:work", &job).await;
-    let mut intake = Intake::new(house.store.clone(), settings());
+    let mut consumer = Consumer::new(house.store.clone(), settings());
     let _: String = house.redis.run(&["CONFIG", "SET", "maxmemory", "1"]).await;
-    intake.tick().await.unwrap_err();
+    consumer.tick().await.unwrap_err();
     assert_eq!(elements(&house.redis, "queue:work").await, [job.bytes()]);
     let _: String = house.redis.run(&["CONFIG", "SET", "maxmemory", "0"]).await;
-    intake.tick().await.unwrap();
+    consumer.tick().await.unwrap();
     assert_eq!(hget(&house.redis, &job.uuid, "status").await.as_deref(), Some("dispatched"));
 }
 
@@ -194,8 +194,8 @@ async fn a_scheduled_job_goes_to_its_queue_when_it_is_due() {
     let _: i64 = run(&house.redis, &["ZADD", "scheduled", "1700000000.5"], &due.bytes()).await;
     let _: i64 = run(&house.redis, &["ZADD", "scheduled", "99999999999"], &later.bytes()).await;
     let _: i64 = run(&house.redis, &["ZADD", "scheduled", "1"], b"\xff no message").await;
-    let mut intake = Intake::new(house.store.clone(), super::IntakeSettings { queues: Vec::new(), ..settings() });
-    intake.tick().await.unwrap();
+    let mut consumer = Consumer::new(house.store.clone(), super::ConsumerSettings { queues: Vec::new(), ..settings() });
+    consumer.tick().await.unwrap();
     assert_eq!(elements(&house.redis, "queue:work").await, [due.bytes()]);
     let scheduled: Vec<Vec<u8>> = house.redis.run(&["ZRANGE", "scheduled", "0", "-1"]).await;
     assert_eq!(scheduled, [later.bytes()]);
@@ -205,11 +205,11 @@ async fn a_scheduled_job_goes_to_its_queue_when_it_is_due() {
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_that_look_at_the_same_time_move_a_scheduled_job_once() {
     let house = House::empty().await;
-    let mut intakes = Vec::new();
+    let mut consumers = Vec::new();
     for _ in 0..2 {
-        intakes.push(Intake::new(house.redis.store().await, super::IntakeSettings { queues: Vec::new(), ..settings() }));
+        consumers.push(Consumer::new(house.redis.store().await, super::ConsumerSettings { queues: Vec::new(), ..settings() }));
     }
-    let (mut one, mut two) = (intakes.remove(0), intakes.remove(0));
+    let (mut one, mut two) = (consumers.remove(0), consumers.remove(0));
     for round in 0..25 {
         for _ in 0..8 {
             let _: i64 = run(&house.redis, &["ZADD", "scheduled", "1"], &Message::new("1").bytes()).await;
@@ -269,7 +269,7 @@ async fn the_end_of_a_lost_run_is_not_recorded_for_a_job_that_was_added_again() 
     let (store, later, job) = (redis.store().await, later(&redis).await, Message::new("1"));
     let add = async |store: &Store| {
         push(&redis, "queue:work", &job).await;
-        Intake::new(store.clone(), settings()).tick().await.unwrap();
+        Consumer::new(store.clone(), settings()).tick().await.unwrap();
     };
     add(&store).await;
     let lost = turn(&store, None).await.1.remove(0);

@@ -4,7 +4,7 @@ mod add;
 mod consume;
 mod relations;
 
-use hero::conveyor::{Intake, IntakeSettings, Keeper};
+use hero::conveyor::{Closer, Consumer, ConsumerSettings};
 use hero::model::{JobId, ScriptType};
 use hero::service;
 use hero::store::Store;
@@ -134,8 +134,8 @@ fn id() -> String {
     JobId::random().to_string()
 }
 
-fn settings() -> IntakeSettings {
-    IntakeSettings {
+fn settings() -> ConsumerSettings {
+    ConsumerSettings {
         namespace: None,
         queues: vec![("work".parse().unwrap(), ScriptType::osis())],
         script_types: [ScriptType::osis(), ScriptType::sal()].into(),
@@ -146,8 +146,8 @@ fn settings() -> IntakeSettings {
 
 /// The loops of a server that consumes conveyor queues.
 fn consume(house: &House, store: &Store) {
-    tokio::spawn(service::run(Intake::new(store.clone(), settings()), house.shutdown.clone()));
-    tokio::spawn(service::run(Keeper::new(store.clone()), house.shutdown.clone()));
+    tokio::spawn(service::run(Consumer::new(store.clone(), settings()), house.shutdown.clone()));
+    tokio::spawn(service::run(Closer::new(store.clone()), house.shutdown.clone()));
 }
 
 /// A house that consumes the queue `work`.

@@ -1,4 +1,4 @@
-use hero::conveyor::{Intake, Keeper};
+use hero::conveyor::{Closer, Consumer};
 use hero::service::Service as _;
 
 use super::{Message, consumer, conveyor_keys, elements, events, exists, gone, hget, id, is, members, push, run, runs, settings, starts};
@@ -228,14 +228,14 @@ async fn relatives_of_a_job_that_nobody_knows_are_kept_for_a_while() {
     let house = House::empty().await;
     let (redis, parent) = (&house.redis, Message::new("0"));
     push(redis, &children(&parent), &Message::new("1")).await;
-    let intake = tokio::sync::Mutex::new(Intake::new(house.store.clone(), settings()));
+    let consumer = tokio::sync::Mutex::new(Consumer::new(house.store.clone(), settings()));
     until("it has a TTL", || async {
-        intake.lock().await.tick().await.unwrap();
+        consumer.lock().await.tick().await.unwrap();
         (redis.run::<i64>(&["TTL", &children(&parent)]).await > 0).then_some(())
     })
     .await;
     push(redis, "queue:work", &parent).await;
-    intake.lock().await.tick().await.unwrap();
+    consumer.lock().await.tick().await.unwrap();
     assert_eq!(redis.run::<i64>(&["TTL", &children(&parent)]).await, -1, "its owner has come");
 }
 
@@ -271,7 +271,7 @@ async fn an_entry_that_means_nothing_does_not_hold_up_the_others() {
     }
     push(redis, &heirs(&parent), &heir).await;
     let _: i64 = redis.run(&["ZADD", "hero:q:conveyor", "2", &format!("{} finished conveyor/", parent.uuid)]).await;
-    Keeper::new(house.store.clone()).tick().await.unwrap();
+    Closer::new(house.store.clone()).tick().await.unwrap();
     assert_eq!(elements(redis, "queue:work").await, [heir.bytes()]);
     assert!(!exists(redis, "hero:q:conveyor").await);
 }
@@ -285,7 +285,7 @@ async fn keepers_that_look_at_the_same_time_release_each_relative_once() {
         push(redis, &heirs(&parent), &Message::new("1")).await;
     }
     let _: i64 = redis.run(&["ZADD", "hero:q:conveyor", "1", &format!("{} finished conveyor/", parent.uuid)]).await;
-    let (mut one, mut two) = (Keeper::new(house.store.clone()), Keeper::new(redis.store().await));
+    let (mut one, mut two) = (Closer::new(house.store.clone()), Closer::new(redis.store().await));
     let (one, two) = tokio::join!(one.tick(), two.tick());
     one.and(two).unwrap();
     assert_eq!(elements(redis, "queue:work").await.len(), 100);

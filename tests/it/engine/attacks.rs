@@ -1,4 +1,4 @@
-//! Scripts that break engines that lack our limits. Each is contained, and the same engine goes on.
+//! Scripts that would break an engine without limits. Each is stopped, and the same engine goes on.
 
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hero::actor::Checker;
+use hero::actor::ScriptChecker;
 use hero::model::{ErrorKind, JobError, Limit};
 use hero::process::Spawner;
 
@@ -46,7 +46,7 @@ async fn an_engine_that_does_not_answer_a_check_is_killed() {
 #[tokio::test]
 async fn a_checker_says_nothing_of_what_it_cannot_know() {
     let spawner = Spawner::start().unwrap();
-    let checker = Checker::new(spawner.clone(), settings());
+    let checker = ScriptChecker::new(spawner.clone(), settings());
     // On a machine that is too busy for an engine to start in time nothing is known; then another try.
     let mut wrong = None;
     for _ in 0..20 {
@@ -59,5 +59,5 @@ async fn a_checker_says_nothing_of_what_it_cannot_know() {
     assert_eq!(checker.check("40 + 2").await, None);
     let mut settings = settings();
     settings.hero = "/nonexistent/hero".into();
-    assert_eq!(Checker::new(spawner, settings).check("let x = ;").await, None);
+    assert_eq!(ScriptChecker::new(spawner, settings).check("let x = ;").await, None);
 }

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use hero::engine::{Child, Error, Host, LogRecord, Outcome};
+use hero::engine::{Child, Error, LogRecord, LogSink, Outcome};
 use hero::model::ErrorKind;
 use hero::process::Spawner;
 use rustix::process::{Pid, Signal, kill_process};
@@ -13,7 +13,7 @@ fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), signal).unwrap();
 }
 
-/// Makes an engine deaf: it does not run on until it is killed.
+/// Stops the process of an engine: it does not go on until it is killed.
 pub(super) async fn freeze(pid: u32) {
     signal(pid, Signal::STOP);
     let stopped = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("status")).unwrap().contains("State:\tT");
@@ -23,7 +23,7 @@ pub(super) async fn freeze(pid: u32) {
 /// Does something at the first line that a script logs, and remembers when.
 struct AtFirstLine<F>(F, Option<Instant>);
 
-impl<F: FnMut()> Host for AtFirstLine<F> {
+impl<F: FnMut()> LogSink for AtFirstLine<F> {
     fn log(&mut self, _: Vec<LogRecord>) {
         if self.1.is_none() {
             self.1 = Some(Instant::now());
@@ -35,9 +35,9 @@ impl<F: FnMut()> Host for AtFirstLine<F> {
 /// Runs a script, stops it at its first line, and says how long it took to end.
 async fn stopped(bench: &mut Bench, script: &str) -> (Outcome, Duration) {
     let stop = CancellationToken::new();
-    let mut host = AtFirstLine(|| stop.cancel(), None);
-    let outcome = bench.child.run(&job(script), &mut host, &stop).await.unwrap();
-    (outcome, host.1.unwrap().elapsed())
+    let mut log = AtFirstLine(|| stop.cancel(), None);
+    let outcome = bench.child.run(&job(script), &mut log, &stop).await.unwrap();
+    (outcome, log.1.unwrap().elapsed())
 }
 
 #[tokio::test]
@@ -123,11 +123,11 @@ async fn an_engine_that_does_not_keep_the_timeout_is_killed() {
 async fn an_engine_that_dies_says_how() {
     let mut bench = Bench::start().await;
     let pid = bench.child.pid();
-    let mut host = AtFirstLine(|| signal(pid, Signal::ABORT), None);
-    let died = bench.child.run(&job("print(1); loop {}"), &mut host, &bench.stop).await.unwrap_err();
+    let mut log = AtFirstLine(|| signal(pid, Signal::ABORT), None);
+    let died = bench.child.run(&job("print(1); loop {}"), &mut log, &bench.stop).await.unwrap_err();
     assert!(died.how.contains("signal 6"), "{died}");
     assert!(!bench.child.is_alive() && !exists(pid));
-    assert!(bench.child.run(&job("1"), &mut host, &bench.stop).await.is_err());
+    assert!(bench.child.run(&job("1"), &mut log, &bench.stop).await.is_err());
 }
 
 #[tokio::test]
@@ -169,9 +169,9 @@ async fn dropping_an_engine_leaves_no_process_even_in_the_middle_of_a_job() {
     let mut bench = Bench::start().await;
     let pid = bench.child.pid();
     let running = Notify::new();
-    let (script, mut host) = (job("print(1); loop {}"), AtFirstLine(|| running.notify_one(), None));
+    let (script, mut log) = (job("print(1); loop {}"), AtFirstLine(|| running.notify_one(), None));
     tokio::select! {
-        ended = bench.child.run(&script, &mut host, &bench.stop) => panic!("{ended:?}"),
+        ended = bench.child.run(&script, &mut log, &bench.stop) => panic!("{ended:?}"),
         () = running.notified() => {}
     }
     assert!(!bench.child.is_alive(), "a run that was given up leaves it busy");

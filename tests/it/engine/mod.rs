@@ -1,4 +1,4 @@
-//! Engines: what scripts get, what contains them, and what happens when nothing else does.
+//! Engines: what scripts get, what limits them, and what happens when the limits do not suffice.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod attacks;
@@ -13,7 +13,7 @@ mod scripts;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hero::engine::{Child, EngineJob, EngineSettings, Host, LogRecord, Outcome};
+use hero::engine::{Child, EngineJob, EngineSettings, LogRecord, LogSink, Outcome};
 use hero::model::{ContextId, ErrorKind, JobError, JobId, Limit};
 use hero::process::Spawner;
 use tokio_util::sync::CancellationToken;
@@ -29,7 +29,7 @@ struct Bench {
 #[derive(Default)]
 struct Log(Vec<LogRecord>);
 
-impl Host for Log {
+impl LogSink for Log {
     fn log(&mut self, records: Vec<LogRecord>) {
         self.0.extend(records);
     }

@@ -24,7 +24,7 @@ async fn answer(socket: &mut Socket) -> Value {
     }
 }
 
-/// A connection with 300 waits for a job that has ended, whose results of 1.2 MB are far more than may be held.
+/// A connection with 300 waits for a job that has ended, whose results of 1.2 MB are far more than fits into memory.
 async fn unread(server: &Server, client: &Client) -> Socket {
     let text = "y".repeat(400);
     let id = client.ok("create_job", json!({"script": "args", "args": vec![text; 1500]})).await;

@@ -1,12 +1,12 @@
 //! The commands that need a server, against a real one.
 
 mod complete;
+mod display;
 mod job;
-mod people;
+mod own_server;
 mod run;
 mod schedule;
 mod waits;
-mod whole;
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::process::{Child, ChildStdout, Stdio};

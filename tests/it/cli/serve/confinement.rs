@@ -9,7 +9,7 @@ use tokio::process::Command;
 use super::run;
 use crate::support::{Process, hero};
 
-/// So many rulesets may restrict a process; the kernel refuses one more.
+/// How many rulesets may restrict a process. The kernel refuses more.
 const MOST_RULESETS: usize = 16;
 
 /// `hero serve` where nobody can be restricted any more, so that engines are without landlock.

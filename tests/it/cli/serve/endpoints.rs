@@ -140,7 +140,7 @@ async fn metrics_have_every_family_that_is_promised() {
         assert!(text.contains(&format!("# HELP {family} ")), "{line} is not explained");
     }
     let shown: BTreeSet<&str> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
-    let documented = hero::cli::families::markdown();
+    let documented = hero::cli::metric_families::markdown();
     let documented: BTreeSet<&str> = documented.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
     assert_eq!(shown, documented, "what is shown, and what docs/operations.md lists");
 }

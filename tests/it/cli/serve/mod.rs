@@ -1,11 +1,11 @@
 //! Whole processes: `hero serve` and `hero actor` as an operator starts, ends and kills them.
 
-mod appetite;
 mod confinement;
 mod connections;
 mod deaths;
 mod drain;
 mod endpoints;
+mod memory;
 mod operation;
 mod private_redis;
 mod readiness;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hero::actor::Checker;
+use hero::actor::ScriptChecker;
 use hero::process::Spawner;
 use serde_json::{Value, json};
 
@@ -119,7 +119,7 @@ async fn what_cannot_be_meant_is_refused_with_the_reason() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_script_that_does_not_compile_is_refused_before_it_is_stored() {
     let (house, _server, client) = open(0).await;
-    let checker = Arc::new(Checker::new(Spawner::start().unwrap(), pool_settings(house.redis.directory(), 1).engine));
+    let checker = Arc::new(ScriptChecker::new(Spawner::start().unwrap(), pool_settings(house.redis.directory(), 1).engine));
     house.dispatcher.compile_with(Arc::new(move |script_type, script| {
         let (known, checker, script) = (script_type.as_str() == "osis", checker.clone(), script.to_owned());
         Box::pin(async move { if known { checker.check(&script).await } else { None } })

@@ -1,4 +1,4 @@
-//! Batches whose parts are done while others wait: what they hold is bounded, and in nobody's way.
+//! Batches of which some answers are made while other calls wait: the memory of these answers is bounded, and other calls do not wait for it.
 
 use super::readers::MB;
 use super::*;

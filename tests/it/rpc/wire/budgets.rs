@@ -1,9 +1,9 @@
-//! What is held for some keeps nobody else out, and everything that is held is counted.
+//! Memory that is used for some clients keeps no others out, and all of it is counted.
 
 use super::readers::{MB, masked, until_closed, upgraded};
 use super::*;
 
-/// A server whose readers may be slow for ever, unless they stand in the way of others.
+/// A server whose readers may be slow for ever, unless others wait for the memory that they use.
 async fn patient(held_per_connection: usize, held_per_address: usize) -> Server {
     Server::with(|settings| {
         settings.limits.held_per_connection = held_per_connection as u64;

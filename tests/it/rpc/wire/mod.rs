@@ -1,14 +1,14 @@
-//! The wire itself, with a few methods of its own: what a server does with frames, bodies, batches and strangers.
+//! The wire itself, with a few methods of its own: what a server does with frames, bodies, batches and clients that may not use it.
 
+mod backpressure;
 mod batches;
 mod budgets;
-mod crowds;
+mod connections;
 mod frames;
-mod guards;
 mod limits;
 mod notifications;
+mod origins;
 mod oversize;
-mod pauses;
 mod readers;
 mod specification;
 mod subscriptions;

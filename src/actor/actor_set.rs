@@ -1,0 +1,219 @@
+mod give_back;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::handle::ActorHandle;
+use super::lease::HeldLeases;
+use super::prefetch::Prefetch;
+use super::status::PoolStatus;
+use super::worker::{Report, Work};
+use crate::model::{ErrorKind, JobError, JobId, Timestamp};
+use crate::store::{ActorRoom, Claimed, Ended, Outcome, Post};
+
+/// The actors of a pool, what they run, what waits for them, and what is still to be recorded. It knows no Redis.
+pub(super) struct ActorSet {
+    actors: Vec<ActorHandle>,
+    start_worker: StartWorker,
+    leases: HeldLeases,
+    status: Arc<PoolStatus>,
+    /// Jobs that were taken ahead of their run, for the actor that is free first.
+    waiting: VecDeque<(Instant, Claimed)>,
+    /// How claims ended, in the order in which it is to be recorded.
+    pub(super) ends: Vec<Ended>,
+    prefetch: Prefetch,
+    /// Stop requests for jobs that were not here: the jobs may be on their way, and are stopped when they arrive.
+    to_stop: VecDeque<(Instant, JobId)>,
+}
+
+/// Starts one more worker of an actor, given the index of the actor and the worker's index in it, and gives where to send its jobs.
+pub(super) type StartWorker = Box<dyn Fn(usize, usize) -> mpsc::Sender<Work> + Send>;
+
+/// A job may be on its way here for this long. What arrives later is another attempt, which nobody asked to stop.
+const ON_ITS_WAY: Duration = Duration::from_secs(2);
+/// So many stop requests for jobs on their way are kept. A pool never has room for more jobs than that, so no more are on their way.
+const MOST_TO_STOP: usize = 1024;
+
+impl ActorSet {
+    /// One actor for each post. Each may run up to `side_by_side` concurrent jobs at a time.
+    pub(super) fn new(posts: &[Post], start_worker: StartWorker, side_by_side: usize, leases: HeldLeases, status: Arc<PoolStatus>) -> Self {
+        let actors = posts
+            .iter()
+            .enumerate()
+            .map(|(index, post)| ActorHandle::new(post.to_string(), start_worker(index, 0), side_by_side))
+            .collect();
+        let (waiting, to_stop) = (VecDeque::new(), VecDeque::new());
+        Self { actors, start_worker, leases, status, waiting, ends: Vec::new(), prefetch: Prefetch::default(), to_stop }
+    }
+
+    /// The leases that the pool holds.
+    pub(super) fn leases(&self) -> &HeldLeases {
+        &self.leases
+    }
+
+    /// Whether no actor runs a job.
+    pub(super) fn is_idle(&self) -> bool {
+        self.actors.iter().all(|actor| actor.running() == 0)
+    }
+
+    /// Whether every actor has its next job.
+    pub(super) fn has_enough(&self) -> bool {
+        self.waiting.len() > self.actors.len()
+    }
+
+    /// How many jobs all actors together can take.
+    pub(super) fn room(&self) -> usize {
+        self.slots().iter().map(|slot| slot.room).sum()
+    }
+
+    /// How many jobs each actor can take.
+    pub(super) fn slots(&self) -> Vec<ActorRoom> {
+        let depth = self.prefetch.depth();
+        let mut waiting = self.waiting.len();
+        let mut slots: Vec<ActorRoom> =
+            self.actors.iter().map(|actor| ActorRoom { actor: actor.name.clone(), room: actor.room(depth) }).collect();
+        for slot in &mut slots {
+            let less = waiting.min(slot.room);
+            slot.room -= less;
+            waiting -= less;
+        }
+        slots
+    }
+
+    /// Adds a job that Redis has given to this pool.
+    pub(super) fn add_job(&mut self, job: Claimed, now: Instant) {
+        // A job has one lease at a time, so an earlier claim of it is lost.
+        self.lose(&job.job, |claim| claim != job.claim);
+        self.leases.add(&job.job, job.claim);
+        while self.to_stop.front().is_some_and(|(since, _)| now.duration_since(*since) > ON_ITS_WAY) {
+            self.to_stop.pop_front();
+        }
+        if let Some(at) = self.to_stop.iter().position(|(_, id)| *id == job.job) {
+            self.to_stop.remove(at);
+            return self.ends.push(stopped(job));
+        }
+        match self.actors.get_mut(job.actor_index) {
+            Some(actor) if job.owned => actor.own.push_back((now, job)),
+            _ => self.waiting.push_back((now, job)),
+        }
+    }
+
+    /// Handles what a worker reports. Gives how long a job ran, if one has ended.
+    pub(super) fn handle_report(&mut self, report: Report, now: Timestamp) -> Option<Duration> {
+        match report {
+            Report::Ready { actor, worker } => {
+                self.actors[actor].ready(worker);
+                None
+            }
+            Report::Failed { actor, worker } => {
+                let failed = self.actors[actor].replace(worker, (self.start_worker)(actor, worker))?;
+                tracing::error!(job = %failed.job, "a worker failed under a job and is replaced");
+                self.end(failed.lost, Ended { outcome: Outcome::Crashed, ..Ended::given_back(failed.job, failed.claim, now) });
+                None
+            }
+            Report::Done { actor, worker, ended, ran, ready } => {
+                let lost = self.actors[actor].done(worker, ready).is_some_and(|running| running.lost);
+                self.status.set_running(actor, self.actors[actor].running(), worker > 0 || ready);
+                tracing::debug!(job = %ended.job, actor = %self.actors[actor].name, ?ran, outcome = ended.outcome.word(), "a job has ended");
+                self.end(lost, ended);
+                self.prefetch.ran(ran);
+                Some(ran)
+            }
+        }
+    }
+
+    /// Notes how a run ended, to be recorded. Nothing is recorded if its lease was lost: then another server has the job, or its end is recorded already.
+    fn end(&mut self, lost: bool, ended: Ended) {
+        if lost {
+            self.leases.remove(&ended.job, ended.claim);
+        } else {
+            self.ends.push(ended);
+        }
+    }
+
+    /// Has waiting jobs begin, in the order in which they were taken. So a job that must run alone is not overtaken by jobs that need not.
+    pub(super) fn assign(&mut self) {
+        for index in 0..self.actors.len() {
+            while self.actors[index].own.front().is_some_and(|(_, job)| self.actors[index].accepts(job)) {
+                let next = self.actors[index].own.pop_front();
+                self.begin(index, next);
+            }
+        }
+        while let Some((_, job)) = self.waiting.front() {
+            let preferred = Some(job.actor_index).filter(|index| self.actors.get(*index).is_some_and(|actor| actor.accepts(job)));
+            let Some(index) = preferred.or_else(|| self.actors.iter().position(|actor| actor.accepts(job))) else { return };
+            let next = self.waiting.pop_front();
+            self.begin(index, next);
+        }
+    }
+
+    fn begin(&mut self, index: usize, job: Option<(Instant, Claimed)>) {
+        if let Some((_, job)) = job {
+            let actor = &mut self.actors[index];
+            tracing::debug!(job = %job.job, actor = %actor.name, attempt = job.attempt, "a job starts");
+            actor.begin(job, |worker| (self.start_worker)(index, worker));
+            self.status.set_running(index, actor.running(), true);
+        }
+    }
+
+    /// Since when the job waits that has waited longest.
+    pub(super) fn oldest_waiting(&self) -> Option<Instant> {
+        let own = self.actors.iter().filter_map(|actor| actor.own.front());
+        own.chain(self.waiting.front()).map(|(since, _)| *since).min()
+    }
+
+    /// Stops a job, whichever attempt of it is here or on its way here.
+    pub(super) fn stop(&mut self, job: &JobId, now: Instant) {
+        if self.actors.iter().any(|actor| actor.stop(job)) {
+            return;
+        }
+        if let Some(waiting) = self.take_out(job, |_| true) {
+            return self.ends.push(stopped(waiting));
+        }
+        if self.to_stop.len() == MOST_TO_STOP {
+            self.to_stop.pop_front();
+        }
+        self.to_stop.push_back((now, job.clone()));
+    }
+
+    /// Forgets the stop requests for jobs that did not arrive, because no job is on its way any more.
+    pub(super) fn forget_stops(&mut self) {
+        self.to_stop.clear();
+    }
+
+    /// Drops the claims of a job whose leases were lost. A running script is told to stop, and its end will not be recorded.
+    pub(super) fn lose(&mut self, job: &JobId, is_lost: impl Fn(u32) -> bool) {
+        for actor in &mut self.actors {
+            if actor.lose(job, &is_lost) {
+                tracing::warn!(%job, "the lease of a running job was lost; it is stopped here, and somebody else may run it");
+            }
+        }
+        while let Some(waiting) = self.take_out(job, &is_lost) {
+            self.leases.remove(&waiting.job, waiting.claim);
+        }
+    }
+
+    /// Removes a claim of a job from the waiting jobs, and gives it.
+    fn take_out(&mut self, job: &JobId, which: impl Fn(u32) -> bool) -> Option<Claimed> {
+        let queues = self.actors.iter_mut().map(|actor| &mut actor.own).chain([&mut self.waiting]);
+        for queue in queues {
+            if let Some(at) = queue.iter().position(|(_, waiting)| waiting.job == *job && which(waiting.claim)) {
+                return queue.remove(at).map(|(_, job)| job);
+            }
+        }
+        None
+    }
+}
+
+/// The end of a job that was to be stopped before it began.
+fn stopped(job: Claimed) -> Ended {
+    let error = JobError::new(ErrorKind::Stopped, "stopped_by_request");
+    let outcome = Outcome::Failed { error, retry_in: Duration::ZERO };
+    Ended { outcome, attempt: job.attempt, ..Ended::given_back(job.job, job.claim, job.started_at) }
+}

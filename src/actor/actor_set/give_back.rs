@@ -1,0 +1,35 @@
+use super::ActorSet;
+use crate::actor::handle::ActorHandle;
+use crate::model::Timestamp;
+use crate::store::Ended;
+
+/// How jobs are given back to Redis, so that others run them.
+impl ActorSet {
+    /// Gives back the jobs that were taken ahead. `stale` says that they have waited too long behind busy actors. Then an actor
+    /// whose next job must run alone takes nothing more until it can run that job.
+    ///
+    /// No job may be on its way here when this is called: if it came later it would be put into the queue before these.
+    pub(in crate::actor) fn give_back_what_waits(&mut self, stale: bool) {
+        if stale {
+            self.prefetch.pause();
+            let alone = self.waiting.front().filter(|(_, job)| !job.concurrent).map(|(_, job)| job.actor_index);
+            for (index, actor) in self.actors.iter_mut().enumerate() {
+                if alone == Some(index) || actor.own.front().is_some_and(|(_, job)| !job.concurrent) {
+                    actor.drain();
+                }
+            }
+        }
+        let own = self.actors.iter_mut().flat_map(|actor| actor.own.drain(..));
+        let waiting: Vec<_> = self.waiting.drain(..).chain(own).collect();
+        // Each goes to the front of its queue, so the one that has to be first there is given back last.
+        self.ends.extend(waiting.into_iter().rev().map(|(_, job)| Ended::given_back(job.job, job.claim, job.started_at)));
+    }
+
+    /// Gives back the jobs that did not end in the grace period. The actors and their engines end with the foreman.
+    pub(in crate::actor) fn give_back_what_runs(&mut self, now: Timestamp) {
+        for run in self.actors.iter_mut().flat_map(ActorHandle::drop_workers).collect::<Vec<_>>() {
+            tracing::warn!(job = %run.job, "a running job is given back, because this process ends");
+            self.end(run.lost, Ended::given_back(run.job, run.claim, now));
+        }
+    }
+}

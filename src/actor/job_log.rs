@@ -1,0 +1,154 @@
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::mask::{Mask, Secrets};
+use crate::engine::{LogRecord, LogSink};
+use crate::log_file::{self, LogDirectory, LogFile};
+use crate::model::{JobError, JobId, LogLevel, Timestamp};
+use crate::store::Store;
+
+/// How many lines go to Redis at once.
+const BATCH: usize = 128;
+/// How long the end of a job waits for its log.
+const FLUSH: Duration = Duration::from_secs(5);
+/// How long a job waits for its log file.
+const OPEN: Duration = Duration::from_secs(5);
+
+/// Takes the log lines of one attempt of a job. They go to the job's stream in Redis and to its log file.
+pub(super) struct JobLog {
+    store: Store,
+    job: JobId,
+    mask: Mask,
+    secrets: Secrets,
+    file: Option<LogFile>,
+    writer: Option<Writer>,
+}
+
+struct Writer {
+    lines: mpsc::UnboundedSender<LogRecord>,
+    task: JoinHandle<()>,
+}
+
+impl JobLog {
+    /// A log for one attempt. Opens the log file, if the job names one. Fails only if the job may not have the file that it names.
+    pub(super) async fn new(
+        store: &Store,
+        job: &JobId,
+        mask: &Mask,
+        secrets: impl Iterator<Item = String>,
+        file: Option<(&LogDirectory, &str)>,
+    ) -> Result<Self, log_file::Error> {
+        let secrets = Secrets::new(secrets);
+        let mut log = Self { store: store.clone(), job: job.clone(), mask: mask.clone(), secrets, file: None, writer: None };
+        if let Some((directory, path)) = file {
+            match open(store, directory, job, path).await {
+                Ok(file) => log.file = Some(file),
+                Err(Unopened::Refused(error)) => return Err(error),
+                // It is better to run the script without its log file than not to run it.
+                Err(Unopened::Unavailable(why)) => {
+                    tracing::warn!(%job, %why, "the log file of a job is not available, so nothing is written there");
+                    log.log(vec![LogRecord { level: LogLevel::Warn, text: format!("the log file is not available: {why}") }]);
+                }
+            }
+        }
+        Ok(log)
+    }
+
+    /// An error of the script with its secrets masked, because others store and show it.
+    pub(super) fn masked(&self, error: JobError) -> JobError {
+        self.mask.of_error(&self.secrets, error)
+    }
+
+    /// Waits until every line is written. Gives whether there were any.
+    pub(super) async fn finish(self) -> bool {
+        let Some(Writer { lines, task }) = self.writer else { return false };
+        drop(lines);
+        if tokio::time::timeout(FLUSH, task).await.is_err() {
+            tracing::warn!(job = %self.job, "the log of a job could not be written in time, its last lines are missing");
+        }
+        true
+    }
+}
+
+impl LogSink for JobLog {
+    fn log(&mut self, records: Vec<LogRecord>) {
+        let writer = self.writer.get_or_insert_with(|| {
+            // The log limit of the engine bounds how much can wait here.
+            let (lines, incoming) = mpsc::unbounded_channel();
+            let task = write(self.store.clone(), self.job.clone(), self.mask.clone(), self.secrets.clone(), self.file.take(), incoming);
+            Writer { lines, task: tokio::spawn(task) }
+        });
+        for record in records {
+            // The writer reads until this sender is dropped, so this cannot fail.
+            let _ = writer.lines.send(record);
+        }
+    }
+}
+
+/// Why there is no log file.
+enum Unopened {
+    /// The job cannot have it.
+    Refused(log_file::Error),
+    /// It could not be opened, or not in time.
+    Unavailable(String),
+}
+
+/// Opens the log file of a job, away from the threads that serve connections.
+async fn open(store: &Store, directory: &LogDirectory, job: &JobId, path: &str) -> Result<LogFile, Unopened> {
+    let identity = store.identity().await.map_err(|error| Unopened::Unavailable(error.to_string()))?;
+    let (directory, job, path) = (directory.clone(), job.clone(), path.to_owned());
+    let opening = tokio::task::spawn_blocking(move || directory.append_for(&identity, &job, &path));
+    match tokio::time::timeout(OPEN, opening).await {
+        Ok(Ok(Ok(file))) => Ok(file),
+        Ok(Ok(Err(error @ log_file::Error::Busy { .. }))) => Err(Unopened::Unavailable(error.to_string())),
+        Ok(Ok(Err(error))) => Err(Unopened::Refused(error)),
+        Ok(Err(_)) => Err(Unopened::Unavailable("opening it failed".into())),
+        Err(_) => Err(Unopened::Unavailable(format!("the file system has not answered for {OPEN:?}"))),
+    }
+}
+
+async fn write(
+    store: Store,
+    job: JobId,
+    mask: Mask,
+    secrets: Secrets,
+    file: Option<LogFile>,
+    mut incoming: mpsc::UnboundedReceiver<LogRecord>,
+) {
+    let (mut file, mut records, mut failed) = (file, Vec::with_capacity(BATCH), false);
+    while incoming.recv_many(&mut records, BATCH).await > 0 {
+        let lines: Vec<(LogLevel, String)> = records.drain(..).map(|record| (record.level, mask.apply(&secrets, record.text))).collect();
+        if let Some(open) = file.take() {
+            file = append(open, &job, store.clock().now(), lines.clone()).await;
+        }
+        // That Redis is full is logged elsewhere, once for all jobs.
+        if let Err(error) = store.append_log(&job, &lines).await
+            && !error.out_of_memory()
+            && !std::mem::replace(&mut failed, true)
+        {
+            tracing::warn!(%job, %error, "log lines of a job are lost");
+        }
+    }
+}
+
+/// Appends lines to the file, away from the threads that serve connections. Gives the file back unless it failed.
+async fn append(mut file: LogFile, job: &JobId, now: Timestamp, lines: Vec<(LogLevel, String)>) -> Option<LogFile> {
+    let written = tokio::task::spawn_blocking(move || {
+        for (level, text) in &lines {
+            for line in text.lines() {
+                file.write_line(&format!("{now} {} {line}", level.as_str()))?;
+            }
+        }
+        Ok::<_, crate::log_file::Error>(file)
+    });
+    match written.await {
+        Ok(Ok(file)) => Some(file),
+        Ok(Err(error)) => {
+            tracing::warn!(%job, %error, "the log file of a job cannot be written");
+            None
+        }
+        Err(_) => None,
+    }
+}

@@ -1,0 +1,59 @@
+use std::time::Duration;
+
+/// How many jobs an actor may have at a time. While jobs are short these are more than the one that it runs.
+///
+/// A round trip to Redis costs as much as several short scripts. While jobs take well under a millisecond, a turn takes more
+/// of them than can run at once, so that engines need not wait for the next turn. An actor has about five milliseconds of work at
+/// most, and a pool whose actors are all busy gives the rest back ([`STALE`]).
+#[derive(Debug)]
+pub(super) struct Prefetch {
+    /// The moving average of the running times of jobs, in microseconds. Each job counts for an eighth.
+    recent: f64,
+}
+
+/// How much work an actor may have, in microseconds.
+const WORK: f64 = 5000.0;
+/// How many jobs an actor may have, however short they are.
+const MOST: usize = 64;
+/// A job that has waited in the pool for this long is given back when every actor is busy.
+pub(super) const STALE: Duration = Duration::from_millis(10);
+
+impl Default for Prefetch {
+    fn default() -> Self {
+        Self { recent: 10_000.0 }
+    }
+}
+
+impl Prefetch {
+    /// Notes how long a job ran.
+    pub(super) fn ran(&mut self, time: Duration) {
+        self.recent += (time.as_micros() as f64 - self.recent) / 8.0;
+    }
+
+    /// Takes no jobs ahead for a while, because jobs had to wait in the pool.
+    pub(super) fn pause(&mut self) {
+        self.recent = self.recent.max(10_000.0);
+    }
+
+    /// How many jobs an actor may have at a time, at least one.
+    pub(super) fn depth(&self) -> usize {
+        ((WORK / self.recent.max(1.0)) as usize).clamp(1, MOST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_short_jobs_are_taken_ahead() {
+        let mut prefetch = Prefetch::default();
+        assert_eq!(prefetch.depth(), 1);
+        for _ in 0..64 {
+            prefetch.ran(Duration::from_micros(50));
+        }
+        assert_eq!(prefetch.depth(), MOST);
+        prefetch.pause();
+        assert_eq!(prefetch.depth(), 1);
+    }
+}

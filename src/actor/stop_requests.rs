@@ -1,0 +1,36 @@
+use std::time::Duration;
+
+use super::lease::HeldLeases;
+use crate::model::ScriptType;
+use crate::service::Service;
+use crate::store::{Error, LayoutQueues, Post, Store};
+
+/// Looks for stop requests in the control queues, where any client may push them.
+pub(super) struct StopRequests {
+    store: Store,
+    leases: HeldLeases,
+    queues: Vec<String>,
+}
+
+impl StopRequests {
+    pub(super) fn new(store: Store, leases: HeldLeases, script_type: &ScriptType, posts: &[Post], compat: &LayoutQueues) -> Self {
+        let keys = store.keys();
+        let of_instances = posts.iter().map(|post| keys.control_instance(&post.script_type, &post.group, post.instance));
+        let queues = std::iter::once(keys.control(script_type)).chain(of_instances).chain(compat.stops().iter().cloned()).collect();
+        Self { store, leases, queues }
+    }
+}
+
+impl Service for StopRequests {
+    type Error = Error;
+
+    const NAME: &'static str = "stop requests";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        for job in self.store.control(&self.queues).await? {
+            self.store.inbox().stop(job);
+        }
+        // While scripts run a stop request has to be found soon. Without any, the request can wait.
+        Ok(Duration::from_millis(if self.leases.len() > 0 { 25 } else { 1000 }))
+    }
+}

@@ -1,0 +1,308 @@
+//! What `hero serve` and `hero actor` have in common: Redis, the dispatcher, its loops, and the pools.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::compilers::compiler;
+use super::context_pool::{ContextPool, left_out};
+use super::exit::Usage;
+use super::readiness::Watch;
+use super::settings::{self, Confinement, Dialect, Settings};
+use super::stores::{connect, for_context, private};
+use crate::actor::{Instances, Mask, Pool, PoolSettings};
+use crate::conveyor::{Closer, Consumer, ConsumerSettings};
+use crate::dispatch::{self, Dispatcher};
+use crate::engine::{self, Child, EngineSettings, Limits};
+use crate::log_file::LogDirectory;
+use crate::model::{ContextId, ScriptType, ServerId};
+use crate::process::Spawner;
+use crate::service;
+use crate::store::{Layouts, Managed, Subscriber};
+
+/// Everything that runs below the RPC server.
+pub(super) struct Backend {
+    pub(super) dispatcher: Dispatcher,
+    pub(super) server: ServerId,
+    pub(super) pools: Vec<ContextPool>,
+    /// Which Redis is used, as people are told.
+    pub(super) redis: String,
+    managed: Option<Managed>,
+    /// Ends the pools.
+    pub(super) shutdown: CancellationToken,
+    /// Ends the loops, after the pools.
+    closing: CancellationToken,
+    services: TaskTracker,
+    grace: Duration,
+    /// Kept to the end, because children die with the thread that started them.
+    _spawner: Spawner,
+}
+
+/// A signal came while the private Redis was starting, before anything else ran. It is no failure.
+#[derive(Debug, thiserror::Error)]
+#[error("ended while the private Redis was starting")]
+pub(super) struct EndedAtStart;
+
+/// How many concurrent jobs a sal actor runs side by side. The jobs of an osis actor run one after another.
+const SIDE_BY_SIDE: usize = 8;
+/// How many conveyor jobs are taken ahead for each actor of the pools that consume them.
+const TAKEN_AHEAD: usize = 16;
+/// How long the actors may take to be ready.
+const READY: Duration = Duration::from_secs(30);
+
+impl Backend {
+    /// Starts everything, and returns when every pool has an actor that can run a job.
+    pub(super) async fn open(settings: &Settings, shutdown: CancellationToken) -> anyhow::Result<Self> {
+        check(settings)?;
+        let hero = std::env::current_exe().context("cannot find this program's own file")?;
+        let spawner = Spawner::start().context("cannot start the thread that starts children")?;
+        if settings.confinement == Confinement::Required {
+            ensure_confinement(&spawner, settings, &hero).await?;
+        }
+        let managed = match settings.contexts.iter().any(|context| settings.redis_of(*context).is_none()) {
+            true => Some(tokio::select! {
+                started = Managed::start(&spawner, private(settings, hero.clone())) => started?,
+                () = shutdown.cancelled() => return Err(EndedAtStart.into()),
+            }),
+            false => None,
+        };
+        let mut backend = match Self::assemble(settings, managed.as_ref(), spawner, shutdown).await {
+            Ok(backend) => backend,
+            Err(error) => {
+                if let Some(managed) = managed {
+                    managed.stop().await;
+                }
+                return Err(error);
+            }
+        };
+        backend.managed = managed;
+        if let Err(error) = backend.start_pools(settings, hero).await {
+            backend.close().await;
+            return Err(error);
+        }
+        let weak = left_out(backend.pools.iter().map(|entry| &*entry.pool.status));
+        if !weak.is_empty() {
+            tracing::warn!(
+                "WEAK CONFINEMENT: scripts run in engines without {}; whoever breaks out of the interpreter gets further than he should. \
+                 docs/operations.md says what allows it; with --confinement required no script runs so",
+                weak.join(", ")
+            );
+        }
+        Ok(backend)
+    }
+
+    async fn assemble(
+        settings: &Settings,
+        managed: Option<&Managed>,
+        spawner: Spawner,
+        shutdown: CancellationToken,
+    ) -> anyhow::Result<Self> {
+        let server = ServerId::new();
+        let (stores, redis) = connect(settings, managed, &server).await?;
+        let mut of_dispatch = dispatch::Settings::new(LogDirectory::new(&settings.log_dir));
+        of_dispatch.script_types = settings.script_types.iter().cloned().collect();
+        of_dispatch.log_quota = settings.log_quota;
+        of_dispatch.longest_script = usize::try_from(settings.script_source).unwrap_or(usize::MAX);
+        let dispatcher = Dispatcher::new(stores.clone(), of_dispatch);
+        let closing = CancellationToken::new();
+        let services = TaskTracker::new();
+        let loops = dispatcher.start_services(&closing);
+        services.spawn(async move { loops.wait().await });
+        for store in stores {
+            let pools = settings.pools.iter().filter(|pool| pool.contexts.contains(&store.context()));
+            let types: BTreeSet<_> = pools.map(|pool| pool.script_type.clone()).collect();
+            services.spawn(service::run(Closer::new(store.clone()), closing.clone()));
+            if let Some(settings) = consumer_settings(settings, store.context()) {
+                services.spawn(service::run(Consumer::new(store.clone(), settings), shutdown.clone()));
+            }
+            services.spawn(service::run(Subscriber::new(store, types.into_iter().collect()), closing.clone()));
+        }
+        services.close();
+        Ok(Self {
+            dispatcher,
+            server,
+            pools: Vec::new(),
+            redis,
+            managed: None,
+            shutdown,
+            closing,
+            services,
+            grace: settings.grace,
+            _spawner: spawner,
+        })
+    }
+
+    async fn start_pools(&mut self, settings: &Settings, hero: PathBuf) -> anyhow::Result<()> {
+        let mask = Mask::new(&settings.mask)?;
+        for pool in &settings.pools {
+            for context in &pool.contexts {
+                let mut of_pool = pool_settings(settings, pool, &hero, &mask);
+                of_pool.log_directory = of_pool.log_directory.of(*context);
+                let store = self.dispatcher.store(*context)?.clone();
+                let started = Pool::start(store, self._spawner.clone(), of_pool, self.shutdown.clone()).await;
+                let pool = started.with_context(|| format!("cannot start the pool {}{}", pool.script_type, for_context(*context)))?;
+                self.pools.push(ContextPool { context: *context, pool });
+            }
+        }
+        self.dispatcher.compile_with(compiler(&self._spawner, &self.pools));
+        let ready = async {
+            while self.pools.iter().any(|entry| entry.pool.status.live() == 0) && !self.shutdown.is_cancelled() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        if tokio::time::timeout(READY, ready).await.is_err() {
+            bail!("the engines of a pool did not start within {} s; the log says why", READY.as_secs());
+        }
+        Ok(())
+    }
+
+    /// Starts watching whether this server can do its work, for `/readyz` and for the log.
+    pub(super) fn watch(&self) -> Watch {
+        let watch = Watch::new(self.dispatcher.clone(), &self.pools);
+        tokio::spawn(service::run(watch.clone(), self.shutdown.clone()));
+        watch
+    }
+
+    /// The pools that serve a context.
+    pub(super) fn pools_of(&self, context: ContextId) -> impl Iterator<Item = &Pool> {
+        self.pools.iter().filter(move |entry| entry.context == context).map(|entry| &entry.pool)
+    }
+
+    /// Ends the pools: running scripts get the grace period, then callers that still wait are answered.
+    pub(super) async fn drain(&self) {
+        self.shutdown.cancel();
+        let pools = async {
+            for entry in &self.pools {
+                entry.pool.ended().await;
+            }
+        };
+        if tokio::time::timeout(self.grace + Duration::from_secs(10), pools).await.is_err() {
+            tracing::warn!("a pool did not end in time; its jobs come back when their leases are over");
+        }
+        self.dispatcher.close();
+    }
+
+    /// Ends everything in an order in which nothing gets lost: the pools, the loops, and a private Redis last.
+    pub(super) async fn close(self) {
+        self.drain().await;
+        self.closing.cancel();
+        if tokio::time::timeout(Duration::from_secs(5), self.services.wait()).await.is_err() {
+            tracing::warn!("a loop did not end in time");
+        }
+        if let Some(managed) = self.managed {
+            managed.stop().await;
+        }
+    }
+}
+
+/// Fails if the system does not offer all steps of confinement.
+async fn ensure_confinement(spawner: &Spawner, settings: &Settings, hero: &std::path::Path) -> anyhow::Result<()> {
+    match Child::start(spawner, &engine_settings(settings, hero)).await {
+        Err(engine::Error::Weak(lacks)) => Err(anyhow::Error::new(Usage(format!(
+            "confinement is required, and here an engine would run without {}\n\
+             docs/operations.md says what allows it; --confinement preferred runs scripts all the same",
+            lacks.replace("setuid", "setuid (hero runs as root)")
+        )))),
+        started => started.map(drop).context("cannot start an engine"),
+    }
+}
+
+/// Refuses settings that this version does not support, and warns of settings that have no effect.
+fn check(settings: &Settings) -> anyhow::Result<()> {
+    for pool in &settings.pools {
+        if !pool.script_type.is_built_in() {
+            bail!("pool {}: there is no engine for this script type in this version; osis and sal have one", pool.script_type);
+        }
+        for (name, names, dialect) in [("worker_ids", &pool.worker_ids, Dialect::Legacy), ("circles", &pool.circles, Dialect::Rhailib)] {
+            if names.is_some() && !settings.compat.contains(&dialect) {
+                tracing::warn!(pool = %pool.script_type, "{name} has no effect, because compat does not name its dialect");
+            }
+        }
+        if !pool.capabilities.is_empty() {
+            tracing::warn!(pool = %pool.script_type, "capabilities have no effect in this version: no module needs one yet");
+        }
+    }
+    Ok(())
+}
+
+/// What the pools of a context take from conveyor queues, if anything.
+fn consumer_settings(settings: &Settings, context: ContextId) -> Option<ConsumerSettings> {
+    let of_pool = |pool: &settings::PoolSettings| {
+        let queues = pool.conveyor_queues.iter().flatten();
+        queues.map(|queue| (queue.clone(), pool.script_type.clone())).collect::<Vec<_>>()
+    };
+    let pools = || settings.pools.iter().filter(|pool| pool.contexts.contains(&context));
+    let mut queues: Vec<_> = pools().flat_map(of_pool).collect();
+    // A queue that several pools name is read once. Its jobs that name no script type are for the first of these pools.
+    let mut seen = BTreeSet::new();
+    queues.retain(|(queue, _)| seen.insert(queue.clone()));
+    if queues.is_empty() {
+        return None;
+    }
+    let consuming = pools().filter(|pool| pool.conveyor_queues.as_ref().is_some_and(|queues| !queues.is_empty()));
+    Some(ConsumerSettings {
+        namespace: settings.conveyor_namespace.clone(),
+        queues,
+        script_types: [ScriptType::osis(), ScriptType::sal()].into_iter().chain(settings.script_types.iter().cloned()).collect(),
+        backlog: consuming.map(|pool| pool.instances.len() * TAKEN_AHEAD).sum(),
+        longest_script: usize::try_from(settings.script_source).unwrap_or(usize::MAX),
+    })
+}
+
+/// The queues of other layouts for a pool. They are named after the script type unless the pool says otherwise.
+fn compat(settings: &Settings, pool: &settings::PoolSettings) -> Layouts {
+    let of = |dialect| settings.compat.contains(&dialect);
+    let names = |dialect, given: &Option<Vec<_>>| match given {
+        _ if !of(dialect) => Vec::new(),
+        Some(names) => names.clone(),
+        None => vec![Layouts::name(&pool.script_type)],
+    };
+    Layouts {
+        worker_ids: names(Dialect::Legacy, &pool.worker_ids),
+        circles: names(Dialect::Rhailib, &pool.circles),
+        runner: of(Dialect::Runner),
+    }
+}
+
+fn engine_settings(settings: &Settings, hero: &std::path::Path) -> EngineSettings {
+    let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    let mut engine = EngineSettings::new(hero.to_owned());
+    engine.confined = settings.confinement == Confinement::Required;
+    engine.limits = Limits {
+        operations: (settings.script_operations > 0).then_some(settings.script_operations),
+        memory: settings.script_memory,
+        source: bytes(settings.script_source),
+        result: bytes(settings.script_result),
+        log: bytes(settings.script_log),
+        ..Limits::default()
+    };
+    // Zero means never.
+    engine.recycle_after_jobs = if settings.recycle_jobs == 0 { u64::MAX } else { settings.recycle_jobs };
+    engine.recycle_after = if settings.recycle_age.is_zero() { Duration::MAX } else { settings.recycle_age };
+    engine.recycle_above_bytes = if settings.recycle_memory == 0 { u64::MAX } else { settings.recycle_memory };
+    engine
+}
+
+fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std::path::Path, mask: &Mask) -> PoolSettings {
+    PoolSettings {
+        script_type: pool.script_type.clone(),
+        group: pool.group.clone(),
+        instances: match &pool.instances {
+            settings::Instances::Count(count) => Instances::Count(*count),
+            settings::Instances::Numbers(numbers) => Instances::Numbers(numbers.clone()),
+        },
+        capabilities: pool.capabilities.clone(),
+        engine: engine_settings(settings, hero),
+        fair: pool.fair,
+        side_by_side: if pool.script_type == ScriptType::sal() { SIDE_BY_SIDE } else { 1 },
+        timeout: Duration::from_secs(60),
+        compat: compat(settings, pool),
+        mask: mask.clone(),
+        log_directory: LogDirectory::new(&settings.log_dir),
+        grace: settings.grace,
+    }
+}

@@ -1,0 +1,105 @@
+//! Arguments that are one of a few words, which shells offer as completions.
+
+use std::ffi::OsStr;
+use std::fmt::Display;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+
+use crate::model::{ErrorKind, Job, ScriptType, Status};
+
+/// Reads an argument that is one of these words.
+pub(super) fn one_of<T, E>(words: &'static [&'static str], read: fn(&str) -> Result<T, E>) -> impl TypedValueParser<Value = T>
+where
+    T: Clone + Send + Sync + 'static,
+    E: Display + 'static,
+{
+    PossibleValuesParser::new(words).try_map(move |word| read(&word).map_err(|error| error.to_string()))
+}
+
+/// Reads how many entries a list shows at most.
+pub(super) fn most(text: &str) -> Result<u32, String> {
+    const MOST: u32 = 100_000;
+    let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
+    number.ok_or_else(|| format!("it is a whole number from 1 to {MOST}"))
+}
+
+/// Reads a script type. Any name may be one; the built-in ones are offered as completions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Types;
+
+impl TypedValueParser for Types {
+    type Value = ScriptType;
+
+    fn parse_ref(&self, command: &clap::Command, argument: Option<&clap::Arg>, value: &OsStr) -> Result<ScriptType, clap::Error> {
+        StringValueParser::new().try_map(|text| text.parse::<ScriptType>()).parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(ScriptType::BUILT_IN.into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// Which jobs are listed: those with a status, or those in error that ended for one reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Status(Status),
+    Failed,
+    Stopped,
+    TimedOut,
+}
+
+impl Wanted {
+    /// Every word that stands for one.
+    pub(super) const WORDS: [&'static str; 10] = [
+        "created",
+        "scheduled",
+        "waiting_for_prerequisites",
+        "dispatched",
+        "started",
+        "finished",
+        "error",
+        "failed",
+        "stopped",
+        "timed-out",
+    ];
+
+    pub(super) fn read(word: &str) -> Result<Self, String> {
+        Ok(match word {
+            "failed" => Self::Failed,
+            "stopped" => Self::Stopped,
+            "timed-out" => Self::TimedOut,
+            word => Self::Status(word.parse::<Status>().map_err(|error| error.to_string())?),
+        })
+    }
+
+    /// The status by which the server filters.
+    pub(super) const fn status(self) -> Status {
+        match self {
+            Self::Status(status) => status,
+            Self::Failed | Self::Stopped | Self::TimedOut => Status::Error,
+        }
+    }
+
+    /// Whether a job with that status is one of them.
+    pub(super) fn takes(self, job: &Job) -> bool {
+        let kind = job.error.as_ref().map(|error| error.kind);
+        match self {
+            Self::Status(_) => true,
+            Self::Stopped => kind == Some(ErrorKind::Stopped),
+            Self::TimedOut => kind == Some(ErrorKind::Timeout),
+            Self::Failed => !matches!(kind, Some(ErrorKind::Stopped | ErrorKind::Timeout)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_read() {
+        assert!(Wanted::WORDS.iter().all(|word| Wanted::read(word).is_ok()));
+        assert_eq!(Wanted::read("timed-out").unwrap().status(), Status::Error);
+        assert!(Wanted::read("lost").is_err());
+    }
+}

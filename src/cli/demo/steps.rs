@@ -1,0 +1,126 @@
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::calls::{Calls, expect};
+use crate::cli::output::Style;
+use crate::cli::script_error;
+use crate::client::code;
+use crate::model::{ContextId, JobId, Status, Timestamp};
+
+const ARGS: &str = include_str!("../../../examples/args.rhai");
+const ENDLESS: &str = include_str!("../../../examples/endless.rhai");
+const FAILING: &str = include_str!("../../../examples/failing.rhai");
+const PRIMES: &str = include_str!("../../../examples/primes.rhai");
+const PROGRESS: &str = include_str!("../../../examples/progress.rhai");
+const REPORT: &str = include_str!("../../../examples/report.rhai");
+
+/// The context in which the demo works.
+const CONTEXT: ContextId = ContextId(0);
+/// How long a step of the demo may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Runs every step, in order.
+pub(super) async fn run(calls: &Calls) -> anyhow::Result<()> {
+    answer(calls).await?;
+    arguments(calls).await?;
+    follow(calls).await?;
+    failure(calls).await?;
+    stop(calls).await?;
+    delay(calls).await?;
+    retry(calls).await?;
+    look(calls).await
+}
+
+async fn answer(calls: &Calls) -> anyhow::Result<()> {
+    calls.title("One call runs a script and waits for its result")?;
+    let result = calls.call("run_and_wait", json!({ "script": "40 + 2" })).await?;
+    expect("the value", &result["value"], &json!(42))
+}
+
+async fn arguments(calls: &Calls) -> anyhow::Result<()> {
+    calls.title("Scripts take any JSON as args and give any JSON back (examples/args.rhai, primes.rhai, report.rhai)")?;
+    let args = json!({ "name": "Ada", "numbers": [12, 30] });
+    let result = calls.call("run_and_wait", json!({ "script": ARGS, "args": args })).await?;
+    expect("the value", &result["value"], &json!({ "greeting": "Hello, Ada!", "count": 2, "total": 42 }))?;
+    let result = calls.call("run_and_wait", json!({ "script": PRIMES, "args": { "below": 5000 } })).await?;
+    expect("the value", &result["value"], &json!({ "count": 669, "largest": 4999 }))?;
+    let orders = json!([{ "customer": "Ada", "amount": 20 }, { "customer": "Grace", "amount": 7 }, { "customer": "Ada", "amount": 22 }]);
+    let result = calls.call("run_and_wait", json!({ "script": REPORT, "args": { "orders": orders } })).await?;
+    expect("the value", &result["value"], &json!("Ada       42\nGrace     7\n"))
+}
+
+async fn follow(calls: &Calls) -> anyhow::Result<()> {
+    calls.title("A job's log arrives while it runs (examples/progress.rhai)")?;
+    let job_id = calls.create(json!({ "script": PROGRESS, "name": "progress" })).await?;
+    let mut logs = calls.client.follow_logs(CONTEXT, &job_id, None).await?;
+    calls.call("start_job", json!({ "job_id": job_id })).await?;
+    for step in 1..=5 {
+        let line = timeout(TIMEOUT, logs.next()).await.context("the log did not arrive")??.context("the log ended early")?;
+        calls.show_item("logs", &json!(line.text))?;
+        expect("the line", &line.text.starts_with(&format!("step {step} of 5")), &true)?;
+    }
+    let result = calls.call("wait_job", json!({ "job_id": job_id })).await?;
+    expect("the value", &result["value"], &json!(130))
+}
+
+async fn failure(calls: &Calls) -> anyhow::Result<()> {
+    calls.title("A script that fails says where (examples/failing.rhai)")?;
+    let error = calls.refused("run_and_wait", json!({ "script": FAILING }), code::JOB_FAILED).await?;
+    let failure = error.job_failure().context("the error has no data about the job")?;
+    expect("line and column are known", &(failure.error.line.is_some() && failure.error.column.is_some()), &true)?;
+    expect("the message names the cause", &failure.error.message.contains("no price for plum"), &true)?;
+    let rendered = script_error::render(Style::stdout(), "examples/failing.rhai", FAILING, &failure.error);
+    calls.show_lines(vec!["`hero run` shows that as".into()])?;
+    calls.show_lines(rendered)
+}
+
+async fn stop(calls: &Calls) -> anyhow::Result<()> {
+    calls.title("A running script can be stopped (examples/endless.rhai)")?;
+    let job_id = calls.create(json!({ "script": ENDLESS, "name": "endless" })).await?;
+    let mut changes = calls.client.follow_job(CONTEXT, &job_id).await?;
+    calls.call("start_job", json!({ "job_id": job_id })).await?;
+    loop {
+        let change = timeout(TIMEOUT, changes.next()).await.context("the job did not start")??.context("the job ended early")?;
+        calls.show_item("job", &json!(change.status))?;
+        if change.status == Status::Started {
+            break;
+        }
+    }
+    calls.call("stop_job", json!({ "job_id": job_id })).await?;
+    calls.refused("wait_job", json!({ "job_id": job_id }), code::JOB_STOPPED).await.map(drop)
+}
+
+async fn delay(calls: &Calls) -> anyhow::Result<()> {
+    calls.title("A job can wait for its time")?;
+    let due = Timestamp::local().plus(Duration::from_secs(1));
+    let job_id = calls.create(json!({ "script": "\"on time\"", "run_at": due })).await?;
+    let status = calls.call("start_job", json!({ "job_id": job_id })).await?;
+    expect("the status", &status, &json!(Status::Scheduled))?;
+    let result = calls.call("wait_job", json!({ "job_id": job_id })).await?;
+    expect("the value", &result["value"], &json!("on time"))?;
+    let started: Timestamp = serde_json::from_value(result["started_at"].clone())?;
+    expect("it started after its time", &(started >= due.minus(Duration::from_millis(20))), &true)
+}
+
+async fn retry(calls: &Calls) -> anyhow::Result<()> {
+    calls.title("A job that fails can be tried again, with growing pauses")?;
+    let spec = json!({ "script": "throw \"still broken\"", "retries": 2, "retry_backoff": 0.1 });
+    let error = calls.refused("run_and_wait", spec, code::JOB_FAILED).await?;
+    let failure = error.job_failure().context("the error has no data about the job")?;
+    expect("the attempt", &failure.attempt, &3)
+}
+
+async fn look(calls: &Calls) -> anyhow::Result<()> {
+    calls.title("Everything can be looked at")?;
+    let actors = calls.call("list_actors", json!({})).await?;
+    expect("the number of actors", &actors.as_array().map(Vec::len), &Some(3))?;
+    calls.call("list_queues", json!({})).await?;
+    let page = calls.call("list_jobs", json!({ "where": { "name": "progress" } })).await?;
+    let found = page["jobs"][0]["job_id"].as_str().and_then(|id| id.parse::<JobId>().ok());
+    let job_id = found.context("the job called progress is not listed")?;
+    let status = calls.call("get_status", json!({ "job_id": job_id })).await?;
+    expect("the status", &status, &json!(Status::Finished))
+}

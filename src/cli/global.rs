@@ -1,0 +1,36 @@
+use clap::Args;
+
+use crate::client::Client;
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub(super) struct Global {
+    /// The server to talk to [default: ws://127.0.0.1:8700] [env: HERO_SERVER]
+    #[arg(long, global = true, value_name = "URL", help_heading = "Global options")]
+    server: Option<String>,
+    /// Answer in JSON: one document, or one a line where answers keep coming
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(super) json: bool,
+}
+
+/// Where `hero serve` listens by default.
+const DEFAULT_SERVER: &str = "ws://127.0.0.1:8700";
+
+impl Global {
+    /// The server that was named, if one was; an empty name counts as none.
+    pub(super) fn named_server(&self) -> Option<String> {
+        // The variable is read here and not by clap, whose usage would show it as an argument that was given.
+        self.server.clone().or_else(|| std::env::var("HERO_SERVER").ok()).filter(|server| !server.is_empty())
+    }
+
+    /// The options of a command that is given only a server, or nothing.
+    pub(super) const fn at(server: Option<String>) -> Self {
+        Self { server, json: false }
+    }
+
+    /// Connects to the server, with the token of `HERO_TOKEN` if there is one.
+    pub(super) async fn connect(&self) -> anyhow::Result<Client> {
+        let token = std::env::var("HERO_TOKEN").ok().filter(|token| !token.is_empty());
+        Ok(Client::connect(self.named_server().as_deref().unwrap_or(DEFAULT_SERVER), token.as_deref()).await?)
+    }
+}

@@ -1,0 +1,107 @@
+//! Translates messages of a server: they name methods and parameters, but people type commands and options.
+
+/// The command for a method.
+const COMMANDS: [(&str, &str); 20] = [
+    ("create_job", "hero job create"),
+    ("create_jobs", "hero job create-many"),
+    ("create_schedule", "hero schedule create"),
+    ("delete_job", "hero job delete"),
+    ("delete_schedule", "hero schedule delete"),
+    ("explain_job", "hero job explain"),
+    ("get_job", "hero job show"),
+    ("get_logs", "hero job logs"),
+    ("get_result", "hero job wait"),
+    ("get_status", "hero job status"),
+    ("list_actors", "hero actor list"),
+    ("list_jobs", "hero job list"),
+    ("list_queues", "hero queue list"),
+    ("list_schedules", "hero schedule list"),
+    ("pause_queue", "hero queue pause"),
+    ("resume_queue", "hero queue resume"),
+    ("retry_job", "hero job retry"),
+    ("start_job", "hero job start"),
+    ("stop_job", "hero job stop"),
+    ("wait_job", "hero job wait"),
+];
+
+/// The option for a parameter whose name is no word that messages use otherwise.
+const OPTIONS: [(&str, &str); 13] = [
+    ("context_id", "--context"),
+    ("end_at", "--end-at"),
+    ("env_vars", "--env"),
+    ("idempotency_key", "--idempotency-key"),
+    ("log_path", "--log-path"),
+    ("missed_limit", "--missed-limit"),
+    ("parent_id", "--parent"),
+    ("predecessor_id", "--predecessor"),
+    ("retry_backoff", "--retry-backoff"),
+    ("run_at", "--run-at"),
+    ("schedule_id", "--schedule-id"),
+    ("start_at", "--start-at"),
+    ("time_zone", "--time-zone"),
+];
+
+/// The option for a parameter at the beginning of a message: there it names the parameter that is wrong.
+const FIRST: [(&str, &str); 14] = [
+    ("args", "--args"),
+    ("caller_id", "--caller"),
+    ("cron", "--cron"),
+    ("dependents", "--dependent"),
+    ("every", "--every"),
+    ("group", "--group"),
+    ("instance", "--instance"),
+    ("labels", "--label"),
+    ("name", "--name"),
+    ("prerequisites", "--after"),
+    ("priority", "--priority"),
+    ("retention", "--retention"),
+    ("retries", "--retries"),
+    ("timeout", "--timeout"),
+];
+
+/// A message of a server in the words of the command line.
+pub(super) fn translated(message: &str) -> String {
+    let mut text = String::with_capacity(message.len());
+    let option = |name: &str| FIRST.iter().find(|(first, _)| *first == name).map(|(_, option)| *option);
+    let mut rest = match message.split_once(": ").map(|(name, wrong)| (option(name), wrong)) {
+        Some((Some(option), wrong)) => {
+            text.push_str(option);
+            text.push_str(": ");
+            wrong
+        }
+        _ => message,
+    };
+    while !rest.is_empty() {
+        let word = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let known = |table: &[(&str, &'static str)]| table.iter().find(|(name, _)| *name == &rest[..word]).map(|(_, said)| *said);
+        match (known(&COMMANDS), known(&OPTIONS)) {
+            (Some(command), _) if text.ends_with('`') => text.push_str(command),
+            (Some(command), _) => text.push_str(&format!("`{command}`")),
+            (None, Some(option)) => text.push_str(option),
+            (None, None) => text.push_str(&rest[..word]),
+        }
+        rest = &rest[word..];
+        let other = rest.find(|c: char| c.is_ascii_alphanumeric() || c == '_').unwrap_or(rest.len());
+        text.push_str(&rest[..other]);
+        rest = &rest[other..];
+    }
+    text.replace("the store is unavailable", "Redis does not answer the server")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_become_commands_and_parameters_options() {
+        assert_eq!(
+            translated("schedule x does not exist; list_schedules gives those"),
+            "schedule x does not exist; `hero schedule list` gives those"
+        );
+        assert_eq!(translated("log_path: `wait_job` (my_wait_job)"), "--log-path: `hero job wait` (my_wait_job)");
+        assert_eq!(translated("the store is unavailable; é"), "Redis does not answer the server; é");
+        assert_eq!(translated("cron: \"1\" has 1 fields"), "--cron: \"1\" has 1 fields");
+        assert_eq!(translated("script: cron: 1"), "script: cron: 1");
+        assert_eq!(translated(""), "");
+    }
+}

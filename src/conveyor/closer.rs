@@ -1,0 +1,108 @@
+use std::time::Duration;
+
+use prost::Message as _;
+
+use super::Job;
+use crate::model::JobId;
+use crate::service::Service;
+use crate::store::{Close, Closed, ConveyorKeys, Error, Relative, Store};
+
+/// Closes conveyor jobs that have ended. Their children run, or end if the parent failed. Once all descendants are closed, the heirs run,
+/// and the job is removed from the children of its parent, which may then close, too.
+///
+/// An end stays in Redis until it is worked off. So any server can do that, and a server that dies meanwhile does no harm.
+pub struct Closer {
+    store: Store,
+    /// How many rounds found nothing.
+    quiet: u32,
+}
+
+/// How many ends of jobs are worked off in one round.
+const ENDS: usize = 64;
+/// How many children and heirs of each such job are handled in one round.
+const BATCH: usize = 128;
+/// How long an idle closer pauses.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The longest pause, to which the pauses grow while no conveyor job ends.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+impl Closer {
+    /// A closer for one context, whatever namespaces its conveyor clients have.
+    pub fn new(store: Store) -> Self {
+        Self { store, quiet: 0 }
+    }
+
+    async fn close(&self, entry: &str) -> Result<(), Error> {
+        let Some((id, ended, keys)) = parse(entry) else {
+            return self.store.forget_conveyor_end(entry).await;
+        };
+        let end = self.store.read_conveyor_end(&keys, &id, BATCH).await?;
+        let job = end.bytes.as_deref().and_then(|bytes| Job::decode(bytes).ok());
+        // If the hash has another status, the job was run again meanwhile.
+        let finished = end.status.map_or(ended, |status| status == crate::model::Status::Finished);
+        let parent = if end.parent.is_empty() { job.as_ref().map_or("", Job::parent) } else { &end.parent };
+        let failed = (!finished).then(|| match &job {
+            Some(job) if end.status.is_some() => Some(job.as_failed(&end.error, end.failures)),
+            // The job never ran, and its message says why.
+            _ => end.bytes.clone(),
+        });
+        let reason = format!("its parent {id} failed");
+        let relatives = |elements: &[Vec<u8>]| elements.iter().map(|bytes| relative(bytes, &reason)).collect();
+        let close = Close {
+            entry,
+            id: &id,
+            finished,
+            parent,
+            failed: failed.flatten(),
+            children: relatives(&end.children),
+            heirs: relatives(&end.heirs),
+        };
+        if self.store.close_conveyor(&keys, &close).await? == Closed::Closed && !finished {
+            tracing::warn!(job = %id, failed = keys.failed(), error = end.error, "a conveyor job failed for good and was set aside");
+        }
+        Ok(())
+    }
+}
+
+impl Service for Closer {
+    type Error = Error;
+
+    const NAME: &'static str = "conveyor closer";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        let ends = self.store.conveyor_ends(ENDS).await?;
+        let mut failed = Ok(());
+        for entry in &ends {
+            // If one end cannot be worked off, the others still are.
+            failed = failed.and(self.close(entry).await);
+        }
+        failed?;
+        if !ends.is_empty() {
+            self.quiet = 0;
+            return Ok(Duration::ZERO);
+        }
+        self.quiet = self.quiet.saturating_add(1);
+        // Ten rounds take a second. After that the pauses grow, so only the first job after a long time waits longer.
+        Ok((PAUSE * (self.quiet / 10).max(1)).min(LONGEST_PAUSE))
+    }
+}
+
+/// The job that an entry names, whether it finished, and its keys.
+fn parse(entry: &str) -> Option<(JobId, bool, ConveyorKeys)> {
+    let mut words = entry.split(' ');
+    let id = words.next()?.parse().ok()?;
+    let finished = words.next()? == "finished";
+    Some((id, finished, ConveyorKeys::parse_relation(words.next()?)?))
+}
+
+/// An element of a list of children or heirs.
+fn relative(bytes: &[u8], reason: &str) -> Relative {
+    let job = Job::decode(bytes).ok().filter(|job| !job.queue.is_empty() && job.uuid.parse::<JobId>().is_ok());
+    Relative {
+        uuid: job.as_ref().map(|job| job.uuid.clone()),
+        queue: job.as_ref().map(|job| job.queue.clone()),
+        due: job.as_ref().and_then(|job| job.run_at).filter(super::Time::is_valid).map(|time| time.epoch_seconds()),
+        failed: job.as_ref().map(|job| job.as_failed(reason, 0)).unwrap_or_default(),
+        bytes: bytes.to_vec(),
+    }
+}

@@ -1,0 +1,164 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use prost::Message as _;
+
+use super::Job;
+use crate::model::{JobId, JobSpec, Name, ScriptType, Seconds};
+use crate::service::Service;
+use crate::store::{ConveyorKeys, Due, Error, Import, Imported, Store};
+
+/// What a [`Consumer`] takes.
+#[derive(Debug, Clone)]
+pub struct ConsumerSettings {
+    /// The namespace of the conveyor clients, if they have one.
+    pub namespace: Option<Name>,
+    /// The queues, each with the script type of jobs that name none.
+    pub queues: Vec<(Name, ScriptType)>,
+    /// The script types that jobs may name.
+    pub script_types: BTreeSet<ScriptType>,
+    /// How long a work queue may get by this. Jobs that are not needed yet stay in conveyor's queue, where other consumers can take them.
+    pub backlog: usize,
+    /// The longest script, in bytes.
+    pub longest_script: usize,
+}
+
+/// Takes jobs out of conveyor queues for the pools of a context, and moves scheduled ones to their queue when they are due.
+///
+/// A job becomes a job of hero with the same uuid. Its payload is the script, its type the script type. An element that is not a job is
+/// moved to `failed` and logged, so that the elements behind it do not wait.
+pub struct Consumer {
+    store: Store,
+    keys: ConveyorKeys,
+    settings: ConsumerSettings,
+    /// The cursor of the walk through the keys.
+    cursor: u64,
+    rounds: u32,
+}
+
+/// How many elements of a queue are looked at in one round.
+const BATCH: usize = 32;
+/// How long an idle consumer pauses. Nobody wakes it, because conveyor's clients publish nothing when they push a job.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How many rounds are made between two steps of the walk through the keys.
+const SWEEP_EVERY: u32 = 5;
+/// How many keys are looked at in one step of the walk.
+const SWEPT: usize = 500;
+/// How long relatives wait for a job that was never added.
+const ORPHANS: Duration = Duration::from_secs(30 * 24 * 3600);
+/// The pause before a second attempt, the same as in conveyor.
+const BACKOFF: Duration = Duration::from_secs(2);
+
+impl Consumer {
+    /// A consumer for one context.
+    pub fn new(store: Store, settings: ConsumerSettings) -> Self {
+        let keys = store.conveyor_keys(settings.namespace.as_ref());
+        Self { store, keys, settings, cursor: 0, rounds: 0 }
+    }
+
+    async fn promote(&self) -> Result<usize, Error> {
+        let due = self.store.due_conveyor(&self.keys, BATCH).await?;
+        if due.is_empty() {
+            return Ok(0);
+        }
+        let queue = |bytes: &[u8]| Job::decode(bytes).ok().map(|job| job.queue).filter(|queue| !queue.is_empty());
+        let due: Vec<Due> = due.into_iter().map(|bytes| Due { queue: queue(&bytes), bytes }).collect();
+        self.store.promote_conveyor(&self.keys, &due).await
+    }
+
+    async fn import(&self, queue: &Name, script_type: &ScriptType) -> Result<usize, Error> {
+        let elements = self.store.peek_conveyor(&self.keys, queue.as_str(), BATCH).await?;
+        if elements.is_empty() {
+            return Ok(0);
+        }
+        let (imports, reasons): (Vec<_>, Vec<_>) = elements.into_iter().map(|bytes| self.settings.read(bytes, queue, script_type)).unzip();
+        let imported = self.store.import_conveyor(&self.keys, queue.as_str(), self.settings.backlog, &imports).await?;
+        for (became, reason) in imported.iter().zip(&reasons) {
+            let failed = self.keys.failed();
+            match became {
+                Imported::Failed => tracing::warn!(%queue, failed, reason, "a conveyor job cannot run and was set aside"),
+                Imported::Other => tracing::warn!(%queue, failed, "a conveyor job has the id of another job and was set aside"),
+                Imported::Lost => tracing::error!(%queue, failed, reason, "a conveyor job cannot run, and the key for those is no list"),
+                Imported::Taken | Imported::Full | Imported::Gone | Imported::Twice => {}
+            }
+        }
+        Ok(imported.iter().filter(|became| !matches!(became, Imported::Full | Imported::Gone)).count())
+    }
+
+    async fn sweep(&mut self) -> Result<(), Error> {
+        let (next, ids) = self.store.scan_conveyor(&self.keys, self.cursor, SWEPT).await?;
+        if !ids.is_empty() {
+            self.store.sweep_conveyor(&self.keys, &ids, ORPHANS).await?;
+        }
+        self.cursor = next;
+        Ok(())
+    }
+}
+
+impl Service for Consumer {
+    type Error = Error;
+
+    const NAME: &'static str = "conveyor consumer";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        let mut done = self.promote().await?;
+        let mut failed = Ok(());
+        for (queue, script_type) in &self.settings.queues {
+            match self.import(queue, script_type).await {
+                Ok(number) => done += number,
+                // If one queue cannot be read, the others are still read.
+                Err(error) => failed = failed.and(Err(error)),
+            }
+        }
+        failed?;
+        self.rounds += 1;
+        if self.rounds >= SWEEP_EVERY {
+            self.rounds = 0;
+            self.sweep().await?;
+        }
+        Ok(if done > 0 { Duration::ZERO } else { PAUSE })
+    }
+}
+
+impl ConsumerSettings {
+    /// What to do with an element, and the reason if it cannot run.
+    fn read(&self, bytes: Vec<u8>, queue: &Name, script_type: &ScriptType) -> (Import, String) {
+        let job = match Job::decode(bytes.as_slice()) {
+            Ok(job) => job,
+            Err(error) => return (Import::Bad { bytes }, format!("it is no conveyor job: {error}")),
+        };
+        let id = match job.uuid.parse::<JobId>() {
+            Ok(id) => id,
+            Err(error) => return (Import::Bad { bytes }, error.to_string()),
+        };
+        let parent = job.parent().to_owned();
+        match self.spec(&job, queue, script_type) {
+            Ok(spec) => (Import::Job { bytes, id, parent, spec: Box::new(spec) }, String::new()),
+            Err(reason) => (Import::Ill { bytes, id, parent, failed: job.as_failed(&reason, 0) }, reason),
+        }
+    }
+
+    /// The job to run, or the reason why it cannot.
+    fn spec(&self, job: &Job, queue: &Name, script_type: &ScriptType) -> Result<JobSpec, String> {
+        let script_type = match job.r#type.as_str() {
+            "" => script_type.clone(),
+            word => {
+                let named = word.parse::<ScriptType>().ok().filter(|named| self.script_types.contains(named));
+                named.ok_or_else(|| format!("its type {:?} is no script type of this server", word.chars().take(48).collect::<String>()))?
+            }
+        };
+        if job.payload.len() > self.longest_script {
+            return Err(format!("its script has {} bytes, and {} are allowed", job.payload.len(), self.longest_script));
+        }
+        let script = std::str::from_utf8(&job.payload).map_err(|_| "its payload is no text, and has to be a script".to_owned())?;
+        Ok(JobSpec {
+            script: script.to_owned(),
+            script_type,
+            caller_id: Some("conveyor".to_owned()),
+            retries: job.attempts_left() - 1,
+            retry_backoff: Some(Seconds::from(BACKOFF)),
+            labels: BTreeMap::from([("conveyor_queue".to_owned(), queue.to_string())]),
+            ..JobSpec::default()
+        })
+    }
+}

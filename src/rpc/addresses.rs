@@ -1,0 +1,229 @@
+//! How many calls, subscriptions and connections each address has in use, and its rate of calls.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+use super::limits::Limits;
+use super::memory::{Budget, Connection};
+
+/// How many of something are in use, with a limit.
+#[derive(Debug, Default)]
+pub(super) struct InUse {
+    count: AtomicU32,
+    /// Tells one of those who wait for a permit that one is free.
+    freed: Notify,
+}
+
+impl InUse {
+    /// Counts one more, unless `limit` are in use already.
+    fn add(&self, limit: u32) -> bool {
+        self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| (count < limit).then_some(count + 1)).is_ok()
+    }
+
+    fn remove(&self) {
+        self.count.fetch_sub(1, Ordering::AcqRel);
+        self.freed.notify_one();
+    }
+
+    pub(super) fn get(&self) -> u32 {
+        self.count.load(Ordering::Acquire)
+    }
+}
+
+/// A permit to use one, given back when dropped.
+#[derive(Debug)]
+pub(super) struct Permit<T: AsRef<InUse>>(T);
+
+impl<T: AsRef<InUse>> Permit<T> {
+    /// Takes a permit, unless `limit` are in use.
+    pub(super) fn take(in_use: T, limit: u32) -> Option<Self> {
+        in_use.as_ref().add(limit).then(|| Self(in_use)) // Not `then_some`: a permit that was not taken must not be given back.
+    }
+
+    /// Waits until it can take a permit.
+    pub(super) async fn wait(in_use: T, limit: u32) -> Self {
+        loop {
+            let freed = in_use.as_ref().freed.notified();
+            tokio::pin!(freed);
+            freed.as_mut().enable();
+            if in_use.as_ref().add(limit) {
+                break;
+            }
+            freed.await;
+        }
+        Self(in_use)
+    }
+}
+
+impl<T: AsRef<InUse>> Drop for Permit<T> {
+    fn drop(&mut self) {
+        self.0.as_ref().remove();
+    }
+}
+
+/// A limit for the rate of calls: an even flow, and at most the calls of one second at once (a generic cell rate). It needs no lock.
+#[derive(Debug)]
+pub(super) struct Rate {
+    /// When the calls so far would have ended had they come evenly, in nanoseconds after `began`.
+    paid_until: AtomicU64,
+    began: Instant,
+}
+
+impl Default for Rate {
+    fn default() -> Self {
+        Self { paid_until: AtomicU64::new(0), began: Instant::now() }
+    }
+}
+
+impl Rate {
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Lets one call pass at `now`, or says how long to wait. A rate of 0 lets all pass.
+    pub(super) fn pass(&self, per_second: u32, now: Instant) -> Result<(), Duration> {
+        if per_second == 0 {
+            return Ok(());
+        }
+        let now = u64::try_from(now.duration_since(self.began).as_nanos()).unwrap_or(u64::MAX / 2);
+        let price = Self::SECOND / u64::from(per_second);
+        let paid = self.paid_until.fetch_update(Ordering::AcqRel, Ordering::Acquire, |paid_until| {
+            let next = paid_until.max(now) + price;
+            (next <= now + Self::SECOND).then_some(next)
+        });
+        paid.map(drop).map_err(|paid_until| Duration::from_nanos((paid_until + price).saturating_sub(now + Self::SECOND)))
+    }
+
+    fn is_idle(&self, now: Instant) -> bool {
+        now.duration_since(self.began).as_nanos() >= u128::from(self.paid_until.load(Ordering::Acquire))
+    }
+}
+
+/// What one address uses, over all its connections.
+#[derive(Debug)]
+pub(super) struct Address {
+    pub(super) rate: Rate,
+    pub(super) calls: InUse,
+    /// Notifications that wait for a permit of `calls`.
+    pub(super) waiting: InUse,
+    pub(super) subscriptions: InUse,
+    connections: InUse,
+    budget: Arc<Budget>,
+}
+
+/// A connection's handle of its address; the connection counts as open while this lives.
+#[derive(Debug)]
+pub(super) struct AddressHandle(Arc<Address>);
+
+impl std::ops::Deref for AddressHandle {
+    type Target = Address;
+
+    fn deref(&self) -> &Address {
+        &self.0
+    }
+}
+
+impl Drop for AddressHandle {
+    fn drop(&mut self) {
+        self.0.connections.remove();
+    }
+}
+
+/// Every address that is connected, or was a moment ago.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    known: Mutex<HashMap<IpAddr, Arc<Address>>>,
+    limits: Limits,
+    budget: Arc<Budget>,
+}
+
+impl Addresses {
+    pub(super) fn new(limits: Limits) -> Self {
+        let budget = Budget::of_server(&limits);
+        Self { known: Mutex::default(), limits, budget }
+    }
+
+    /// A new connection's handle of `address`, unless it has as many as it may. No address gets more than half of all.
+    pub(super) fn join(&self, address: IpAddr) -> Option<AddressHandle> {
+        let limit = self.limits.connections_per_address.min((self.limits.connections / 2).max(1));
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() == known.capacity() {
+            // Addresses are removed before the map grows, but not as long as they have used up their rate: who comes back at once still has done so.
+            let now = Instant::now();
+            known.retain(|_, address| address.connections.get() > 0 || !address.rate.is_idle(now));
+        }
+        let address = known.entry(address).or_insert_with(|| {
+            let (rate, calls, waiting, subscriptions, connections) = Default::default();
+            Arc::new(Address { rate, calls, waiting, subscriptions, connections, budget: Budget::of_address(&self.limits) })
+        });
+        address.connections.add(limit).then(|| AddressHandle(Arc::clone(address)))
+    }
+
+    /// A new connection of this address.
+    pub(super) fn connection(&self, handle: &AddressHandle) -> Arc<Connection> {
+        Connection::open(&self.limits, &handle.budget, &self.budget)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_lets_a_seconds_worth_pass_and_says_when_to_come_back() {
+        let rate = Rate::default();
+        let now = Instant::now();
+        for call in 0..10 {
+            assert_eq!(rate.pass(10, now), Ok(()), "call {call}");
+        }
+        let wait = rate.pass(10, now).unwrap_err();
+        assert!(wait > Duration::ZERO && wait <= Duration::from_millis(100), "{wait:?}");
+        assert_eq!(rate.pass(10, now + wait), Ok(()));
+        assert!(rate.pass(10, now + wait).is_err());
+    }
+
+    #[test]
+    fn a_rate_of_nothing_lets_all_pass() {
+        let (rate, now) = (Rate::default(), Instant::now());
+        assert!((0..10_000).all(|_| rate.pass(0, now).is_ok()));
+    }
+
+    #[test]
+    fn a_permit_that_was_refused_is_not_given_back() {
+        struct Shared<'a>(&'a InUse);
+        impl AsRef<InUse> for Shared<'_> {
+            fn as_ref(&self) -> &InUse {
+                self.0
+            }
+        }
+        let in_use = InUse::default();
+        let permit = Permit::take(Shared(&in_use), 1);
+        assert!(permit.is_some() && Permit::take(Shared(&in_use), 1).is_none());
+        assert_eq!(in_use.get(), 1);
+        drop(permit);
+        assert_eq!(in_use.get(), 0);
+    }
+
+    #[test]
+    fn an_address_has_a_limited_number_of_connections() {
+        let addresses = Addresses::new(Limits { connections: 100, connections_per_address: 1, ..Limits::default() });
+        let address = IpAddr::from([192, 0, 2, 1]);
+        let first = addresses.join(address).unwrap();
+        assert!(addresses.join(address).is_none());
+        assert!(addresses.join(IpAddr::from([192, 0, 2, 2])).is_some());
+        drop(first);
+        assert!(addresses.join(address).is_some());
+    }
+
+    #[test]
+    fn no_address_gets_more_than_half_of_all_connections() {
+        let addresses = Addresses::new(Limits { connections: 10, connections_per_address: 100, ..Limits::default() });
+        let address = IpAddr::from([192, 0, 2, 1]);
+        let handles: Vec<_> = std::iter::from_fn(|| addresses.join(address)).collect();
+        assert_eq!(handles.len(), 5);
+        assert!(addresses.join(IpAddr::from([192, 0, 2, 2])).is_some());
+    }
+}

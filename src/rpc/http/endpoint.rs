@@ -1,0 +1,204 @@
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::response::Response;
+use http::{Extensions, HeaderValue, Method, StatusCode, header};
+use http_body_util::BodyExt;
+use jsonrpsee::server::http::{is_json, response as answers};
+use jsonrpsee::server::{MethodResponse, Methods, StopHandle, ws};
+use jsonrpsee::types::{ErrorCode, ErrorObjectOwned, Id};
+use tokio::time::{Instant, timeout, timeout_at};
+use tower::Service;
+
+use crate::rpc::auth::Session;
+use crate::rpc::entry::{OverHttp, Reply};
+use crate::rpc::error::Error;
+use crate::rpc::layers::{Layers, Rules, layers};
+use crate::rpc::limits::Limits;
+use crate::rpc::memory::RequestReservation;
+use crate::rpc::message;
+use crate::rpc::oversize::IdReader;
+use crate::rpc::socket::{Caller, Sockets};
+
+/// Of a body that is too large, at most so many times the limit is read.
+const SKIPPED: usize = 32;
+
+/// Answers requests to `/`: calls in bodies and upgrades to WebSockets.
+///
+/// Bodies are not read by jsonrpsee, which would keep a body in memory as long as its call takes, maybe an hour.
+#[derive(Clone)]
+pub(in crate::rpc) struct Endpoint {
+    layers: Arc<Layers>,
+    sockets: Arc<Sockets>,
+    body_limit: u32,
+    batch_limit: u32,
+    time_limit: Duration,
+}
+
+impl Endpoint {
+    /// An endpoint for `methods` whose connections end in order once `stop` says so.
+    pub(in crate::rpc) fn new(methods: Methods, rules: Arc<Rules>, limits: &Limits, stop: StopHandle) -> Self {
+        let layers = Arc::new(layers(&rules, Caller::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
+        let sockets = Arc::new(Sockets::new(methods, rules, limits.clone(), stop));
+        let time_limit = limits.handler_timeout.duration();
+        Self { layers, sockets, body_limit: limits.request_bytes, batch_limit: limits.batch, time_limit }
+    }
+
+    async fn answer(self, request: Request) -> Response {
+        let Some(session) = request.extensions().get::<Arc<Session>>().map(Arc::clone) else {
+            return refuse(ErrorCode::InternalError.into());
+        };
+        if ws::is_upgrade_request(&request) {
+            return self.sockets.open(request, session);
+        }
+        if request.method() != Method::POST {
+            return not_allowed();
+        }
+        if !is_json(request.headers().get(header::CONTENT_TYPE)) {
+            return answers::unsupported_content_type().map(Body::new);
+        }
+        // A client that asks first (`Expect: 100-continue`) is told at once that its body is too large.
+        let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        if request.headers().contains_key(header::EXPECT) && announced.is_some_and(|length| length > self.body_limit.into()) {
+            return too_large(self.body_limit, &IdReader::default());
+        }
+        let mut reservation = RequestReservation::of(session.connection());
+        let body = match collect(request.into_body(), self.body_limit as usize, self.time_limit, &mut reservation).await {
+            Ok(body) => body,
+            Err(Broken::TooLarge(id_reader)) => return too_large(self.body_limit, &id_reader),
+            Err(Broken::NoRoom) => {
+                let busy = Error::Busy {
+                    what: "too many requests at once, or answers that are not read (held_per_address, held)".into(),
+                    retry_after: Duration::from_secs(1),
+                };
+                return refuse(busy.into_object());
+            }
+            Err(Broken::Malformed) => return answers::malformed().map(Body::new),
+            Err(Broken::Late) => return late(),
+        };
+        self.call(session, body, reservation).await
+    }
+
+    /// Answers the calls of a body.
+    async fn call(self, session: Arc<Session>, body: Vec<u8>, reservation: RequestReservation) -> Response {
+        let mut extensions = Extensions::new();
+        extensions.insert(session);
+        extensions.insert(OverHttp);
+        let reservation = Arc::new(reservation);
+        extensions.insert(Arc::downgrade(&reservation));
+        let mut answer = message::answer(&self.layers, &body, &extensions, self.batch_limit);
+        drop(body);
+        let in_time = timeout(self.time_limit, &mut answer).await;
+        // A call that takes longer has dropped its parameters and waits for a job, or it waits for room and has its own reservation.
+        drop(reservation);
+        let reply = match in_time {
+            Ok(reply) => reply,
+            Err(_) => answer.await,
+        };
+        // Without a reply there were only notifications, which have been carried out.
+        reply.map_or_else(|| status(StatusCode::NO_CONTENT, Bytes::new()), |reply| json(StatusCode::OK, reply))
+    }
+}
+
+fn json(code: StatusCode, reply: Reply) -> Response {
+    let mut response = status(code, String::from(Box::<str>::from(reply.json)).into());
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+    response
+}
+
+fn too_large(limit: u32, id_reader: &IdReader) -> Response {
+    // Over HTTP a response belongs to its request, so even a notification gets one.
+    let reply = id_reader.refusal(limit, false).expect("it could have an id yet");
+    json(StatusCode::PAYLOAD_TOO_LARGE, reply)
+}
+
+fn not_allowed() -> Response {
+    let mut response = status(
+        StatusCode::METHOD_NOT_ALLOWED,
+        Bytes::from_static(b"Send calls by POST, or connect a WebSocket (ws://) to this address.\n"),
+    );
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+    response
+}
+
+fn refuse(error: ErrorObjectOwned) -> Response {
+    answers::from_method_response(MethodResponse::error(Id::Null, error)).map(Body::new)
+}
+
+/// Why a body cannot be read.
+enum Broken {
+    TooLarge(IdReader),
+    NoRoom,
+    Malformed,
+    Late,
+}
+
+/// Reads a body to its end.
+async fn collect(mut body: Body, limit: usize, time: Duration, reservation: &mut RequestReservation) -> Result<Vec<u8>, Broken> {
+    let mut whole = Vec::new();
+    let mut deadline = Instant::now() + time;
+    while let Some(frame) = timeout_at(deadline, body.frame()).await.map_err(|_| Broken::Late)? {
+        let Ok(data) = frame.map_err(|_| Broken::Malformed)?.into_data() else { continue };
+        if data.len() > limit - whole.len() {
+            let mut id_reader = IdReader::default();
+            id_reader.read(&whole);
+            id_reader.read(&data);
+            drop(whole);
+            reservation.clear();
+            skip(body, limit, deadline, &mut id_reader).await;
+            return Err(Broken::TooLarge(id_reader));
+        }
+        let asked = Instant::now();
+        if !reservation.grow(data.len()).await {
+            return Err(Broken::NoRoom);
+        }
+        // Nothing was read from the peer meanwhile, so this time does not count.
+        deadline += asked.elapsed();
+        whole.extend_from_slice(&data);
+    }
+    Ok(whole)
+}
+
+/// Reads on for a while what is too large: many clients look for an answer only when they have sent everything.
+async fn skip(mut body: Body, limit: usize, deadline: Instant, id_reader: &mut IdReader) {
+    let mut left = limit.saturating_mul(SKIPPED);
+    while let Ok(Some(Ok(frame))) = timeout_at(deadline, body.frame()).await {
+        let Ok(data) = frame.into_data() else { continue };
+        id_reader.read(&data);
+        left = left.saturating_sub(data.len());
+        if left == 0 {
+            return;
+        }
+    }
+}
+
+fn late() -> Response {
+    status(StatusCode::REQUEST_TIMEOUT, Bytes::from_static(b"The body took too long to arrive.\n"))
+}
+
+fn status(status: StatusCode, body: Bytes) -> Response {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response
+}
+
+impl Service<Request> for Endpoint {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let endpoint = self.clone();
+        Box::pin(async move { Ok(endpoint.answer(request).await) })
+    }
+}

@@ -1,0 +1,158 @@
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::uri::Authority;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+
+use crate::rpc::auth::Session;
+use crate::rpc::openrpc::ServerAddress;
+
+/// Which web pages may use the server, and under which names it may be reached.
+///
+/// Browsers send the `Origin` of a page, so pages that are not allowed are refused by it. Other programs send none and are allowed.
+/// A page whose name was made to resolve to our address (DNS rebinding) is recognised by its `Host`.
+#[derive(Debug, Clone, Default)]
+pub(in crate::rpc) struct OriginCheck {
+    origins: Vec<String>,
+    hosts: Vec<String>,
+}
+
+impl OriginCheck {
+    /// Allows `origins` and `hosts` besides loopback; `*` allows all.
+    pub(in crate::rpc) fn new(origins: &[String], hosts: &[String]) -> Self {
+        let lower = |names: &[String]| names.iter().map(|name| name.trim_end_matches('/').to_ascii_lowercase()).collect();
+        Self { origins: lower(origins), hosts: lower(hosts) }
+    }
+
+    fn allows_origin(&self, origin: &str) -> bool {
+        let origin = origin.to_ascii_lowercase();
+        if self.origins.iter().any(|known| known == "*" || *known == origin) {
+            return origin != "null"; // Sandboxed frames and local files send that, so it names nobody.
+        }
+        let Ok(uri) = origin.parse::<Uri>() else { return false };
+        matches!(uri.scheme_str(), Some("http" | "https")) && uri.authority().is_some_and(|authority| is_loopback(authority.host()))
+    }
+
+    /// Whether the server may be called under this `Host`. `local` is the address of this machine that the connection reached.
+    fn allows_host(&self, host: &str, local: Option<IpAddr>) -> bool {
+        let Ok(authority) = host.parse::<Authority>() else { return false };
+        let name = authority.host().to_ascii_lowercase();
+        is_loopback(&name)
+            || literal(&name).is_some_and(|address| Some(address.to_canonical()) == local.map(|local| local.to_canonical()))
+            || self.hosts.iter().any(|known| known == "*" || *known == name || *known == authority.as_str().to_ascii_lowercase())
+    }
+
+    fn check(&self, request: &Request) -> Result<Option<HeaderValue>, &'static str> {
+        let local = request.extensions().get::<Arc<Session>>().map(|session| session.local());
+        let named = request.uri().authority().map(Authority::as_str);
+        let host = match single(request.headers(), &header::HOST)? {
+            Some(host) => Some(host.to_str().map_err(|_| "This Host is not readable.\n")?),
+            None => named,
+        };
+        if let (Some(host), Some(target)) = (host, request.uri().authority())
+            && !is_same_authority(host, target)
+        {
+            return Err("The address in the request line is another than its Host.\n");
+        }
+        if !host.is_none_or(|host| self.allows_host(host, local)) {
+            return Err("This Host is not allowed; add its name to the allowed hosts of the server.\n");
+        }
+        let Some(origin) = single(request.headers(), &header::ORIGIN)? else { return Ok(None) };
+        if !origin.to_str().is_ok_and(|origin| self.allows_origin(origin)) {
+            return Err("This Origin is not allowed; add it to the allowed origins of the server.\n");
+        }
+        Ok(Some(origin.clone()))
+    }
+}
+
+/// Whether a `Host` is the authority that a request line with a whole URL names. Only plain HTTP is served here, so the port is 80 where none is named.
+fn is_same_authority(host: &str, target: &Authority) -> bool {
+    let port = |authority: &Authority| authority.port_u16().unwrap_or(80);
+    let same = |host: Authority| host.host().eq_ignore_ascii_case(target.host()) && port(&host) == port(target);
+    host.parse::<Authority>().is_ok_and(same)
+}
+
+/// The value of a header that must not be given twice.
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, &'static str> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (value, None) => Ok(value),
+        (_, Some(_)) => Err("Host and Origin may be given once.\n"),
+    }
+}
+
+fn literal(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || literal(host).is_some_and(|address| address.to_canonical().is_loopback())
+}
+
+/// Answers 403 before anything is upgraded or called, and tells browsers what allowed pages may do.
+pub(super) async fn check_origin(State(allowed): State<Arc<OriginCheck>>, request: Request, next: Next) -> Response {
+    let origin = match allowed.check(&request) {
+        Ok(origin) => origin,
+        Err(reason) => return (StatusCode::FORBIDDEN, reason).into_response(),
+    };
+    if let Some(session) = request.extensions().get::<Arc<Session>>() {
+        session.set_server_address(ServerAddress::of(request.headers()));
+    }
+    let Some(origin) = origin else { return next.run(request).await };
+    let is_preflight = request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let mut response = if is_preflight { preflight() } else { next.run(request).await };
+    response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
+    response
+}
+
+fn preflight() -> Response {
+    let headers = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type, authorization"),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+    ];
+    (StatusCode::NO_CONTENT, headers).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_pages_and_listed_ones_pass() {
+        let check = OriginCheck::new(&["https://app.example".into()], &[]);
+        for good in [
+            "http://localhost",
+            "http://localhost:3000",
+            "https://127.0.0.1:8",
+            "http://[::1]:9",
+            "https://app.example",
+            "HTTPS://APP.example",
+        ] {
+            assert!(check.allows_origin(good), "{good}");
+        }
+        for bad in
+            ["null", "https://evil.example", "http://localhost.evil.example", "file://", "", "https://app.example:444", "ftp://localhost"]
+        {
+            assert!(!check.allows_origin(bad), "{bad}");
+        }
+        assert!(OriginCheck::new(&["*".into()], &[]).allows_origin("https://evil.example"));
+        assert!(!OriginCheck::new(&["*".into()], &[]).allows_origin("null"));
+    }
+
+    #[test]
+    fn a_rebound_name_does_not_pass() {
+        let check = OriginCheck::new(&[], &["hero.example".into()]);
+        let local = Some(IpAddr::from([192, 0, 2, 7]));
+        for good in ["localhost:8700", "127.0.0.1:8700", "[::1]:1", "127.8.8.8", "192.0.2.7:8700", "hero.example:1", "HERO.example"] {
+            assert!(check.allows_host(good, local), "{good}");
+        }
+        for bad in ["evil.example", "evil.example:8700", "192.0.2.8", "localhost.evil.example", "", "a b"] {
+            assert!(!check.allows_host(bad, local), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! How much memory the server uses for its clients: requests that arrive or are being answered, and answers that are not sent yet.
+//! The settings `held`, `held_per_address` and `held_per_connection` limit it.
+//!
+//! Every byte is counted in three budgets: that of the connection, of its address and of the server. A request waits for room in
+//! them. In the budget of its connection it waits as long as it takes, which slows down nobody but the client that sends so much.
+//! In the other two it waits for a while, then it is refused.
+//!
+//! The length of an answer is known only when it is made. So a call waits for room before it begins. If its answer may be large, it
+//! also waits for shares of the large answers that may be made at once. Such calls are admitted one after the other, and an estimate
+//! is reserved for each.
+//!
+//! The answers of a batch stay in memory until the last one is made, which may take as long as a job. So batches get half of each
+//! budget, and no other call waits for them: answers of a batch that find no room are refused after a while.
+
+mod batch;
+mod connection;
+mod request;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+use super::limits::Limits;
+pub use batch::BatchAnswers;
+pub(super) use batch::BatchExcess;
+pub(super) use connection::{AnswerReservations, Connection};
+pub(super) use request::RequestReservation;
+
+/// How large the answer of a method may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Size {
+    /// A few words.
+    #[default]
+    Small,
+    /// One job with its script and its result.
+    Medium,
+    /// As large as answers may be.
+    Large,
+}
+
+impl Size {
+    /// How many of [`SHARES`] such an answer takes.
+    const fn shares(self) -> u32 {
+        match self {
+            Self::Small => 0,
+            Self::Medium => 1,
+            Self::Large => 8,
+        }
+    }
+
+    /// How many bytes are reserved for such an answer while it is made.
+    const fn estimate(self) -> u64 {
+        match self {
+            Self::Small => 0,
+            Self::Medium => 256 * 1024,
+            Self::Large => 1024 * 1024,
+        }
+    }
+}
+
+/// How many shares a connection, an address and the server have: enough for two, four and eight large answers at once.
+const SHARES: [u32; 3] = [16, 32, 64];
+/// A connection that reads nothing for this long is closed when others wait for room.
+const STUCK: Duration = Duration::from_secs(1);
+
+/// A request that waits for room checks again after this time.
+const RECHECK: Duration = Duration::from_millis(250);
+
+/// A request up to this size does not wait for room in the budget of the server.
+const SMALL: u64 = 64 * 1024;
+
+/// A connection that uses no more than this does not wait for room in the budget of its address.
+const TINY: u64 = 16 * 1024;
+
+/// A number of bytes that may be in memory at once.
+#[derive(Debug)]
+pub(super) struct Budget {
+    used: AtomicU64,
+    /// How much of that is used by answers of batches that are not finished.
+    used_by_batches: AtomicU64,
+    limit: u64,
+    /// Notified when there is room again.
+    freed: Notify,
+    shares: Arc<Semaphore>,
+    /// Calls with large answers wait in this queue, so that one of them begins as soon as there is room.
+    queue: tokio::sync::Mutex<()>,
+    connections: Mutex<Vec<Weak<Connection>>>,
+}
+
+impl Budget {
+    fn new(limit: u64, shares: u32) -> Arc<Self> {
+        let shares = Arc::new(Semaphore::new(shares as usize));
+        Arc::new(Self {
+            used: AtomicU64::new(0),
+            used_by_batches: AtomicU64::new(0),
+            limit,
+            freed: Notify::new(),
+            shares,
+            queue: tokio::sync::Mutex::default(),
+            connections: Mutex::default(),
+        })
+    }
+
+    /// The budget of the whole server.
+    pub(super) fn of_server(limits: &Limits) -> Arc<Self> {
+        Self::new(limits.held, SHARES[2])
+    }
+
+    /// The budget of one address.
+    pub(super) fn of_address(limits: &Limits) -> Arc<Self> {
+        Self::new(limits.held_per_address, SHARES[1])
+    }
+
+    /// Reserves bytes for a request, unless that would make the budget full. So requests alone never keep calls waiting.
+    fn try_reserve(&self, bytes: u64) -> bool {
+        let next = |used: u64| used.checked_add(bytes).filter(|sum| *sum < self.limit);
+        self.used.fetch_update(Ordering::AcqRel, Ordering::Acquire, next).is_ok()
+    }
+
+    fn reserve(&self, bytes: u64) {
+        self.used.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    fn free(&self, bytes: u64) {
+        let before = self.used.fetch_sub(bytes, Ordering::AcqRel);
+        let falls_below = |mark: u64| before >= mark && before - bytes < mark;
+        if falls_below(self.limit) || falls_below(self.low_mark()) {
+            self.freed.notify_waiters();
+        }
+    }
+
+    fn reserve_for_batch(&self, bytes: u64) {
+        self.used_by_batches.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    /// Counts bytes no longer for batches: they were freed, or are now counted as an answer that is not sent yet.
+    fn free_for_batch(&self, bytes: u64) {
+        let (before, most) = (self.used_by_batches.fetch_sub(bytes, Ordering::AcqRel), self.limit / 2);
+        if before >= most && before - bytes < most {
+            self.freed.notify_waiters();
+        }
+    }
+
+    /// The share of the budget below which little of it counts as used. A subscription may have this much ready that is not sent yet.
+    const fn low_mark(&self) -> u64 {
+        self.limit / 16
+    }
+
+    fn is_low(&self) -> bool {
+        self.used.load(Ordering::Acquire) < self.low_mark()
+    }
+
+    fn is_nearly_empty(&self) -> bool {
+        self.used.load(Ordering::Acquire) <= TINY.min(self.low_mark())
+    }
+
+    fn is_full(&self) -> bool {
+        self.used.load(Ordering::Acquire) >= self.limit
+    }
+
+    /// Whether batches use all that they may.
+    fn is_full_of_batches(&self) -> bool {
+        self.used_by_batches.load(Ordering::Acquire) >= self.limit / 2
+    }
+
+    /// Whether an answer, or one of a batch, may be made.
+    fn accepts(&self, in_batch: bool) -> bool {
+        !(self.is_full() || in_batch && self.is_full_of_batches())
+    }
+
+    /// Whether batches use so much that some of them have to end. Their estimates alone do not lead to that.
+    fn has_too_much_for_batches(&self) -> bool {
+        self.used_by_batches.load(Ordering::Acquire) >= self.limit / 4 * 3
+    }
+
+    /// Waits until it is not full. Connections that read nothing are closed meanwhile.
+    async fn wait(&self) {
+        self.wait_until(|| !self.is_full()).await;
+    }
+
+    async fn wait_until(&self, is_ready: impl Fn() -> bool) {
+        loop {
+            let freed = self.freed.notified();
+            tokio::pin!(freed);
+            freed.as_mut().enable();
+            if is_ready() {
+                return;
+            }
+            if tokio::time::timeout(STUCK, freed).await.is_err() && self.is_full() {
+                self.evict();
+            }
+        }
+    }
+
+    /// Waits for its turn, until it is not full, and for shares.
+    async fn admit(self: &Arc<Self>, size: Size, in_batch: bool) -> AnswerReservation {
+        let _turn = self.queue.lock().await;
+        // Calls that have shares do not wait here, and end at some time. So this wait ends, too.
+        let share = Arc::clone(&self.shares).acquire_many_owned(size.shares()).await.expect("nobody closes the semaphore");
+        self.wait().await;
+        self.reserve_answer(size, in_batch, share)
+    }
+
+    fn reserve_answer(self: &Arc<Self>, size: Size, in_batch: bool, share: OwnedSemaphorePermit) -> AnswerReservation {
+        // For batches the estimate is high, so that they do not use too much. In a small budget it is lower, because estimates alone must not make it full.
+        let bytes = if in_batch { (4 * size.estimate()).min(2 * self.low_mark()) } else { size.estimate().min(self.low_mark()) };
+        self.reserve(bytes);
+        let of_batch = if in_batch { bytes } else { 0 };
+        self.reserve_for_batch(of_batch);
+        AnswerReservation { budget: Arc::clone(self), bytes, of_batch, _share: share }
+    }
+
+    /// Reserves bytes, and waits for room at most until `deadline`. Connections that read nothing are closed meanwhile.
+    async fn reserve_by(&self, bytes: u64, deadline: Instant, asking: &Connection) -> bool {
+        let asked = Instant::now();
+        loop {
+            let freed = self.freed.notified();
+            tokio::pin!(freed);
+            freed.as_mut().enable();
+            if self.try_reserve(bytes) {
+                return true;
+            }
+            let now = Instant::now();
+            if now >= deadline {
+                return false;
+            }
+            if now - asked >= STUCK {
+                self.evict();
+            }
+            // Nothing is read from the connection meanwhile, so it must not count as silent.
+            asking.heard();
+            // Checks again after a while in any case, because nobody is told when a little is freed.
+            let _ = tokio::time::timeout(RECHECK.min(deadline - now), freed).await;
+        }
+    }
+
+    /// Closes a connection that reads nothing: the one of them with the most bytes that are not sent.
+    fn evict(&self) {
+        let connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let stuck = connections.iter().filter_map(Weak::upgrade).filter(|connection| connection.is_stuck());
+        if let Some(connection) = stuck.max_by_key(|connection| connection.unsent()) {
+            tracing::debug!(unsent = connection.unsent(), "a connection that reads nothing is closed, because others wait for room");
+            connection.end();
+        }
+    }
+
+    /// Remembers a connection, which may be closed when others wait for room.
+    fn register(&self, connection: &Arc<Connection>) {
+        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        if connections.len() == connections.capacity() {
+            connections.retain(|connection| connection.strong_count() > 0);
+        }
+        connections.push(Arc::downgrade(connection));
+    }
+}
+
+/// The shares and the estimated bytes in one budget that are reserved for an answer while it is made.
+#[derive(Debug)]
+pub(super) struct AnswerReservation {
+    budget: Arc<Budget>,
+    bytes: u64,
+    of_batch: u64,
+    _share: OwnedSemaphorePermit,
+}
+
+impl Drop for AnswerReservation {
+    fn drop(&mut self) {
+        self.budget.free_for_batch(self.of_batch);
+        self.budget.free(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests;

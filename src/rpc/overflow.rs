@@ -1,0 +1,66 @@
+use std::collections::{HashMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpStream;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// How many such connections are served at once. When there are more, the oldest one of the address that has most of them is closed.
+const MOST: usize = 64;
+/// How long such a connection may last, which is more than a probe may take.
+const TIMEOUT: Duration = Duration::from_secs(6);
+/// How long the head of a request may be. That of a probe is short.
+const HEAD: usize = 8 * 1024;
+
+/// Serves connections beyond the limit: one request each, and only probes. So probes are answered even while all connections are in use.
+pub(super) struct Overflow {
+    probes: Router,
+    open: Mutex<Open>,
+}
+
+/// The open connections, oldest first: the address of each, and what closes it when dropped.
+#[derive(Default)]
+struct Open(VecDeque<(IpAddr, DropGuard)>);
+
+impl Open {
+    /// Adds a connection. If there are too many, one of the address that has most is closed, so a flood from one address only harms itself.
+    fn add(&mut self, address: IpAddr, end: DropGuard) {
+        if self.0.len() == MOST {
+            let mut counts = HashMap::<IpAddr, usize>::new();
+            self.0.iter().for_each(|(of, _)| *counts.entry(*of).or_default() += 1);
+            let most = counts.values().max().copied();
+            if let Some(at) = self.0.iter().position(|(of, _)| counts.get(of).copied() == most) {
+                self.0.remove(at);
+            }
+        }
+        self.0.push_back((address, end));
+    }
+}
+
+impl Overflow {
+    pub(super) fn new(probes: Router) -> Self {
+        Self { probes, open: Mutex::default() }
+    }
+
+    /// Answers one request of a connection, and closes it.
+    pub(super) fn serve(&self, socket: TcpStream) {
+        let closed = CancellationToken::new();
+        // A connection that has broken already has no address any more.
+        let address = socket.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).add(address, closed.clone().drop_guard());
+        let service = TowerToHyperService::new(self.probes.clone());
+        tokio::spawn(async move {
+            let answer = http1::Builder::new().keep_alive(false).max_buf_size(HEAD).serve_connection(TokioIo::new(socket), service);
+            tokio::select! {
+                // A probe that broke off is not worth a log line.
+                _ = tokio::time::timeout(TIMEOUT, answer) => {}
+                () = closed.cancelled() => {}
+            }
+        });
+    }
+}

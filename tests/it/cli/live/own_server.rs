@@ -1,0 +1,89 @@
+//! The commands that start a server of their own, and the end of a server.
+
+use std::process::Command;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::super::{Ended, Hero};
+use super::{Server, path, read, signal};
+
+/// Runs the program where it can start servers, with its temporary files in its home.
+fn alone(hero: &Hero, arguments: &[&str]) -> Ended {
+    let mut command: Command = hero.command(arguments);
+    command.env("PATH", path()).env("TMPDIR", hero.home()).output().unwrap().into()
+}
+
+#[test]
+fn openrpc_prints_what_is_committed() {
+    let committed = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/openrpc.json")).unwrap();
+    assert!(Hero::new().run(&["openrpc"]).out == committed, "stale: run `cargo run -- openrpc > openrpc.json`");
+}
+
+#[test]
+fn the_demo_ends_well_and_leaves_nothing_behind() {
+    let hero = Hero::new();
+    let ended = alone(&hero, &["demo"]);
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    let first = ended.out.split("run_and_wait").nth(1).unwrap();
+    assert!(first.contains("40 + 2") && first.contains("\"value\":42"), "{first}");
+    assert!(ended.out.contains("every answer as promised"), "{}", ended.out);
+    assert_eq!(std::fs::read_dir(hero.home()).unwrap().count(), 0);
+}
+
+#[test]
+fn bench_prints_every_figure_it_promises() {
+    let hero = Hero::new();
+    let ended = alone(&hero, &["--json", "bench", "--jobs", "100", "--rest", "1", "--pool", "osis=1"]);
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    let report: Value = serde_json::from_str(&ended.out).unwrap();
+    for figure in ["/rest/pss_mb", "/submit/submit_per_s", "/submit/end_to_end_per_s", "/drain/submit_per_s"] {
+        assert!(report.pointer(figure).and_then(Value::as_f64).is_some_and(|figure| figure > 0.0), "{figure}: {report}");
+    }
+    for figure in
+        ["/rest/cpu_percent", "/submit/cpu_s_per_1000/server", "/submit/cpu_s_per_1000/redis", "/drain/drain_per_s", "/drain/timed_jobs"]
+    {
+        assert!(report.pointer(figure).is_some_and(Value::is_number), "{figure}: {report}");
+    }
+    let waiting = report["waiting"].as_array().unwrap();
+    assert!(waiting.iter().map(|row| row["callers"].as_u64().unwrap()).eq([1, 64, 256]));
+    for row in waiting {
+        let [p50, p95, p99] = ["p50_ms", "p95_ms", "p99_ms"].map(|name| row[name].as_f64().unwrap());
+        assert!(row["per_s"].as_f64().unwrap() > 0.0 && 0.0 < p50 && p50 <= p95 && p95 <= p99, "{row}");
+        assert!(["server", "redis", "client"].iter().all(|part| row["cpu_s_per_1000"][part].is_number()), "{row}");
+    }
+    assert_eq!(std::fs::read_dir(hero.home()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_server_that_ends_gives_back_what_still_runs_and_the_next_one_has_it() {
+    let server = Server::with(Hero::new(), &["--pool", "osis=1", "--grace", "100ms"]);
+    let id = server.ok(&["job", "create", "-e", "loop {}", "--timeout", "1h", "--start"]);
+    server.is(&id, "started");
+    let (hero, code) = server.stop();
+    let log = read(&hero, "serve.log");
+    assert!(code == Some(0) && log.contains("given back") && !log.contains("did not end in time"), "{code:?}: {log}");
+    let server = Server::with(hero, &["--pool", "none"]);
+    assert_eq!(server.ok(&["job", "status", &id]), "dispatched");
+    assert_eq!(server.ok(&["job", "stop", &id]), "stopped");
+}
+
+#[test]
+fn a_second_server_on_the_same_data_says_how_to_share() {
+    let server = Server::start();
+    let second = alone(&server.hero, &["serve", "--listen", "127.0.0.1:0", "--data", "data"]);
+    assert_eq!(second.code, 1);
+    let advice = second.err.split_once("--redis ").unwrap().1.split_whitespace().collect::<Vec<_>>();
+    let [url, "--redis-password-file", file] = advice[..] else { panic!("{}", second.err) };
+    let mut actors = server.hero.command(&["actor", "--redis", url, "--redis-password-file", file, "--pool", "osis:more=1"]);
+    let mut actors = actors.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let line = std::io::BufRead::lines(std::io::BufReader::new(actors.stdout.take().unwrap())).next().unwrap().unwrap();
+    assert!(line.contains("actors ready"), "{line}");
+    server.hero.file("a.rhai", "40 + 2");
+    assert_eq!(server.ok(&["run", "a.rhai", "--group", "more"]), "42");
+    signal(&actors, Signal::TERM);
+    assert_eq!(actors.wait().unwrap().code(), Some(0));
+    // Without its password the cause is said, not only that nothing answers.
+    let refused = server.run(&["actor", "--redis", url, "--pool", "osis=1"]);
+    assert!(refused.code == 1 && refused.err.to_lowercase().contains("auth"), "{}", refused.err);
+}
