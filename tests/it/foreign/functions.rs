@@ -1,12 +1,14 @@
 //! Actors in other languages that claim, renew, log and finish by functions: the one of `examples/actors`, beside ours.
 
+use std::collections::BTreeMap;
 use std::process::Stdio;
 
-use hero::model::{JobId, JobSpec, Json, Status};
+use hero::model::{JobId, JobSpec, Json, ScriptType, Status};
+use hero::store::{Created, NewJob, Slot, Store, Turn};
 use redis::FromRedisValue;
 use tokio::process::{Child, Command};
 
-use crate::support::{House, spec, until};
+use crate::support::{House, Redis, spec, until};
 
 const ACTOR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/actors/actor.py");
 
@@ -110,4 +112,41 @@ async fn a_claim_is_a_fencing_token_and_wrong_calls_are_told_what_is_right() {
         let error = redis::cmd(wrong[0]).arg(&wrong[1..]).query_async::<redis::Value>(&mut connection).await.unwrap_err();
         assert!(["key", "third argument"].iter().any(|word| error.to_string().contains(word)), "{wrong:?}: {error}");
     }
+}
+
+const QUEUE: &str = "hero:q:work:type:osis";
+
+fn new(spec: JobSpec) -> NewJob {
+    NewJob { id: JobId::random(), spec, start: true, waited: false, slot: None }
+}
+
+async fn put(store: &Store, caller: &str) -> JobId {
+    let job = new(JobSpec { caller_id: Some(caller.into()), ..spec("1") });
+    let id = job.id.clone();
+    assert_eq!(store.create(job).await.unwrap(), Created::Created(Status::Dispatched));
+    id
+}
+
+/// What a claim gives, by name; empty if there is nothing to do.
+async fn claim(redis: &Redis, lease: &str) -> BTreeMap<String, String> {
+    redis.run(&["FCALL", "hero_claim", "1", QUEUE, "alice:1", "0", "osis:default:1", lease]).await
+}
+
+#[tokio::test]
+async fn an_actor_in_any_language_takes_turns_while_jobs_are_sorted_by_caller() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let mut order = Vec::new();
+    for caller in ["ann", "ann", "ann", "bob"] {
+        order.push(put(&store, caller).await);
+    }
+    let (script_type, queues) = (ScriptType::default(), [(QUEUE.to_owned(), 0)]);
+    let slots = [Slot { actor: "osis:default:9".into(), room: 1 }];
+    let turn = Turn { script_type: &script_type, ends: &[], slots: &slots, queues: &queues };
+    assert_eq!(store.fair_turn(&turn).await.unwrap().taken[0].job, order[0]);
+    order.push(put(&store, "carl").await);
+    for next in [3, 1, 2, 4] {
+        assert_eq!(claim(&redis, "30000").await.get("id"), Some(&order[next].to_string()), "{next}");
+    }
+    assert!(claim(&redis, "30000").await.is_empty());
 }
