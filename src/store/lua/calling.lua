@@ -27,6 +27,12 @@ function calling.job_of(key)
   return id and values.is_uuid(id) and id or nil
 end
 
+-- Whether a job that was read with its status, attempt, lease and given_back is with the caller by this claim.
+function calling.holds(job, claim)
+  return job and job.status == 'started' and job.lease == request.server
+    and jobs.claim_of(job.attempt, job.given_back) == tonumber(claim)
+end
+
 -- Records how an attempt ended, with the words of turn.lua for that. Gives the status of the job now, or 'lost'.
 function calling.record(id, claim, outcome)
   local arguments = { 0, jobs.DEFAULT_TYPE, 1, id, claim, '1', '' }

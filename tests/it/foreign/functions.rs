@@ -8,7 +8,7 @@ use hero::store::{Created, NewJob, Slot, Store, Turn};
 use redis::FromRedisValue;
 use tokio::process::{Child, Command};
 
-use crate::support::{House, Redis, spec, until};
+use crate::support::{House, Redis, connection, spec, until};
 
 const ACTOR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/actors/actor.py");
 
@@ -149,4 +149,64 @@ async fn an_actor_in_any_language_takes_turns_while_jobs_are_sorted_by_caller() 
         assert_eq!(claim(&redis, "30000").await.get("id"), Some(&order[next].to_string()), "{next}");
     }
     assert!(claim(&redis, "30000").await.is_empty());
+}
+
+/// Calls a function about the job of a claim, as the owner of the lease.
+async fn call(redis: &Redis, function: &str, claimed: &BTreeMap<String, String>, rest: &[&str]) -> Result<String, redis::RedisError> {
+    let mut call = redis::cmd("FCALL");
+    call.arg(function).arg(1).arg(format!("hero:job:{}", claimed["id"])).arg("alice:1").arg(0).arg(&claimed["claim"]).arg(rest);
+    let client = redis::Client::open(redis.url()).unwrap();
+    call.query_async(&mut connection(&client).await.unwrap()).await
+}
+
+async fn lease_of(redis: &Redis, claimed: &BTreeMap<String, String>) -> f64 {
+    redis.run(&["ZSCORE", "hero:q:leases", &claimed["id"]]).await
+}
+
+#[tokio::test]
+async fn a_lease_is_not_renewed_beyond_the_time_limit_of_its_job() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let timeout = hero::model::Seconds::new(0.1);
+    store.create(new(JobSpec { timeout, ..spec("1") })).await.unwrap();
+    let claimed = claim(&redis, "60000").await;
+    let renew = async || call(&redis, "hero_renew", &claimed, &["80000"]).await.unwrap();
+    until("the end of its time", || async {
+        let said = renew().await;
+        assert!(["renewed", "timeout"].contains(&&*said), "{said}");
+        (said == "timeout").then_some(())
+    })
+    .await;
+    let before = lease_of(&redis, &claimed).await;
+    let _: i64 = redis.run(&["HSET", &format!("hero:job:{}", claimed["id"]), "stop_requested_at", "now"]).await;
+    assert_eq!((renew().await.as_str(), lease_of(&redis, &claimed).await), ("stop", before));
+    assert_eq!(call(&redis, "hero_fail", &claimed, &["timeout", "timeout"]).await.unwrap(), "error");
+    assert_eq!(redis.run::<String>(&["HGET", &format!("hero:job:{}", claimed["id"]), "error_kind"]).await, "timeout");
+    assert_eq!(renew().await, "lost");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_job_takes_the_actor_in_python_along_and_none_outlasts_its_time_with_it() {
+    let house = House::empty().await;
+    let _actor = hire(&house, 1);
+    until("a type that somebody takes", || async {
+        let actors = house.dispatcher.actors(hero::model::ContextId(0)).await.unwrap();
+        actors.iter().any(|actor| actor.script_type.as_str() == "words").then_some(())
+    })
+    .await;
+    for args in ["{\"a\":1}", "\"\\ud800\"", "[[1]]"] {
+        let id = JobId::random();
+        let _: i64 = house.redis.run(&["HSET", &format!("hero:job:{id}"), "script", "a", "args", args]).await;
+        let _: i64 = house.redis.run(&["LPUSH", "hero:q:work:type:words", id.as_str()]).await;
+        house.is(&id, Status::Error).await;
+        assert!(field::<String>(&house, &id, "error").await.contains("Error("), "{args}");
+    }
+    let timeout = hero::model::Seconds::new(0.5);
+    let long = house.start(JobSpec { timeout, ..words("a b c", 600) }).await;
+    house.is(&long, Status::Error).await;
+    assert_eq!(field::<String>(&house, &long, "error_kind").await, "timeout");
+    let last = house.start(words("a b c", 0)).await;
+    house.is(&last, Status::Finished).await;
+    assert_eq!((field::<String>(&house, &last, "output").await, field::<u32>(&house, &last, "attempt").await), ("3".to_owned(), 1));
+    house.close().await;
 }

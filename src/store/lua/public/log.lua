@@ -14,9 +14,7 @@ return function(names)
     return redis.error_reply("ERR the key is that of a job; then come its claim, debug, info, warn or error, and a text of 64 KB at most")
   end
   local job = read(id)
-  if not job or job.status ~= 'started' or job.lease ~= request.server or jobs.claim_of(job.attempt, job.given_back) ~= claim then
-    return 'lost'
-  end
+  if not calling.holds(job, claim) then return 'lost' end
   local key = keys.log(id)
   commands.insist('XADD', key, 'MAXLEN', '~', LINES, '*', 'level', level, 'text', text)
   redis.call('EXPIRE', key, AT_MOST)
