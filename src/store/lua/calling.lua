@@ -3,6 +3,8 @@ local calling = {}
 
 -- So long jobs are kept that an actor in another language has ended, s: finished, in error, finished for a caller who waited.
 local KEPT = { '86400', '604800', '3600' }
+-- No lease lasts longer, ms.
+local LONGEST_LEASE = 86400000
 
 -- Begins a call that came without what ours bring along: its own arguments follow those.
 function calling.enter(prefix, context, owner, names, argv)
@@ -31,6 +33,12 @@ end
 function calling.holds(job, claim)
   return job and job.status == 'started' and job.lease == request.server
     and jobs.claim_of(job.attempt, job.given_back) == tonumber(claim)
+end
+
+-- A lease from 1 ms to a day, or nil.
+function calling.lease_of(text)
+  local lease = values.number(text, 0)
+  return lease >= 1 and lease <= LONGEST_LEASE and lease or nil
 end
 
 -- Records how an attempt ended, with the words of turn.lua for that. Gives the status of the job now, or 'lost'.

@@ -185,6 +185,32 @@ async fn a_lease_is_not_renewed_beyond_the_time_limit_of_its_job() {
     assert_eq!(renew().await, "lost");
 }
 
+#[tokio::test]
+async fn a_claim_or_a_renewal_that_is_out_of_bounds_is_refused_before_anything_is_done() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    put(&store, "ann").await;
+    let client = redis::Client::open(redis.url()).unwrap();
+    let mut connection = connection(&client).await.unwrap();
+    let bad_leases = ["nan", "-nan", "inf", "1e308", "0", "0.5", "-1", "86400001", "soon", ""];
+    let long = "x".repeat(129);
+    let bad_actors = ["osis:a b:1", "osis:default:1234567890", &format!("{long}:default:1"), &format!("osis:{long}:1"), "a:b:c:1"];
+    let calls = bad_leases.map(|lease| ("osis:default:1", lease)).into_iter().chain(bad_actors.map(|actor| (actor, "30000")));
+    for (actor, lease) in calls {
+        let words = ["hero_claim", "1", QUEUE, "alice:1", "0", actor, lease];
+        let error = redis::cmd("FCALL").arg(&words).query_async::<redis::Value>(&mut connection).await.unwrap_err();
+        assert!(error.to_string().contains("from 1 ms to a day"), "{actor} {lease}: {error}");
+    }
+    assert_eq!(redis.run::<usize>(&["LLEN", QUEUE]).await, 1);
+    let claimed = claim(&redis, "86400000").await;
+    let before = lease_of(&redis, &claimed).await;
+    for lease in bad_leases {
+        let error = call(&redis, "hero_renew", &claimed, &[lease]).await.unwrap_err();
+        assert!(error.to_string().contains("from 1 ms to a day"), "{lease}: {error}");
+    }
+    assert_eq!(lease_of(&redis, &claimed).await, before);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_job_takes_the_actor_in_python_along_and_none_outlasts_its_time_with_it() {
     let house = House::empty().await;

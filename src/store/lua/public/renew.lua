@@ -7,9 +7,9 @@
 local read = jobs.reader('status', 'attempt', 'lease', 'given_back', 'started_at', 'timeout', 'stop_requested_at')
 
 return function(names)
-  local id, claim, lease = calling.job_of(names[1]), request.take(), request.take()
-  if not id or not tonumber(claim) or not tonumber(lease) then
-    return redis.error_reply('ERR the key is that of a job, the third argument its claim, the fourth the lease in ms')
+  local id, claim, lease = calling.job_of(names[1]), request.take(), calling.lease_of(request.take())
+  if not id or not tonumber(claim) or not lease then
+    return redis.error_reply('ERR the key is that of a job, the third argument its claim, the fourth the lease, from 1 ms to a day')
   end
   local job = read(id)
   if not calling.holds(job, claim) then return 'lost' end
