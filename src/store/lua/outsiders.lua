@@ -6,6 +6,8 @@ local outsiders = {}
 local FOLLOWED, FOLLOWED_IN_ALL = 500, 1000
 -- A time that an outsider's job says is not further off than this, ms, or counts as so far.
 local NEAR, FAR = 1000, 1e14
+-- So many ids of an hour are looked through for one that is ours.
+local LOOKED_THROUGH = 20000
 -- The wait before the first retry of a job that says none, and the longest, s; and how often it is doubled.
 local DEFAULT_BACKOFF, LONGEST_BACKOFF, MOST_DOUBLINGS = 1, 300, 20
 
@@ -43,11 +45,23 @@ local function circle_of(id, of, walk)
   return circle
 end
 
+-- Since when a job of ours is in the index, ms; nil for what an outsider wrote. A call that broke off may have left one in none of the
+-- sets, and then it is found like those of outsiders.
+local function own_listing(id, created_at)
+  local at = created_at and try('HEXISTS', keys.job(id), 'queued_at') == 1 and time.millis(created_at)
+  local list = at and keys.index(created_at)
+  for _, part in ipairs(at and { list, index.front_of(list) } or {}) do
+    if try('LPOS', part, id, 'RANK', -1, 'MAXLEN', LOOKED_THROUGH) then return at end
+  end
+end
+
 -- Puts a job of an outsider into the index. The time that he gave it may be another one; how far those of an hour are off is noted, because
 -- lists of a time look so much further.
 function outsiders.list(id, created_at)
   local list = keys.index(request.now_text)
-  redis.call('HSET', keys.job(id), 'indexed', string.format('%.0f', request.now))
+  local own = own_listing(id, created_at)
+  redis.call('HSET', keys.job(id), 'indexed', string.format('%.0f', own or request.now))
+  if own then return end
   jobs.list_in(list, id)
   local off = created_at and math.max(-FAR, math.min((time.millis(created_at) or request.now) - request.now, FAR)) or 0
   if math.abs(off) <= NEAR then return end
