@@ -20,7 +20,7 @@ macro_rules! files {
 /// What functions share, in the order in which it builds on each other.
 const MODULES: Files = files!("lua/",
     "commands" "values" "keys" "time" "request" "jobs" "news" "dialects" "ends" "queues" "placing" "relations" "cycles" "index" "filter"
-    "outsiders" "schedules" "conveyor" "fair" "limit" "calling"
+    "outsiders" "schedules" "conveyor" "fair" "limit" "masks" "calling"
 );
 
 /// What can be called.

@@ -211,6 +211,30 @@ async fn a_claim_or_a_renewal_that_is_out_of_bounds_is_refused_before_anything_i
     assert_eq!(lease_of(&redis, &claimed).await, before);
 }
 
+#[tokio::test]
+async fn what_an_actor_in_any_language_says_of_a_job_has_no_values_of_its_environment() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let env_vars = [("A", "hunter"), ("B", "hunter22"), ("C", "a\"b/c"), ("D", "ab")].map(|(name, value)| (name.into(), value.into()));
+    store.create(new(JobSpec { env_vars: env_vars.into(), ..spec("1") })).await.unwrap();
+    let claimed = claim(&redis, "60000").await;
+    let (text, masked) = ("hunter22hunter ab a\"b/c {\"k\":\"a\\\"b/c\"} %s", "****** ab *** {\"k\":\"***\"} %s");
+    assert_eq!(call(&redis, "hero_log", &claimed, &["info", text]).await.unwrap(), "logged");
+    let key = format!("hero:job:{}", claimed["id"]);
+    let lines: Vec<(String, Vec<String>)> = redis.run(&["XRANGE", &format!("hero:log:{}", claimed["id"]), "-", "+"]).await;
+    assert_eq!(lines[0].1, ["level", "info", "text", masked]);
+    assert_eq!(call(&redis, "hero_fail", &claimed, &[text]).await.unwrap(), "error");
+    assert_eq!(redis.run::<String>(&["HGET", &key, "error"]).await, masked);
+    // An outsider wrote more of them than anybody looks for.
+    store.create(new(spec("1"))).await.unwrap();
+    let claimed = claim(&redis, "60000").await;
+    let many: BTreeMap<String, String> = (0..300).map(|number| (format!("v{number}"), format!("value-{number}"))).collect();
+    let key = format!("hero:job:{}", claimed["id"]);
+    let _: i64 = redis.run(&["HSET", &key, "env_vars", &serde_json::to_string(&many).unwrap()]).await;
+    assert_eq!(call(&redis, "hero_fail", &claimed, &["no value-7"]).await.unwrap(), "error");
+    assert_eq!(redis.run::<String>(&["HGET", &key, "error"]).await, "***");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_job_takes_the_actor_in_python_along_and_none_outlasts_its_time_with_it() {
     let house = House::empty().await;

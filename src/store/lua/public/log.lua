@@ -1,12 +1,12 @@
 -- Flags:
--- Appends a line to the log of a job.
+-- Appends a line to the log of a job, with the values of its environment masked.
 -- KEYS  job
 -- ARGV  owner · context · claim · 'debug', 'info', 'warn' or 'error' · text
 -- Gives 'logged' · 'lost' (the claim does not hold the job any more).
 local LEVELS = { debug = true, info = true, warn = true, error = true }
 -- A job keeps about so many lines, none longer than this, bytes; and a log outlives a job that vanished by no more than this, s.
 local LINES, LONGEST, AT_MOST = 10000, 65536, 691200
-local read = jobs.reader('status', 'attempt', 'lease', 'given_back')
+local read = jobs.reader('status', 'attempt', 'lease', 'given_back', 'env_vars')
 
 return function(names)
   local id, claim, level, text = calling.job_of(names[1]), request.take_number(), request.take(), request.take()
@@ -16,7 +16,7 @@ return function(names)
   local job = read(id)
   if not calling.holds(job, claim) then return 'lost' end
   local key = keys.log(id)
-  commands.insist('XADD', key, 'MAXLEN', '~', LINES, '*', 'level', level, 'text', text)
+  commands.insist('XADD', key, 'MAXLEN', '~', LINES, '*', 'level', level, 'text', masks.apply(text, job.env_vars))
   redis.call('EXPIRE', key, AT_MOST)
   return 'logged'
 end
