@@ -235,6 +235,20 @@ async fn what_an_actor_in_any_language_says_of_a_job_has_no_values_of_its_enviro
     assert_eq!(redis.run::<String>(&["HGET", &key, "error"]).await, "***");
 }
 
+#[tokio::test]
+async fn an_end_that_is_too_long_is_refused_and_the_job_stays_with_its_actor() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    put(&store, "ann").await;
+    let claimed = claim(&redis, "60000").await;
+    let longest = 16 << 20;
+    for (function, length, says) in [("hero_finish", longest + 1, "16 MB"), ("hero_fail", 65537, "64 KB")] {
+        let error = call(&redis, function, &claimed, &[&"x".repeat(length)]).await.unwrap_err();
+        assert!(error.to_string().contains(says), "{error}");
+    }
+    assert_eq!(call(&redis, "hero_finish", &claimed, &[&"x".repeat(longest)]).await.unwrap(), "finished");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_job_takes_the_actor_in_python_along_and_none_outlasts_its_time_with_it() {
     let house = House::empty().await;
