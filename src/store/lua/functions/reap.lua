@@ -19,6 +19,7 @@ local OLD = 60000
 local KINDS = {
   leases = 'zset', watched = 'zset', scheduled = 'zset', unwritten = 'zset', releases = 'list', queues = 'set', paused = 'set',
   fair = 'set', calm = 'set', foreign = 'zset', capped = 'zset', schedules = 'zset', conveyor_ends = 'zset', strays = 'hash',
+  events = 'stream',
 }
 
 local function give_way(key, kind)
