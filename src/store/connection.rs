@@ -13,7 +13,6 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::deadline::{DEADLINE, blocking};
 use super::error::Error;
 use super::home::{Home, is_elsewhere};
-use super::refusal::Refusal;
 
 /// When a new connection works, one that is old and good answers within this.
 const PROOF: Duration = Duration::from_secs(1);
@@ -30,8 +29,6 @@ pub(super) struct Link {
     /// With the generation of the home it leads to.
     manager: RwLock<(u64, ConnectionManager)>,
     health: Arc<Health>,
-    /// Whether the library of functions is not taken.
-    pub(super) refusal: Refusal,
 }
 
 /// Whether a connection still leads anywhere. The network may swallow all that is sent and never say that it broke.
@@ -53,7 +50,7 @@ impl Link {
     pub(super) fn to(home: &Arc<Home>) -> Result<Self, Error> {
         let (generation, client) = home.now();
         let manager = RwLock::new((generation, manager(&client, home.is_in_a_cluster())?));
-        Ok(Self { home: home.clone(), manager, health: Arc::default(), refusal: Refusal::default() })
+        Ok(Self { home: home.clone(), manager, health: Arc::default() })
     }
 
     fn current(&self) -> (u64, ConnectionManager) {

@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::deadline::{DEADLINE, blocking, in_time};
 use super::endpoint::Endpoint;
 use super::error::Error;
+use super::refusal::Refusal;
 use super::slots::{Address, Slots};
 use crate::keys::Keys;
 use crate::model::ContextId;
@@ -24,6 +25,8 @@ pub(super) struct Home {
     cluster: Option<Cluster>,
     /// Held by who loads the library of functions.
     pub(super) loading: tokio::sync::Mutex<()>,
+    /// Whether the library is not taken.
+    pub(super) refusal: Refusal,
 }
 
 /// How the owner of a slot is found.
@@ -49,7 +52,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 impl Home {
     /// One process that stays what it is.
     pub(super) fn of(client: Client) -> Self {
-        Self { now: RwLock::new(client), generation: AtomicU64::new(0), cluster: None, loading: tokio::sync::Mutex::default() }
+        let (loading, refusal) = (tokio::sync::Mutex::default(), Refusal::default());
+        Self { now: RwLock::new(client), generation: AtomicU64::new(0), cluster: None, loading, refusal }
     }
 
     /// Finds out whether there is a cluster behind an endpoint and where the keys of a context are.
