@@ -19,6 +19,8 @@ const STRIDE: usize = 1024;
 const LOOKED_FOR: Duration = Duration::from_millis(25);
 /// Where less than one of so many is found, the time counts.
 const FEW: usize = 8;
+/// A look at an hour that is empty costs as much as one at so many jobs. Outsiders may have listed any number of hours.
+const EMPTY_HOUR: usize = 32;
 /// So many jobs are read at a time.
 const CHUNK: usize = 128;
 /// And so many at least, however few the page takes, where the first did not do: what scripts let pass may not pass in the end.
@@ -185,7 +187,8 @@ impl Store {
                 if let Some(behind) = self.fill(page, &jobs, search).await? {
                     return Ok(Some(behind));
                 }
-                page.looked(found.looked_at, page.jobs.len() - before, began);
+                let looked_at = if found.looked_at == 0 { EMPTY_HOUR } else { found.looked_at };
+                page.looked(looked_at, page.jobs.len() - before, began);
                 // Whatever stands before came earlier.
                 let is_past = found.time.is_some_and(|time| time < *times.start());
                 end = if is_past { 0 } else { found.place };
@@ -194,7 +197,7 @@ impl Store {
                     return Ok(more.then_some(Place::Hour(hour, end)));
                 }
             }
-            match hours.iter().rev().find(|earlier| **earlier < hour) {
+            match hours[..hours.partition_point(|earlier| *earlier < hour)].last() {
                 Some(earlier) => (hour, end) = (earlier.clone(), usize::MAX),
                 None => return Ok(None),
             }
