@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use super::create::Stored;
 use super::{Dispatcher, Error};
-use crate::model::{ContextId, JobId, JobResult, JobSpec, Status};
+use crate::model::{ContextId, JobId, JobResult, JobSpec, Reason, Status};
 use crate::store::{Look, Settled, Waiter};
 
 /// What a job that ended gives its caller.
@@ -151,6 +151,10 @@ impl Dispatcher {
                     return Err(Error::StillRunning { job_id: id.clone(), status, explanation, reason: None });
                 }
                 let (explanation, reason) = match self.explained(context, id, Some(began)).await {
+                    // It has ended between the two looks.
+                    Ok(explanation) if explanation.reason == Reason::Ended => {
+                        return Box::pin(self.wait_until_end(context, id, Duration::ZERO)).await;
+                    }
                     Ok(explanation) => (explanation.message, Some(explanation.reason)),
                     Err(_) => ("its state cannot be read now".into(), None),
                 };
