@@ -63,11 +63,27 @@ impl Dispatcher {
 
     /// The result of a job that was seen to have finished, or nothing if it runs again.
     pub async fn whole(&self, context: ContextId, id: &JobId) -> Result<Option<JobResult>, Error> {
-        match self.store(context)?.whole(id).await.map_err(|error| Error::store(error, Some(id)))? {
+        self.whole_within(context, id, usize::MAX).await
+    }
+
+    /// The same for an output of so many bytes at most. A longer one is not read.
+    pub async fn whole_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<Option<JobResult>, Error> {
+        match self.look_within(context, id, bytes).await? {
             Look::Settled(settled) => result(id, settled).map(Some),
             Look::Open(_) => Ok(None),
             Look::Missing | Look::Long => Err(Error::Gone(id.clone())),
         }
+    }
+
+    /// How a job ended, if it has, with an output of so many bytes at most.
+    pub(super) async fn look_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<Look, Error> {
+        let store = self.store(context)?;
+        let look = store.whole(id, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
+        if look == Look::Long {
+            let size = store.output_size(id).await.map_err(|error| Error::store(error, Some(id)))?;
+            return Err(Error::TooLarge { what: "the result", size, limit: bytes, setting: "max_response" });
+        }
+        Ok(look)
     }
 
     /// Like [`Dispatcher::run_and_wait`], but leaves a long result in the store.

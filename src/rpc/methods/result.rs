@@ -119,7 +119,7 @@ impl Waited {
         // It was there already, so a store that is slow or away for a moment must not be the end of the wait.
         let deadline = Instant::now() + app.details.limits.handler_timeout.duration();
         loop {
-            match app.dispatcher.whole(self.context, job_id).await {
+            match app.dispatcher.whole_within(self.context, job_id, app.details.limits.response_bytes as usize).await {
                 Err(dispatch::Error::Store { source, .. }) if source.may_pass() && Instant::now() < deadline => {
                     tracing::debug!(error = %source, %job_id, "a result that found no room is read once more");
                     tokio::time::sleep(PAUSE).await;
@@ -218,7 +218,8 @@ impl Method for GetResult {
 
     async fn call(self, app: &App, _: &Session) -> Result<JobResult, Error> {
         let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
-        Ok(app.dispatcher.result(self.context_id, &job_id).await?)
+        let largest = app.details.limits.response_bytes as usize;
+        Ok(app.dispatcher.result_within(self.context_id, &job_id, largest).await?)
     }
 }
 

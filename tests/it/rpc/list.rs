@@ -171,6 +171,9 @@ async fn a_job_larger_than_a_response_is_listed_and_get_job_says_that_it_is_too_
         }
         assert_eq!(client.ok("get_status", json!([id])).await, "finished");
     }
+    // Nobody reads what cannot be answered.
+    let fault = client.fault("get_result", json!([id])).await;
+    assert!(fault.message.contains("the result has 17825792 bytes, the limit is 16777216 (max_response)"), "{fault:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
