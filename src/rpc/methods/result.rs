@@ -251,6 +251,20 @@ mod tests {
     }
 
     #[test]
+    fn nothing_that_is_given_below_env_vars_is_repeated() {
+        for (given, said) in [
+            (r#"{"KEY":4711}"#, "`env_vars.KEY`: expected a text, but got a number"),
+            (r#"{"KEY":-47.11}"#, "`env_vars.KEY`: expected a text, but got a number"),
+            (r#"{"KEY":47114711471147114711}"#, "`env_vars.KEY`: expected a text, but got a number"),
+            (r#"{"KEY":["4711"]}"#, "`env_vars.KEY`: expected a text, but got an array"),
+            (r#""4711""#, "`env_vars`: expected an object, but got a text"),
+        ] {
+            let error = read(&format!(r#"{{"script":"1","env_vars":{given}}}"#)).unwrap_err();
+            assert!(error.contains(said) && !error.contains("47"), "{given}: {error}");
+        }
+    }
+
+    #[test]
     fn errors_name_parameters_of_the_job_and_of_the_wait() {
         for (raw, expected) in [
             (r#"{"script":"1","wait":1}"#, "unknown parameter `wait`; known: script, script_type"),

@@ -38,7 +38,7 @@ async fn wrong_parameters_are_named() {
         ),
         ("create_jobs", json!([[{}]]), "parameter `jobs[0].script` is missing"),
         ("create_job", json!({"script": "1", "concurrent": "yes"}), "parameter `concurrent`: expected true or false, but got \"yes\""),
-        ("create_job", json!({"script": "1", "env_vars": {"A": 1}}), "parameter `env_vars.A`: expected a text, but got 1"),
+        ("create_job", json!({"script": "1", "env_vars": {"A": 1}}), "parameter `env_vars.A`: expected a text, but got a number"),
         ("create_job", json!({"script": "1", "env_vars": {"A=B": "1"}}), "env_vars: the name \"A=B\""),
         ("create_job", json!({"script": "1", "labels": []}), "parameter `labels`: expected an object, but got an array"),
         ("create_job", json!({"script": "1", "run_at": "tomorrow"}), "parameter `run_at`: "),
