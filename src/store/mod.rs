@@ -72,7 +72,7 @@ pub use scripts::{
     Claimed, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered, Retried,
     Scheduling, Slot, Started, Stopping, Turn, Turned, Walked,
 };
-pub use scripts::{Close, Closed, ConveyorEnd, Due, Import, Imported};
+pub use scripts::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use subscriber::Subscriber;
 
 pub use crate::keys::ConveyorKeys;

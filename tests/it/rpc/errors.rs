@@ -271,3 +271,16 @@ async fn a_hundred_calls_in_a_batch_are_answered_in_order() {
     }
     assert_eq!(client.ok("ping", json!([])).await, "pong");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_whose_key_is_no_list_is_told_from_one_that_is_full() {
+    let (house, _server, client) = open(0).await;
+    let ended = create(&client, json!(["1"])).await;
+    client.ok("stop_job", json!([ended])).await;
+    let created = create(&client, json!(["1"])).await;
+    let _: () = house.redis.run(&["SET", "hero:q:work:type:osis", "x"]).await;
+    for (method, params) in [("run_and_wait", json!(["1"])), ("start_job", json!([created])), ("retry_job", json!([ended]))] {
+        let fault = client.fault(method, params).await;
+        assert!(fault.code == 1007 && fault.message.contains("somebody made something else of its key"), "{method}: {fault:?}");
+    }
+}
