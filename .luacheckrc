@@ -5,7 +5,7 @@ self = false
 read_globals = {
   'redis', 'cjson',
   'commands', 'values', 'keys', 'time', 'jobs', 'news', 'layouts', 'ends', 'queues', 'routing', 'relations', 'cycles', 'index', 'filter',
-  'foreign', 'schedules', 'conveyor', 'fair', 'limit', 'calling', 'functions', 'made_library',
+  'foreign', 'schedules', 'conveyor', 'fair', 'limit', 'masks', 'calling', 'functions', 'made_library',
 }
 globals = { 'request' }
 files['src/store/lua/registration.lua'] = { unused = false }

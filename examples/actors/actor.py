@@ -19,9 +19,8 @@ QUEUES = [f"hero:q:work:type:{SCRIPT_TYPE}{place}{prio}" for prio in (":prio:0",
 class Redis:
     def __init__(self, address):
         host, _, port = address.rpartition(":")
-        self.socket = socket.create_connection((host, int(port))) if host else socket.socket(socket.AF_UNIX)
-        if not host:
-            self.socket.connect(address)
+        self.socket = socket.socket(socket.AF_INET if host else socket.AF_UNIX)
+        self.socket.connect((host, int(port)) if host else address)
         self.file, self.lock = self.socket.makefile("rb"), threading.Lock()
 
     def call(self, *words):
@@ -35,7 +34,7 @@ class Redis:
         if kind == b"-":
             raise RuntimeError(rest.decode())
         if kind == b"$":
-            return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2].decode()
+            return None if rest == b"-1" else self.file.read(int(rest) + 2)[:-2].decode(errors="replace")
         if kind == b"*":
             return [self.answer() for _ in range(int(rest))]
         return int(rest) if kind == b":" else rest.decode()
@@ -47,7 +46,7 @@ def present(redis):
 
 
 def keep(redis, job, over, state):
-    """Renews the lease until the job is over; notes that it is to stop, or that somebody else has it."""
+    """Renews the lease until the job is over; notes that it is to stop, that its time is over, or that somebody else has it."""
     while not over.wait(LEASE_MS / 3000):
         present(redis)
         state["lease"] = redis.call("FCALL", "hero_renew", 1, f"hero:job:{job['id']}", OWNER, CONTEXT, job["claim"], LEASE_MS)
@@ -59,22 +58,22 @@ def work(redis, job):
     threading.Thread(target=keep, args=(redis, job, over, state), daemon=True).start()
     try:
         redis.call("FCALL", "hero_log", *of_job, "info", f"attempt {job['attempt']} of {ACTOR}")
-        until = time.monotonic() + float(json.loads(job.get("args", "null") or "null") or 0)
+        until = time.monotonic() + float(json.loads(job.get("args") or "null") or 0)
         while time.monotonic() < until and state["lease"] == "renewed":
             time.sleep(0.02)
-        if state["lease"] == "stop":
-            return redis.call("FCALL", "hero_fail", *of_job, "stopped_by_request", "stopped")
-        return redis.call("FCALL", "hero_finish", *of_job, len(job.get("script", "").split()), "json")  # 'lost' if somebody else has it.
-    finally:
-        over.set()
+        end = ["hero_finish", len(job.get("script", "").split()), "json"]
+    except Exception as error:  # A job may hold anything, and shall not take the actor along.
+        end = ["hero_fail", repr(error)[:1000], "script"]
+    over.set()
+    end = {"stop": ["hero_fail", "stopped_by_request", "stopped"], "timeout": ["hero_fail", "timeout", "timeout"]}.get(state["lease"], end)
+    return redis.call("FCALL", end[0], *of_job, *end[1:])  # 'lost' if somebody else has it.
 
 
 if __name__ == "__main__":
     redis = Redis(sys.argv[1])
     while True:
         present(redis)
-        taken = redis.call("FCALL", "hero_claim", len(QUEUES), *QUEUES, OWNER, CONTEXT, ACTOR, LEASE_MS)
-        if taken:
+        if taken := redis.call("FCALL", "hero_claim", len(QUEUES), *QUEUES, OWNER, CONTEXT, ACTOR, LEASE_MS):
             print(work(redis, dict(zip(taken[::2], taken[1::2]))), flush=True)
         else:
             time.sleep(0.1)

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::model::{ContextId, JobError, JobId, Reason, ScheduleId, ScriptType, Status};
-use crate::store;
+use crate::store::{self, NO_LIST};
 
 /// When to try again what was refused because something is full.
 pub(super) const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -171,10 +171,7 @@ impl Error {
 
     /// The queue of a job that takes no more.
     pub(super) fn queue_of_job_full(id: &JobId, length: u64) -> Self {
-        Self::Full {
-            what: format!("the queue of job {id} holds {length} jobs, and takes no more (queue_length)"),
-            retry_after: RETRY_AFTER,
-        }
+        Self::Full { what: full(&format!("the queue of job {id}"), length), retry_after: RETRY_AFTER }
     }
 
     /// Relations that have to wait for those of others to be followed.
@@ -187,11 +184,16 @@ impl Error {
 
     /// A queue that takes no more.
     pub(super) fn queue_full(script_type: &ScriptType, length: u64) -> Self {
-        Self::Full {
-            what: format!("the queue for {script_type} holds {length} jobs, and takes no more (queue_length)"),
-            retry_after: RETRY_AFTER,
-        }
+        Self::Full { what: full(&format!("the queue for {script_type}"), length), retry_after: RETRY_AFTER }
     }
+}
+
+/// That a queue takes no more jobs.
+fn full(queue: &str, length: u64) -> String {
+    if length == NO_LIST {
+        return format!("{queue} takes no jobs, because somebody made something else of its key; delete that");
+    }
+    format!("{queue} holds {length} jobs, and takes no more (queue_length)")
 }
 
 fn location(error: &JobError) -> String {

@@ -247,9 +247,14 @@ impl Dispatcher {
 
     /// The result of a job that has ended.
     pub async fn result(&self, context: ContextId, id: &JobId) -> Result<JobResult, Error> {
+        self.result_within(context, id, usize::MAX).await
+    }
+
+    /// The same for an output of so many bytes at most. A longer one is not read.
+    pub async fn result_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<JobResult, Error> {
         let mut look = self.look(context, id).await?;
         if look == JobView::Long {
-            look = self.store(context)?.whole(id).await.map_err(|error| Error::store(error, Some(id)))?;
+            look = self.look_within(context, id, bytes).await?;
         }
         match look {
             JobView::Ended(end) => wait::result(id, end),

@@ -12,6 +12,7 @@ pub struct Pruner {
     position: Option<Walk>,
     relief: Relief,
     tidied: Option<Instant>,
+    tidied_libraries: Option<Instant>,
     /// What was last said of sets that hold too much.
     overfull: Vec<String>,
     walked: Option<Instant>,
@@ -44,6 +45,8 @@ const ROUND: Duration = Duration::from_millis(300);
 const IN_VAIN: Duration = Duration::from_secs(5);
 /// Actors and queues that are gone are forgotten this often.
 const TIDY: Duration = Duration::from_secs(5);
+/// Functions of other versions are taken away this often.
+const TIDY_LIBRARIES: Duration = Duration::from_secs(60);
 /// The index by status of jobs that ended in error.
 const ERROR: &str = "error";
 /// The index of foreign jobs that were left long ago.
@@ -54,7 +57,16 @@ const WALK: Duration = Duration::from_secs(60);
 impl Pruner {
     /// A pruner for one context.
     pub(super) fn new(store: Store, pressure: Arc<Pressure>) -> Self {
-        Self { store, pressure, position: None, relief: Relief::default(), tidied: None, overfull: Vec::new(), walked: None }
+        Self {
+            store,
+            pressure,
+            position: None,
+            relief: Relief::default(),
+            tidied: None,
+            tidied_libraries: None,
+            overfull: Vec::new(),
+            walked: None,
+        }
     }
 
     /// Looks how full Redis is, and deletes jobs before their time while it is too full.
@@ -156,12 +168,17 @@ impl Service for Pruner {
             }
         }
         if self.tidied.is_none_or(|at| at.elapsed() >= TIDY) {
+            // Also if it fails: what this user of Redis has no right to is not tried each second.
+            self.tidied = Some(Instant::now());
+            self.store.keep_public_functions().await?;
             self.store.tidy().await?;
             let overfull = self.store.overfull().await?;
             overfull.iter().filter(|words| !self.overfull.contains(words)).for_each(|words| tracing::warn!("{words}"));
             self.overfull = overfull;
+        }
+        if self.tidied_libraries.is_none_or(|at| at.elapsed() >= TIDY_LIBRARIES) {
+            self.tidied_libraries = Some(Instant::now());
             self.store.tidy_libraries().await?;
-            self.tidied = Some(Instant::now());
         }
         Ok(Duration::from_secs(1))
     }

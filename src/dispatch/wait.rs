@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use super::create::Stored;
 use super::{Dispatcher, Error};
-use crate::model::{ContextId, JobId, JobResult, JobSpec, Status};
+use crate::model::{ContextId, JobId, JobResult, JobSpec, Reason, Status};
 use crate::store::{JobEnd, JobView, Waiter};
 
 /// The result of a job that has ended, or the error that says why there is none.
@@ -63,11 +63,27 @@ impl Dispatcher {
 
     /// The result of a job that was seen to have finished, or nothing if it runs again.
     pub async fn whole(&self, context: ContextId, id: &JobId) -> Result<Option<JobResult>, Error> {
-        match self.store(context)?.whole(id).await.map_err(|error| Error::store(error, Some(id)))? {
+        self.whole_within(context, id, usize::MAX).await
+    }
+
+    /// The same for an output of so many bytes at most. A longer one is not read.
+    pub async fn whole_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<Option<JobResult>, Error> {
+        match self.look_within(context, id, bytes).await? {
             JobView::Ended(end) => result(id, end).map(Some),
             JobView::Open(_) => Ok(None),
             JobView::Missing | JobView::Long => Err(Error::Gone(id.clone())),
         }
+    }
+
+    /// How a job ended, if it has, with an output of so many bytes at most.
+    pub(super) async fn look_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<JobView, Error> {
+        let store = self.store(context)?;
+        let look = store.whole(id, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
+        if look == JobView::Long {
+            let size = store.output_size(id).await.map_err(|error| Error::store(error, Some(id)))?;
+            return Err(Error::TooLarge { what: "the result", size, limit: bytes, setting: "max_response" });
+        }
+        Ok(look)
     }
 
     /// Like [`Dispatcher::run_and_wait`], but leaves a long result in the store.
@@ -151,6 +167,10 @@ impl Dispatcher {
                     return Err(Error::StillRunning { job_id: id.clone(), status, explanation, reason: None });
                 }
                 let (explanation, reason) = match self.explained(context, id, Some(began)).await {
+                    // It has ended between the two looks.
+                    Ok(explanation) if explanation.reason == Reason::Ended => {
+                        return Box::pin(self.wait_until_end(context, id, Duration::ZERO)).await;
+                    }
                     Ok(explanation) => (explanation.message, Some(explanation.reason)),
                     Err(_) => ("its state cannot be read now".into(), None),
                 };

@@ -13,7 +13,6 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::deadline::{DEADLINE, blocking};
 use super::error::Error;
 use super::home::{Home, is_elsewhere};
-use super::library_refusal::LibraryRefusal;
 
 /// How long an old connection may take to answer after a new one has. After that it counts as broken.
 const PROOF: Duration = Duration::from_secs(1);
@@ -30,8 +29,6 @@ pub(super) struct Link {
     /// With the generation of the home it leads to.
     manager: RwLock<(u64, ConnectionManager)>,
     health: Arc<Health>,
-    /// Whether this Redis refuses the library of functions.
-    pub(super) library_refusal: LibraryRefusal,
 }
 
 /// Whether a connection still works. The network may lose all that is sent, without an error.
@@ -53,7 +50,7 @@ impl Link {
     pub(super) fn to(home: &Arc<Home>) -> Result<Self, Error> {
         let (generation, client) = home.now();
         let manager = RwLock::new((generation, manager(&client, home.is_in_a_cluster())?));
-        Ok(Self { home: home.clone(), manager, health: Arc::default(), library_refusal: LibraryRefusal::default() })
+        Ok(Self { home: home.clone(), manager, health: Arc::default() })
     }
 
     fn current(&self) -> (u64, ConnectionManager) {

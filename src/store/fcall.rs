@@ -34,13 +34,17 @@ impl Link {
 
     /// The same, and what to do as soon as the call is on its way. What that sends on this connection comes after the call.
     pub(super) async fn function_and_then<T: FromRedisValue>(&self, call: &Cmd, sent: impl Fn()) -> Result<T, Error> {
-        if self.library_refusal.lasts() {
+        if self.home().library_refusal.lasts() {
             return self.as_script(call, sent).await;
         }
         match first_sent(self.call(call), &sent).await {
             Err(Error::Redis(error)) if is_unknown_function(&error) => {
                 self.load_library().await?;
-                if self.library_refusal.lasts() { self.as_script(call, sent).await } else { first_sent(self.call(call), &sent).await }
+                if self.home().library_refusal.lasts() {
+                    self.as_script(call, sent).await
+                } else {
+                    first_sent(self.call(call), &sent).await
+                }
             }
             answer => answer,
         }
@@ -61,11 +65,10 @@ impl Link {
             // Another server was first.
             Err(Error::Redis(error)) if error.to_string().contains("already exists") => Ok(()),
             Err(Error::Redis(error)) if !error.is_io_error() => {
-                tracing::warn!(%error, "Redis does not load the library of functions; scripts do its work");
-                self.library_refusal.note();
+                self.home().library_refusal.note(&error);
                 Ok(())
             }
-            loaded => loaded.map(drop),
+            loaded => loaded.map(|_| self.home().library_refusal.is_over()),
         }
     }
 
@@ -82,10 +85,10 @@ impl Link {
         let loaded: Result<String, Error> = self.call(redis::cmd("FUNCTION").arg("LOAD").arg("REPLACE").arg(&PUBLIC_LIBRARY.code)).await;
         match loaded {
             Err(Error::Redis(error)) if !error.is_io_error() => {
-                tracing::debug!(%error, "Redis does not load the functions for actors in other languages");
+                self.home().library_refusal.note_public(&error);
                 Ok(())
             }
-            loaded => loaded.map(drop),
+            loaded => loaded.map(|_| self.home().library_refusal.is_over_for_public()),
         }
     }
 
@@ -118,8 +121,18 @@ fn is_unknown_function(error: &RedisError) -> bool {
 impl Store {
     /// Takes away libraries of other versions that no server has called for ten minutes, and says how many.
     ///
-    /// A server that sleeps for longer finds its library gone and loads it again.
+    /// A server that sleeps for longer finds its library gone and loads it again. Where this user may not do that, they stay.
     pub async fn tidy_libraries(&self) -> Result<usize, Error> {
+        match self.take_libraries_away().await {
+            Err(Error::Redis(error)) if !error.is_io_error() => {
+                tracing::debug!(%error, "functions of other versions cannot be taken away");
+                Ok(0)
+            }
+            gone => gone,
+        }
+    }
+
+    async fn take_libraries_away(&self) -> Result<usize, Error> {
         let mut list = redis::cmd("FUNCTION");
         list.arg("LIST").arg("LIBRARYNAME").arg(format!("{}*", Library::PREFIX));
         let libraries: Vec<std::collections::HashMap<String, redis::Value>> = self.0.commands.call(&list).await?;
@@ -133,9 +146,12 @@ impl Store {
                 gone += 1;
             }
         }
-        // Those for other languages may be lost as ours.
-        self.0.commands.load_public().await?;
         Ok(gone)
+    }
+
+    /// Sees to it that the functions for actors in other languages are there: they may be lost as ours.
+    pub async fn keep_public_functions(&self) -> Result<(), Error> {
+        self.0.commands.load_public().await
     }
 }
 

@@ -10,6 +10,7 @@ use super::deadline::{DEADLINE, blocking, in_time};
 use super::endpoint::Endpoint;
 use super::error::Error;
 use super::hash_slots::{Address, HashSlots};
+use super::library_refusal::LibraryRefusal;
 use crate::keys::Keys;
 use crate::model::ContextId;
 
@@ -24,6 +25,8 @@ pub(super) struct Home {
     cluster: Option<Cluster>,
     /// Held while the library of functions is loaded.
     pub(super) loading: tokio::sync::Mutex<()>,
+    /// Whether the library is not taken.
+    pub(super) library_refusal: LibraryRefusal,
 }
 
 /// How the owner of a hash slot is found.
@@ -49,7 +52,8 @@ const PAUSE: Duration = Duration::from_millis(50);
 impl Home {
     /// The home in a Redis that is no cluster.
     pub(super) fn of(client: Client) -> Self {
-        Self { now: RwLock::new(client), generation: AtomicU64::new(0), cluster: None, loading: tokio::sync::Mutex::default() }
+        let (loading, library_refusal) = (tokio::sync::Mutex::default(), LibraryRefusal::default());
+        Self { now: RwLock::new(client), generation: AtomicU64::new(0), cluster: None, loading, library_refusal }
     }
 
     /// Finds out whether there is a cluster behind an endpoint and where the keys of a context are.

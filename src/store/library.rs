@@ -20,7 +20,7 @@ macro_rules! files {
 /// What functions share, in the order in which it builds on each other.
 const MODULES: Files = files!("lua/",
     "commands" "values" "keys" "time" "request" "jobs" "news" "layouts" "ends" "queues" "routing" "relations" "cycles" "index" "filter"
-    "foreign" "schedules" "conveyor" "fair" "limit" "calling"
+    "foreign" "schedules" "conveyor" "fair" "limit" "masks" "calling"
 );
 
 /// What can be called.
@@ -159,12 +159,14 @@ impl Public {
         Self { code: format!("#!lua name={PUBLIC_NAME}\n{body}{says}"), version }
     }
 
-    /// Whether the version that a Redis has is to give way to this one: it is older, or another build of the same.
+    /// Whether the version that a Redis has is to give way to this one: it is older. Of two builds of one version the greater digest stays,
+    /// whichever that is, so that they do not take turns.
     pub(super) fn replaces(&self, version: &str) -> bool {
-        let parts = |version: &str| -> Vec<u64> {
-            version.split(' ').next().unwrap_or_default().split('.').map(|part| part.parse().unwrap_or(0)).collect()
-        };
-        *version != self.version && parts(version) <= parts(&self.version)
+        fn parts(version: &str) -> (Vec<u64>, &str) {
+            let (number, digest) = version.split_once(' ').unwrap_or((version, ""));
+            (number.split('.').map(|part| part.parse().unwrap_or(0)).collect(), digest)
+        }
+        parts(version) < parts(&self.version)
     }
 }
 
@@ -236,9 +238,17 @@ mod tests {
     #[test]
     fn public_functions_of_an_older_version_give_way_and_those_of_a_newer_one_stay() {
         let own = &PUBLIC_LIBRARY.version;
-        let (number, _) = own.split_once(' ').unwrap();
-        assert!(PUBLIC_LIBRARY.replaces("0.0.9 abc") && PUBLIC_LIBRARY.replaces(&format!("{number} abc")));
+        assert!(PUBLIC_LIBRARY.replaces("0.0.9 abc") && PUBLIC_LIBRARY.replaces("") && PUBLIC_LIBRARY.replaces("x"));
         assert!(!PUBLIC_LIBRARY.replaces(own) && !PUBLIC_LIBRARY.replaces("99.0.0 abc"));
+    }
+
+    #[test]
+    fn of_two_builds_of_one_version_one_replaces_the_other_and_not_the_other_way_round() {
+        let version = |digest: &str| format!("{} {digest}", env!("CARGO_PKG_VERSION"));
+        for digest in ["000000000000", "7fffffffffff", "ffffffffffff"] {
+            let other = Public { version: version(digest), code: String::new() };
+            assert_ne!(PUBLIC_LIBRARY.replaces(&other.version), other.replaces(&PUBLIC_LIBRARY.version), "{digest}");
+        }
     }
 
     #[test]

@@ -19,6 +19,8 @@ const STRIDE: usize = 1024;
 const LOOKED_FOR: Duration = Duration::from_millis(25);
 /// That time counts where less than one of so many jobs is found.
 const FEW: usize = 8;
+/// How many jobs a look at an empty hour counts for. Foreign programs may have listed any number of hours.
+const EMPTY_HOUR: usize = 32;
 /// The most jobs that are read at a time.
 const CHUNK: usize = 128;
 /// The fewest jobs that are read at a time after the first ones, however few the page takes: what functions let pass may not pass in the end.
@@ -185,7 +187,8 @@ impl Store {
                 if let Some(behind) = self.fill(page, &jobs, search).await? {
                     return Ok(Some(behind));
                 }
-                page.looked(found.looked_at, page.jobs.len() - before, began);
+                let looked_at = if found.looked_at == 0 { EMPTY_HOUR } else { found.looked_at };
+                page.looked(looked_at, page.jobs.len() - before, began);
                 // Whatever stands before came earlier.
                 let is_past = found.time.is_some_and(|time| time < *times.start());
                 end = if is_past { 0 } else { found.position };
@@ -194,7 +197,7 @@ impl Store {
                     return Ok(more.then_some(PageStart::Hour(hour, end)));
                 }
             }
-            match hours.iter().rev().find(|earlier| **earlier < hour) {
+            match hours[..hours.partition_point(|earlier| *earlier < hour)].last() {
                 Some(earlier) => (hour, end) = (earlier.clone(), usize::MAX),
                 None => return Ok(None),
             }

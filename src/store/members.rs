@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use redis::Pipeline;
 
@@ -29,18 +29,39 @@ impl Store {
         self.0.commands.call(redis::cmd("SSCAN").arg(set).arg(cursor).arg("COUNT").arg(PAGE)).await
     }
 
+    /// About a thousand fields of a hash and their values, and where to go on; 0 is the end.
+    pub(super) async fn fields_of(&self, hash: &str, cursor: u64) -> Result<(u64, Vec<(Text, Text)>), Error> {
+        self.0.commands.call(redis::cmd("HSCAN").arg(hash).arg(cursor).arg("COUNT").arg(PAGE)).await
+    }
+
+    /// What is noted of how far times of jobs are off, by index: all of it, unless there are more than 20,000 notes.
+    pub(super) async fn noted_strays(&self) -> Result<HashMap<String, Text>, Error> {
+        let (mut noted, mut cursor) = (HashMap::new(), 0);
+        loop {
+            let page: Vec<(Text, Text)>;
+            (cursor, page) = self.fields_of(&self.keys().time_offsets(), cursor).await?;
+            noted.extend(page.into_iter().filter_map(|(field, text)| Some((field.0?, text))));
+            if cursor == 0 || noted.len() >= MOST {
+                return Ok(noted);
+            }
+        }
+    }
+
     /// What is wrong with sets of which lists do not show all.
     pub async fn overfull(&self) -> Result<Vec<String>, Error> {
         let keys = self.keys();
-        let sets = [keys.actors(), keys.queues(), keys.fair(), keys.paused(), keys.types()];
-        let mut sizes = Pipeline::with_capacity(sets.len());
+        let sets = [keys.actors(), keys.queues(), keys.fair(), keys.paused(), keys.types(), keys.hours()];
+        let mut sizes = Pipeline::with_capacity(sets.len() + 1);
         for set in &sets {
             sizes.cmd("SCARD").arg(set);
         }
+        sizes.cmd("HLEN").arg(keys.time_offsets());
         // What is no set shows nothing.
         sizes.ignore_errors();
         let sizes: Vec<redis::RedisResult<usize>> = self.0.commands.each(&sizes).await?;
-        let overfull = sets.iter().zip(sizes).filter_map(|(set, size)| Some((set, size.ok().filter(|size| *size > MOST)?)));
+        let strays = keys.time_offsets();
+        let overfull =
+            sets.iter().chain([&strays]).zip(sizes).filter_map(|(set, size)| Some((set, size.ok().filter(|size| *size > MOST)?)));
         let words = |(set, _)| format!("{set} has more than {MOST} members, so lists leave some out; somebody else writes into it");
         Ok(overfull.map(words).collect())
     }

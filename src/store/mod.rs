@@ -60,7 +60,7 @@ pub use functions::{
     ActorRoom, Claimed, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered,
     Retried, Scheduling, Started, Stopping, Turn, Turned, Walked,
 };
-pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported};
+pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use inbox::{Audience, Inbox, Waiter};
 pub use layouts::{LayoutQueues, Layouts, Push};
 #[doc(hidden)]

@@ -184,11 +184,8 @@ impl Store {
 
     /// The hours in which jobs were created, oldest first.
     pub async fn index_hours(&self) -> Result<Vec<String>, Error> {
-        let keys: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().hours())).await?;
-        let hour = |key: Text| self.keys().parse_index(key.0.as_deref()?).map(ToOwned::to_owned);
-        let mut hours: Vec<String> = keys.into_iter().filter_map(hour).collect();
-        hours.sort_unstable();
-        Ok(hours)
+        let keys = self.members(&self.keys().hours()).await?;
+        Ok(keys.iter().filter_map(|key| self.keys().parse_index(key)).map(ToOwned::to_owned).collect())
     }
 
     /// One step of SCAN, which looks at about a thousand keys.

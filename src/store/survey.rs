@@ -147,16 +147,30 @@ impl Store {
                 }
             }
         }
-        // What is noted of an hour goes after the hour, which is listed before anything is noted.
-        let noted: Vec<Text> = self.0.commands.call(redis::cmd("HKEYS").arg(keys.time_offsets())).await?;
-        if !noted.is_empty() {
-            let hours = self.index_hours().await?;
-            let is_gone =
-                |key: &String| keys.parse_index(set_back(key).unwrap_or(key)).is_none_or(|hour| !hours.iter().any(|other| other == hour));
-            let gone: Vec<String> = noted.into_iter().filter_map(|key| key.0).filter(is_gone).collect();
-            if !gone.is_empty() {
-                self.0.commands.call::<u64>(redis::cmd("HDEL").arg(keys.time_offsets()).arg(gone)).await?;
+        let mut cursor = 0;
+        loop {
+            let noted: Vec<(Text, Text)>;
+            (cursor, noted) = self.fields_of(&keys.time_offsets(), cursor).await?;
+            self.tidy_time_offsets(noted.into_iter().filter_map(|(field, _)| field.0).collect()).await?;
+            if cursor == 0 {
+                return Ok(());
             }
+        }
+    }
+
+    /// Takes those of some notes of how far times are off out that are of no hour. An hour is listed before anything is noted of it.
+    async fn tidy_time_offsets(&self, noted: Vec<String>) -> Result<(), Error> {
+        let keys = self.keys();
+        if noted.is_empty() {
+            return Ok(());
+        }
+        let lists: Vec<&str> = noted.iter().map(|field| set_back(field).unwrap_or(field)).collect();
+        let listed: Vec<bool> = self.0.commands.call(redis::cmd("SMISMEMBER").arg(keys.hours()).arg(&lists)).await?;
+        let is_gone = |(list, listed): (&&str, bool)| !listed || keys.parse_index(list).is_none();
+        let gone: Vec<&String> =
+            noted.iter().zip(lists.iter().zip(listed)).filter(|(_, of)| is_gone(*of)).map(|(field, _)| field).collect();
+        if !gone.is_empty() {
+            self.0.commands.call::<u64>(redis::cmd("HDEL").arg(keys.time_offsets()).arg(gone)).await?;
         }
         Ok(())
     }

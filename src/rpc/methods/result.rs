@@ -119,7 +119,7 @@ impl Waited {
         // It was there already, so a store that is slow or away for a moment must not be the end of the wait.
         let deadline = Instant::now() + app.details.limits.handler_timeout.duration();
         loop {
-            match app.dispatcher.whole(self.context, job_id).await {
+            match app.dispatcher.whole_within(self.context, job_id, app.details.limits.response_bytes as usize).await {
                 Err(dispatch::Error::Store { source, .. }) if source.may_pass() && Instant::now() < deadline => {
                     tracing::debug!(error = %source, %job_id, "a result that found no room is read once more");
                     tokio::time::sleep(PAUSE).await;
@@ -218,7 +218,8 @@ impl Method for GetResult {
 
     async fn call(self, app: &App, _: &Session) -> Result<JobResult, Error> {
         let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
-        Ok(app.dispatcher.result(self.context_id, &job_id).await?)
+        let largest = app.details.limits.response_bytes as usize;
+        Ok(app.dispatcher.result_within(self.context_id, &job_id, largest).await?)
     }
 }
 
@@ -247,6 +248,20 @@ mod tests {
         let run = read(&format!(r#"["1","sal",{{"a":null}},{nothing},7]"#)).unwrap();
         assert_eq!((run.spec.script_type.as_str(), run.wait_timeout.duration().as_secs()), ("sal", 7));
         assert_eq!(run.spec.args, Some(serde_json::json!({"a": null}).into()));
+    }
+
+    #[test]
+    fn nothing_that_is_given_below_env_vars_is_repeated() {
+        for (given, said) in [
+            (r#"{"KEY":4711}"#, "`env_vars.KEY`: expected a text, but got a number"),
+            (r#"{"KEY":-47.11}"#, "`env_vars.KEY`: expected a text, but got a number"),
+            (r#"{"KEY":47114711471147114711}"#, "`env_vars.KEY`: expected a text, but got a number"),
+            (r#"{"KEY":["4711"]}"#, "`env_vars.KEY`: expected a text, but got an array"),
+            (r#""4711""#, "`env_vars`: expected an object, but got a text"),
+        ] {
+            let error = read(&format!(r#"{{"script":"1","env_vars":{given}}}"#)).unwrap_err();
+            assert!(error.contains(said) && !error.contains("47"), "{given}: {error}");
+        }
     }
 
     #[test]

@@ -29,6 +29,8 @@ enum Wrong {
 
 /// How many characters of a given value are repeated in a message.
 const LONGEST: usize = 48;
+/// Nothing of what is given there is repeated: it may be a secret, and refusals come into logs.
+const SECRET: &str = "env_vars";
 
 impl Fault {
     /// There is no parameter `name`; `known` are those that exist.
@@ -60,6 +62,7 @@ impl Fault {
     pub(super) fn with_number(mut self, beyond: Beyond) -> Self {
         if let Wrong::Value { given, .. } = &mut self.wrong
             && self.path == beyond.path
+            && !self.path.contains(SECRET)
         {
             *given = beyond.number;
         }
@@ -76,6 +79,11 @@ impl Fault {
 
     /// This fault with the member `name` in front of its path.
     pub(super) fn inside(mut self, name: &str) -> Self {
+        if let Wrong::Value { given, .. } = &mut self.wrong
+            && name == SECRET
+        {
+            *given = kind_of(given).to_owned();
+        }
         let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         let mut path = if is_plain { cut(name).into_owned() } else { format!("[{:?}]", cut(name)) };
         if !self.path.is_empty() && !self.path.starts_with('[') {
@@ -185,6 +193,15 @@ fn shown(given: Unexpected<'_>) -> String {
         Unexpected::Seq => "an array".into(),
         Unexpected::Map => "an object".into(),
         other => other.to_string(),
+    }
+}
+
+/// What something is, of which this is shown.
+fn kind_of(shown: &str) -> &str {
+    match shown.bytes().next() {
+        Some(b'"') => "a text",
+        Some(b'-' | b'0'..=b'9') => "a number",
+        _ => shown,
     }
 }
 

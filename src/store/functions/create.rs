@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Weak;
 use std::sync::atomic::Ordering;
 
-use super::unexpected;
+use super::{NO_LIST, unexpected};
 use redis::Cmd;
 
 use crate::keys::Keys;
@@ -45,7 +45,7 @@ pub enum Created {
     Same(JobId, Status),
     /// The idempotency key stands for this job, made with other parameters.
     Reused(JobId),
-    /// The queue is full.
+    /// The queue is full; [`NO_LIST`] if its key is no list.
     Full(u64),
     /// Its occurrence was not fired.
     NotFired(NotFired),
@@ -363,7 +363,7 @@ fn created(answer: Vec<Text>) -> Result<Option<Created>, Error> {
         (Some("tangled"), _) => Created::Tangled,
         (Some("again"), _) => return Ok(None),
         (Some("none"), _) => Created::None,
-        (Some("full"), _) => Created::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(0)),
+        (Some("full"), _) => Created::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(NO_LIST)),
         (Some("fired"), _) => Created::NotFired(NotFired::Done),
         (Some("skipped"), _) => Created::NotFired(NotFired::Skipped),
         _ => return Err(unexpected("create", &answer)),

@@ -65,6 +65,9 @@ pub(super) use wait::READERS;
 
 use super::error::Error;
 
+/// Stands for the length of a queue whose key is no list, because somebody else wrote there.
+pub const NO_LIST: u64 = u64::MAX;
+
 /// What a function answered that its caller does not know.
 fn unexpected(function: &'static str, reply: &impl std::fmt::Debug) -> Error {
     Error::Reply { function, reply: format!("{reply:?}") }

@@ -1,4 +1,4 @@
-use super::unexpected;
+use super::{NO_LIST, unexpected};
 use crate::model::{JobId, Status};
 use crate::store::codec::Text;
 use crate::store::fcall::Function;
@@ -20,7 +20,7 @@ pub enum Retried {
     Illegal(Status),
     /// There is no such job.
     Missing,
-    /// The queue is full.
+    /// The queue is full; [`NO_LIST`] if its key is no list.
     Full(u64),
     /// It would wait for itself by now, because others that it waits for were made to wait for it.
     Cycle(Status),
@@ -48,7 +48,7 @@ impl Store {
             }
             Some("illegal") => Ok(Retried::Illegal(status())),
             Some("missing") => Ok(Retried::Missing),
-            Some("full") => Ok(Retried::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(0))),
+            Some("full") => Ok(Retried::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(NO_LIST))),
             Some("tangled") => Ok(Retried::Tangled),
             Some("cycle") => Ok(Retried::Cycle(status())),
             Some("blocked") => text(1).and_then(|id| id.parse().ok()).map(Retried::Blocked).ok_or_else(|| unexpected("retry", &answer)),

@@ -1,6 +1,6 @@
 use std::sync::Weak;
 
-use super::unexpected;
+use super::{NO_LIST, unexpected};
 use crate::model::{JobId, Status};
 use crate::store::batch::{Batch, Request, Weight};
 use crate::store::codec::Text;
@@ -18,7 +18,7 @@ pub enum Started {
     Illegal(Status),
     /// There is no such job.
     Missing,
-    /// The queue is full.
+    /// The queue is full; [`NO_LIST`] if its key is no list.
     Full(u64),
 }
 
@@ -68,7 +68,7 @@ fn started(answer: Vec<Text>) -> Result<Started, Error> {
         Some("started") => Ok(Started::Started(status())),
         Some("illegal") => Ok(Started::Illegal(status())),
         Some("missing") => Ok(Started::Missing),
-        Some("full") => Ok(Started::Full(second.and_then(|length| length.parse().ok()).unwrap_or(0))),
+        Some("full") => Ok(Started::Full(second.and_then(|length| length.parse().ok()).unwrap_or(NO_LIST))),
         _ => Err(unexpected("start", &answer)),
     }
 }

@@ -57,12 +57,18 @@ impl Store {
         call
     }
 
-    /// How a job ended, if it has, with its output however long it is. Callers see to it that few ask for one client at once.
-    pub async fn whole(&self, job: &JobId) -> Result<JobView, Error> {
+    /// How a job ended, if it has, with an output of so many bytes at most. Callers see to it that few ask for one client at once.
+    pub async fn whole(&self, job: &JobId, bytes: usize) -> Result<JobView, Error> {
         let reader = tokio::time::timeout(PATIENCE, self.0.readers.acquire()).await;
         let _reader = reader.map_err(|_| Error::Deadline(PATIENCE))?;
-        let call = self.call_to_look(job, "only look", usize::MAX >> 12);
-        Ok(look(job, self.0.commands.function(&call).await?))
+        // Lua counts no further.
+        let call = self.call_to_look(job, "only look", bytes.min(usize::MAX >> 12));
+        Ok(seen(job, self.0.commands.function(&call).await?))
+    }
+
+    /// How many bytes the output of a job has.
+    pub async fn output_size(&self, job: &JobId) -> Result<usize, Error> {
+        self.0.commands.call(redis::cmd("HSTRLEN").arg(self.keys().job(job)).arg("output")).await
     }
 
     /// Those of some jobs that have ended or are gone, and how.

@@ -2,7 +2,6 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use crate::model::Timestamp;
-use crate::store::codec::Text;
 use crate::store::setback::set_back;
 use crate::store::{Error, JobFilter, Store};
 
@@ -34,7 +33,7 @@ impl Times {
         // Whether it was set back a moment ago.
         store.set_clock().await?;
         let keys = store.keys();
-        let noted: HashMap<String, Text> = match store.0.commands.call(redis::cmd("HGETALL").arg(keys.time_offsets())).await {
+        let noted = match store.noted_strays().await {
             // A foreign program made something else of it, which the reaper takes away.
             Err(error) if !error.may_pass() => HashMap::new(),
             noted => noted?,

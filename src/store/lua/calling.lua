@@ -3,6 +3,8 @@ local calling = {}
 
 -- How long jobs are kept that an actor in another language has ended, s: finished, in error, finished for a caller that waited.
 local KEPT = { '86400', '604800', '3600' }
+-- No lease lasts longer, ms.
+local LONGEST_LEASE = 86400000
 
 -- Begins a call that came without what ours bring along: its own arguments follow those.
 function calling.enter(prefix, context, owner, names, argv)
@@ -25,6 +27,18 @@ end
 function calling.job_of(key)
   local id = string.sub(key, 1, #keys.job_prefix) == keys.job_prefix and string.sub(key, #keys.job_prefix + 1)
   return id and values.is_uuid(id) and id or nil
+end
+
+-- Whether a job that was read with its status, attempt, lease and given_back is with the caller by this claim.
+function calling.holds(job, claim)
+  return job and job.status == 'started' and job.lease == request.server
+    and jobs.claim_of(job.attempt, job.given_back) == tonumber(claim)
+end
+
+-- A lease from 1 ms to a day, or nil.
+function calling.lease_of(text)
+  local lease = values.number(text, 0)
+  return lease >= 1 and lease <= LONGEST_LEASE and lease or nil
 end
 
 -- Records how an attempt ended, with the words of turn.lua for that. Gives the status of the job now, or 'lost'.

@@ -10,6 +10,8 @@ local FOLLOWED_IN_ALL = 1000
 local NEAR = 1000
 -- A difference that is larger counts as this one, ms.
 local FAR = 1e14
+-- How many ids of an hour are looked through for one that is ours.
+local LOOKED_THROUGH = 20000
 -- The wait before the first retry of a job that says none, s.
 local DEFAULT_BACKOFF = 1
 -- The longest wait before a retry, s.
@@ -52,11 +54,23 @@ local function cycle_of(id, of, walk)
   return cycle
 end
 
+-- Since when a job of ours is in the index, ms; nil for what a foreign program wrote. A call that broke off may have left one in none
+-- of the sets, and then it is found like those of foreign programs.
+local function own_listing(id, created_at)
+  local at = created_at and try('HEXISTS', keys.job(id), 'queued_at') == 1 and time.millis(created_at)
+  local list = at and keys.index(created_at)
+  for _, part in ipairs(at and { list, index.front_of(list) } or {}) do
+    if try('LPOS', part, id, 'RANK', -1, 'MAXLEN', LOOKED_THROUGH) then return at end
+  end
+end
+
 -- Puts a foreign job into the index. The time that it says may be another one; how far those of an hour are off is noted, because
 -- lists of a time look so much further.
 function foreign.list(id, created_at)
   local list = keys.index(request.now_text)
-  redis.call('HSET', keys.job(id), 'indexed', string.format('%.0f', request.now))
+  local own = own_listing(id, created_at)
+  redis.call('HSET', keys.job(id), 'indexed', string.format('%.0f', own or request.now))
+  if own then return end
   jobs.list_in(list, id)
   local off = created_at and math.max(-FAR, math.min((time.millis(created_at) or request.now) - request.now, FAR)) or 0
   if math.abs(off) <= NEAR then return end

@@ -66,7 +66,12 @@ local function tell(server, ids) redis.call('PUBLISH', keys.inbox(server), 'ende
 
 local function write_counters(script_type, counted)
   local key, new = keys.stats(script_type), false
-  for what, by in pairs(counted) do new = try('HINCRBY', key, what, by) == by or new end
+  for what, by in pairs(counted) do
+    local is = try('HINCRBY', key, what, by)
+    -- What a foreign program made of it gives way.
+    if is == nil then is = insist('HSET', key, what, by) and by end
+    new = is == by or new
+  end
   -- Foreign programs may invent any: what is counted of too many, or of no name, is forgotten at once.
   if new and (not values.is_name(script_type)
     or try('SADD', keys.types, key) == 1 and redis.call('SCARD', keys.types) > MOST_TYPES) then

@@ -48,6 +48,9 @@ function queues.waiting_in(queue)
   return length and length + sorted_of(queue)
 end
 
+-- The answer that a queue with so many jobs takes no more. math.huge: its key is no list, and takes nothing.
+function queues.full(length) return { 'full', length < math.huge and length or 'no list' } end
+
 -- Whether a job is among those of a queue that are sorted by caller. Of many only the number is looked at.
 function queues.is_sorted(queue, id, many)
   local held = sorted_of(queue)

@@ -38,7 +38,7 @@ async fn wrong_parameters_are_named() {
         ),
         ("create_jobs", json!([[{}]]), "parameter `jobs[0].script` is missing"),
         ("create_job", json!({"script": "1", "concurrent": "yes"}), "parameter `concurrent`: expected true or false, but got \"yes\""),
-        ("create_job", json!({"script": "1", "env_vars": {"A": 1}}), "parameter `env_vars.A`: expected a text, but got 1"),
+        ("create_job", json!({"script": "1", "env_vars": {"A": 1}}), "parameter `env_vars.A`: expected a text, but got a number"),
         ("create_job", json!({"script": "1", "env_vars": {"A=B": "1"}}), "env_vars: the name \"A=B\""),
         ("create_job", json!({"script": "1", "labels": []}), "parameter `labels`: expected an object, but got an array"),
         ("create_job", json!({"script": "1", "run_at": "tomorrow"}), "parameter `run_at`: "),
@@ -270,4 +270,17 @@ async fn a_hundred_calls_in_a_batch_are_answered_in_order() {
         }
     }
     assert_eq!(client.ok("ping", json!([])).await, "pong");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_whose_key_is_no_list_is_told_from_one_that_is_full() {
+    let (house, _server, client) = open(0).await;
+    let ended = create(&client, json!(["1"])).await;
+    client.ok("stop_job", json!([ended])).await;
+    let created = create(&client, json!(["1"])).await;
+    let _: () = house.redis.run(&["SET", "hero:q:work:type:osis", "x"]).await;
+    for (method, params) in [("run_and_wait", json!(["1"])), ("start_job", json!([created])), ("retry_job", json!([ended]))] {
+        let fault = client.fault(method, params).await;
+        assert!(fault.code == 1007 && fault.message.contains("somebody made something else of its key"), "{method}: {fault:?}");
+    }
 }

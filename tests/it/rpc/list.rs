@@ -23,12 +23,24 @@ async fn all(client: &Client, filter: Value, limit: u64) -> Vec<String> {
     }
 }
 
+/// Waits for another millisecond of Redis: jobs of one that stand by their status are in the order of their ids.
+async fn another_millisecond(house: &House) {
+    let time = async || {
+        let (seconds, micros): (u64, u64) = house.redis.run(&["TIME"]).await;
+        seconds * 1000 + micros / 1000
+    };
+    let now = time().await;
+    until("another millisecond", || async { (time().await > now).then_some(()) }).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_filter_restricts_and_all_hold() {
-    let (_house, _server, client) = open(1).await;
+    let (house, _server, client) = open(1).await;
     let before = client.ok("server_info", json!([])).await["started_at"].clone();
     let a = create(&client, json!({"script": "1", "name": "a", "caller_id": "ann", "labels": {"x": "1", "y": "2"}})).await;
+    another_millisecond(&house).await;
     let b = create(&client, json!({"script": "1", "name": "b", "caller_id": "bob", "labels": {"x": "1"}, "group": "g"})).await;
+    another_millisecond(&house).await;
     let c = create(&client, json!({"script": "1", "script_type": "sal"})).await;
     let d = client.ok("run_and_wait", json!(["1"])).await["job_id"].clone();
     for (filter, expected) in [
@@ -171,6 +183,9 @@ async fn a_job_larger_than_a_response_is_listed_and_get_job_says_that_it_is_too_
         }
         assert_eq!(client.ok("get_status", json!([id])).await, "finished");
     }
+    // Nobody reads what cannot be answered.
+    let fault = client.fault("get_result", json!([id])).await;
+    assert!(fault.message.contains("the result has 17825792 bytes, the limit is 16777216 (max_response)"), "{fault:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

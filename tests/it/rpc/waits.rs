@@ -233,3 +233,14 @@ async fn a_look_from_before_a_retry_does_not_end_a_wait_from_after_it() {
     end(hero::store::Outcome::Finished(output)).await;
     assert_eq!(waiting.await.unwrap().unwrap().output, "7");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_runs_out_while_its_job_ends_gives_the_result_or_says_why_it_has_not_ended() {
+    let (_house, _server, client) = open(2).await;
+    for number in 0..300 {
+        let patience = f64::from(number % 60) / 10_000.0;
+        if let Err(fault) = client.call("run_and_wait", json!({"script": "40 + 2", "wait_timeout": patience})).await {
+            assert!(fault.code == 1102 && fault.data["reason"] != "ended", "{fault:?}");
+        }
+    }
+}

@@ -127,3 +127,32 @@ async fn a_spoilt_key_of_ours_gives_way_to_what_a_create_and_an_end_write_there(
         }
     }
 }
+
+#[tokio::test]
+async fn a_spoilt_set_of_ours_costs_a_turn_none_of_the_jobs_that_it_took_out_of_a_queue() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    for spoilt in ["hero:q:leases", "hero:q:watched", "hero:q:unwritten"] {
+        let (first, _) = create(&store, JobSpec::default()).await;
+        let (second, _) = create(&store, JobSpec::default()).await;
+        // One whose hash is still to come.
+        let _: i64 = redis.run(&["LPUSH", QUEUE, JobId::random().as_str()]).await;
+        let _: () = redis.run(&["SET", spoilt, "x"]).await;
+        assert_eq!(turn(&store, &[], 9).await, [first, second], "{spoilt}");
+    }
+}
+
+#[tokio::test]
+async fn a_job_of_ours_that_is_found_in_none_of_the_sets_is_listed_once() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let (id, _) = create(&store, JobSpec::default()).await;
+    let _: i64 = redis.run(&["DEL", QUEUE, "hero:q:watched"]).await;
+    // What a foreign program wrote is in no index, whatever its fields are.
+    let copied = JobId::random();
+    let _: i64 = redis.run(&["COPY", &key(&id), &key(&copied)]).await;
+    assert_eq!(store.discover(&[id.clone(), copied.clone()]).await.unwrap(), 2);
+    assert_eq!(store.discover(&[id.clone(), copied.clone()]).await.unwrap(), 0);
+    let page = store.list(&Default::default(), None, 10, 1 << 20).await.unwrap().unwrap();
+    assert_eq!(page.jobs.iter().map(|job| &job.job_id).collect::<Vec<_>>(), [&copied, &id]);
+}

@@ -90,3 +90,47 @@ async fn a_look_at_what_a_pool_holds_misses_nothing_while_leases_are_renewed() {
     }
     renewing.abort();
 }
+
+#[tokio::test]
+async fn hours_that_foreign_programs_listed_end_a_page_and_hide_no_job() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let new = jobs(1);
+    store.create_all_or_none(&new).await.unwrap();
+    let add = "for number = 0, 2999 do \
+               redis.call('SADD', 'hero:meta:hours', 'hero:index:' .. string.format('%04d010100', 3000 + number)) end";
+    let _: Option<u64> = redis.run(&["EVAL", add, "0"]).await;
+    let page = store.list(&Default::default(), None, 10, 1 << 20).await.unwrap().unwrap();
+    assert!(page.jobs.is_empty() && page.next_cursor.is_some(), "{page:?}");
+    assert_eq!(listed(&store).await, [new[0].id.clone()]);
+    store.tidy().await.unwrap();
+    assert_eq!(store.index_hours().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn of_any_number_of_hours_and_notes_only_so_many_are_read_and_what_is_gone_goes() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    store.create_all_or_none(&jobs(1)).await.unwrap();
+    let hour = format!("hero:index:{}", store.index_hours().await.unwrap()[0]);
+    let add = "for number = 1, 30000 do \
+               redis.call('SADD', 'hero:meta:hours', 'hero:index:' .. string.format('%010d', number)) \
+               redis.call('HSET', 'hero:meta:strays', 'hero:index:x' .. number, '0 0') end \
+               redis.call('HSET', 'hero:meta:strays', ARGV[1], '0 0', ARGV[1] .. ':back', '5')";
+    let _: Option<u64> = redis.run(&["EVAL", add, "0", &hour]).await;
+    assert!((20_000..25_000).contains(&store.index_hours().await.unwrap().len()));
+    let overfull = store.overfull().await.unwrap();
+    assert_eq!(overfull.iter().filter(|words| words.contains("hero:meta:hours") || words.contains("hero:meta:strays")).count(), 2);
+    let _: () = redis.run(&["CONFIG", "RESETSTAT"]).await;
+    let after = Some(hero::model::Timestamp::from_millis(0));
+    let filter = hero::store::JobFilter { created_after: after, ..Default::default() };
+    store.list(&filter, None, 10, 1 << 20).await.unwrap();
+    store.tidy().await.unwrap();
+    for command in ["smembers", "hgetall", "hkeys"] {
+        assert_eq!(redis.calls(command).await, 0, "{command}");
+    }
+    assert_eq!(redis.run::<Vec<String>>(&["SMEMBERS", "hero:meta:hours"]).await, std::slice::from_ref(&hour));
+    let mut left: Vec<String> = redis.run(&["HKEYS", "hero:meta:strays"]).await;
+    left.sort();
+    assert_eq!(left, [hour.clone(), hour + ":back"]);
+}

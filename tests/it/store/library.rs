@@ -90,6 +90,33 @@ async fn where_a_user_may_not_load_functions_scripts_do_their_work() {
 }
 
 #[tokio::test]
+async fn a_user_without_functions_is_no_reason_to_stop_looking_after_them() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let _: () = redis.run(&["ACL", "SETUSER", "default", "-function"]).await;
+    assert_eq!(store.tidy_libraries().await.unwrap(), 0);
+    store.keep_public_functions().await.unwrap();
+    // Nor is one who may look, but take nothing away.
+    let _: () = redis.run(&["ACL", "SETUSER", "default", "+function"]).await;
+    let code = "#!lua name=hero_abandoned\nredis.register_function({ function_name = 'hero_abandoned_idle', flags = { 'no-writes' }, \
+                callback = function() return 600000 end })";
+    let _: String = redis.run(&["FUNCTION", "LOAD", code]).await;
+    let _: () = redis.run(&["ACL", "SETUSER", "default", "-function|delete"]).await;
+    assert_eq!(store.tidy_libraries().await.unwrap(), 0);
+    let _: () = redis.run(&["ACL", "SETUSER", "default", "+function|delete"]).await;
+    assert_eq!(store.tidy_libraries().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn public_functions_that_are_lost_come_back() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let _: () = redis.run(&["FUNCTION", "FLUSH"]).await;
+    store.keep_public_functions().await.unwrap();
+    let _: String = redis.run(&["FCALL_RO", "hero_version", "0"]).await;
+}
+
+#[tokio::test]
 async fn a_library_that_is_lost_while_redis_is_full_keeps_no_end_from_being_recorded() {
     let redis = Redis::start().await;
     let store = redis.store().await;

@@ -256,6 +256,8 @@ async fn what_should_be_one_of_our_lists_gives_way_within_a_round() {
         "hero:meta:schedules",
         "hero:q:conveyor",
         "hero:meta:reaped",
+        "hero:events",
+        "hero:meta:queue:stats:osis",
         "hero:meta:fair",
         "hero:q:capped",
     ] {

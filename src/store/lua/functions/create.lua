@@ -114,7 +114,7 @@ local function check(job)
 end
 
 local function length_of(queue)
-  if not lengths[queue] then lengths[queue] = queues.waiting_in(queue) or limit_of_queue end -- A key that is no list takes nothing.
+  if not lengths[queue] then lengths[queue] = queues.waiting_in(queue) or math.huge end
   return lengths[queue]
 end
 
@@ -129,7 +129,7 @@ local function take_place(job)
   end
   nobody_waits[job.script_type] = false
   local length = length_of(job.queue)
-  if length >= limit_of_queue then return { 'full', length } end
+  if length >= limit_of_queue then return queues.full(length) end
   lengths[job.queue] = length + 1
   return nil, 'dispatched'
 end

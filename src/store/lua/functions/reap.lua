@@ -19,6 +19,7 @@ local OLD = 60000
 local KINDS = {
   leases = 'zset', watched = 'zset', scheduled = 'zset', unwritten = 'zset', releases = 'list', queues = 'set', paused = 'set',
   fair = 'set', native_only = 'set', foreign = 'zset', capped = 'zset', schedules = 'zset', conveyor_ends = 'zset', time_offsets = 'hash',
+  events = 'stream',
 }
 
 local function delete_wrong_type(key, kind)

@@ -71,8 +71,8 @@ return function()
   end
   local script_type = job.script_type or jobs.DEFAULT_TYPE
   local queue = keys.work(script_type, job.group, job.instance, job.priority)
-  local length = queues.waiting_in(queue) or limit
-  if length >= limit then return answer('full', length) end
+  local length = queues.waiting_in(queue) or math.huge
+  if length >= limit then return answer(unpack(queues.full(length))) end
   local there, why, other = unfinished(id, job, may_follow)
   if not there then return answer(why, other) end
   -- Others that ran before may wait for it now.

@@ -9,13 +9,16 @@ local NAMES = {
 }
 
 return function(names)
-  local actor, lease = request.take(), request.take_number()
-  local script_type = actor and string.match(actor, '^([%w_.-]+):[^:%s]+:%d+$')
-  if not script_type or not lease or lease <= 0 then
-    return redis.error_reply("ERR the third argument is the actor, 'type:group:instance', the fourth its lease in ms")
+  local actor, lease = request.take(), calling.lease_of(request.take())
+  local script_type, group, instance = string.match(actor or '', '^([^:]+):([^:]+):(%d+)$')
+  if not (values.is_name(script_type) and values.is_name(group) and #instance <= 9 and lease) then
+    return redis.error_reply("ERR the third argument is the actor, 'type:group:instance', the fourth its lease, from 1 ms to a day")
   end
   local arguments = { lease, script_type, 0, 1, actor, 1, #names }
-  for _, queue in ipairs(names) do arguments[#arguments + 1], arguments[#arguments + 2] = queue, 1 end
+  for _, queue in ipairs(names) do
+    -- As pools say it: what is nobody's own may be sorted by caller, and then that order holds.
+    arguments[#arguments + 1], arguments[#arguments + 2] = queue, string.find(queue, ':inst:', 1, true) and 1 or 0
+  end
   for _, rest in ipairs({ '', 0, 0 }) do arguments[#arguments + 1] = rest end
   local _, taken = unpack(calling.with(arguments, functions.turn))
   local job = unpack(taken)

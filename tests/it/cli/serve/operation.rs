@@ -116,3 +116,17 @@ async fn a_pool_whose_turns_keep_failing_says_so_once_and_goes_on_when_it_can() 
     assert_eq!(said(), 1);
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_takes_no_functions_is_told_of_once_and_what_that_means_for_other_languages() {
+    let home = tempfile::tempdir().unwrap();
+    let redis = Redis::start().await;
+    let _: () = redis.run(&["ACL", "SETUSER", "default", "-function"]).await;
+    let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--redis", &redis.url()]).await;
+    assert_eq!(run(&server.client().await, "40 + 2").await.unwrap().output, "42");
+    let log = server.stop().await;
+    for said in ["scripts do its work", "actors in other languages", "Redis does not load the library"] {
+        assert_eq!(log.matches(said).count(), 1, "{said}: {log}");
+    }
+    assert!(!log.contains("pruner"), "{log}");
+}
