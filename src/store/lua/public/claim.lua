@@ -21,6 +21,7 @@ return function(names)
   local job = unpack(taken)
   if not job then return {} end
   local _, _, id, attempt, claim = unpack(job)
+  redis.call('HSET', keys.job(id), 'claimed_by', request.server)
   local answer = { 'id', id, 'claim', tostring(claim), 'attempt', tostring(attempt) }
   for place, name in ipairs(NAMES) do
     local value = job[place + 5]
