@@ -59,10 +59,10 @@ function jobs.first_claim() return string.format('%.0f', request.now % 200000000
 
 -- Whether a started job has been given up by whoever started it.
 function jobs.is_abandoned(id, started_at, timeout)
-  local lease = redis.call('ZSCORE', keys.leases, id)
+  local lease = try('ZSCORE', keys.leases, id)
   if lease then return tonumber(lease) <= request.now end
   -- A foreign actor may have written no more than this; whoever watches the job knows when it is over.
-  if redis.call('ZSCORE', keys.watched, id) then return false end
+  if try('ZSCORE', keys.watched, id) then return false end
   local since = time.millis(started_at)
   return not since or since + ((tonumber(timeout) or jobs.DEFAULT_TIMEOUT_SECONDS) + jobs.GRACE_SECONDS) * 1000 <= request.now
 end

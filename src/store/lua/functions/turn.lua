@@ -17,7 +17,7 @@
 --       number of ended jobs whose relatives are to be released,
 --       1 if there is room left and a queue of another layout holds something else 0,
 --       the time that was written, ms}.
-local try = commands.try
+local try, insist = commands.try, commands.insist
 
 -- What a turn reads of a job that it may take: what says whether it may, and what its actor is given.
 local DECIDING = {
@@ -71,11 +71,12 @@ end
 local function fail(id, job, rest, outcome, usage, logged, script_type)
   local key, ended, failures = keys.job(id), ends.ends_at(job.started_at), (tonumber(job.failures) or 0) + 1
   local again = outcome.kind ~= 'stopped' and not rest.stop_requested_at and failures <= (tonumber(rest.retries) or 0)
+  -- First where it is brought on: a scheduled job that stands nowhere would be found by nobody.
+  if again then insist('ZADD', keys.scheduled, request.now + outcome.wait, id) end
   redis.call('HSET', key, 'status', again and 'scheduled' or 'error', 'lease', '', 'failures', failures, 'error', outcome.message,
     'error_kind', outcome.kind, 'error_line', outcome.line, 'error_column', outcome.column, 'error_stack', outcome.stack,
     'error_limit', outcome.limit, 'usage', usage, 'updated_at', ended)
   if again then
-    redis.call('ZADD', keys.scheduled, request.now + outcome.wait, id)
     if job.dialect then dialects.mirror(id, job.dialect, 'scheduled') end
     news.event(id, 'scheduled', job.attempt, outcome.kind)
     news.count(script_type, 'retried')
@@ -136,7 +137,7 @@ local function start_found()
   end
   -- The leases first: a started job without one would be found by nobody.
   redis.call('ZADD', keys.leases, unpack(leases))
-  if #watched > 0 then redis.call('ZREM', keys.watched, unpack(watched)) end
+  if #watched > 0 then insist('ZREM', keys.watched, unpack(watched)) end
   for _, one in ipairs(found) do
     local id, job, key = one.id, one.job, keys.job(one.id)
     redis.call('HSET', key, 'status', 'started', 'attempt', one.attempt, 'started_at', request.now_text, 'updated_at', request.now_text,
@@ -161,13 +162,13 @@ end
 local function may_run(id, queue, job, attempt)
   local key, status, script_type = keys.job(id), job.status, job.script_type or own_type
   if not status and redis.call('EXISTS', key) == 0 then
-    redis.call('ZADD', keys.unwritten, 'NX', request.now + FOR_A_HASH, id .. ' ' .. queue)
+    insist('ZADD', keys.unwritten, 'NX', request.now + FOR_A_HASH, id .. ' ' .. queue)
     return false
   end
   if status and status ~= '' and status ~= 'dispatched' and status ~= 'started' then return false end
   if status == 'started' then
     if not jobs.is_abandoned(id, job.started_at, job.timeout) then return false end
-    redis.call('ZREM', keys.leases, id)
+    insist('ZREM', keys.leases, id)
     news.count(script_type, 'lease_lost')
     redis.call('HDEL', key, 'seen_at')
     if ends.crashed(id, attempt, job.crashes, script_type, jobs.read_for_end(id)) then return false end
@@ -180,7 +181,7 @@ local function may_run(id, queue, job, attempt)
   end
   if job.dialect == 'legacy' and not dialects.untwin(id) and status ~= 'started' then return false end
   -- What lies in a queue is watched, unless an outsider put it there.
-  if (redis.call('ZREM', keys.watched, id) == 0 or job.unseen) and status ~= 'started' then return outsiders.admit(id, queue, admits) end
+  if (insist('ZREM', keys.watched, id) == 0 or job.unseen) and status ~= 'started' then return outsiders.admit(id, queue, admits) end
   return true
 end
 
@@ -199,7 +200,7 @@ local function claim(id, queue, slot, owned, was_watched)
   -- Nearly always it simply waits there.
   if job.status == 'dispatched' and was_watched ~= false
     and not (pending[id] or job.stop_requested_at or job.unseen or job.dialect == 'legacy') then
-    one.unwatched = not was_watched and redis.call('ZREM', keys.watched, id) == 1
+    one.unwatched = not was_watched and insist('ZREM', keys.watched, id) == 1
     if was_watched or one.unwatched then return add_found(one) end
   end
   start_found()
@@ -224,7 +225,7 @@ local function take_from(queue, own_slot, in_turn, sorts)
     end
     if #ids == 0 then break end
     seen = true
-    if #ids > 1 then was_watched = redis.call('ZMSCORE', keys.watched, unpack(ids)) end
+    if #ids > 1 then was_watched = insist('ZMSCORE', keys.watched, unpack(ids)) end
     for at, id in ipairs(ids) do
       left_to_look_at = left_to_look_at - 1
       local watched = nil
@@ -296,7 +297,7 @@ return function()
   fair.begin()
   local statuses, over = {}, {}
   for attempt = 1, request.take_number() do statuses[attempt] = complete(over) end
-  if #over > 0 then redis.call('ZREM', keys.leases, unpack(over)) end
+  if #over > 0 then insist('ZREM', keys.leases, unpack(over)) end
 
   local asked = take_slots()
   local served, sorts, most_running = take_queues(), request.take() == 'fair', request.take_number()
