@@ -111,3 +111,44 @@ async fn a_claim_is_a_fencing_token_and_wrong_calls_are_told_what_is_right() {
         assert!(["key", "third argument"].iter().any(|word| error.to_string().contains(word)), "{wrong:?}: {error}");
     }
 }
+
+/// A job of the type `words`, in its queue.
+async fn queued(house: &House) -> JobId {
+    let id = JobId::random();
+    let key = format!("hero:job:{id}");
+    let _: i64 = house.redis.run(&["HSET", &key, "script", "a b", "script_type", "words", "status", "dispatched"]).await;
+    let _: i64 = house.redis.run(&["LPUSH", WORDS, id.as_str()]).await;
+    id
+}
+
+const WORDS: &str = "hero:q:work:type:words";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_in_a_control_queue_reaches_jobs_of_a_type_that_no_pool_takes() {
+    let house = House::empty().await;
+    let redis = &house.redis;
+    let (of_type, of_instance) = ("hero:q:ctl:type:words", "hero:q:ctl:type:words:group:default:inst:1");
+    let _: () = redis.run(&["SET", "hero:meta:actor:inst:words:default:1", "{}"]).await;
+    for control in [of_type, of_instance] {
+        let running = queued(&house).await;
+        let claimed: Vec<String> = redis.run(&["FCALL", "hero_claim", "1", WORDS, "o:1", "0", "words:default:1", "600000"]).await;
+        assert_eq!(claimed[1], running.as_str());
+        let waiting = queued(&house).await;
+        let _: i64 = redis.run(&["LPUSH", control, running.as_str(), waiting.as_str()]).await;
+        house.is(&waiting, Status::Error).await;
+        assert_eq!(field::<String>(&house, &waiting, "error").await, "stopped");
+        let key = format!("hero:job:{running}");
+        until("the renewal that tells of it", || async {
+            let renewed: String = redis.run(&["FCALL", "hero_renew", "1", &key, "o:1", "0", &claimed[3], "600000"]).await;
+            (renewed == "stop").then_some(())
+        })
+        .await;
+        assert!((1..=60).contains(&redis.run::<i64>(&["TTL", control]).await));
+        let failed = ["FCALL", "hero_fail", "1", &key, "o:1", "0", &claimed[3], "stopped_by_request", "stopped"];
+        assert_eq!(redis.run::<String>(&failed).await, "error");
+        until("the request of a job that has ended is gone", || async {
+            (redis.run::<u64>(&["EXISTS", control]).await == 0).then_some(())
+        })
+        .await;
+    }
+}
