@@ -96,6 +96,8 @@ async fn a_claim_is_a_fencing_token_and_wrong_calls_are_told_what_is_right() {
     assert_ne!(second, claim);
     assert_eq!(call("hero_fail", "alice:1", &second, &["no luck"]).await, "error");
     assert_eq!((field::<String>(&house, &id, "error").await, field::<u32>(&house, &id, "attempt").await), ("no luck".into(), 1));
+    let of_three = ["FCALL", "hero_claim", "1", "{ctx:3}:hero:q:work:type:osis", "alice:1", "3", "osis:default:1", "30000"];
+    assert!(house.redis.run::<Vec<String>>(&of_three).await.is_empty());
     let nothing: Vec<String> = house.redis.run(&["FCALL", "hero_claim", "1", queue, "alice:1", "0", "osis:default:1", "30000"]).await;
     assert!(nothing.is_empty());
     for wrong in [
@@ -104,6 +106,10 @@ async fn a_claim_is_a_fencing_token_and_wrong_calls_are_told_what_is_right() {
         &["FCALL", "hero_claim", "1", queue, "alice:1", "0", "osis", "30000"],
         &["FCALL", "hero_renew", "1", queue, "alice:1", "0", "1", "30000"],
         &["FCALL", "hero_finish", "1", &key, "alice:1", "0"],
+        // Another context than that of the key, or none.
+        &["FCALL", "hero_claim", "1", "{ctx:3}:hero:q:work:type:osis", "alice:1", "0", "osis:default:1", "30000"],
+        &["FCALL", "hero_claim", "1", "mine:hero:q:work:type:osis", "alice:1", "0", "osis:default:1", "30000"],
+        &["FCALL", "hero_claim", "1", queue, "alice:1", "0x0", "osis:default:1", "30000"],
     ] {
         let client = redis::Client::open(house.redis.url()).unwrap();
         let mut connection = client.get_multiplexed_async_connection().await.unwrap();
