@@ -43,14 +43,15 @@ class Redis:
 
 def present(redis):
     """Says that this actor is there, for 15 s: then it is listed, and hero knows who takes its script type."""
-    redis.call("SET", f"hero:meta:actor:inst:{ACTOR}", json.dumps({"pid": os.getpid(), "hostname": socket.gethostname()}), "EX", 15)
+    said = json.dumps({"pid": os.getpid(), "hostname": socket.gethostname()})
+    redis.call("FCALL", "hero_present", 1, f"hero:meta:actor:inst:{ACTOR}", OWNER, CONTEXT, said)
 
 
 def keep(redis, job, over, state):
     """Renews the lease until the job is over; notes that it is to stop, or that somebody else has it."""
     while not over.wait(LEASE_MS / 3000):
-        present(redis)
         state["lease"] = redis.call("FCALL", "hero_renew", 1, f"hero:job:{job['id']}", OWNER, CONTEXT, job["claim"], LEASE_MS)
+        present(redis)
 
 
 def work(redis, job):
@@ -73,8 +74,7 @@ if __name__ == "__main__":
     redis = Redis(sys.argv[1])
     while True:
         present(redis)
-        taken = redis.call("FCALL", "hero_claim", len(QUEUES), *QUEUES, OWNER, CONTEXT, ACTOR, LEASE_MS)
-        if taken:
+        if taken := redis.call("FCALL", "hero_claim", len(QUEUES), *QUEUES, OWNER, CONTEXT, ACTOR, LEASE_MS):
             print(work(redis, dict(zip(taken[::2], taken[1::2]))), flush=True)
         else:
             time.sleep(0.1)

@@ -6,7 +6,7 @@ use hero::model::{JobId, JobSpec, Json, Status};
 use redis::FromRedisValue;
 use tokio::process::{Child, Command};
 
-use crate::support::{House, spec, until};
+use crate::support::{CONTEXT, House, spec, until};
 
 const ACTOR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/actors/actor.py");
 
@@ -120,10 +120,16 @@ async fn a_claim_is_a_fencing_token_and_wrong_calls_are_told_what_is_right() {
 
 /// A job of the type `words`, in its queue.
 async fn queued(house: &House) -> JobId {
+    queued_with(house, "words", "null").await
+}
+
+/// A job of a type with these arguments, in its queue.
+async fn queued_with(house: &House, script_type: &str, args: &str) -> JobId {
     let id = JobId::random();
     let key = format!("hero:job:{id}");
-    let _: i64 = house.redis.run(&["HSET", &key, "script", "a b", "script_type", "words", "status", "dispatched"]).await;
-    let _: i64 = house.redis.run(&["LPUSH", WORDS, id.as_str()]).await;
+    let fields = ["script", "a b", "args", args, "timeout", "3600", "script_type", script_type, "status", "dispatched"];
+    let _: i64 = house.redis.run(&[&["HSET", &key][..], &fields].concat()).await;
+    let _: i64 = house.redis.run(&["LPUSH", &format!("hero:q:work:type:{script_type}"), id.as_str()]).await;
     id
 }
 
@@ -157,4 +163,51 @@ async fn a_stop_in_a_control_queue_reaches_jobs_of_a_type_that_no_pool_takes() {
         })
         .await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_memory_is_full_actors_in_other_languages_keep_their_jobs_and_take_one_a_second() {
+    let house = House::empty().await;
+    let redis = &house.redis;
+    let limit = async |bytes: &str| redis.run::<String>(&["CONFIG", "SET", "maxmemory", bytes]).await;
+    let _actor = hire(&house, 1);
+    let long = queued_with(&house, "words", "600").await;
+    house.is(&long, Status::Started).await;
+    let mut own = Vec::new();
+    for _ in 0..3 {
+        own.push(queued_with(&house, "rare", "null").await);
+    }
+    let lease = async || -> f64 { redis.run(&["ZSCORE", "hero:q:leases", long.as_str()]).await };
+    let rare = async || -> Vec<String> {
+        redis.run(&["FCALL", "hero_claim", "1", "hero:q:work:type:rare", "o:1", "0", "rare:default:7", "600000"]).await
+    };
+    let first = rare().await;
+    let of_job = |function: &'static str| ["FCALL".to_owned(), function.to_owned(), "1".to_owned(), format!("hero:job:{}", first[1])];
+    let call = async |function: &'static str, rest: &[&str]| -> String {
+        let words = of_job(function);
+        redis.run(&[&words.each_ref().map(String::as_str)[..], &["o:1", "0", &first[3]], rest].concat()).await
+    };
+    assert_eq!(call("hero_log", &["info", "x"]).await, "logged");
+    limit("1").await;
+    until("a line that is dropped", || async { (call("hero_log", &["info", "x"]).await == "dropped").then_some(()) }).await;
+    // The one in Python goes on, too.
+    for _ in 0..3 {
+        let seen = lease().await;
+        until("a renewal", || async { (lease().await > seen).then_some(()) }).await;
+    }
+    assert_eq!(call("hero_renew", &["600000"]).await, "renewed");
+    let mut times = Vec::new();
+    for _ in 0..2 {
+        let taken = until("the next job", || async { Some(rare().await).filter(|taken| !taken.is_empty()) }).await;
+        let id = own.iter().find(|id| id.as_str() == taken[1]).unwrap();
+        let started: hero::model::Timestamp = field::<String>(&house, id, "started_at").await.parse().unwrap();
+        times.push(started.as_millis());
+    }
+    assert!(times[1] - times[0] >= 1000, "{times:?}");
+    assert_eq!(call("hero_finish", &["1"]).await, "finished");
+    limit("0").await;
+    assert_eq!(
+        (field::<u32>(&house, &long, "attempt").await, house.dispatcher.status(CONTEXT, &long).await.unwrap()),
+        (1, Status::Started)
+    );
 }

@@ -1,8 +1,8 @@
--- Flags:
+-- Flags: allow-oom
 -- Appends a line to the log of a job.
 -- KEYS  job
 -- ARGV  owner · context · claim · 'debug', 'info', 'warn' or 'error' · text
--- Gives 'logged' · 'lost' (the claim does not hold the job any more).
+-- Gives 'logged' · 'dropped' (memory is full) · 'lost' (the claim does not hold the job any more).
 local LEVELS = { debug = true, info = true, warn = true, error = true }
 -- A job keeps about so many lines, none longer than this, bytes; and a log outlives a job that vanished by no more than this, s.
 local LINES, LONGEST, AT_MOST = 10000, 65536, 691200
@@ -17,6 +17,7 @@ return function(names)
   if not job or job.status ~= 'started' or job.lease ~= request.server or jobs.claim_of(job.attempt, job.given_back) ~= claim then
     return 'lost'
   end
+  if calling.is_full() then return 'dropped' end
   local key = keys.log(id)
   commands.insist('XADD', key, 'MAXLEN', '~', LINES, '*', 'level', level, 'text', text)
   redis.call('EXPIRE', key, AT_MOST)
