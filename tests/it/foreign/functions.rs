@@ -211,3 +211,29 @@ async fn while_memory_is_full_actors_in_other_languages_keep_their_jobs_and_take
         (1, Status::Started)
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_in_another_language_logs_a_megabyte_and_is_told_that_its_log_is_cut() {
+    let house = House::empty().await;
+    let (redis, id) = (&house.redis, queued(&house).await);
+    let (key, log, line) = (format!("hero:job:{id}"), format!("hero:log:{id}"), "x".repeat(65_536));
+    let claim = async || -> Vec<String> { redis.run(&["FCALL", "hero_claim", "1", WORDS, "o:1", "0", "words:default:1", "600000"]).await };
+    let say =
+        async |claim: &str, text: &str| -> String { redis.run(&["FCALL", "hero_log", "1", &key, "o:1", "0", claim, "info", text]).await };
+    for (run, length) in [(1, 16), (2, 32)] {
+        let claimed = claim().await;
+        for _ in 0..15 {
+            assert_eq!(say(&claimed[3], &line).await, "logged", "{run}");
+        }
+        for _ in 0..3 {
+            assert_eq!(say(&claimed[3], &line).await, "dropped", "{run}");
+            assert_eq!(say(&claimed[3], "").await, "dropped", "{run}");
+        }
+        let lines: Vec<(String, Vec<String>)> = redis.run(&["XRANGE", &log, "-", "+"]).await;
+        assert_eq!(lines.len(), length);
+        assert_eq!(lines[length - 1].1[..2], ["level", "warn"]);
+        assert!(lines[length - 1].1[3].starts_with("the log is cut here"));
+        // The next run has a log of its own.
+        let _: String = redis.run(&["FCALL", "hero_release", "1", &key, "o:1", "0", &claimed[3]]).await;
+    }
+}
