@@ -42,14 +42,15 @@ class Redis:
 
 def present(redis):
     """Says that this actor is there, for 15 s: then it is listed, and hero knows who takes its script type."""
-    redis.call("SET", f"hero:meta:actor:inst:{ACTOR}", json.dumps({"pid": os.getpid(), "hostname": socket.gethostname()}), "EX", 15)
+    said = json.dumps({"pid": os.getpid(), "hostname": socket.gethostname()})
+    redis.call("FCALL", "hero_present", 1, f"hero:meta:actor:inst:{ACTOR}", OWNER, CONTEXT, said)
 
 
 def keep(redis, job, over, state):
     """Renews the lease until the job is over; notes that it is to stop, that its time is over, or that somebody else has it."""
     while not over.wait(LEASE_MS / 3000):
-        present(redis)
         state["lease"] = redis.call("FCALL", "hero_renew", 1, f"hero:job:{job['id']}", OWNER, CONTEXT, job["claim"], LEASE_MS)
+        present(redis)
 
 
 def work(redis, job):

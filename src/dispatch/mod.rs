@@ -23,6 +23,7 @@ mod schedule;
 mod scheduler;
 mod spec;
 mod spelling;
+mod stopper;
 mod surveyor;
 mod sweeper;
 mod tail;
@@ -51,7 +52,7 @@ pub use wait::Awaited;
 #[doc(hidden)]
 pub use self::{
     indexer::Indexer, log_sweeper::LogSweeper, promoter::Promoter, pruner::Pruner, reaper::Reaper, releaser::Releaser,
-    scheduler::Scheduler, surveyor::Surveyor, sweeper::Sweeper, timekeeper::Timekeeper,
+    scheduler::Scheduler, stopper::Stopper, surveyor::Surveyor, sweeper::Sweeper, timekeeper::Timekeeper,
 };
 
 use crate::log_file::LogDirectory;
@@ -346,6 +347,7 @@ impl Dispatcher {
             run(boxed(Releaser::new(store.clone()), shutdown));
             run(boxed(Indexer::new(store.clone()), shutdown));
             run(boxed(Surveyor::new(store.clone()), shutdown));
+            run(boxed(Stopper::new(store.clone(), self.0.settings.script_types.clone()), shutdown));
             run(boxed(Sweeper::new(store.clone()), shutdown));
             run(boxed(Timekeeper::new(store.clone()), shutdown));
             run(boxed(Pruner::new(store.clone(), pressure.clone()), shutdown));

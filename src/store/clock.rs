@@ -68,7 +68,8 @@ impl Clock {
         self.latest.fetch_max(time.as_millis(), Ordering::Relaxed);
     }
 
-    /// How far Redis' clock is behind the latest time that it has shown, in milliseconds, if that is more than was noted.
+    /// How far Redis' clock is or was behind the latest time that it has shown, in milliseconds; nothing, once it shows that time again. Until then
+    /// any hour may come twice, however little the clock is set back another time.
     pub(super) fn setback(&self) -> Option<i64> {
         let back = self.latest.load(Ordering::Relaxed) - self.now().as_millis();
         if back <= 0 {
@@ -76,12 +77,12 @@ impl Clock {
         }
         let known = self.noted.load(Ordering::Relaxed);
         let is_theirs = self.set.load(Ordering::Relaxed) && !self.counts.load(Ordering::Relaxed);
-        (is_theirs && back > known).then_some(back)
+        (is_theirs && back > 0).then_some(back.max(known))
     }
 
-    /// Notes that a setback is written down where lists of jobs find it.
-    pub(super) fn has_noted(&self, back: i64) {
-        self.noted.fetch_max(back, Ordering::Relaxed);
+    /// Notes that a setback is known to all who list jobs. False: it was.
+    pub(super) fn has_noted(&self, back: i64) -> bool {
+        self.noted.fetch_max(back, Ordering::Relaxed) < back
     }
 
     /// Has the clock show a wrong time until it is set again, as after a sleep of the machine.
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setback_is_told_until_it_is_noted_and_again_when_it_grows() {
+    fn a_setback_is_told_until_the_clock_shows_that_time_again_and_as_the_largest() {
         let (clock, then, quick) = (Clock::default(), Timestamp::from_millis(1_763_000_000_000), Duration::from_millis(1));
         let back = |seconds| then.minus(Duration::from_secs(seconds));
         let minutes = |clock: &Clock| clock.setback().map(|back| (back + 5000) / 60_000);
@@ -130,9 +131,10 @@ mod tests {
         assert!(clock.setback().is_none_or(|back| back < 5000));
         clock.set(back(600), quick);
         assert_eq!((minutes(&clock), minutes(&clock)), (Some(10), Some(10)));
-        clock.has_noted(clock.setback().unwrap());
+        assert!(clock.has_noted(clock.setback().unwrap()));
         clock.set(back(300), quick);
-        assert_eq!(minutes(&clock), None);
+        assert_eq!(minutes(&clock), Some(10));
+        assert!(!clock.has_noted(clock.setback().unwrap()));
         // Two together are one.
         clock.set(back(1200), quick);
         assert_eq!(minutes(&clock), Some(20));

@@ -139,8 +139,8 @@ impl Store {
         let names = libraries.into_iter().filter_map(|mut library| String::from_redis_value(library.remove("library_name")?).ok());
         let mut gone = 0;
         for name in names.filter(|name| *name != LIBRARY.name) {
-            let idle: Result<u64, Error> = self.0.commands.call(redis::cmd("FCALL_RO").arg(format!("{name}_idle")).arg(0)).await;
-            if idle.is_ok_and(|idle| u128::from(idle) >= ABANDONED.as_millis()) {
+            let idle: Result<i64, Error> = self.0.commands.call(redis::cmd("FCALL_RO").arg(format!("{name}_idle")).arg(0)).await;
+            if idle.is_ok_and(|idle| u128::try_from(idle).is_ok_and(|idle| idle >= ABANDONED.as_millis())) {
                 let _: () = self.0.commands.call(redis::cmd("FUNCTION").arg("DELETE").arg(&name)).await?;
                 tracing::info!(library = %name, "took away the functions of a version that no server uses any more");
                 gone += 1;

@@ -22,7 +22,12 @@ impl Store {
         let set = self.0.clock.set(Timestamp::from_millis(seconds * 1000 + micros / 1000), before.elapsed());
         if let Some(back) = self.0.clock.setback().filter(|back| *back > LITTLE) {
             match self.note_setback(back).await {
-                Ok(()) => self.0.clock.has_noted(back),
+                Ok(hours) => {
+                    if self.0.clock.has_noted(back) || hours > 0 {
+                        let seconds = back as f64 / 1000.0;
+                        tracing::warn!(seconds, "the clock of Redis was set back; lists by time look further in {hours} hours");
+                    }
+                }
                 // Redis may be full; the next look tries again.
                 Err(error) => tracing::debug!(%error, "that the clock of Redis was set back could not be noted"),
             }
@@ -47,8 +52,9 @@ impl Store {
         Ok(())
     }
 
-    /// Notes how far the jobs of each hour that may come again are out of order.
-    async fn note_setback(&self, back: i64) -> Result<(), Error> {
+    /// Notes how far the jobs of each hour that may come again are out of order, and says for how many that is news.
+    async fn note_setback(&self, back: i64) -> Result<usize, Error> {
+        let mut news = 0;
         let now = self.clock().now();
         let (first, last) = (now.hour(), Timestamp::from_millis(now.as_millis().saturating_add(back)).hour());
         let mut hours = self.index_hours().await?;
@@ -65,14 +71,10 @@ impl Store {
                     .commands
                     .call::<u64>(redis::cmd("HSET").arg(self.keys().time_offsets()).arg(field(self.keys(), hour)).arg(back))
                     .await?;
+                news += 1;
             }
         }
-        tracing::warn!(
-            seconds = back as f64 / 1000.0,
-            "the clock of Redis was set back; lists by time look further in {} hours",
-            hours.len()
-        );
-        Ok(())
+        Ok(news)
     }
 }
 

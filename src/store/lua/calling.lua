@@ -15,6 +15,20 @@ function calling.enter(prefix, context, owner, names, argv)
   return request.enter(names, whole)
 end
 
+-- Whether memory is full is asked for once in so long, ms.
+local ASKED = 100
+local is_full, asked_at = false, 0
+
+-- Whether Redis refuses what needs memory, as it was a moment ago. A user who may not ask does not learn it.
+function calling.is_full()
+  if math.abs(request.now - asked_at) < ASKED then return is_full end
+  local info = redis.pcall('INFO', 'memory')
+  local function number(name) return type(info) == 'string' and tonumber(string.match(info, '\n' .. name .. ':(%d+)')) or 0 end
+  local most = number('maxmemory')
+  is_full, asked_at = most > 0 and number('used_memory') - number('mem_not_counted_for_evict') > most, request.now
+  return is_full
+end
+
 -- Has a function work with other arguments, within the same call.
 function calling.with(arguments, transition)
   local whole = { unpack(request.argv, 1, 8) }

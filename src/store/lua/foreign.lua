@@ -202,9 +202,9 @@ function foreign.settle(id, status)
   local text, failures = job.error or '', (tonumber(job.failures) or 0) + 1
   local kind = text == 'timeout' and 'timeout' or (text == 'stopped' or text == 'stopped_by_request') and 'stopped' or 'script'
   if kind ~= 'stopped' and not job.stop_requested_at and failures <= values.number(job.retries, 0) then
+    insist('ZADD', keys.scheduled, request.now + foreign.backoff(job.retry_backoff, failures, chance_of(id, failures)), id)
     redis.call('HSET', key, 'status', 'scheduled', 'attempt', attempt, 'lease', '', 'failures', failures, 'error_kind', kind,
       'updated_at', request.now_text)
-    redis.call('ZADD', keys.scheduled, request.now + foreign.backoff(job.retry_backoff, failures, chance_of(id, failures)), id)
     if job.dialect then layouts.mirror(id, job.dialect, 'scheduled') end
     news.event(id, 'scheduled', attempt, kind)
     news.count(job.script_type or jobs.DEFAULT_TYPE, 'retried')

@@ -4,11 +4,17 @@
 -- ARGV  1 the owner: a name of this start of the actor's process   2 number of the context · then those of the function
 local library
 
+-- Whether a context is the one of a key prefix. Where contexts are databases keys do not say.
+local function is_of(prefix, context)
+  if not prefix or not string.find(context or '', '^%d+$') or string.find(context, '^0%d') then return false end
+  return prefix == '' or prefix == '{ctx:' .. context .. '}:'
+end
+
 local function carry_out(name, given, argv)
   library = library or made_library()
   local prefix = given[1] and string.match(given[1], '^(.-)hero:')
-  if not prefix or not argv[1] or argv[1] == '' or string.find(argv[1], '%s') or not tonumber(argv[2]) then
-    return redis.error_reply('ERR the first key is one of hero, then come an owner without spaces and the number of the context')
+  if not argv[1] or argv[1] == '' or string.find(argv[1], '%s') or not is_of(prefix, argv[2]) then
+    return redis.error_reply('ERR the first key is one of hero, then come an owner without spaces and the number of its context')
   end
   local refusal = library.calling.enter(prefix, argv[2], argv[1], given, argv)
   return refusal or library.functions[name](given)

@@ -14,6 +14,7 @@ end
 local function idle()
   local clock = redis.call('TIME')
   local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-  used_at = used_at or now
+  -- Or the clock was set back meanwhile.
+  if not used_at or used_at > now then used_at = now end
   return now - used_at
 end

@@ -89,7 +89,8 @@ end
 -- While a hash slot of a cluster moves, a node raises an error for each key that it has not got (any more), in the middle of a call,
 -- too. So a call is refused as a whole, before anything is done. In a cluster, `KEYS[1]` is a key of the hash slot.
 function request.enter(names, argv)
-  if names[1] and redis.pcall('EXISTS', names[1] .. ':none') ~= 0 then
+  -- A number is no refusal: a foreign program may have made that key.
+  if names[1] and type(redis.pcall('EXISTS', names[1] .. ':none')) == 'table' then
     return redis.error_reply('TRYAGAIN the slot of this context is moving')
   end
   keys.of_context(argv[1], argv[2])

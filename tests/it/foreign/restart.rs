@@ -92,6 +92,11 @@ async fn taken(redis: &Redis, store: &Store) -> Claimed {
     let id = JobId::random();
     hset(redis, &id, "1", &[]).await;
     lpush(redis, super::OSIS, &id).await;
+    take(store).await
+}
+
+/// The next job, taken in the name of the post.
+async fn take(store: &Store) -> Claimed {
     let (script_type, queues) = ("osis".parse().unwrap(), [(super::OSIS.to_owned(), 0)]);
     let actors = [ActorRoom { actor: post().to_string(), room: 1 }];
     store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken.remove(0)
@@ -145,6 +150,25 @@ async fn jobs_are_taken_from_dead_servers_only() {
         (hget(&redis, &job, "status").await.as_deref(), hget(&redis, &job, "crashes").await.as_deref()),
         (Some("dispatched"), Some("1"))
     );
+}
+
+#[tokio::test]
+async fn nothing_but_its_lease_says_whether_an_actor_lives_that_claims_by_functions() {
+    let redis = Redis::start().await;
+    let (new, id) = (redis.store().await, JobId::random());
+    hset(&redis, &id, "1", &[]).await;
+    lpush(&redis, super::OSIS, &id).await;
+    let claimed: Vec<String> = redis.run(&["FCALL", "hero_claim", "1", super::OSIS, "alice:1", "0", "osis:default:1", "600000"]).await;
+    assert_eq!(claimed[1], id.as_str());
+    // It shows itself nowhere, and a pool has its post.
+    new.claim_post(&post(), &presence(&new, None)).await.unwrap();
+    assert_eq!(new.recover(&[post()], &BTreeSet::new()).await.unwrap(), Recovered::default());
+    // Who takes the job after it is one of ours again.
+    let claim = claimed[3].as_str();
+    let _: String = redis.run(&["FCALL", "hero_release", "1", &format!("hero:job:{id}"), "alice:1", "0", claim]).await;
+    let old = redis.store().await;
+    assert_eq!(take(&old).await.job, id);
+    assert_eq!(new.recover(&[post()], &BTreeSet::new()).await.unwrap().silent, BTreeSet::from([old.server().to_string()]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,8 +1,10 @@
 //! What foreign programs spoilt does not end a function half way, and what one that ended so left behind goes on.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
-use hero::model::{JobId, JobSpec, Status};
-use hero::store::{Created, NewJob, Retried};
+use hero::model::{ErrorKind, JobError, JobId, JobSpec, Status};
+use hero::store::{Created, Ended, NewJob, Outcome, Retried};
 
 use super::relations::{create, ended, job, now, release, turn};
 use crate::support::Redis;
@@ -155,4 +157,39 @@ async fn a_job_of_ours_that_is_found_in_none_of_the_sets_is_listed_once() {
     assert_eq!(store.discover(&[id.clone(), copied.clone()]).await.unwrap(), 0);
     let page = store.list(&Default::default(), None, 10, 1 << 20).await.unwrap().unwrap();
     assert_eq!(page.jobs.iter().map(|job| &job.job_id).collect::<Vec<_>>(), [&copied, &id]);
+}
+
+#[tokio::test]
+async fn what_is_spoilt_in_the_middle_of_a_turn_loses_no_job() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    for list in ["hero:q:scheduled", "hero:q:watched", "hero:q:unwritten"] {
+        let (failing, _) = create(&store, JobSpec { retries: 1, ..JobSpec::default() }).await;
+        assert_eq!(turn(&store, &[], 9).await, std::slice::from_ref(&failing));
+        // More than one, so that they are taken together; and one without a hash.
+        let mut ids = vec![create(&store, JobSpec::default()).await.0, create(&store, JobSpec::default()).await.0];
+        let late = JobId::random();
+        let _: i64 = redis.run(&["LPUSH", QUEUE, late.as_str()]).await;
+        let _: () = redis.run(&["SET", list, "x"]).await;
+        let error = JobError::new(ErrorKind::Script, "no luck");
+        let failed = Ended { outcome: Outcome::Failed { error, retry_in: Duration::from_secs(3600) }, ..ended(&failing) };
+        let mut taken = turn(&store, &[failed], 9).await;
+        ids.sort_unstable();
+        taken.sort_unstable();
+        assert_eq!(taken, ids, "{list}");
+        assert_eq!(now(&store, &failing).await, Status::Scheduled, "{list}");
+        assert!(redis.run::<Option<f64>>(&["ZSCORE", "hero:q:scheduled", failing.as_str()]).await.is_some(), "{list}");
+        let late = format!("{late} {QUEUE}");
+        assert!(redis.run::<Option<f64>>(&["ZSCORE", "hero:q:unwritten", &late]).await.is_some(), "{list}");
+        // The end of a foreign actor is not lost either.
+        let (foreign, _) = create(&store, JobSpec { retries: 1, ..JobSpec::default() }).await;
+        let _: String = redis.run(&["RPOP", QUEUE]).await;
+        let _: i64 = redis.run(&["HSET", &key(&foreign), "status", "error", "error", "no luck"]).await;
+        let _: () = redis.run(&["SET", "hero:q:scheduled", "x"]).await;
+        store.clock().advance(Duration::from_secs(10));
+        store.discover(std::slice::from_ref(&foreign)).await.unwrap();
+        store.wait(&foreign).await.unwrap();
+        assert_eq!(now(&store, &foreign).await, Status::Scheduled, "{list}");
+        assert!(redis.run::<Option<f64>>(&["ZSCORE", "hero:q:scheduled", foreign.as_str()]).await.is_some(), "{list}");
+    }
 }

@@ -52,7 +52,8 @@ async fn a_library_of_another_version_stays_for_as_long_as_somebody_calls_it() {
     let redis = Redis::start().await;
     let store = redis.store().await;
     let own = libraries(&redis).await;
-    for (name, idle) in [("hero_used", 599_999), ("hero_abandoned", 600_000)] {
+    // The last says so after a setback of the clock.
+    for (name, idle) in [("hero_used", 599_999), ("hero_abandoned", 600_000), ("hero_set_back", -1)] {
         let code = format!(
             "#!lua name={name}\nredis.register_function({{ function_name = '{name}_idle', flags = {{ 'no-writes' }}, \
              callback = function() return {idle} end }})"
@@ -63,7 +64,7 @@ async fn a_library_of_another_version_stays_for_as_long_as_somebody_calls_it() {
     let code = "#!lua name=hero_of_others\nredis.register_function('of_others', function() return 1 end)";
     let _: String = redis.run(&["FUNCTION", "LOAD", code]).await;
     assert_eq!(store.tidy_libraries().await.unwrap(), 1);
-    let others = ["hero_of_others", "hero_used"].map(ToOwned::to_owned);
+    let others = ["hero_of_others", "hero_set_back", "hero_used"].map(ToOwned::to_owned);
     assert_eq!(libraries(&redis).await, own.iter().cloned().chain(others).collect());
 }
 
@@ -75,6 +76,10 @@ async fn a_library_says_for_how_long_nobody_has_called_it() {
     store.create(new()).await.unwrap();
     let idle: u64 = redis.run(&["FCALL_RO", &format!("{own}_idle"), "0"]).await;
     assert!(idle < 60_000, "{idle}");
+    // Its clock was an hour ahead then.
+    store.clock().advance(std::time::Duration::from_secs(3600));
+    store.create(new()).await.unwrap();
+    assert_eq!(redis.run::<i64>(&["FCALL_RO", &format!("{own}_idle"), "0"]).await, 0);
 }
 
 #[tokio::test]

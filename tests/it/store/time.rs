@@ -283,3 +283,24 @@ async fn jobs_are_listed_by_time_though_the_clock_of_redis_was_set_back() {
         assert_eq!(redis.run::<u64>(&["EXISTS", "hero:meta:strays"]).await, 0);
     }
 }
+
+#[tokio::test]
+async fn jobs_are_listed_by_time_though_the_clock_of_redis_was_set_back_again_by_less() {
+    const BACK: i64 = 240_000;
+    let redis = Redis::start().await;
+    let (store, writer) = (redis.store().await, redis.store().await);
+    let (now, next) = (store.clock().now().as_millis(), store.clock().now().plus(Duration::from_secs(600)));
+    let base = if next.hour() == store.clock().now().hour() { now } else { next.as_millis() / HOUR * HOUR };
+    // It was set back by far more, and that was noted while the hour had no jobs.
+    store.clock().err_by(base + HOUR - now);
+    store.set_clock().await.unwrap();
+    // It goes forward, not as far as it was, and back again.
+    writer.clock().stop_at(Timestamp::from_millis(base + BACK));
+    let (ids, first, _) = many(&writer, 5).await;
+    writer.clock().stop_at(Timestamp::from_millis(base));
+    let (later_ids, _, later_last) = many(&writer, 2).await;
+    many(&writer, 1100).await;
+    assert_eq!(between(&store, Some(first), None).await, ids);
+    let sooner = between(&store, None, Some(later_last.plus(Duration::from_millis(1)))).await;
+    assert!(sooner.is_superset(&later_ids) && sooner.is_disjoint(&ids));
+}

@@ -1,9 +1,11 @@
 -- Flags: allow-oom
 -- Honours stop requests that lie in control queues.
 -- ARGV  control queues …
--- Gives {ids that this server runs and shall stop}. Jobs that were not started end here; requests for others stay and expire.
+-- Gives {ids that this server runs and shall stop}. Jobs that were not started end here. Others are marked and their owners told; those
+-- requests stay and expire, for owners that look for them themselves.
 local try = commands.try
-local read = jobs.end_reader('status', 'attempt', 'lease', 'script_type', 'group', 'instance', 'priority')
+local read = jobs.end_reader('status', 'attempt', 'lease', 'script_type', 'group', 'instance', 'priority',
+  'stop_requested_at')
 
 -- How many requests of a queue are read at once.
 local MOST = 128
@@ -15,6 +17,10 @@ local function honour(queue, id, mine)
     redis.call('HSET', keys.job(id), 'stop_requested_at', request.now_text, 'updated_at', request.now_text)
     mine[#mine + 1] = id
     try('LREM', queue, 0, id)
+  elseif status == 'started' then
+    if job.stop_requested_at then return end
+    redis.call('HSET', keys.job(id), 'stop_requested_at', request.now_text, 'updated_at', request.now_text)
+    if job.lease and job.lease ~= '' then redis.call('PUBLISH', keys.inbox(job.lease), 'stop ' .. keys.context .. ' ' .. id) end
   elseif values.is_final(status) then
     try('LREM', queue, 0, id)
   elseif values.is_waiting(status) or status == 'dispatched' then

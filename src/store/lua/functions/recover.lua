@@ -1,9 +1,9 @@
 -- Flags: allow-oom
 -- Ends the leases of dead servers, so that the reaper takes their jobs, and finds other servers that hold jobs in the name of actors of
--- a pool.
+-- a pool. Actors in other languages need not show themselves: their leases alone say how long they are believed.
 -- ARGV  where to go on, from 0 · how many leases to look at, about · number of actors · actor … · then dead servers …
 -- Gives {where to go on, 0 at the end, number of leases ended, those other servers …}.
-local read = jobs.reader('status', 'actor', 'lease')
+local read = jobs.reader('status', 'actor', 'lease', 'claimed_by')
 
 return function()
   local from, many, actors, dead = request.take(), request.take(), {}, {}
@@ -22,7 +22,7 @@ return function()
         redis.call('ZADD', keys.leases, 'XX', 0, id)
         ended = ended + 1
       end
-    elseif owner and owner ~= '' and owner ~= request.server and actors[job.actor] and not seen[owner] then
+    elseif owner and owner ~= '' and owner ~= request.server and owner ~= job.claimed_by and actors[job.actor] and not seen[owner] then
       seen[owner] = true
       others[#others + 1] = owner
     end

@@ -67,11 +67,12 @@ end
 local function fail(id, job, rest, outcome, usage, logged, script_type)
   local key, ended, failures = keys.job(id), ends.ends_at(job.started_at), (tonumber(job.failures) or 0) + 1
   local again = outcome.kind ~= 'stopped' and not rest.stop_requested_at and failures <= (tonumber(rest.retries) or 0)
+  -- First where it is brought on: a scheduled job that stands nowhere would be found by nobody.
+  if again then insist('ZADD', keys.scheduled, request.now + outcome.wait, id) end
   redis.call('HSET', key, 'status', again and 'scheduled' or 'error', 'lease', '', 'failures', failures, 'error', outcome.message,
     'error_kind', outcome.kind, 'error_line', outcome.line, 'error_column', outcome.column, 'error_stack', outcome.stack,
     'error_limit', outcome.limit, 'usage', usage, 'updated_at', ended)
   if again then
-    redis.call('ZADD', keys.scheduled, request.now + outcome.wait, id)
     if job.dialect then layouts.mirror(id, job.dialect, 'scheduled') end
     news.event(id, 'scheduled', job.attempt, outcome.kind)
     news.count(script_type, 'retried')

@@ -1,4 +1,4 @@
--- Flags:
+-- Flags: allow-oom
 -- Takes the next job out of queues for an actor, with a lease.
 -- KEYS  the work queues, in the order of service
 -- ARGV  owner · context · actor ('type:group:instance') · lease, ms
@@ -8,12 +8,25 @@ local NAMES = {
   'script', 'args', 'env_vars', 'timeout', 'caller_id', 'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent',
 }
 
+-- While memory is full, the actors of a script type and group take one job in so long, ms: what waits may be what Redis is full of. When
+-- they last did is kept for so many of them.
+local TRICKLE, MOST_KEPT = 1000, 1024
+local last, kept = {}, 0
+
+local function note_last(pool)
+  if kept == MOST_KEPT then last, kept = {}, 0 end
+  if not last[pool] then kept = kept + 1 end
+  last[pool] = request.now
+end
+
 return function(names)
   local actor, lease = request.take(), calling.lease_of(request.take())
   local script_type, group, instance = string.match(actor or '', '^([^:]+):([^:]+):(%d+)$')
   if not (values.is_name(script_type) and values.is_name(group) and #instance <= 9 and lease) then
     return redis.error_reply("ERR the third argument is the actor, 'type:group:instance', the fourth its lease, from 1 ms to a day")
   end
+  local pool, is_full = string.match(actor, '^[^:]+:[^:]+'), calling.is_full()
+  if is_full and math.abs(request.now - (last[pool] or 0)) < TRICKLE then return {} end
   local arguments = { lease, script_type, 0, 1, actor, 1, #names }
   for _, queue in ipairs(names) do
     -- As pools say it: what is nobody's own may be sorted by caller, and then that order holds.
@@ -23,7 +36,9 @@ return function(names)
   local _, taken = unpack(calling.with(arguments, functions.turn))
   local job = unpack(taken)
   if not job then return {} end
+  if is_full then note_last(pool) end
   local _, _, id, attempt, claim = unpack(job)
+  redis.call('HSET', keys.job(id), 'claimed_by', request.server)
   local answer = { 'id', id, 'claim', tostring(claim), 'attempt', tostring(attempt) }
   for at, name in ipairs(NAMES) do
     local value = job[at + 5]

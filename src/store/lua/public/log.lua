@@ -1,8 +1,8 @@
--- Flags:
+-- Flags: allow-oom
 -- Appends a line to the log of a job, with the values of its environment masked.
 -- KEYS  job
 -- ARGV  owner · context · claim · 'debug', 'info', 'warn' or 'error' · text
--- Gives 'logged' · 'lost' (the claim does not hold the job any more).
+-- Gives 'logged' · 'dropped' (memory is full, or the run has logged 1 MB) · 'lost' (the claim does not hold the job any more).
 local LEVELS = { debug = true, info = true, warn = true, error = true }
 -- How many lines of a job are kept, about.
 local LINES = 10000
@@ -10,7 +10,12 @@ local LINES = 10000
 local LONGEST = 65536
 -- How long a log is kept whose job has vanished, s.
 local AT_MOST = 691200
-local read = jobs.reader('status', 'attempt', 'lease', 'given_back', 'env_vars')
+-- How many bytes a run may log, as one of ours by default.
+local MOST = 1048576
+-- How many bytes each line counts for beside its text, so that empty ones are bounded, too.
+local LINE = 32
+local CUT = 'the log is cut here: the run logged more than 1 MB'
+local read = jobs.reader('status', 'attempt', 'lease', 'given_back', 'env_vars', 'log_bytes')
 
 return function(names)
   local id, claim, level, text = calling.job_of(names[1]), request.take_number(), request.take(), request.take()
@@ -19,8 +24,14 @@ return function(names)
   end
   local job = read(id)
   if not calling.holds(job, claim) then return 'lost' end
+  local of, bytes = string.match(job.log_bytes or '', '^(%d+) (%d+)$')
+  bytes = tonumber(of) == claim and tonumber(bytes) or 0
+  if bytes > MOST or calling.is_full() then return 'dropped' end
+  bytes = bytes + #text + LINE
+  if bytes > MOST then level, text = 'warn', CUT end
+  redis.call('HSET', keys.job(id), 'log_bytes', string.format('%.0f %.0f', claim, bytes))
   local key = keys.log(id)
   commands.insist('XADD', key, 'MAXLEN', '~', LINES, '*', 'level', level, 'text', masks.apply(text, job.env_vars))
   redis.call('EXPIRE', key, AT_MOST)
-  return 'logged'
+  return bytes > MOST and 'dropped' or 'logged'
 end

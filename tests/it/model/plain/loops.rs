@@ -58,7 +58,11 @@ impl Plain {
                         self.jobs[job].stopping = true;
                         mine.push(job);
                     }
-                    Some(Status::Started) => continue,
+                    // Whoever runs it is told.
+                    Some(Status::Started) => {
+                        self.jobs[job].stopping = true;
+                        continue;
+                    }
                     Some(Status::Finished | Status::Error) => {}
                     Some(_) => {
                         self.withdraw(job);

@@ -39,6 +39,17 @@ async fn the_certificates_of_the_address_open_every_node() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_outsiders_key_by_the_name_that_nobody_has_stops_no_context() {
+    let cluster = Cluster::start(&[]).await;
+    let (store, _) = connect(&cluster.node(0).endpoint(), ContextId(0)).await.unwrap();
+    let owner = cluster.node(cluster.owner(&key(ContextId(0), "x")).await);
+    owner.ok(&["SET", &key(ContextId(0), "events:none"), "x"]).await;
+    let dispatcher = dispatcher([store], cluster.directory());
+    let id = dispatcher.create(spec(ContextId(0), "1")).await.unwrap();
+    assert_eq!(dispatcher.status(ContextId(0), &id).await.unwrap(), Status::Created);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_with_a_cluster_is_said() {
     let cluster = Cluster::start(&["--cluster-require-full-coverage", "yes"]).await;
     let (_, warnings) = connect(&cluster.node(0).endpoint(), ContextId(0)).await.unwrap();

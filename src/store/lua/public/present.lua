@@ -1,0 +1,16 @@
+-- Flags: allow-oom
+-- Says that an actor is there, for 15 s: it is listed, and its script type is known. Done although memory is full.
+-- KEYS  the presence: hero:meta:actor:inst:{type}:{group}:{instance}
+-- ARGV  owner · context · what the actor says of itself, a JSON object of 4 KB at most
+-- Gives 'present'.
+local LONGEST, SECONDS = 4096, 15
+
+return function(names)
+  local text, place = request.take(), string.sub(names[1], #keys.prefix + 1)
+  local is_read, said = pcall(cjson.decode, text or '')
+  if not string.find(place, '^hero:meta:actor:inst:[%w_.-]+:[%w_.-]+:%d+$') or not is_read or type(said) ~= 'table' or #text > LONGEST then
+    return redis.error_reply('ERR the key is that of a presence; then comes what the actor says of itself, a JSON object of 4 KB at most')
+  end
+  redis.call('SET', names[1], text, 'EX', SECONDS)
+  return 'present'
+end
