@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use tokio::time::sleep;
 
-use super::advice::Lost;
+use super::advice::{Lost, not_started};
 use super::exit::{Exit, Usage};
 use super::output::{self, Style};
 use super::report::report;
@@ -119,7 +119,7 @@ impl Run {
         };
         match started.await {
             Ok(logs) => Ok(Begun { spec, job_id, logs }),
-            Err(error) => Err(named(error, &job_id, "is stored, but whether it was started is not known")),
+            Err(error) => Err(not_started(error, std::slice::from_ref(&job_id), vec![job_id.clone()])),
         }
     }
 

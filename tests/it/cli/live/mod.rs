@@ -5,6 +5,7 @@ mod job;
 mod people;
 mod run;
 mod schedule;
+mod start;
 mod waits;
 mod whole;
 
