@@ -101,10 +101,21 @@ pub(super) fn advice(error: &client::Error, lost: Option<&Lost>, unstarted: Opti
     })
 }
 
+/// This version has no login of its own.
+const TOKEN: &str = "set HERO_TOKEN to a token that the proxy in front of the server takes; a server of this version itself asks for none";
+
 fn of(error: &client::Error) -> Option<String> {
     Some(match error {
         client::Error::Unreachable { .. } => "start one with `hero serve`, or name another with --server or HERO_SERVER".to_owned(),
-        client::Error::Refused { status: 401 | 403, .. } => "set HERO_TOKEN to a token of that server".to_owned(),
+        client::Error::Refused { status: 403, .. } => {
+            "the server is reached by a name that it does not know; add that to its --allowed-hosts (the origin of a web page to --allowed-origins), \
+             or name another address with --server"
+        }
+        .to_owned(),
+        client::Error::Refused { status: 429, .. } => {
+            "all its places are taken; try again later, or start it with more: --max-connections, --max-per-address".to_owned()
+        }
+        client::Error::Refused { status: 401, .. } => TOKEN.to_owned(),
         client::Error::Refused { .. } => "check that the address is that of a hero server".to_owned(),
         client::Error::Closed(_) => "look whether the server still runs; jobs that were started go on".to_owned(),
         client::Error::TooLarge { .. } => "make it smaller, or start the server with a larger --max-request".to_owned(),
@@ -133,7 +144,7 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
             "make it smaller, or start the server with a larger --script-source".to_owned()
         }
         code::JOB_NOT_FOUND => "`hero job list` shows those that exist".to_owned(),
-        code::DENIED | code::NOT_AUTHENTICATED => "set HERO_TOKEN to a token with the right to do this".to_owned(),
+        code::DENIED | code::NOT_AUTHENTICATED => TOKEN.to_owned(),
         code::WAIT_RAN_OUT => match told("status") {
             Some(status) if status == Status::Created.as_str() => format!("start it with `hero job start {}`", told("job_id")?),
             _ => format!("go on waiting with `hero job wait {}`", told("job_id")?),

@@ -56,7 +56,7 @@ pub use exit::Exit;
 #[command(
     after_help = "Exit codes: 0 ok, 1 other error, 2 usage, 3 job failed, 4 job stopped, 5 job timed out, 6 wait ran out, 7 server unreachable, 8 denied.
 
-HERO_TOKEN is the bearer token, for a server that asks for one."
+HERO_TOKEN is a bearer token, for a proxy in front of the server that asks for one."
 )]
 struct Cli {
     #[command(flatten)]

@@ -1,7 +1,7 @@
 use std::collections::{HashMap, VecDeque};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -16,6 +16,26 @@ const PLACES: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(6);
 /// The head of a probe is short.
 const HEAD: usize = 8 * 1024;
+
+/// Of connections that are refused the log says something once in this time.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// How many connections were refused since the log last said so, and when that was.
+#[derive(Default)]
+pub(super) struct Refusals(Mutex<(u64, Option<Instant>)>);
+
+impl Refusals {
+    /// Notes that `last` found no place, because of this limit.
+    pub(super) fn note(&self, last: SocketAddr, open: usize, limit: &str) {
+        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (refused, said) = &mut *noted;
+        *refused += 1;
+        if said.is_none_or(|said| said.elapsed() >= SILENCE) {
+            tracing::warn!(limit, refused = *refused, %last, open, "connections are refused, because all places are taken");
+            *noted = (0, Some(Instant::now()));
+        }
+    }
+}
 
 /// Hears connections that found no place, one request each, so that probes are answered even while somebody holds every place.
 pub(super) struct Lobby {

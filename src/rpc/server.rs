@@ -25,7 +25,7 @@ use super::http::{Front, Guard, router};
 use super::layers::Rules;
 use super::limits::Limits;
 use super::load::Addresses;
-use super::lobby::Lobby;
+use super::lobby::{Lobby, Refusals};
 use super::openrpc::Served;
 use super::table::Table;
 use super::wire::Wire;
@@ -224,6 +224,7 @@ fn start<C: Send + Sync + 'static>(
     let door = Arc::new(Door {
         loops,
         lobby: Lobby::new(super::http::probes(probes.clone(), guard.clone())),
+        refusals: Refusals::default(),
         router: router(front, probes, document, guard),
         addresses: Addresses::new(settings.limits.clone()),
         limits: settings.limits,
@@ -243,6 +244,7 @@ struct Door {
     loops: usize,
     /// For those that find no place.
     lobby: Lobby,
+    refusals: Refusals,
     router: Router,
     addresses: Addresses,
     limits: Limits,
@@ -278,7 +280,7 @@ impl Door {
         let open = self.connections.len().saturating_sub(self.loops);
         let room = open < self.limits.connections as usize;
         let Some(share) = room.then(|| self.addresses.join(peer.ip())).flatten() else {
-            tracing::debug!(%peer, open, "a connection too many");
+            self.refusals.note(peer, open, if room { "max_per_address" } else { "max_connections" });
             self.lobby.receive(socket);
             return;
         };

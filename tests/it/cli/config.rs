@@ -121,6 +121,8 @@ fn a_bad_value_is_refused_and_its_source_named() {
         (&["--script-result", "17MB"], "it may not be above max_response (default)"),
         (&["--script-source", "3MB"], "it may not be above max_request (default)"),
         (&["--redis-max-memory", "1MB"], "redis_max_memory (flag --redis-max-memory): no job fits into less than 16MB"),
+        (&["--max-request", "100"], "max_request (flag --max-request): no job fits into less than 4KB"),
+        (&["--max-response", "1"], "max_response (flag --max-response): no job fits into less than 4KB"),
         (&["--max-response", "4GB"], "max_response (flag --max-response): at most 4095MB"),
         (&["--confinement", "yes"], "\"yes\" is not one of preferred, required"),
         (&["--listen", "no.such.host.invalid:8700"], "the name no.such.host.invalid cannot be looked up"),

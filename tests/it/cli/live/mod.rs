@@ -3,6 +3,7 @@
 mod complete;
 mod job;
 mod people;
+mod refused;
 mod run;
 mod schedule;
 mod start;
