@@ -32,7 +32,8 @@ impl Unstarted {
         };
         match (self.certain, number) {
             (true, 0) => format!("{what} was not started"),
-            (true, number) => format!("{what} {number} not started"),
+            (true, 1) => format!("{what} 1 was not started"),
+            (true, number) => format!("{what} {number} were not started"),
             (false, 0) => format!("{what} whether it was started is not known"),
             (false, number) => format!("{what} whether {number} of them were started is not known"),
         }
@@ -62,7 +63,8 @@ impl Unstarted {
 
 /// An error that came between the storing of jobs and their start, of which `left` were not started.
 pub(super) fn not_started(error: client::Error, stored: &[JobId], left: Vec<JobId>) -> anyhow::Error {
-    let unknown = |rpc: &RpcError| rpc.code == code::STORE_UNAVAILABLE && rpc.data.as_ref().is_none_or(|data| data["outcome"] != "not_done");
+    let unknown =
+        |rpc: &RpcError| rpc.code == code::STORE_UNAVAILABLE && rpc.data.as_ref().is_none_or(|data| data["outcome"] != "not_done");
     let certain = error.rpc().is_some_and(|rpc| !unknown(rpc));
     anyhow::Error::from(error).context(Unstarted { stored: stored.to_vec(), left, certain })
 }
@@ -107,6 +109,7 @@ const TOKEN: &str = "set HERO_TOKEN to a token that the proxy in front of the se
 fn of(error: &client::Error) -> Option<String> {
     Some(match error {
         client::Error::Unreachable { .. } => "start one with `hero serve`, or name another with --server or HERO_SERVER".to_owned(),
+        client::Error::Silent { .. } => "look whether the server hangs or is stopped, and whether a firewall lets you through".to_owned(),
         client::Error::Refused { status: 403, .. } => {
             "the server is reached by a name that it does not know; add that to its --allowed-hosts (the origin of a web page to --allowed-origins), \
              or name another address with --server"

@@ -44,7 +44,9 @@ mod words;
 mod zone;
 
 use std::ffi::OsString;
+use std::pin::Pin;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
@@ -150,13 +152,15 @@ fn is_refusal(error: &clap::Error) -> bool {
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let global = cli.global;
+    let address = global.address();
+    let patient = |command: Pin<Box<dyn Future<Output = anyhow::Result<Exit>> + '_>>| client(patiently(command, &address));
     match cli.command {
         Command::Serve(serve) => serve.main(global.json),
         Command::Actor(actor) => actor.main(&global),
-        Command::Run(run) => client(run.main(&global)),
-        Command::Job(job) => client(job.main(&global)),
-        Command::Schedule(schedule) => client(schedule.main(&global)),
-        Command::Queue(queue) => client(queue.main(&global)),
+        Command::Run(run) => patient(Box::pin(run.main(&global))),
+        Command::Job(job) => patient(Box::pin(job.main(&global))),
+        Command::Schedule(schedule) => patient(Box::pin(schedule.main(&global))),
+        Command::Queue(queue) => patient(Box::pin(queue.main(&global))),
         Command::Openrpc => openrpc::main(),
         Command::Demo => client(interruptible(demo::main(global.json))),
         Command::Bench(bench) => client(bench.main(&global)),
@@ -167,6 +171,22 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
 /// Runs a client command. One thread is enough for it, and quicker: no call hops between threads.
 fn client(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
+}
+
+/// People who look at a terminal are told what they wait for when nothing has come for so long.
+const SILENCE: Duration = Duration::from_secs(2);
+
+async fn patiently<T>(command: impl Future<Output = T>, address: &str) -> T {
+    tokio::pin!(command);
+    tokio::select! {
+        biased;
+        ended = &mut command => return ended,
+        () = tokio::time::sleep(SILENCE) => {}
+    }
+    if output::is_silent() {
+        output::note(output::Style::stderr().dim(format!("-- waiting for {address} --")));
+    }
+    command.await
 }
 
 /// Lets Ctrl-C end what leaves something to clear away.

@@ -50,6 +50,14 @@ pub enum Error {
         /// What the attempt came to.
         reason: String,
     },
+    /// Somebody may be there, but says nothing.
+    #[error("nothing was heard from {url} within {} s", after.as_secs())]
+    Silent {
+        /// The address that was tried.
+        url: String,
+        /// How long an answer was waited for.
+        after: std::time::Duration,
+    },
     /// The server does not let us in.
     #[error("the server at {url} refused the connection with HTTP status {status}")]
     Refused {

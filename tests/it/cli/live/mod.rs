@@ -6,6 +6,7 @@ mod people;
 mod refused;
 mod run;
 mod schedule;
+mod silence;
 mod start;
 mod waits;
 mod whole;

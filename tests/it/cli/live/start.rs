@@ -39,7 +39,7 @@ fn a_job_that_is_stored_but_not_started_is_named_and_can_be_started_later() {
     server.hero.file("jobs.json", r#"[{"script": "5"}, {"script": "6", "script_type": "sal"}, {"script": "7"}]"#);
     let many = server.run(&["job", "create-many", "jobs.json", "--start"]);
     let ids: Vec<&str> = many.out.lines().collect();
-    assert!(many.code == 1 && ids.len() == 3 && many.err.contains("all 3 jobs are stored, but 2 not started: "), "{}", many.err);
+    assert!(many.code == 1 && ids.len() == 3 && many.err.contains("all 3 jobs are stored, but 2 were not started: "), "{}", many.err);
     assert!(many.err.contains(&format!("`hero job start ID` starts one of them later: {} {}", ids[0], ids[2])), "{}", many.err);
     assert_eq!(server.ok(&["job", "status", ids[1]]), "dispatched", "a queue that is full holds up no other");
 
