@@ -84,6 +84,9 @@ impl Host {
             host.close().await;
             return Err(error);
         }
+        if let Err(error) = LogDirectory::new(&settings.log_dir).prepare() {
+            tracing::warn!("{error}; each job with a log_path fails until it can");
+        }
         let weak = left_out(host.pools.iter().map(|hosted| &*hosted.pool.status));
         if !weak.is_empty() {
             tracing::warn!(
@@ -175,6 +178,10 @@ impl Host {
     /// Ends the pools: running scripts get the grace period, and who still waits is answered.
     pub(super) async fn drain(&self) {
         self.shutdown.cancel();
+        let jobs: usize = self.pools.iter().map(|hosted| hosted.pool.status.jobs()).sum();
+        if jobs > 0 {
+            tracing::info!(jobs, grace = ?self.grace, "draining: so many jobs run here, and have so long to end; what has not ended then runs again");
+        }
         let pools = async {
             for hosted in &self.pools {
                 hosted.pool.ended().await;

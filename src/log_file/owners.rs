@@ -62,6 +62,7 @@ impl LogDirectory {
     /// It waits for the lock, so it is no call for a thread that serves others.
     pub fn append_for(&self, identity: &str, job: &JobId, path: &str) -> Result<LogFile, Error> {
         let resolved = self.resolve(path)?;
+        self.make_root()?;
         let _lock = self.lock()?;
         let digest = digest(&resolved);
         let place = self.owners().join(format!("{digest}.path"));
