@@ -71,7 +71,7 @@ async fn failure(stage: &Stage) -> anyhow::Result<()> {
     let failure = error.job_failure().context("the error has no data about the job")?;
     expect("line and column are known", &(failure.error.line.is_some() && failure.error.column.is_some()), &true)?;
     expect("the message names the cause", &failure.error.message.contains("no price for plum"), &true)?;
-    let rendered = script_error::render(Style::stdout(), "examples/failing.rhai", FAILING, &failure.error);
+    let rendered = script_error::render(Style::stdout(), "examples/failing.rhai", FAILING, None, &failure.error);
     stage.aside(vec!["`hero run` shows that as".into()])?;
     stage.aside(rendered)
 }
@@ -89,6 +89,8 @@ async fn stop(stage: &Stage) -> anyhow::Result<()> {
         }
     }
     stage.call("stop_job", json!({ "job_id": job_id })).await?;
+    stage
+        .aside(vec!["it has ended now: all ends but a good one are \"error\" on the wire, and what kind it was stands beside it".into()])?;
     stage.refused("wait_job", json!({ "job_id": job_id }), code::JOB_STOPPED).await.map(drop)
 }
 
