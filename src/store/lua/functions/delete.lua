@@ -3,7 +3,8 @@
 -- ARGV  id
 -- Gives {'deleted'} · {'illegal', status} · {'open', status} (its children have not ended) · {'missing'}.
 local try = commands.try
-local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel', 'actor', 'worker_id', 'created_at')
+local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel', 'actor', 'worker_id',
+  'created_at')
 
 -- Of a queue that is as long as this nothing is taken out that should not be in it: looking for it takes long.
 local LONG = 1000
