@@ -1,11 +1,11 @@
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
 use crate::cli::advice::not_started;
+use crate::cli::exit::Usage;
 use crate::cli::output;
 use crate::cli::script::read_text;
 use crate::cli::script_error;
@@ -29,11 +29,11 @@ impl CreateMany {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
         let text = read_text("list of jobs", &self.file)?;
         let file = if self.file == Path::new("-") { "stdin".to_owned() } else { self.file.display().to_string() };
-        anyhow::ensure!(
-            !text.trim_start().starts_with('{'),
-            "{file} has one object and not a list of jobs; put it between [ and ], as in [{{\"script\": \"40 + 2\"}}]"
-        );
-        let specs = jobs(&text).with_context(|| format!("{file} is not a JSON list of jobs"))?;
+        if text.trim_start().starts_with('{') {
+            let why = format!("{file} has one object and not a list of jobs; put it between [ and ], as in [{{\"script\": \"40 + 2\"}}]");
+            return Err(Usage(why).into());
+        }
+        let specs = jobs(&text).map_err(|error| Usage(format!("{file} is not a JSON list of jobs: {error:#}")))?;
         script_error::check_all(&specs, &file)?;
         let client = global.connect().await?;
         let ids = client.create_jobs(&specs).await?;

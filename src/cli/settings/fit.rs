@@ -1,6 +1,7 @@
 //! What does not fit together, or not with the program: refused where it cannot work, told where it has no effect.
 
 use super::table::Scope;
+use super::value::size_text;
 use super::{Settings, nearest};
 use crate::actor::Mask;
 
@@ -73,7 +74,9 @@ pub(super) fn fault(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str) -
         }
     }
     let above = pairs.into_iter().find(|(name, size, _, limit, _)| size > limit && is_given(name));
-    above.map(|(name, _, limit, _, why)| format!("{}: {why}; it may not be above {}", said(name), said(limit)))
+    above.map(|(name, _, limit, most, why)| {
+        format!("{}: {why}; it may not be above {}, which is {}", said(name), said(limit), size_text(most))
+    })
 }
 
 /// Every setting that will not do what whoever gave it expects, a line each.
