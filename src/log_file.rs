@@ -33,6 +33,14 @@ pub enum Error {
     /// The path has too many parts.
     #[error("{0:?} has more than {DEEPEST} parts between slashes; directories take room, so name fewer of them")]
     Deep(String),
+    /// The directory of all log files is not there, or takes none.
+    #[error("the log directory {} (log_dir) cannot be used: {cause}", root.display())]
+    Directory {
+        /// The directory.
+        root: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
     /// The file system refused.
     #[error("log file: {0}")]
     Io(#[from] io::Error),
@@ -121,9 +129,22 @@ impl LogDirectory {
         Ok(LogFile { directory: self.clone(), path, file, size })
     }
 
-    fn make_directories(&self, path: &Path) -> Result<(), Error> {
+    /// Makes the directory, unless it is there, and says why no log file can be made in it.
+    pub fn prepare(&self) -> Result<(), Error> {
+        use rustix::fs::Access;
+        self.make_root()?;
+        rustix::fs::access(&self.root, Access::WRITE_OK | Access::EXEC_OK)
+            .map_err(|cause| Error::Directory { root: self.root.clone(), cause: cause.into() })
+    }
+
+    fn make_root(&self) -> Result<(), Error> {
         use std::os::unix::fs::DirBuilderExt;
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.root)?;
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.root);
+        made.map_err(|cause| Error::Directory { root: self.root.clone(), cause })
+    }
+
+    fn make_directories(&self, path: &Path) -> Result<(), Error> {
+        self.make_root()?;
         let mut at =
             rustix::fs::open(&self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(io::Error::from)?;
         for part in path.parent().into_iter().flat_map(Path::components) {
@@ -235,6 +256,20 @@ mod tests {
         assert!(!logs.root().exists());
         logs.append("1/2/3/4/5/6/7/8").unwrap();
         logs.append(logs.root().join("2/2/3/4/5/6/7/8").to_str().unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_used_is_named_with_its_setting() {
+        let place = tempfile::tempdir().unwrap();
+        let (made, file) = (LogDirectory::new(place.path().join("a/b")), place.path().join("file"));
+        made.prepare().unwrap();
+        assert!(made.root().is_dir());
+        std::fs::write(&file, "").unwrap();
+        let logs = LogDirectory::new(&file);
+        for refused in [logs.prepare().unwrap_err(), logs.append("x.log").unwrap_err()] {
+            let told = refused.to_string();
+            assert!(told.contains("(log_dir) cannot be used") && told.contains(file.to_str().unwrap()), "{told}");
+        }
     }
 
     #[test]

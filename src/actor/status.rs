@@ -52,6 +52,11 @@ impl PoolStatus {
         }
     }
 
+    /// How many jobs run.
+    pub fn jobs(&self) -> usize {
+        self.running().iter().sum()
+    }
+
     pub(super) fn running(&self) -> Vec<usize> {
         self.locked().iter().map(|actor| actor.running).collect()
     }

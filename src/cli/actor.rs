@@ -10,6 +10,7 @@ use super::settings::{Flags, Resolved, resolve};
 use super::table::{Fit, Table, ago, cells};
 use super::{logging, ready_line};
 use crate::model::ContextId;
+use crate::process::confine::left_out;
 
 /// Actors for the jobs of a Redis that others share, or what is known of live ones.
 #[derive(Debug, Args)]
@@ -68,7 +69,14 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
 /// The missing steps of a weak confinement, otherwise the last step in force. `--json` shows all of it.
 fn confinement(steps: &str) -> String {
     match steps.split_once(';') {
-        Some((weak, _)) => weak.to_owned(),
+        Some((weak, _)) => {
+            // What other machines offer comes first: nobody has the rest, and a narrow column shows the beginning.
+            let left_out = left_out(steps);
+            let all = weak.strip_prefix("weak: ").unwrap_or(weak).split(", ");
+            let (first, rest): (Vec<&str>, Vec<&str>) =
+                all.partition(|step| left_out.iter().any(|name| step.strip_prefix("no ") == Some(*name)));
+            format!("weak: {}", [first, rest].concat().join(", "))
+        }
         None if steps.starts_with("weak") => steps.to_owned(),
         None => steps.rsplit(',').next().unwrap_or(steps).to_owned(),
     }
@@ -113,4 +121,16 @@ async fn list(global: &Global, context: ContextId) -> anyhow::Result<Exit> {
     }
     table.print()?;
     Ok(Exit::Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::confinement;
+
+    #[test]
+    fn what_only_this_machine_lacks_comes_first() {
+        assert_eq!(confinement("weak: no seccomp, no setuid, no PID namespace; umask"), "weak: no setuid, no seccomp, no PID namespace");
+        assert_eq!(confinement("weak: no seccomp"), "weak: no seccomp");
+        assert_eq!(confinement("umask,landlock:7"), "landlock:7");
+    }
 }

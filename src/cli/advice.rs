@@ -1,5 +1,7 @@
 //! What a user is told to do about an error: once, in the words of the command line.
 
+use serde_json::{Value, json};
+
 use crate::client::{self, RpcError, code};
 use crate::model::{JobId, Status};
 
@@ -11,12 +13,74 @@ pub(super) struct Lost {
     pub(super) what: &'static str,
 }
 
-/// The advice at the end of a server's messages, which is meant for callers of its methods.
+/// Jobs that are stored and were not started, or may not have been.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.told())]
+pub(super) struct Unstarted {
+    /// All that were stored together.
+    stored: Vec<JobId>,
+    left: Vec<JobId>,
+    /// Whether the server said that it did not start them.
+    certain: bool,
+}
+
+impl Unstarted {
+    fn told(&self) -> String {
+        let (what, number) = match self.stored.as_slice() {
+            [job_id] => (format!("job {job_id} is stored, but"), 0),
+            all => (format!("all {} jobs are stored, but", all.len()), self.left.len()),
+        };
+        match (self.certain, number) {
+            (true, 0) => format!("{what} was not started"),
+            (true, 1) => format!("{what} 1 was not started"),
+            (true, number) => format!("{what} {number} were not started"),
+            (false, 0) => format!("{what} whether it was started is not known"),
+            (false, number) => format!("{what} whether {number} of them were started is not known"),
+        }
+    }
+
+    /// What can be done, which is not to make more of them.
+    fn advice(&self) -> String {
+        match (self.left.as_slice(), self.certain) {
+            ([job_id], true) => format!("`hero job start {job_id}` starts it later"),
+            ([job_id], false) => format!("look for the job with `hero job show {job_id}`"),
+            (left, certain) => {
+                let ids = left.iter().map(JobId::as_str).collect::<Vec<_>>().join(" ");
+                let what = if certain { "starts one of them later" } else { "starts one that was not started" };
+                format!("`hero job start ID` {what}: {ids}")
+            }
+        }
+    }
+
+    /// It as programs see it, beside what the server said.
+    pub(super) fn add_to(&self, data: &mut Option<Value>) {
+        if let Some(data) = data.get_or_insert_with(|| json!({})).as_object_mut() {
+            data.insert("job_ids".to_owned(), json!(self.stored));
+            data.insert("not_started".to_owned(), json!(self.left));
+        }
+    }
+}
+
+/// An error that came between the storing of jobs and their start, of which `left` were not started.
+pub(super) fn not_started(error: client::Error, stored: &[JobId], left: Vec<JobId>) -> anyhow::Error {
+    let unknown =
+        |rpc: &RpcError| rpc.code == code::STORE_UNAVAILABLE && rpc.data.as_ref().is_none_or(|data| data["outcome"] != "not_done");
+    let certain = error.rpc().is_some_and(|rpc| !unknown(rpc));
+    anyhow::Error::from(error).context(Unstarted { stored: stored.to_vec(), left, certain })
+}
+
+/// What a server advises at the end of a message, in words for callers of its methods.
 const OF_SERVERS: [&str; 4] =
     ["; wait_job waits on", "; start_job starts it", "; look with get_status, or repeat the call with an idempotency_key", "; try again"];
 
 /// A message of a server without its advice, where [`advice`] gives other.
 pub(super) fn without(message: &str) -> &str {
+    // When a job that is there already is worth another try, its advice says.
+    if let Some((rest, more)) = message.rsplit_once("; try again in ")
+        && more.strip_suffix(" ms").is_some_and(|ms| ms.bytes().all(|digit| digit.is_ascii_digit()))
+    {
+        return without(rest);
+    }
     match OF_SERVERS.iter().find_map(|advice| message.strip_suffix(advice)) {
         Some(rest) => without(rest),
         None => message,
@@ -24,8 +88,12 @@ pub(super) fn without(message: &str) -> &str {
 }
 
 /// What the user can do about an error, where that is known.
-pub(super) fn advice(error: &client::Error, lost: Option<&Lost>) -> Option<String> {
+pub(super) fn advice(error: &client::Error, lost: Option<&Lost>, unstarted: Option<&Unstarted>) -> Option<String> {
     let advice = of(error);
+    if let Some(unstarted) = unstarted {
+        let advice = advice.filter(|_| !unstarted.certain).map(|advice| advice + "; ").unwrap_or_default();
+        return Some(format!("{advice}{}", unstarted.advice()));
+    }
     let Some(Lost { job_id, .. }) = lost else { return advice };
     let look = format!("look for the job with `hero job show {job_id}`");
     Some(match advice {
@@ -35,10 +103,22 @@ pub(super) fn advice(error: &client::Error, lost: Option<&Lost>) -> Option<Strin
     })
 }
 
+/// This version has no login of its own.
+const TOKEN: &str = "set HERO_TOKEN to a token that the proxy in front of the server takes; a server of this version itself asks for none";
+
 fn of(error: &client::Error) -> Option<String> {
     Some(match error {
         client::Error::Unreachable { .. } => "start one with `hero serve`, or name another with --server or HERO_SERVER".to_owned(),
-        client::Error::Refused { status: 401 | 403, .. } => "set HERO_TOKEN to a token of that server".to_owned(),
+        client::Error::Silent { .. } => "look whether the server hangs or is stopped, and whether a firewall lets you through".to_owned(),
+        client::Error::Refused { status: 403, .. } => {
+            "the server is reached by a name that it does not know; add that to its --allowed-hosts (the origin of a web page to --allowed-origins), \
+             or name another address with --server"
+        }
+        .to_owned(),
+        client::Error::Refused { status: 429, .. } => {
+            "all its places are taken; try again later, or start it with more: --max-connections, --max-per-address".to_owned()
+        }
+        client::Error::Refused { status: 401, .. } => TOKEN.to_owned(),
         client::Error::Refused { .. } => "check that the address is that of a hero server".to_owned(),
         client::Error::Closed(_) => "look whether the server still runs; jobs that were started go on".to_owned(),
         client::Error::TooLarge { .. } => "make it smaller, or start the server with a larger --max-request".to_owned(),
@@ -67,7 +147,7 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
             "make it smaller, or start the server with a larger --script-source".to_owned()
         }
         code::JOB_NOT_FOUND => "`hero job list` shows those that exist".to_owned(),
-        code::DENIED | code::NOT_AUTHENTICATED => "set HERO_TOKEN to a token with the right to do this".to_owned(),
+        code::DENIED | code::NOT_AUTHENTICATED => TOKEN.to_owned(),
         code::WAIT_RAN_OUT => match told("status") {
             Some(status) if status == Status::Created.as_str() => format!("start it with `hero job start {}`", told("job_id")?),
             _ => format!("go on waiting with `hero job wait {}`", told("job_id")?),
@@ -107,9 +187,9 @@ mod tests {
         let data = |outcome: &str| Some(serde_json::json!({ "outcome": outcome, "job_id": id }));
         for outcome in ["unknown", "not_done"] {
             let error = RpcError { code: code::STORE_UNAVAILABLE, message: "the store is unavailable".to_owned(), data: data(outcome) };
-            let advice = advice(&error.into(), Some(&lost)).unwrap();
+            let advice = advice(&error.into(), Some(&lost), None).unwrap();
             assert_eq!(advice.matches(id.as_str()).count(), 1, "{advice}");
         }
-        assert!(advice(&client::Error::Closed("it ended".to_owned()), Some(&lost)).unwrap().contains("`hero job show 6f1c"));
+        assert!(advice(&client::Error::Closed("it ended".to_owned()), Some(&lost), None).unwrap().contains("`hero job show 6f1c"));
     }
 }

@@ -84,6 +84,9 @@ impl Backend {
             backend.close().await;
             return Err(error);
         }
+        if let Err(error) = LogDirectory::new(&settings.log_dir).prepare() {
+            tracing::warn!("{error}; each job with a log_path fails until it can");
+        }
         let weak = left_out(backend.pools.iter().map(|entry| &*entry.pool.status));
         if !weak.is_empty() {
             tracing::warn!(
@@ -175,6 +178,10 @@ impl Backend {
     /// Ends the pools: running scripts get the grace period, then callers that still wait are answered.
     pub(super) async fn drain(&self) {
         self.shutdown.cancel();
+        let jobs: usize = self.pools.iter().map(|hosted| hosted.pool.status.jobs()).sum();
+        if jobs > 0 {
+            tracing::info!(jobs, grace = ?self.grace, "draining: so many jobs run here, and have so long to end; what has not ended then runs again");
+        }
         let pools = async {
             for entry in &self.pools {
                 entry.pool.ended().await;

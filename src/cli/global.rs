@@ -28,9 +28,14 @@ impl Global {
         Self { server, json: false }
     }
 
+    /// The server to talk to.
+    pub(super) fn address(&self) -> String {
+        self.named_server().unwrap_or_else(|| DEFAULT_SERVER.to_owned())
+    }
+
     /// Connects to the server, with the token of `HERO_TOKEN` if there is one.
     pub(super) async fn connect(&self) -> anyhow::Result<Client> {
         let token = std::env::var("HERO_TOKEN").ok().filter(|token| !token.is_empty());
-        Ok(Client::connect(self.named_server().as_deref().unwrap_or(DEFAULT_SERVER), token.as_deref()).await?)
+        Ok(Client::connect(&self.address(), token.as_deref()).await?)
     }
 }

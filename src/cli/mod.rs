@@ -44,7 +44,9 @@ mod translate;
 mod watch;
 
 use std::ffi::OsString;
+use std::pin::Pin;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
@@ -56,7 +58,7 @@ pub use exit::Exit;
 #[command(
     after_help = "Exit codes: 0 ok, 1 other error, 2 usage, 3 job failed, 4 job stopped, 5 job timed out, 6 wait ran out, 7 server unreachable, 8 denied.
 
-HERO_TOKEN is the bearer token, for a server that asks for one."
+HERO_TOKEN is a bearer token, for a proxy in front of the server that asks for one."
 )]
 struct Cli {
     #[command(flatten)]
@@ -149,13 +151,15 @@ fn is_refusal(error: &clap::Error) -> bool {
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let global = cli.global;
+    let address = global.address();
+    let patient = |command: Pin<Box<dyn Future<Output = anyhow::Result<Exit>> + '_>>| client(patiently(command, &address));
     match cli.command {
         Command::Serve(serve) => serve.main(global.json),
         Command::Actor(actor) => actor.main(&global),
-        Command::Run(run) => client(run.main(&global)),
-        Command::Job(job) => client(job.main(&global)),
-        Command::Schedule(schedule) => client(schedule.main(&global)),
-        Command::Queue(queue) => client(queue.main(&global)),
+        Command::Run(run) => patient(Box::pin(run.main(&global))),
+        Command::Job(job) => patient(Box::pin(job.main(&global))),
+        Command::Schedule(schedule) => patient(Box::pin(schedule.main(&global))),
+        Command::Queue(queue) => patient(Box::pin(queue.main(&global))),
         Command::Openrpc => openrpc::main(),
         Command::Demo => client(interruptible(demo::main(global.json))),
         Command::Bench(bench) => client(bench.main(&global)),
@@ -168,7 +172,23 @@ fn client(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
 }
 
-/// Runs work that has something to clean up, and ends it at Ctrl-C.
+/// People who look at a terminal are told what they wait for when nothing has come for so long.
+const SILENCE: Duration = Duration::from_secs(2);
+
+async fn patiently<T>(command: impl Future<Output = T>, address: &str) -> T {
+    tokio::pin!(command);
+    tokio::select! {
+        biased;
+        ended = &mut command => return ended,
+        () = tokio::time::sleep(SILENCE) => {}
+    }
+    if output::is_silent() {
+        output::note(output::Style::stderr().dim(format!("-- waiting for {address} --")));
+    }
+    command.await
+}
+
+/// Lets Ctrl-C end what leaves something to clear away.
 async fn interruptible<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::select! {
         result = command => result,

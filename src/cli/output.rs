@@ -4,6 +4,7 @@
 mod wrap;
 
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
@@ -197,8 +198,17 @@ pub(super) fn text(text: &str) -> anyhow::Result<()> {
     if out().is_terminal() { lines(text) } else { write(text) }
 }
 
-/// Tells people something on stderr, besides the answer. If stderr is closed, the answer is still printed.
+/// Whether anything was printed.
+static SPOKE: AtomicBool = AtomicBool::new(false);
+
+/// Whether nobody who looks at stderr has seen anything yet.
+pub(super) fn is_silent() -> bool {
+    is_watched() && !SPOKE.load(Ordering::Relaxed)
+}
+
+/// Tells people something beside the answer, on stderr. Who does not read that may still want the answer.
 pub(super) fn note(line: impl Into<Line>) {
+    SPOKE.store(true, Ordering::Relaxed);
     let _ = writeln!(err(), "{}", line.into().as_str());
 }
 
@@ -238,12 +248,14 @@ pub(super) fn note_json(document: &impl Serialize) {
 
 /// Shows a line on stderr that the next one replaces. Without a line, it removes the one before. For terminals.
 pub(super) fn transient(line: Option<&Line>) {
+    SPOKE.store(true, Ordering::Relaxed);
     let mut err = err().lock();
     let _ = write!(err, "\r\x1b[2K{}", line.map_or("", Line::as_str)).and_then(|()| err.flush()); // Nobody may look any more.
 }
 
 /// Prints a text of ours for programs as it is: a document, or a script for a shell.
 pub(super) fn document(text: &str) -> anyhow::Result<()> {
+    SPOKE.store(true, Ordering::Relaxed);
     let mut out = out().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)

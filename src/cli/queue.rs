@@ -6,7 +6,7 @@ use super::exit::Exit;
 use super::global::Global;
 use super::output::{self, Style};
 use super::table::{Fit, Table, cells};
-use crate::model::{ContextId, Name, Priority, Queue as WorkQueue, ScriptType, Target};
+use crate::model::{ContextId, Name, Priority, Queue as WorkQueue, QueueInfo, ScriptType, Target};
 
 /// What to do with queues.
 #[derive(Debug, Subcommand)]
@@ -45,6 +45,15 @@ pub(super) struct Named {
 }
 
 impl Named {
+    /// Whether it is this queue, in any priority.
+    fn means(&self, queue: &QueueInfo) -> bool {
+        let group = match &self.queue().target {
+            Target::Type => None,
+            Target::Group(group) | Target::Instance(group, _) => Some(group.clone()),
+        };
+        queue.script_type == self.script_type && queue.group == group && queue.instance == self.instance
+    }
+
     fn queue(&self) -> WorkQueue {
         let target = match (self.group.clone(), self.instance) {
             (group, Some(instance)) => Target::Instance(group.unwrap_or_else(|| "default".parse().expect("default is a name")), instance),
@@ -60,8 +69,13 @@ impl Queue {
         match self {
             Self::List(queues) => list(global, queues).await?,
             Self::Pause(named) => {
-                global.connect().await?.pause_queue(ContextId(named.context), &named.queue()).await?;
+                let (client, context) = (global.connect().await?, ContextId(named.context));
+                client.pause_queue(context, &named.queue()).await?;
                 done(global, "paused", true)?;
+                let queues = client.list_queues(context).await.unwrap_or_default();
+                if !queues.iter().any(|queue| named.means(queue) && (queue.actors > 0 || queue.depth > 0)) {
+                    output::note("no actor takes from this queue and nothing waits in it: `hero queue list` shows those that are used");
+                }
             }
             Self::Resume(named) => {
                 global.connect().await?.resume_queue(ContextId(named.context), &named.queue()).await?;

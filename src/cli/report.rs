@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::advice::{advice, without};
+use super::advice::{Unstarted, advice, without};
 use super::exit::{Exit, Usage};
 use super::output::{self, Style};
 use super::script_error::Wrong;
@@ -44,7 +44,10 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
     let (client, wrong) = (error.downcast_ref::<client::Error>(), error.downcast_ref::<Wrong>());
     if json {
         let rpc = client.and_then(client::Error::rpc);
-        let data = wrong.map(Wrong::data).or_else(|| rpc.and_then(|rpc| rpc.data.clone()));
+        let mut data = wrong.map(Wrong::data).or_else(|| rpc.and_then(|rpc| rpc.data.clone()));
+        if let Some(unstarted) = error.downcast_ref::<Unstarted>() {
+            unstarted.add_to(&mut data);
+        }
         document(rpc.map(|rpc| rpc.code), &chain(error), data.as_ref(), exit as u8);
     } else if let Some(wrong) = wrong {
         wrong.render(Style::stderr()).into_iter().for_each(|line| output::tell(line, 2));
@@ -52,7 +55,7 @@ pub(super) fn report(error: &anyhow::Error, json: bool) -> Exit {
         // A server's message is one line, but some of our own errors contain lines of a log.
         // How a job failed is told in the words of its script, which are not translated.
         let ours = client.is_some_and(|error| error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()));
-        let advice = client.and_then(|client| advice(client, error.downcast_ref()));
+        let advice = client.and_then(|client| advice(client, error.downcast_ref(), error.downcast_ref()));
         let (told, style) = (chain(error), Style::stderr());
         let told = if advice.is_some() { without(&told).to_owned() } else { told };
         let told = if ours { translated(&told) } else { told };

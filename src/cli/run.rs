@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use tokio::time::sleep;
 
-use super::advice::Lost;
+use super::advice::{Lost, not_started};
 use super::exit::{Exit, Usage};
 use super::global::Global;
 use super::output::{self, Style};
@@ -15,12 +15,15 @@ use super::settings::parse_time;
 use super::spec::{SingleArgs, SpecArgs};
 use super::watch::Watch;
 use crate::client::{Client, Error, Follow, JobFailure};
-use crate::model::{JobId, JobResult, JobSpec, LogLine};
+use crate::model::{JobId, JobResult, JobSpec, LogLine, Seconds};
 
 /// How often `--watch` looks at the file.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long to wait for the end of a job that `--watch` has stopped.
 const STOPPING: Duration = Duration::from_secs(10);
+
+/// The time that a job has to whom none is given, s.
+const DEFAULT_TIMEOUT: f64 = 60.0;
 
 /// Runs a script: log to stderr, result to stdout, the exit code says how it ended.
 #[derive(Debug, Args)]
@@ -110,7 +113,7 @@ impl Run {
     }
 
     async fn begin(&self, client: &Client) -> anyhow::Result<Begun> {
-        let spec = self.single.on(script_error::compiled(&self.source, &self.spec, Exit::JobFailed)?);
+        let spec = self.single.on(script_error::compiled(&self.source, &self.spec, Exit::Usage)?);
         let job_id = client.create_job(&spec).await?;
         let started = async {
             let logs = client.follow_logs(spec.context_id, &job_id, None).await?; // Before the start, so that no line is missed.
@@ -119,7 +122,7 @@ impl Run {
         };
         match started.await {
             Ok(logs) => Ok(Begun { spec, job_id, logs }),
-            Err(error) => Err(named(error, &job_id, "is stored, but whether it was started is not known")),
+            Err(error) => Err(not_started(error, std::slice::from_ref(&job_id), vec![job_id.clone()])),
         }
     }
 
@@ -132,19 +135,20 @@ impl Run {
         match result {
             Ok(result) if json => output::json(&result)?,
             Ok(result) => print_value(&result)?,
-            Err(error) => return self.failed(&job_id, &spec.script, error, json),
+            Err(error) => return self.failed(&job_id, &spec, error, json),
         }
         Ok(Exit::Ok)
     }
 
-    /// Shows the error of the script, if the job failed because of it.
-    fn failed(&self, job_id: &JobId, script: &str, error: Error, json: bool) -> anyhow::Result<Exit> {
+    /// Shows how the script went wrong, if that is what happened.
+    fn failed(&self, job_id: &JobId, spec: &JobSpec, error: Error, json: bool) -> anyhow::Result<Exit> {
         let exit = Exit::of_client(&error);
         let failure = error.rpc().and_then(|rpc| rpc.job_failure());
         let (false, Some(JobFailure { error: cause, .. })) = (json, failure) else {
             return Err(named(error, job_id, "was not seen to its end"));
         };
-        let lines = script_error::render(Style::stderr(), &self.source.name(), script, &cause);
+        let timeout = spec.timeout.or_else(|| Seconds::new(DEFAULT_TIMEOUT));
+        let lines = script_error::render(Style::stderr(), &self.source.name(), &spec.script, timeout, &cause);
         lines.into_iter().for_each(|line| output::tell(line, 2));
         Ok(exit)
     }

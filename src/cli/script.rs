@@ -39,7 +39,7 @@ impl Source {
     /// What it is called where its errors are shown.
     pub(super) fn name(&self) -> String {
         match (&self.script, self.file()) {
-            (Some(_), _) => "script".to_owned(),
+            (Some(_), _) => "-e".to_owned(),
             (None, Some(file)) => file.display().to_string(),
             (None, None) => "stdin".to_owned(),
         }

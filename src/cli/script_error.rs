@@ -4,7 +4,7 @@ use super::exit::Exit;
 use super::output::{Line, Style};
 use super::script::Source;
 use super::spec::SpecArgs;
-use crate::model::{ErrorKind, JobError, JobSpec};
+use crate::model::{ErrorKind, JobError, JobSpec, Seconds};
 
 /// A script that does not compile.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +31,7 @@ impl Wrong {
 
     /// The error as lines for people.
     pub(super) fn render(&self, style: Style) -> Vec<Line> {
-        render(style, &self.file, &self.script, &self.error)
+        render(style, &self.file, &self.script, None, &self.error)
     }
 }
 
@@ -65,7 +65,7 @@ fn compiles(spec: &JobSpec) -> Result<(), JobError> {
 }
 
 /// How a script went wrong, the way compilers say it: `file:line:column: message`, the line, and a caret.
-pub(super) fn render(style: Style, file: &str, script: &str, error: &JobError) -> Vec<Line> {
+pub(super) fn render(style: Style, file: &str, script: &str, timeout: Option<Seconds>, error: &JobError) -> Vec<Line> {
     let place = match (error.line, error.column) {
         (Some(line), Some(column)) => format!("{file}:{line}:{column}: "),
         (Some(line), None) => format!("{file}:{line}: "),
@@ -75,9 +75,11 @@ pub(super) fn render(style: Style, file: &str, script: &str, error: &JobError) -
         Some(limit) => format!("{} ({})", error.kind.as_str(), limit.as_str()),
         None => error.kind.as_str().to_owned(),
     };
-    // Words of the protocol, which tell people no more than the kind of error does.
+    // The protocol's own words, which say to people no more than the kind does.
+    let limit = timeout.map_or_else(String::new, |timeout| format!("{timeout} s, "));
+    let late = format!("it took longer than its timeout ({limit}--timeout)");
     let message = match (error.kind, error.message.as_str()) {
-        (ErrorKind::Timeout, "timeout") => "it took longer than its timeout (--timeout)",
+        (ErrorKind::Timeout, "timeout") => &late,
         (ErrorKind::Stopped, "stopped") => "before it ran",
         (ErrorKind::Stopped, "stopped_by_request") => "by request",
         (_, message) => message,
@@ -120,7 +122,7 @@ mod tests {
         (error.line, error.column) = (Some(2), Some(9));
         error.stack.push("total".to_owned());
         let plain = Style::stdout(); // Not a terminal under test.
-        let text = render(plain, "a.rhai", "let x = 1;\n\tlet z = y;\n", &error);
+        let text = render(plain, "a.rhai", "let x = 1;\n\tlet z = y;\n", None, &error);
         let text = text.iter().map(Line::as_str).collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(text, @r"
         a.rhai:2:9: script: Variable not found: y

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
 use serde_json::{Map, Value};
@@ -87,11 +87,11 @@ impl SpecArgs {
             retries: this.retries,
             retry_backoff: this.retry_backoff,
             concurrent: this.concurrent,
-            env_vars: this.env_vars.into_iter().collect(),
+            env_vars: once("--env", this.env_vars)?.into_iter().collect(),
             log_path: this.log_path,
             retention: this.retention,
             name: this.name,
-            labels: this.labels.into_iter().collect::<BTreeMap<_, _>>(),
+            labels: once("--label", this.labels)?.into_iter().collect::<BTreeMap<_, _>>(),
             worker_id: this.worker_id,
             client_rpc_id: this.client_rpc_id,
             ..JobSpec::default()
@@ -152,7 +152,7 @@ fn arguments(whole: Option<Value>, entries: Vec<(String, String)>) -> anyhow::Re
         Some(Value::Object(map)) => map,
         Some(_) => return Err(Usage("--arg adds to an object, but --args is something else; use one of them".to_owned()).into()),
     };
-    for (name, text) in entries {
+    for (name, text) in once("--arg", entries)? {
         // What is no JSON is a text.
         let value = match tree(&plain_zeros(&text)) {
             Ok(value) => exact(&text, "it").map(|_| value).map_err(|reason| Usage(format!("--arg {name}: {reason}")))?,
@@ -161,6 +161,15 @@ fn arguments(whole: Option<Value>, entries: Vec<(String, String)>) -> anyhow::Re
         map.insert(name, value);
     }
     Ok(Some(map.into()))
+}
+
+/// Entries of which each has a name of its own: of two, one would be lost without a word.
+fn once(option: &str, entries: Vec<(String, String)>) -> Result<Vec<(String, String)>, Usage> {
+    let mut names = BTreeSet::new();
+    match entries.iter().find(|(name, _)| !names.insert(name)) {
+        Some((name, _)) => Err(Usage(format!("{option} {name} is given twice; give it once"))),
+        None => Ok(entries),
+    }
 }
 
 pub(super) fn pair(text: &str) -> Result<(String, String), String> {
@@ -214,6 +223,8 @@ mod tests {
         let marked = r#"{"$serde_json::private::RawValue":"[1]"}"#;
         let args = arguments(Some(super::json(marked).unwrap()), vec![("a".to_owned(), marked.to_owned())]).unwrap().unwrap();
         assert_eq!(args.to_string(), r#"{"$serde_json::private::RawValue":"[1]","a":{"$serde_json::private::RawValue":"[1]"}}"#);
+        let twice = arguments(None, [("a", "1"), ("a", "2")].map(|(k, v)| (k.to_owned(), v.to_owned())).into());
+        assert!(twice.unwrap_err().to_string().contains("--arg a is given twice"));
         assert!(arguments(Some(json!([1])), vec![("a".to_owned(), "b".to_owned())]).is_err());
     }
 }

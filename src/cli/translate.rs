@@ -41,11 +41,12 @@ const OPTIONS: [(&str, &str); 13] = [
     ("time_zone", "--time-zone"),
 ];
 
-/// The option for a parameter at the beginning of a message: there it names the parameter that is wrong.
-const FIRST: [(&str, &str); 14] = [
+/// What stands for a parameter at the beginning of a message, where it is one that is wrong.
+const FIRST: [(&str, &str); 15] = [
     ("args", "--args"),
     ("caller_id", "--caller"),
     ("cron", "--cron"),
+    ("cursor", "--cursor"),
     ("dependents", "--dependent"),
     ("every", "--every"),
     ("group", "--group"),
@@ -85,7 +86,8 @@ pub(super) fn translated(message: &str) -> String {
         text.push_str(&rest[..other]);
         rest = &rest[other..];
     }
-    text.replace("the store is unavailable", "Redis does not answer the server")
+    text.replace("use next_cursor of the page before", "take the one that the list before ended with")
+        .replace("the store is unavailable", "Redis does not answer the server")
 }
 
 #[cfg(test)]
@@ -101,6 +103,10 @@ mod tests {
         assert_eq!(translated("log_path: `wait_job` (my_wait_job)"), "--log-path: `hero job wait` (my_wait_job)");
         assert_eq!(translated("the store is unavailable; é"), "Redis does not answer the server; é");
         assert_eq!(translated("cron: \"1\" has 1 fields"), "--cron: \"1\" has 1 fields");
+        assert_eq!(
+            translated("cursor: is not a cursor; use next_cursor of the page before"),
+            "--cursor: is not a cursor; take the one that the list before ended with"
+        );
         assert_eq!(translated("script: cron: 1"), "script: cron: 1");
         assert_eq!(translated(""), "");
     }

@@ -44,7 +44,7 @@ impl Watch<'_> {
         let told = RefCell::new(format!("waiting for job {job_id}"));
         let news = news(client, context, job_id, progress.news(), &told);
         tokio::pin!(news);
-        let mut interrupts = signal(SignalKind::interrupt())?;
+        let (mut interrupts, mut terminations) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let mut following = self.logs.is_some();
         let result = loop {
             tokio::select! {
@@ -69,6 +69,7 @@ impl Watch<'_> {
                         break Err(error);
                     }
                 },
+                _ = terminations.recv() => anyhow::bail!("ended by SIGTERM; job {job_id} goes on"),
                 _ = &mut news, if progress.is_on() => {}
                 _ = ticks.tick(), if progress.is_on() => progress.show(&told.borrow()),
             }

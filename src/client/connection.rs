@@ -170,6 +170,7 @@ fn not_connected(url: &str, error: WireError) -> Error {
     };
     match cause.downcast_ref::<WsHandshakeError>() {
         Some(WsHandshakeError::Rejected { status_code }) => Error::Refused { url, status: *status_code },
+        Some(WsHandshakeError::Timeout(after)) => Error::Silent { url, after: *after },
         Some(WsHandshakeError::Url(reason)) => Error::Address { url, reason: reason.to_string() },
         Some(WsHandshakeError::Io(error)) => Error::Unreachable { url, reason: error.to_string() },
         _ => Error::Unreachable { url, reason: cause.to_string() },

@@ -50,7 +50,15 @@ pub enum Error {
         /// Why the attempt failed.
         reason: String,
     },
-    /// The server refused the connection.
+    /// Somebody may be there, but says nothing.
+    #[error("nothing was heard from {url} within {} s", after.as_secs())]
+    Silent {
+        /// The address that was tried.
+        url: String,
+        /// How long an answer was waited for.
+        after: std::time::Duration,
+    },
+    /// The server does not let us in.
     #[error("the server at {url} refused the connection with HTTP status {status}")]
     Refused {
         /// The address that was tried.

@@ -97,11 +97,11 @@ impl Client {
         self.call("start_job", Named { job_id, context_id }).await
     }
 
-    /// Like [`Client::start_job`], for a job that [`Client::create_job`] gave for `spec`. With an idempotency key that job may have been
-    /// started before. Then this gives its status.
+    /// As [`Client::start_job`], for a job that [`Client::create_job`] gave for `spec`: with an idempotency key that may be one that was started
+    /// before, and one whose prerequisite is in error has ended already. Then this gives the status it has.
     pub async fn begin_job(&self, spec: &JobSpec, job_id: &JobId) -> Result<Status, Error> {
         match self.start_job(spec.context_id, job_id).await {
-            Err(error) if spec.idempotency_key.is_some() && error.has_code(code::STATE) => match error.status() {
+            Err(error) if error.has_code(code::STATE) => match error.status() {
                 Some(status) if status != Status::Created => Ok(status),
                 _ => Err(error),
             },

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::model::{ContextId, JobError, JobId, Reason, ScheduleId, ScriptType, Status};
+use crate::model::{ContextId, ErrorKind, JobError, JobId, Reason, ScheduleId, ScriptType, Status};
 use crate::store::{self, NO_LIST};
 
 /// When to try again what was refused because something is full.
@@ -33,7 +33,7 @@ pub enum Error {
     #[error("schedule {0} exists already; leave schedule_id out for a new one, or delete that one first")]
     ScheduleExists(ScheduleId),
     /// The job's status does not allow this.
-    #[error("job {job_id} is {status}, so it cannot be {action}")]
+    #[error("job {job_id} {}, so it cannot be {action}", standing(*status))]
     State {
         /// The job.
         job_id: JobId,
@@ -109,7 +109,7 @@ pub enum Error {
     #[error("idempotency key was used with other parameters for job {0}")]
     IdempotencyReused(JobId),
     /// The job ended badly.
-    #[error("job {job_id} failed: {}", error.message)]
+    #[error("job {job_id} {}", ending(error))]
     Failed {
         /// The job.
         job_id: JobId,
@@ -196,9 +196,50 @@ fn full(queue: &str, length: u64) -> String {
     format!("{queue} holds {length} jobs, and takes no more (queue_length)")
 }
 
+/// Where a job is in its life, for people: all bad ends have one word on the wire.
+fn standing(status: Status) -> String {
+    match status {
+        Status::Error => "has ended in error".to_owned(),
+        status => format!("is {status}"),
+    }
+}
+
+/// How a job ended, for people. The protocol has words of its own for ends that have no message.
+fn ending(error: &JobError) -> String {
+    match (error.kind, error.message.as_str()) {
+        (ErrorKind::Stopped, "stopped") => "was stopped before it ran".to_owned(),
+        (ErrorKind::Stopped, "stopped_by_request") => "was stopped by request".to_owned(),
+        (ErrorKind::Stopped, message) => format!("was stopped: {message}"),
+        (ErrorKind::Timeout, "timeout") => "timed out: it took longer than its timeout".to_owned(),
+        (ErrorKind::Timeout, message) => format!("timed out: {message}"),
+        (_, message) => format!("failed: {message}{}", location(error)),
+    }
+}
+
 fn location(error: &JobError) -> String {
     match (error.line, error.column) {
         (Some(line), Some(column)) => format!(" (line {line}, column {column})"),
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_are_told_how_a_job_ended_in_their_words() {
+        let id = || "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70".parse::<JobId>().unwrap();
+        let told = |mut error: JobError| {
+            (error.line, error.column) = (Some(2), Some(5));
+            let told = Error::Failed { job_id: id(), error: Box::new(error), attempt: 1 }.to_string();
+            told.split_once(' ').unwrap().1.split_once(' ').unwrap().1.to_owned()
+        };
+        assert_eq!(told(JobError::new(ErrorKind::Stopped, "stopped_by_request")), "was stopped by request");
+        assert_eq!(told(JobError::new(ErrorKind::Stopped, "stopped")), "was stopped before it ran");
+        assert_eq!(told(JobError::new(ErrorKind::Timeout, "timeout")), "timed out: it took longer than its timeout");
+        assert_eq!(told(JobError::new(ErrorKind::Script, "no")), "failed: no (line 2, column 5)");
+        let refused = Error::State { job_id: id(), status: Status::Error, action: "stopped" }.to_string();
+        assert!(refused.ends_with("has ended in error, so it cannot be stopped"), "{refused}");
     }
 }

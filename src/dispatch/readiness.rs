@@ -53,7 +53,10 @@ async fn lack(store: &Store, memory: &Memory) -> Option<String> {
             Some(format!("Redis{of_context} is {what}: {used} of {limit} bytes are in use"))
         }
         Ok(Ok(_)) => None,
-        Ok(Err(error)) => Some(format!("Redis{of_context} does not answer: {error}")),
+        Ok(Err(error)) => Some(match error.disk_fault() {
+            Some(why) => format!("Redis{of_context} refuses to write: {why}"),
+            None => format!("Redis{of_context} does not answer: {error}"),
+        }),
         Err(_) => Some(format!("Redis{of_context} does not answer within {} s", PATIENCE.as_secs())),
     }
 }

@@ -63,6 +63,7 @@ impl LogDirectory {
     /// It waits for the lock, so it must not be called on a thread that serves connections.
     pub fn append_for(&self, identity: &str, job: &JobId, path: &str) -> Result<LogFile, Error> {
         let resolved = self.resolve(path)?;
+        self.make_root()?;
         let _lock = self.lock()?;
         let digest = digest(&resolved);
         let file = self.owners().join(format!("{digest}.path"));

@@ -260,6 +260,9 @@ impl Error {
             Self::Dispatch(D::TooLarge { what: "the job", .. }) => format!("{self}; list_jobs gives the beginning"),
             Self::Dispatch(D::IdempotencyReused(_)) => format!("{self}; use another key, or the same parameters"),
             Self::Dispatch(D::StillRunning { .. }) => format!("{self}; wait_job waits on"),
+            Self::Dispatch(D::Store { not_done: true, source, .. }) if source.disk_fault().is_some() => {
+                format!("Redis refuses to write: {}; nothing was done; try again", source.disk_fault().unwrap_or_default())
+            }
             Self::Dispatch(D::Store { not_done: true, .. }) => "the store is unavailable and nothing was done; try again".into(),
             Self::Dispatch(D::Store { not_done: false, .. }) => {
                 "the store is unavailable and whether it was done is unknown; look with get_status, or repeat the call with an idempotency_key"

@@ -1,7 +1,7 @@
 use std::collections::{HashMap, VecDeque};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -16,6 +16,26 @@ const MOST: usize = 64;
 const TIMEOUT: Duration = Duration::from_secs(6);
 /// How long the head of a request may be. That of a probe is short.
 const HEAD: usize = 8 * 1024;
+
+/// How often the log says at most that connections are refused.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// How many connections were refused since the log last said so, and when that was.
+#[derive(Default)]
+pub(super) struct Refusals(Mutex<(u64, Option<Instant>)>);
+
+impl Refusals {
+    /// Notes that the connection `last` was refused because of this limit.
+    pub(super) fn note(&self, last: SocketAddr, open: usize, limit: &str) {
+        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (refused, said) = &mut *noted;
+        *refused += 1;
+        if said.is_none_or(|said| said.elapsed() >= SILENCE) {
+            tracing::warn!(limit, refused = *refused, %last, open, "connections are refused, because all places are taken");
+            *noted = (0, Some(Instant::now()));
+        }
+    }
+}
 
 /// Serves connections beyond the limit: one request each, and only probes. So probes are answered even while all connections are in use.
 pub(super) struct Overflow {

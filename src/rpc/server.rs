@@ -26,7 +26,7 @@ use super::http::{Endpoint, OriginCheck, router};
 use super::layers::Rules;
 use super::limits::Limits;
 use super::openrpc::Served;
-use super::overflow::Overflow;
+use super::overflow::{Overflow, Refusals};
 use super::table::Table;
 use super::wire::Wire;
 
@@ -224,6 +224,7 @@ fn start<C: Send + Sync + 'static>(
     let acceptor = Arc::new(Acceptor {
         loops,
         overflow: Overflow::new(super::http::probes(probes.clone(), allowed.clone())),
+        refusals: Refusals::default(),
         router: router(endpoint, probes, document, allowed),
         addresses: Addresses::new(settings.limits.clone()),
         limits: settings.limits,
@@ -243,6 +244,7 @@ struct Acceptor {
     loops: usize,
     /// For connections beyond the limit.
     overflow: Overflow,
+    refusals: Refusals,
     router: Router,
     addresses: Addresses,
     limits: Limits,
@@ -278,7 +280,7 @@ impl Acceptor {
         let open = self.connections.len().saturating_sub(self.loops);
         let room = open < self.limits.connections as usize;
         let Some(address) = room.then(|| self.addresses.join(peer.ip())).flatten() else {
-            tracing::debug!(%peer, open, "a connection too many");
+            self.refusals.note(peer, open, if room { "max_per_address" } else { "max_connections" });
             self.overflow.serve(socket);
             return;
         };

@@ -66,6 +66,14 @@ impl Error {
         matches!(self, Self::Redis(error) if error.code() == Some("OOM"))
     }
 
+    /// Why Redis takes no writes although it answers, if that is its disk.
+    pub fn disk_fault(&self) -> Option<&'static str> {
+        let Self::Redis(error) = self else { return None };
+        let is_full = error.detail().is_some_and(|detail| detail.contains("No space left"));
+        let why = if is_full { "no space is left on its disk" } else { "it cannot write to its disk; its own log says why" };
+        (error.code() == Some("MISCONF")).then_some(why)
+    }
+
     /// Whether Redis is there, but has not read its data yet.
     pub(super) fn is_loading(&self) -> bool {
         matches!(self, Self::Redis(error) if error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading))
@@ -113,5 +121,19 @@ impl Error {
 impl From<RedisError> for Error {
     fn from(error: RedisError) -> Self {
         Self::Redis(Arc::new(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_from_a_redis_that_is_away() {
+        let of = |code: &str, detail: &str| Error::from(redis::make_extension_error(code.to_owned(), Some(detail.to_owned())));
+        let full = of("MISCONF", "Errors writing to the AOF file: No space left on device");
+        assert_eq!((full.disk_fault(), full.not_done()), (Some("no space is left on its disk"), true));
+        assert!(of("MISCONF", "unable to persist to disk").disk_fault().is_some_and(|why| why.contains("its own log")));
+        assert_eq!(of("LOADING", "Redis is loading the dataset in memory").disk_fault(), None);
     }
 }

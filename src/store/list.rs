@@ -234,7 +234,9 @@ impl Store {
                 } else {
                     search.filter.admits(job)
                 };
-                if passes && !page.take(job) {
+                // An id that was used again may stand there twice.
+                let is_there = page.jobs.iter().any(|taken| taken.job_id == job.job_id);
+                if passes && !is_there && !page.take(job) {
                     return Ok(Some(start.clone()));
                 }
             }

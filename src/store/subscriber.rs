@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use redis::aio::PubSub;
 use tokio::time::{interval, timeout};
 
 use super::deadline::{DEADLINE, in_time};
@@ -18,12 +19,14 @@ const PING: Duration = Duration::from_secs(10);
 pub struct Subscriber {
     store: Store,
     script_types: Vec<ScriptType>,
+    /// The connection that was made and is not listened to yet.
+    made: Option<PubSub>,
 }
 
 impl Subscriber {
     /// A subscriber for a server with pools of these types.
     pub fn new(store: Store, script_types: Vec<ScriptType>) -> Self {
-        Self { store, script_types }
+        Self { store, script_types, made: None }
     }
 
     fn hear(&self, channel: &str, payload: &str) {
@@ -54,8 +57,12 @@ impl Service for Subscriber {
 
     const NAME: &'static str = "subscriber";
 
-    /// Listens until the connection ends.
+    /// Connects, and in the next round listens until that connection ends: so it works again when it listens.
     async fn tick(&mut self) -> Result<Duration, Error> {
+        if let Some(pubsub) = self.made.take() {
+            self.listen(pubsub).await;
+            return Ok(Duration::from_millis(50));
+        }
         let subscribing = async {
             let mut pubsub = self.store.0.commands.pubsub().await?;
             pubsub.subscribe(format!("{}{}", Keys::inbox_prefix(), self.store.server())).await?;
@@ -64,7 +71,13 @@ impl Service for Subscriber {
             }
             Ok::<_, Error>(pubsub)
         };
-        let pubsub = in_time(subscribing).await?;
+        self.made = Some(in_time(subscribing).await?);
+        Ok(Duration::ZERO)
+    }
+}
+
+impl Subscriber {
+    async fn listen(&self, pubsub: PubSub) {
         let ((mut asking, mut messages), mut pings) = (pubsub.split(), interval(PING));
         loop {
             tokio::select! {
@@ -82,6 +95,5 @@ impl Service for Subscriber {
                 }
             }
         }
-        Ok(Duration::from_millis(50))
     }
 }

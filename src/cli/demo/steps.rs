@@ -72,7 +72,7 @@ async fn failure(calls: &Calls) -> anyhow::Result<()> {
     let failure = error.job_failure().context("the error has no data about the job")?;
     expect("line and column are known", &(failure.error.line.is_some() && failure.error.column.is_some()), &true)?;
     expect("the message names the cause", &failure.error.message.contains("no price for plum"), &true)?;
-    let rendered = script_error::render(Style::stdout(), "examples/failing.rhai", FAILING, &failure.error);
+    let rendered = script_error::render(Style::stdout(), "examples/failing.rhai", FAILING, None, &failure.error);
     calls.show_lines(vec!["`hero run` shows that as".into()])?;
     calls.show_lines(rendered)
 }
@@ -90,6 +90,9 @@ async fn stop(calls: &Calls) -> anyhow::Result<()> {
         }
     }
     calls.call("stop_job", json!({ "job_id": job_id })).await?;
+    calls.show_lines(vec![
+        "it has ended now: all ends but a good one are \"error\" on the wire, and what kind it was stands beside it".into(),
+    ])?;
     calls.refused("wait_job", json!({ "job_id": job_id }), code::JOB_STOPPED).await.map(drop)
 }
 

@@ -1,6 +1,7 @@
 use clap::Args;
 use serde_json::json;
 
+use crate::cli::advice::not_started;
 use crate::cli::exit::Exit;
 use crate::cli::global::Global;
 use crate::cli::output;
@@ -27,14 +28,20 @@ impl Create {
         let spec = self.single.on(compiled(&self.source, &self.spec, Exit::Usage)?);
         let client = global.connect().await?;
         let job_id = client.create_job(&spec).await?;
+        if !global.json {
+            output::line(job_id.as_str())?; // Whatever becomes of its start.
+        }
         let status = match self.start {
-            true => Some(client.begin_job(&spec, &job_id).await?),
+            true => {
+                let started = client.begin_job(&spec, &job_id).await;
+                Some(started.map_err(|error| not_started(error, std::slice::from_ref(&job_id), vec![job_id.clone()]))?)
+            }
             false => None,
         };
         match (global.json, status) {
             (true, Some(status)) => output::json(&json!({ "job_id": job_id, "status": status })),
             (true, None) => output::json(&json!({ "job_id": job_id })),
-            (false, _) => output::line(job_id.as_str()),
+            (false, _) => Ok(()),
         }
     }
 }

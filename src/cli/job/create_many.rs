@@ -1,15 +1,17 @@
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
+use crate::cli::advice::not_started;
+use crate::cli::exit::Usage;
 use crate::cli::global::Global;
 use crate::cli::output;
 use crate::cli::script::read_text;
 use crate::cli::script_error;
-use crate::model::{JobSpec, exact, strict};
+use crate::client::Client;
+use crate::model::{JobId, JobSpec, exact, strict};
 
 /// Several jobs to store.
 #[derive(Debug, Args)]
@@ -27,24 +29,38 @@ impl CreateMany {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
         let text = read_text("list of jobs", &self.file)?;
         let file = if self.file == Path::new("-") { "stdin".to_owned() } else { self.file.display().to_string() };
-        anyhow::ensure!(
-            !text.trim_start().starts_with('{'),
-            "{file} has one object and not a list of jobs; put it between [ and ], as in [{{\"script\": \"40 + 2\"}}]"
-        );
-        let specs = jobs(&text).with_context(|| format!("{file} is not a JSON list of jobs"))?;
+        if text.trim_start().starts_with('{') {
+            let why = format!("{file} has one object and not a list of jobs; put it between [ and ], as in [{{\"script\": \"40 + 2\"}}]");
+            return Err(Usage(why).into());
+        }
+        let specs = jobs(&text).map_err(|error| Usage(format!("{file} is not a JSON list of jobs: {error:#}")))?;
         script_error::check_all(&specs, &file)?;
         let client = global.connect().await?;
         let ids = client.create_jobs(&specs).await?;
+        if !global.json {
+            ids.iter().try_for_each(|id| output::line(id.as_str()))?; // Whatever becomes of their start.
+        }
         if self.start {
-            for (spec, id) in specs.iter().zip(&ids) {
-                client.begin_job(spec, id).await.with_context(|| format!("all jobs are stored, but {id} could not be started"))?;
-            }
+            start(&client, &specs, &ids).await?;
         }
-        if global.json {
-            return output::json(&json!({ "job_ids": ids }));
-        }
-        ids.iter().try_for_each(|id| output::line(id.as_str()))
+        if global.json { output::json(&json!({ "job_ids": ids })) } else { Ok(()) }
     }
+}
+
+/// Starts stored jobs. One that is refused, because its queue is full say, holds up no other.
+async fn start(client: &Client, specs: &[JobSpec], ids: &[JobId]) -> anyhow::Result<()> {
+    let (mut left, mut first) = (Vec::new(), None);
+    for (at, (spec, id)) in specs.iter().zip(ids).enumerate() {
+        let Err(error) = client.begin_job(spec, id).await else { continue };
+        if error.rpc().is_none() {
+            left.extend_from_slice(&ids[at..]);
+            first = Some(error);
+            break; // Nobody is there to start the rest.
+        }
+        left.push(id.clone());
+        first.get_or_insert(error);
+    }
+    first.map_or(Ok(()), |error| Err(not_started(error, ids, left)))
 }
 
 /// Reads jobs as the server does.

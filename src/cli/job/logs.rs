@@ -41,7 +41,7 @@ impl Logs {
     async fn follow(&self, client: &Client, json: bool) -> anyhow::Result<()> {
         let (context, job_id) = (self.named.context(), &self.named.job_id);
         let logs = Some(client.follow_logs(context, job_id, None).await?);
-        let watch = Watch { client, context, job_id, logs, limit: None, interrupt_stops: false, quiet: true };
+        let watch = Watch { client, context, job_id, logs, limit: None, interrupt_stops: false, quiet: json || !output::is_watched() };
         match watch.finish(|line| show(json, line)).await? {
             Err(error) if error.rpc().is_none_or(|rpc| rpc.job_failure().is_none()) => Err(error.into()),
             _ => Ok(()), // How the job ended is not what was asked.

@@ -32,11 +32,11 @@ const HEAD: [(&str, Fit); 9] = [
     ("ID", Fit::Keep),
     ("WHEN", Fit::Cut),
     ("NEXT RUN", Fit::Keep),
-    ("LAST RUN", Fit::Spare(1)),
+    ("LAST RUN", Fit::Keep),
     ("LAST JOB", Fit::Spare(9)),
-    ("RUNS", Fit::Spare(2)),
-    ("SKIPPED", Fit::Spare(4)),
-    ("MISSED", Fit::Spare(3)),
+    ("RUNS", Fit::Keep),
+    ("SKIPPED", Fit::Keep),
+    ("MISSED", Fit::Keep),
     ("NAME", Fit::Cut),
 ];
 

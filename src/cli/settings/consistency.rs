@@ -1,6 +1,7 @@
 //! Settings that do not fit together, or not with the program: refused where they cannot work, warned of where they have no effect.
 
 use super::table::Scope;
+use super::value::size_text;
 use super::{Settings, nearest};
 use crate::actor::Mask;
 
@@ -8,6 +9,8 @@ use crate::actor::Mask;
 const LEAST_REDIS: u64 = 16 << 20;
 /// An engine needs some of it before a script has done anything.
 const LEAST_SCRIPT_MEMORY: u64 = 1 << 20;
+/// A job without much of a script, and what is told of it, take some of it.
+const LEAST_MESSAGE: u64 = 4 << 10;
 
 /// The first setting that cannot work. `said` gives the name of a setting with where it was set. A default above a limit is no fault, because nobody chose it.
 pub(super) fn fault(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str) -> bool, said: &dyn Fn(&str) -> String) -> Option<String> {
@@ -62,13 +65,18 @@ pub(super) fn fault(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str) -
         ));
         pairs.push(("script_source", settings.script_source, "max_request", settings.max_request, "no request has room for such a script"));
         for (name, bytes) in [("max_request", settings.max_request), ("max_response", settings.max_response)] {
+            if bytes < LEAST_MESSAGE {
+                return wrong(name, "no job fits into less than 4KB");
+            }
             if bytes > u32::MAX.into() {
                 return wrong(name, "at most 4095MB are possible");
             }
         }
     }
     let above = pairs.into_iter().find(|(name, size, _, limit, _)| size > limit && is_given(name));
-    above.map(|(name, _, limit, _, why)| format!("{}: {why}; it may not be above {}", said(name), said(limit)))
+    above.map(|(name, _, limit, most, why)| {
+        format!("{}: {why}; it may not be above {}, which is {}", said(name), said(limit), size_text(most))
+    })
 }
 
 /// One line for every setting that will not have the effect that is expected of it.
@@ -95,6 +103,16 @@ pub(super) fn warnings(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str
         warn("script_log", &format!("has no effect as far as it is above {}: no log file is kept that is larger", said("log_quota")));
     }
     if scope == Scope::Server {
+        // Whoever gives the one that is larger is refused.
+        let wider = [
+            ("script_source", settings.script_source, "max_request", settings.max_request, "scripts"),
+            ("script_result", settings.script_result, "max_response", settings.max_response, "results"),
+        ];
+        for (name, size, all, limit, what) in wider {
+            if size > limit && is_given(all) {
+                warn(all, &format!("has no room for {what} as large as {} lets them be", said(name)));
+            }
+        }
         let narrower = [
             ("max_per_address", u64::from(settings.max_per_address), "max_connections", u64::from(settings.max_connections)),
             ("held_per_connection", settings.held_per_connection, "held_per_address", settings.held_per_address),

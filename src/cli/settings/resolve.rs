@@ -81,7 +81,10 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
 
 fn first_line(path: &std::path::Path, said: &str) -> Result<Secret, Invalid> {
     let text = std::fs::read_to_string(path).map_err(|error| Invalid(format!("{said}: {error}")))?;
-    Ok(Secret(text.lines().next().unwrap_or_default().to_owned()))
+    match text.lines().next() {
+        Some(line) if !line.is_empty() => Ok(Secret(line.to_owned())),
+        _ => Err(Invalid(format!("{said}: the file is empty, or its first line is; the password is to stand there"))),
+    }
 }
 
 /// Adds the defaults.

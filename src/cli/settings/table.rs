@@ -69,7 +69,13 @@ const fn setting(name: &'static str, kind: Kind, default: Default, scope: Scope,
 
 /// Every setting, in the order in which people are shown them.
 pub static SETTINGS: &[Setting] = &[
-    setting("config", One("FILE"), Default::None, Both, "A TOML file with settings; its keys are the names in this table"),
+    setting(
+        "config",
+        One("FILE"),
+        Default::None,
+        Both,
+        "A TOML file with settings; its keys are those that --print-config shows, such as max_request",
+    ),
     setting(
         "listen",
         One("ADDR"),
@@ -140,7 +146,7 @@ pub static SETTINGS: &[Setting] = &[
         One("URL"),
         Default::None,
         Both,
-        "Your Redis (redis://, rediss:// or unix://); without it a private redis-server is started",
+        "Your Redis (redis://, rediss:// or unix://); without it a server starts a private redis-server, and actors alone refuse to start",
     ),
     setting("redis_user", One("NAME"), Default::None, Both, "The ACL user at your Redis"),
     setting("redis_password", Secret, Default::None, Both, "The password at your Redis"),

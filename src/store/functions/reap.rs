@@ -16,10 +16,14 @@ impl Store {
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
         let looked: i64 = answer.first().and_then(Text::parse).ok_or_else(|| unexpected("reap", &answer))?;
         let Ok(looked) = usize::try_from(looked) else { return Ok(None) };
+        let taken = answer.get(1).and_then(Text::parse::<u64>).unwrap_or_default();
+        if taken > 0 {
+            tracing::info!(jobs = taken, context = %self.context(), "jobs were taken from who ran them, because their leases ran out; they run again");
+        }
         if looked > 0 {
             self.0.releases.notify_one();
         }
-        self.0.wake_ups.wake_all(answer.iter().skip(1).filter_map(|text| text.0.as_ref()));
+        self.0.wake_ups.wake_all(answer.iter().skip(2).filter_map(|text| text.0.as_ref()));
         Ok(Some(looked))
     }
 }

@@ -106,6 +106,16 @@ function jobs.list_in(index, ...)
   if insist('RPUSH', index, ...) == select('#', ...) then try('SADD', keys.hours, index) end
 end
 
+-- Among so many of the newest ids of an hour one is looked for to be taken out.
+local LOOKED_AMONG = 4096
+
+-- Takes a job that is deleted out of the index of its hour, so that the next of its id stands there once. Among many newer ones it stays:
+-- looking for it would take long.
+function jobs.unlist(id, created_at)
+  local list = keys.index(created_at)
+  if try('LPOS', list, id, 'RANK', -1, 'MAXLEN', LOOKED_AMONG) then try('LREM', list, -1, id) end
+end
+
 -- Since when a job is in the index of an hour, ms, as these fields of it say; nil where they do not. The first was a mere mark for some of
 -- former versions, and may be anything where a foreign program wrote it.
 function jobs.time_listed(indexed, created_at)

@@ -118,9 +118,11 @@ fn a_bad_value_is_refused_and_its_source_named() {
         (&["--retention-finished", "0"], "retention_finished (flag --retention-finished): a job that is gone at once"),
         (&["--script-memory", "64KB"], "script_memory (flag --script-memory): no script runs in less than 1MB"),
         (&["--script-result", "65MB"], "it may not be above script_memory (default)"),
-        (&["--script-result", "17MB"], "it may not be above max_response (default)"),
+        (&["--script-result", "17MB"], "it may not be above max_response (default), which is 16MB"),
         (&["--script-source", "3MB"], "it may not be above max_request (default)"),
         (&["--redis-max-memory", "1MB"], "redis_max_memory (flag --redis-max-memory): no job fits into less than 16MB"),
+        (&["--max-request", "100"], "max_request (flag --max-request): no job fits into less than 4KB"),
+        (&["--max-response", "1"], "max_response (flag --max-response): no job fits into less than 4KB"),
         (&["--max-response", "4GB"], "max_response (flag --max-response): at most 4095MB"),
         (&["--confinement", "yes"], "\"yes\" is not one of preferred, required"),
         (&["--listen", "no.such.host.invalid:8700"], "the name no.such.host.invalid cannot be looked up"),
@@ -219,6 +221,16 @@ fn data_goes_where_the_desktop_says() {
 }
 
 #[test]
+fn a_password_file_without_a_password_is_told_as_such() {
+    let hero = Hero::new();
+    for text in ["", "\n"] {
+        let file = hero.file("password", text);
+        let ended = hero.run(&["serve", "--redis", "redis://127.0.0.1:1", "--redis-password-file", &file, "--print-config"]);
+        assert!(ended.code == 2 && ended.err.contains("the file is empty"), "{} {}", ended.code, ended.err);
+    }
+}
+
+#[test]
 fn what_has_no_effect_is_warned_of_in_a_line() {
     let hero = Hero::new();
     for (arguments, said) in [
@@ -229,6 +241,10 @@ fn what_has_no_effect_is_warned_of_in_a_line() {
         (&["--redis", "redis://h", "--redis-max-memory", "1GB"], "redis_max_memory (flag --redis-max-memory) has no effect"),
         (&["--redis", "redis://h", "--context-endpoint", "0=redis://g"], "redis (flag --redis) has no effect"),
         (&["--script-log", "2GB"], "script_log (flag --script-log) has no effect as far as it is above log_quota (default)"),
+        (
+            &["--max-request", "32KB"],
+            "max_request (flag --max-request) has no room for scripts as large as script_source (default) lets them be",
+        ),
         (&["--max-per-address", "2000"], "max_per_address (flag --max-per-address) has no effect, because it is above max_connections"),
         (&["--held-per-address", "1GB"], "held_per_address (flag --held-per-address) has no effect, because it is above held"),
         (&["--mask", "tok_.*"], "reads like a regular expression and is none: only * is special"),

@@ -150,7 +150,7 @@ fn a_script_in_a_list_of_jobs_is_checked_before_anything_is_sent() {
     assert_eq!((&document["error"]["data"]["error"]["line"], &document["error"]["data"]["error"]["column"]), (&2.into(), &9.into()));
     hero.file("one.json", r#"{"script": "1"}"#);
     let ended = hero.run(&["job", "create-many", "one.json"]);
-    assert!(ended.code == 1 && ended.err.contains("put it between [ and ]"), "{}", ended.err);
+    assert!(ended.code == 2 && ended.err.contains("put it between [ and ]"), "{}", ended.err);
 }
 
 #[test]

@@ -134,3 +134,21 @@ async fn of_any_number_of_hours_and_notes_only_so_many_are_read_and_what_is_gone
     left.sort();
     assert_eq!(left, [hour.clone(), hour + ":back"]);
 }
+
+#[tokio::test]
+async fn an_id_that_is_used_again_is_listed_once() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let [older, again, newer] = [(); 3].map(|()| NewJob { start: false, ..jobs(1).remove(0) });
+    for job in [&older, &again, &newer] {
+        store.create(job.clone()).await.unwrap();
+    }
+    store.delete(&again.id).await.unwrap();
+    store.create(again.clone()).await.unwrap();
+    let expected = [older.id.clone(), newer.id.clone(), again.id.clone()];
+    assert_eq!(listed(&store).await, expected);
+    // One whose retention was over leaves its id there.
+    let _: u64 = redis.run(&["DEL", &format!("hero:job:{}", again.id)]).await;
+    store.create(again).await.unwrap();
+    assert_eq!(listed(&store).await, expected);
+}

@@ -1,11 +1,11 @@
 //! The network swallows what is sent and never says that a connection broke.
 
 use hero::model::JobId;
-use hero::service;
+use hero::service::{self, Service as _};
 use hero::store::Subscriber;
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{Hole, Plan, Redis, until};
+use crate::support::{Hole, PATIENCE, Plan, Redis, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_that_swallows_everything_is_left_for_a_new_one() {
@@ -18,6 +18,16 @@ async fn a_connection_that_swallows_everything_is_left_for_a_new_one() {
         hole.swallow();
         until("an answer", || async { store.exist(&job).await.ok() }).await;
     }
+}
+
+#[tokio::test]
+async fn a_subscriber_says_that_it_works_once_it_listens() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let mut subscriber = Subscriber::new(store.clone(), Vec::new());
+    tokio::time::timeout(PATIENCE, subscriber.tick()).await.expect("it does not wait for the end of its connection").unwrap();
+    let (_, listening): (String, i64) = redis.run(&["PUBSUB", "NUMSUB", &format!("hero:inbox:{}", store.server())]).await;
+    assert_eq!(listening, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,8 @@
 -- ARGV  id
 -- Gives {'deleted'} · {'illegal', status} · {'open', status} (its children have not ended) · {'missing'}.
 local try = commands.try
-local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel', 'actor', 'worker_id')
+local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel', 'actor', 'worker_id',
+  'created_at')
 
 -- A job that should be in no queue is not looked for in a queue that is as long as this: that takes long.
 local LONG = 1000
@@ -29,6 +30,7 @@ return function()
   if not values.is_final(status) or (try('LLEN', queue) or LONG) < LONG then routing.withdraw(id, job.script_type, job) end
   jobs.forget_stops(id, script_type, job.actor, job.worker_id)
   jobs.erase(id)
+  if job.created_at then jobs.unlist(id, job.created_at) end
   -- The relatives of one that has ended are released already, or are about to be.
   if job.rel and not values.is_final(status) then ends.release(id, 'deleted', job.rel) end
   news.notify(job.origin, id)

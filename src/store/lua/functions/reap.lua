@@ -1,7 +1,8 @@
 -- Flags: allow-oom
 -- Takes jobs from servers that let their lease run out, and looks after jobs that lie in queues or run with foreign actors.
 -- ARGV  at most so many of each · lease, ms
--- Gives {number of entries looked at, script types that have work again …}; -1 instead of the number: the call was on its way for long.
+-- Gives {number of entries looked at, of jobs taken from their servers, script types that have work again …}; -1 instead of the first: the
+-- call was on its way for long.
 local try = commands.try
 local read_lost = jobs.end_reader('status', 'attempt', 'crashes', 'stop_requested_at', 'group', 'instance', 'priority')
 local read_place = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'missing_at', 'dialect', 'indexed')
@@ -52,7 +53,7 @@ local function lost(id, attempt, script_type, job)
   end
 end
 
--- Takes jobs whose lease is over from their server.
+-- Takes jobs whose lease is over from their server. Gives how many it looked at, and how many it took.
 local function reap_leases(limit, lease)
   local over = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', request.now, 'LIMIT', 0, limit)
   local first = unpack(over)
@@ -66,6 +67,7 @@ local function reap_leases(limit, lease)
     end
   end
   if not may_be_over(lease) then over = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', 0, 'LIMIT', 0, limit) end
+  local taken = 0
   for _, id in ipairs(over) do
     local job = read_lost(id)
     if job and values.is_final(job.status) then
@@ -73,10 +75,13 @@ local function reap_leases(limit, lease)
       foreign.settle(id, job.status)
     else
       redis.call('ZREM', keys.leases, id)
-      if job and job.status == 'started' then lost(id, tonumber(job.attempt) or 0, job.script_type or jobs.DEFAULT_TYPE, job) end
+      if job and job.status == 'started' then
+        lost(id, tonumber(job.attempt) or 0, job.script_type or jobs.DEFAULT_TYPE, job)
+        taken = taken + 1
+      end
     end
   end
-  return #over
+  return #over, taken
 end
 
 local function again_in(id, pause) redis.call('ZADD', keys.watched, request.now + pause, id) end
@@ -173,9 +178,9 @@ return function()
   if request.delay > math.min(math.max(lease * 2 / 3 - 450, 100), 1000) then return { -1 } end
   for name, kind in pairs(KINDS) do delete_wrong_type(keys[name], kind) end
   for _, status in ipairs({ 'error', 'left' }) do delete_wrong_type(keys.index_of_status(status), 'zset') end
-  local looked = reap_leases(limit, lease)
+  local looked, taken = reap_leases(limit, lease)
   local watched = redis.call('ZRANGEBYSCORE', keys.watched, '-inf', request.now, 'LIMIT', 0, limit)
   for _, id in ipairs(watched) do look_at(id, lengths) end
   news.send_all()
-  return { looked + #watched, unpack(request.types) }
+  return { looked + #watched, taken, unpack(request.types) }
 end

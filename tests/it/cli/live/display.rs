@@ -64,6 +64,11 @@ fn tables_fit_60_columns_and_more_and_a_pipe_gets_everything() {
         "{lines:#?}"
     );
     assert!(server.ok(&["queue", "list"]).contains(&format!("hero:q:work:type:osis:group:{long}")));
+    let lines = table(&server, "80", &["schedule", "list"]);
+    assert!(
+        ["LAST RUN  ", "RUNS  ", "SKIPPED  ", "MISSED  "].iter().all(|name| lines.iter().any(|line| line.starts_with(name))),
+        "{lines:#?}"
+    );
     let lines = table(&server, "60", &["schedule", "list"]);
     assert!(lines[0].starts_with("ID        ") && lines[1].starts_with("WHEN      */7 * * * * MON-FRI"), "{lines:#?}");
 }
@@ -165,7 +170,7 @@ fn a_script_is_run_as_it_is_given() {
     let server = Server::start();
     assert_eq!(server.ok(&["run", "-e", "args.n + 2", "--arg", "n=40"]), "42");
     let failed = server.run(&["run", "-e", "throw 1"]);
-    assert!(failed.code == 3 && failed.err.starts_with("script:1:1: "), "{}", failed.err);
+    assert!(failed.code == 3 && failed.err.starts_with("-e:1:1: "), "{}", failed.err);
     for arguments in [&["run"][..], &["run", "a.rhai", "-e", "1"], &["run", "-e", "1", "--watch"], &["run", "-", "--watch"]] {
         assert_eq!(server.run(arguments).code, 2, "{arguments:?}");
     }

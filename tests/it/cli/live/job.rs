@@ -189,7 +189,7 @@ fn jobs_are_created_in_bulk_explained_and_run_again() {
     assert!(refused.code == 1 && refused.err.contains("jobs[1]"), "{}", refused.err);
     server.hero.file("bad.json", r#"[{"script": "1"}, ["1", "osis"]]"#);
     let refused = server.run(&["job", "create-many", "bad.json"]);
-    assert!(refused.code == 1 && refused.err.contains("[1]: invalid type: sequence, expected an object"), "{}", refused.err);
+    assert!(refused.code == 2 && refused.err.contains("[1]: invalid type: sequence, expected an object"), "{}", refused.err);
 }
 
 #[test]
@@ -202,6 +202,15 @@ fn a_queue_is_paused_and_resumed() {
     assert!(table.lines().any(|line| line.contains(" yes ") && line.ends_with("hero:q:work:type:osis")), "{table}");
     assert_eq!(server.json(&["queue", "resume", "osis"]), json!({ "paused": false }));
     assert_eq!(server.ok(&["job", "wait", &id]), "42");
+}
+
+#[test]
+fn a_pause_that_nobody_notices_says_so() {
+    let server = Server::start();
+    let pause = |more: &[&str]| server.run(&[&["queue", "pause", "osis"], more].concat());
+    let (known, typo) = (pause(&[]), pause(&["--group", "typo"]));
+    assert_eq!((known.code, known.err.as_str()), (0, ""));
+    assert!(typo.code == 0 && typo.out == "paused\n" && typo.err.contains("`hero queue list`"), "{}", typo.err);
 }
 
 #[test]
@@ -219,7 +228,7 @@ fn ids_are_read_in_any_case_and_integers_that_would_be_rounded_are_refused() {
     }
     server.hero.file("jobs.json", &format!("[{{\"script\": \"1\", \"args\": {large}}}]"));
     let ended = server.run(&["job", "create-many", "jobs.json"]);
-    assert!(ended.code == 1 && ended.err.contains(large), "{} {}", ended.code, ended.err);
+    assert!(ended.code == 2 && ended.err.contains(large), "{} {}", ended.code, ended.err);
     server.hero.file("jobs.json", "[{\"script\": \"1\", \"args\": null, \"labels\": null, \"priority\": null}]");
     server.ok(&["job", "create-many", "jobs.json"]);
 }

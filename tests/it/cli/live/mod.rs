@@ -4,8 +4,11 @@ mod complete;
 mod display;
 mod job;
 mod own_server;
+mod refused;
 mod run;
 mod schedule;
+mod silence;
+mod start;
 mod waits;
 
 use std::io::{BufRead as _, BufReader, Lines, Write as _};

@@ -65,7 +65,7 @@ fn a_script_that_fails_is_shown_with_its_place_and_a_caret() {
       in price
     ");
     let wrong = server.feed(&["run", "-", "--name", "wrong"], "1 +");
-    assert!(wrong.code == 3 && wrong.err.starts_with("stdin:1:"), "{} {}", wrong.code, wrong.err);
+    assert!(wrong.code == 2 && wrong.err.starts_with("stdin:1:"), "{} {}", wrong.code, wrong.err);
     assert_eq!(server.json(&["job", "list", "--name", "wrong"])["jobs"], json!([]), "it was refused before a job was made of it");
     let document: Value = serde_json::from_str(&server.run(&["run", "shop.rhai", "--json"]).out).unwrap();
     assert_eq!((&document["exit_code"], &document["error"]["code"]), (&json!(3), &json!(1101)));
@@ -98,6 +98,18 @@ fn the_exit_code_of_run_says_how_it_went() {
 }
 
 #[test]
+fn a_script_that_fails_is_told_with_where_it_came_from_and_its_limits() {
+    let server = Server::start();
+    let ended = server.run(&["run", "-e", "|x| x"]);
+    assert!(ended.code == 3 && ended.err.starts_with("-e: ") && ended.err.contains("closure"), "{}", ended.err);
+    let ended = server.run(&["run", "-e", "loop {}", "--timeout", "250ms"]);
+    assert!(ended.code == 5 && ended.err.contains("longer than its timeout (0.25 s, --timeout)"), "{}", ended.err);
+    let id = server.ok(&["job", "create", "-e", "1;\nlet a = b;", "--start"]);
+    let ended = server.run(&["job", "wait", &id]);
+    assert!(ended.code == 3 && ended.err.contains("not found: b (line 2, column 9)"), "{}", ended.err);
+}
+
+#[test]
 fn ctrl_c_stops_the_job_that_run_started() {
     let server = Server::start();
     server.hero.file("endless.rhai", "print(\"begun\");\nloop {}");
@@ -108,6 +120,18 @@ fn ctrl_c_stops_the_job_that_run_started() {
     assert_eq!(run.wait().unwrap().code(), Some(4));
     assert!(lines.next().unwrap().unwrap().ends_with("stopped: by request"));
     assert_eq!(server.json(&["job", "list", "--name", "mine"])["jobs"][0]["status"], "error");
+}
+
+#[test]
+fn who_is_ended_while_his_job_runs_says_which_it_is() {
+    let server = Server::start();
+    let mut run = server.piped(&["run", "-e", "print(JOB_ID); loop {}"]);
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    let id = lines.next().unwrap().unwrap();
+    signal(&run, Signal::TERM);
+    assert_eq!(run.wait().unwrap().code(), Some(1));
+    assert_eq!(lines.next().unwrap().unwrap(), format!("error: ended by SIGTERM; job {id} goes on"));
+    assert_eq!(server.ok(&["job", "stop", &id]), "stopped");
 }
 
 #[test]

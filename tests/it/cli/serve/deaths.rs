@@ -25,6 +25,8 @@ async fn kill_9_of_a_server_leaves_no_orphan_and_loses_no_job() {
     let result = client.wait_job(CONTEXT, &running, PATIENCE).await.unwrap();
     assert_eq!((result.output.as_str(), result.attempt), ("5", 2));
     assert_eq!(client.get_job(CONTEXT, &running).await.unwrap().crashes, 1);
+    let log = again.stop().await;
+    assert!(log.lines().any(|line| line.contains("jobs were taken from who ran them") && line.contains("jobs=1")), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,11 +3,12 @@
 use std::net::ToSocketAddrs as _;
 use std::os::unix::fs::PermissionsExt as _;
 
+use hero::model::JobSpec;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use super::{run, spec};
-use crate::support::{Process, Redis, get, until};
+use crate::support::{PATIENCE, Process, Redis, get, until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sighup_ends_no_server_and_no_actor() {
@@ -129,4 +130,17 @@ async fn a_redis_that_takes_no_functions_is_told_of_once_and_what_that_means_for
         assert_eq!(log.matches(said).count(), 1, "{said}: {log}");
     }
     assert!(!log.contains("pruner"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_directory_that_cannot_be_used_is_told_at_the_start_and_by_each_job_that_needs_it() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--log-dir", file.to_str().unwrap()]).await;
+    let spec = JobSpec { log_path: Some("a.log".into()), ..spec("1") };
+    let failed = server.client().await.run_and_wait(&spec, PATIENCE).await.unwrap_err().to_string();
+    assert!(failed.contains("(log_dir) cannot be used") && failed.contains(file.to_str().unwrap()), "{failed}");
+    let log = server.stop().await;
+    assert!(log.lines().any(|line| line.contains("WARN") && line.contains("(log_dir) cannot be used")), "{log}");
 }

@@ -106,3 +106,23 @@ async fn a_redis_that_hangs_after_it_was_full_is_told_too() {
     ready(&server).await;
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_cannot_write_to_its_disk_is_told_as_such() {
+    let redis = Redis::with(&["--save", "3600 1", "--enable-protected-configs", "yes"]).await;
+    let home = tempfile::tempdir().unwrap();
+    let server = Process::serve(home.path(), &["--pool", "osis=1", "--redis", &redis.url()]).await;
+    ready(&server).await;
+    let gone = redis.directory().join("gone");
+    std::fs::create_dir(&gone).unwrap();
+    let _: () = redis.run(&["CONFIG", "SET", "dir", gone.to_str().unwrap()]).await;
+    std::fs::remove_dir(&gone).unwrap();
+    let _: String = redis.run(&["BGSAVE"]).await;
+    reasons(&server, "Redis refuses to write: it cannot write to its disk").await;
+    let refused = super::run(&server.client().await, "1").await.unwrap_err();
+    let message = refused.rpc().unwrap().message.clone();
+    assert!(refused.has_code(super::STORE_UNAVAILABLE) && message.starts_with("Redis refuses to write: "), "{message}");
+    let _: () = redis.run(&["CONFIG", "SET", "stop-writes-on-bgsave-error", "no"]).await;
+    ready(&server).await;
+    server.stop().await;
+}
