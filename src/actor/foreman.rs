@@ -40,7 +40,7 @@ pub(super) struct Foreman {
     stops: broadcast::Receiver<JobId>,
     /// Where lost leases are told, each as its job and claim.
     losses: mpsc::Receiver<(JobId, u32)>,
-    bell: Arc<Notify>,
+    wake_up: Arc<Notify>,
     /// The room that this pool offers to jobs that start in the function that stores them.
     opening: Arc<DirectStart>,
     started: mpsc::UnboundedReceiver<Claimed>,
@@ -84,7 +84,7 @@ impl Foreman {
         actors: ActorSet,
         reports: mpsc::Receiver<Report>,
         losses: mpsc::Receiver<(JobId, u32)>,
-        bell: Arc<Notify>,
+        wake_up: Arc<Notify>,
         idle: watch::Sender<bool>,
     ) -> Self {
         let labels = store.labels([("script_type", settings.script_type.to_string())]);
@@ -106,7 +106,7 @@ impl Foreman {
             settings,
             reports,
             losses,
-            bell,
+            wake_up,
             idle,
             may_have_jobs: true,
             asked_for: 0,
@@ -173,7 +173,7 @@ impl Foreman {
                 }
                 () = self.opening.closed(), if overdue || stop_by.is_some() => {}
                 Some((job, claim)) = self.losses.recv() => self.actors.lose(&job, |other| other == claim),
-                () = self.bell.notified() => self.may_have_jobs = true,
+                () = self.wake_up.notified() => self.may_have_jobs = true,
                 stop = self.stops.recv() => match stop {
                     Ok(job) => self.actors.stop(&job, Instant::now()),
                     // A stop request that was missed here is in the control queue, too.

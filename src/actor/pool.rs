@@ -53,7 +53,7 @@ impl Pool {
         let (leases, tasks) = (HeldLeases::default(), TaskTracker::new());
         let (reports, incoming) = mpsc::channel(posts.len().max(1) * 4);
         let (idle, idles) = watch::channel(false);
-        let bell = store.wake_ups().register(&settings.script_type);
+        let wake_up = store.wake_ups().register(&settings.script_type);
 
         let start_worker: StartWorker = {
             let (store, settings, status, tasks) = (store.clone(), settings.clone(), status.clone(), tasks.clone());
@@ -86,11 +86,11 @@ impl Pool {
         spawn(boxed(service::run(heartbeat, services.clone())));
         let type_queue = Queue { script_type: settings.script_type.clone(), target: Target::Type, priority: Priority::Normal };
         for queue in watched_queues(store.keys().work(&type_queue), &compat) {
-            spawn(boxed(watch_queue(store.clone(), queue, bell.clone(), idles.clone(), shutdown.clone())));
+            spawn(boxed(watch_queue(store.clone(), queue, wake_up.clone(), idles.clone(), shutdown.clone())));
         }
 
         let actors = ActorSet::new(&posts, start_worker, settings.side_by_side, leases, status.clone());
-        let foreman = Foreman::new(store.clone(), settings.clone(), &posts, actors, incoming, losses, bell, idle);
+        let foreman = Foreman::new(store.clone(), settings.clone(), &posts, actors, incoming, losses, wake_up, idle);
         let held = posts.clone();
         tasks.spawn(async move {
             foreman.run(shutdown).await;

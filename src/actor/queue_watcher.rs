@@ -24,7 +24,7 @@ pub(super) fn watched_queues(type_queue: String, compat: &LayoutQueues) -> impl 
 pub(super) async fn watch_queue(
     store: Store,
     queue: String,
-    bell: Arc<Notify>,
+    wake_up: Arc<Notify>,
     mut idle: watch::Receiver<bool>,
     shutdown: CancellationToken,
 ) {
@@ -47,7 +47,7 @@ pub(super) async fn watch_queue(
             };
             match found {
                 Ok(true) => {
-                    bell.notify_one();
+                    wake_up.notify_one();
                     // If the pool does not get busy, it may not take what it sees.
                     let _ = tokio::time::timeout(PAUSE, idle.wait_for(|idle| !idle)).await;
                 }

@@ -12,7 +12,7 @@ use super::compilers::compiler;
 use super::context_pool::{ContextPool, left_out};
 use super::exit::Usage;
 use super::readiness::Watch;
-use super::settings::{self, Confinement, Dialect, Settings};
+use super::settings::{self, Confinement, LayoutName, Settings};
 use super::stores::{connect, for_context, private};
 use crate::actor::{Instances, Mask, Pool, PoolSettings};
 use crate::conveyor::{Closer, Consumer, ConsumerSettings};
@@ -224,9 +224,10 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
         if !pool.script_type.is_built_in() {
             bail!("pool {}: there is no engine for this script type in this version; osis and sal have one", pool.script_type);
         }
-        for (name, names, dialect) in [("worker_ids", &pool.worker_ids, Dialect::Legacy), ("circles", &pool.circles, Dialect::Rhailib)] {
-            if names.is_some() && !settings.compat.contains(&dialect) {
-                tracing::warn!(pool = %pool.script_type, "{name} has no effect, because compat does not name its dialect");
+        for (name, names, layout) in [("worker_ids", &pool.worker_ids, LayoutName::Legacy), ("circles", &pool.circles, LayoutName::Rhailib)]
+        {
+            if names.is_some() && !settings.compat.contains(&layout) {
+                tracing::warn!(pool = %pool.script_type, "{name} has no effect, because compat does not name its layout");
             }
         }
         if !pool.capabilities.is_empty() {
@@ -262,16 +263,16 @@ fn consumer_settings(settings: &Settings, context: ContextId) -> Option<Consumer
 
 /// The queues of other layouts for a pool. They are named after the script type unless the pool says otherwise.
 fn compat(settings: &Settings, pool: &settings::PoolSettings) -> Layouts {
-    let of = |dialect| settings.compat.contains(&dialect);
-    let names = |dialect, given: &Option<Vec<_>>| match given {
-        _ if !of(dialect) => Vec::new(),
+    let of = |layout| settings.compat.contains(&layout);
+    let names = |layout, given: &Option<Vec<_>>| match given {
+        _ if !of(layout) => Vec::new(),
         Some(names) => names.clone(),
         None => vec![Layouts::name(&pool.script_type)],
     };
     Layouts {
-        worker_ids: names(Dialect::Legacy, &pool.worker_ids),
-        circles: names(Dialect::Rhailib, &pool.circles),
-        runner: of(Dialect::Runner),
+        worker_ids: names(LayoutName::Legacy, &pool.worker_ids),
+        circles: names(LayoutName::Rhailib, &pool.circles),
+        runner: of(LayoutName::Runner),
     }
 }
 

@@ -4,8 +4,8 @@ mod times;
 use std::time::{Duration, Instant};
 
 use super::codec::json;
+use super::filter::Condition;
 use super::functions::{OfStatus, Since};
-use super::query::Condition;
 use super::{Error, JobFilter, JobPage, Store};
 use crate::model::{Job, JobId, Status, Timestamp};
 use page_start::PageStart;

@@ -3,6 +3,7 @@
 //! Every change of a job is one call of a function in `store/lua/functions`, so that any number of servers can share one Redis.
 
 mod batch;
+mod claimed;
 mod clock;
 mod codec;
 mod connection;
@@ -13,6 +14,7 @@ mod endpoint;
 mod error;
 mod events;
 mod fcall;
+mod filter;
 mod filter_cache;
 mod functions;
 mod hash_slots;
@@ -49,6 +51,7 @@ use std::time::Duration;
 
 pub use batch::Weight;
 
+pub use claimed::Claimed;
 pub use clock::Clock;
 pub use codec::{JobEnd, JobView};
 pub use conveyor::{AddTo, ConveyorProducer, Relative};
@@ -56,9 +59,10 @@ pub use direct_start::{DirectStart, DirectStarts};
 pub use endpoint::Endpoint;
 pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
+pub use filter::JobFilter;
 pub use functions::{
-    ActorRoom, Claimed, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered,
-    Retried, Scheduling, Started, Stopping, Turn, Turned, Walked,
+    ActorRoom, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered, Retried,
+    Scheduling, Started, Stopping, Turn, Turned, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use inbox::{Audience, Inbox, Waiter};
@@ -69,7 +73,7 @@ pub use managed::{Durability, Managed, PrivateRedis};
 pub use peek::Peek;
 pub use presence::{PRESENCE, Post, PostClaim};
 pub use profile::Profile;
-pub use query::{Counters, JobFilter, JobPage, StoreInfo};
+pub use query::{Counters, JobPage, StoreInfo};
 pub use queues::{Pausing, QueuePosition, queue_name};
 pub use rhailib::{ReplyQueue, RhailibTasks};
 pub use schedules::StoredSchedule;

@@ -22,7 +22,7 @@ use serde::Deserialize;
 use crate::model::{ContextId, Name, ScriptType};
 pub use context::ContextEndpoint;
 pub use listen::Listen;
-pub use pool::{Dialect, Instances, PoolSettings};
+pub use pool::{Instances, LayoutName, PoolSettings};
 pub use resolve::{Invalid, Origin, Resolved, resolve};
 pub use source::Flags;
 pub use table::{Default, Kind, SETTINGS, Scope, Setting, markdown};
@@ -55,8 +55,8 @@ pub struct Settings {
     #[serde(deserialize_with = "context::endpoints")]
     pub context_endpoints: Vec<ContextEndpoint>,
     /// The layouts whose queues pools take from after their own.
-    #[serde(deserialize_with = "pool::dialects")]
-    pub compat: Vec<Dialect>,
+    #[serde(deserialize_with = "pool::layout_names")]
+    pub compat: Vec<LayoutName>,
     /// Which queues new jobs go to.
     pub push: Push,
     /// Script types to accept although no actor here runs them.

@@ -45,7 +45,7 @@ pub struct PoolSettings {
 
 /// A layout of queues and hashes besides our own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
+pub enum LayoutName {
     /// That of the dispatcher protocol.
     Legacy,
     /// That of rhailib.
@@ -54,20 +54,20 @@ pub enum Dialect {
     Runner,
 }
 
-impl Dialect {
+impl LayoutName {
     const ALL: [(&'static str, Self); 3] = [("legacy", Self::Legacy), ("rhailib", Self::Rhailib), ("runner", Self::Runner)];
 }
 
 /// Reads `all`, `none`, or names with commas between.
-pub(super) fn dialects<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Dialect>, D::Error> {
+pub(super) fn layout_names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<LayoutName>, D::Error> {
     let names = super::value::list(from)?;
     match names.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["all"] => return Ok(Dialect::ALL.map(|(_, dialect)| dialect).to_vec()),
+        ["all"] => return Ok(LayoutName::ALL.map(|(_, layout)| layout).to_vec()),
         ["none"] | [] => return Ok(Vec::new()),
         _ => {}
     }
-    let named = |name: &String| Dialect::ALL.iter().find(|(known, _)| known == name).map(|(_, dialect)| *dialect);
-    let unknown = |name: &String| format!("{name:?} is not one of all, none, {}", Dialect::ALL.map(|(name, _)| name).join(", "));
+    let named = |name: &String| LayoutName::ALL.iter().find(|(known, _)| known == name).map(|(_, layout)| *layout);
+    let unknown = |name: &String| format!("{name:?} is not one of all, none, {}", LayoutName::ALL.map(|(name, _)| name).join(", "));
     names.iter().map(|name| named(name).ok_or_else(|| D::Error::custom(unknown(name)))).collect()
 }
 

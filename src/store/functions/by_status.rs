@@ -4,7 +4,7 @@ use super::unexpected;
 use crate::model::JobId;
 use crate::store::codec::Text;
 use crate::store::fcall::Function;
-use crate::store::query::Condition;
+use crate::store::filter::Condition;
 use crate::store::{Error, Store};
 
 const FAILED: Function = Function("find_failed");

@@ -193,29 +193,6 @@ impl NewJob {
             (Push::Legacy, None) => Some(keys.work_queue(spec.script_type.as_str())),
         }
     }
-
-    /// The job as the pool gets it that has room for it.
-    fn claimed(&self, actor_index: usize, now: Timestamp) -> Claimed {
-        let spec = &self.spec;
-        Claimed {
-            actor_index,
-            owned: false,
-            job: self.id.clone(),
-            attempt: 1,
-            claim: 1,
-            started_at: now,
-            script: Some(spec.script.clone()),
-            args: spec.args.as_ref().map(|args| args.as_str().to_owned()),
-            env_vars: (!spec.env_vars.is_empty()).then(|| json(&spec.env_vars)),
-            timeout: spec.timeout.map(|timeout| timeout.to_string()),
-            caller_id: spec.caller_id.clone(),
-            log_path: spec.log_path.clone().filter(|path| !path.is_empty()),
-            retry_backoff: spec.retry_backoff.map(|backoff| backoff.duration().as_secs_f64()),
-            failures: 0,
-            queued_at: Some(now),
-            concurrent: spec.concurrent,
-        }
-    }
 }
 
 impl Inner {
@@ -269,7 +246,7 @@ impl Inner {
         for (((job, answer), room), started_at) in jobs.iter().zip(&answers).zip(reservations).zip(started_at) {
             match (room, answer) {
                 (Some(room), Some(Created::Created(Status::Started))) => {
-                    let claimed = job.claimed(room.actor_index(), started_at.unwrap_or(now));
+                    let claimed = Claimed::from_start(&job.id, &job.spec, room.actor_index(), started_at.unwrap_or(now));
                     room.fill(claimed);
                 }
                 (Some(_), _) => self.wake_ups.wake(&job.spec.script_type),

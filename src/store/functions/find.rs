@@ -2,7 +2,7 @@ use super::unexpected;
 use crate::model::JobId;
 use crate::store::codec::Text;
 use crate::store::fcall::Function;
-use crate::store::query::Condition;
+use crate::store::filter::Condition;
 use crate::store::{Error, Store};
 
 const FIND: Function = Function("find");

@@ -60,7 +60,7 @@ pub use skip_missed::Firing;
 pub use start::Started;
 pub(super) use start::start_batch;
 pub use stop::Stopping;
-pub use turn::{ActorRoom, Claimed, Ended, Outcome, Turn, Turned};
+pub use turn::{ActorRoom, Ended, Outcome, Turn, Turned};
 pub(super) use wait::READERS;
 
 use super::error::Error;

@@ -7,7 +7,7 @@ use crate::model::{ErrorKind, JobError, JobId, JobResult, Output, ScriptType, St
 use crate::store::codec::{JobEnd, JobView, Text, json};
 use crate::store::fcall::Function;
 use crate::store::layouts::LayoutQueues;
-use crate::store::{Audience, Error, Store};
+use crate::store::{Audience, Claimed, Error, Store};
 
 const FUNCTION: Function = Function("turn");
 /// The same while memory is full: Redis refuses the first one then, and this one takes next to nothing.
@@ -108,43 +108,6 @@ pub struct Turn<'a> {
     pub queues: &'a [(String, usize)],
 }
 
-/// A job that was taken. Its attempt has begun, and it belongs to this server until its lease is over.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Claimed {
-    /// The actor it was taken for, by its number among those of the turn, from 0.
-    pub actor_index: usize,
-    /// Whether only that actor may run it.
-    pub owned: bool,
-    /// The job.
-    pub job: JobId,
-    /// The number of the attempt, from 1. One that was given back left its number to the next.
-    pub attempt: u32,
-    /// Which of all times that the job was taken this is: with the server, what tells this run from every other.
-    pub claim: u32,
-    /// When it was taken.
-    pub started_at: Timestamp,
-    /// The script, if the hash has one.
-    pub script: Option<String>,
-    /// The arguments as JSON.
-    pub args: Option<String>,
-    /// The environment as a JSON object.
-    pub env_vars: Option<String>,
-    /// The most seconds the attempt may take.
-    pub timeout: Option<String>,
-    /// Who created it.
-    pub caller_id: Option<String>,
-    /// Where its log file is to be.
-    pub log_path: Option<String>,
-    /// Seconds before the second attempt.
-    pub retry_backoff: Option<f64>,
-    /// How many attempts failed.
-    pub failures: u32,
-    /// When it was put into the queue.
-    pub queued_at: Option<Timestamp>,
-    /// Whether it may run beside other jobs of its actor.
-    pub concurrent: bool,
-}
-
 /// What a turn gave.
 #[derive(Debug, Default)]
 pub struct Turned {
@@ -228,7 +191,7 @@ impl Store {
         if releases > 0 {
             store.releases.notify_one();
         }
-        let taken = taken.into_iter().filter_map(|values| claimed(values, now)).collect();
+        let taken = taken.into_iter().filter_map(|values| Claimed::from_turn(values, now)).collect();
         Ok((Turned { statuses, taken, more: more > 0 }, importable == 1))
     }
 
@@ -269,16 +232,11 @@ impl Store {
             return;
         }
         let job_end = match &end.outcome {
-            Outcome::Finished(output) => JobEnd::Finished(JobResult {
-                job_id: end.job.clone(),
-                status: Status::Finished,
-                output: output.text.clone(),
-                value: Output::value(&output.text, Some(output.format.as_str())),
-                attempt: end.attempt,
-                started_at: Some(end.started_at),
-                finished_at: Some(now.max(end.started_at)),
-                usage: end.usage,
-            }),
+            Outcome::Finished(output) => {
+                let (text, format, id) = (output.text.clone(), Some(output.format.as_str()), end.job.clone());
+                let times = [Some(end.started_at), Some(now.max(end.started_at))];
+                JobEnd::Finished(JobResult::of(id, text, format, end.attempt, times, end.usage))
+            }
             Outcome::Failed { error, .. } => JobEnd::Failed { error: error.clone(), attempt: end.attempt },
             Outcome::Crashed | Outcome::GivenBack => return self.tell_by_reading(end.job.clone()),
         };
@@ -303,27 +261,4 @@ fn add_end(call: &mut Cmd, end: &Ended) {
         Outcome::Crashed => call.arg("crashed"),
         Outcome::GivenBack => call.arg("released"),
     };
-}
-
-fn claimed(values: Vec<Text>, now: Timestamp) -> Option<Claimed> {
-    let mut values = values.into_iter();
-    let mut next = || values.next().unwrap_or_default();
-    Some(Claimed {
-        actor_index: next().parse::<usize>()?.checked_sub(1)?,
-        owned: next().0.as_deref() == Some("1"),
-        job: next().parse()?,
-        attempt: next().parse()?,
-        claim: next().parse()?,
-        started_at: now,
-        script: next().0,
-        args: next().some(),
-        env_vars: next().some(),
-        timeout: next().some(),
-        caller_id: next().some(),
-        log_path: next().some(),
-        retry_backoff: next().parse(),
-        failures: next().parse().unwrap_or(0),
-        queued_at: next().parse().or(next().parse()),
-        concurrent: next().0.as_deref() == Some("true"),
-    })
 }

@@ -1,6 +1,7 @@
 //! Programs that are not ours, and know only Redis and the layout of its keys: actors, clients, supervisors.
 
 mod actor;
+mod bounds;
 mod by_hand;
 mod functions;
 mod job;
