@@ -2,10 +2,9 @@
 """An actor in Python: takes jobs of the script type `words`, counts the words of their scripts, and gives the number.
 
     hero serve --script-types words --redis redis://127.0.0.1:6379
-    python3 examples/actors/actor.py 127.0.0.1:6379        (or the path of a unix socket)
+    python3 examples/actors/actor.py 127.0.0.1:6379   (or the path of a unix socket; a password in HERO_REDIS_PASSWORD)
     hero run --type words -e 'how many words are these'
-
-It needs nothing but Python. Whoever is killed loses the lease of its job, which runs again elsewhere. docs/protocol.md has the functions.
+It needs nothing but Python. What is killed loses the lease of its job, which runs again elsewhere. docs/protocol.md has the functions.
 """
 import json, os, socket, sys, threading, time
 
@@ -22,6 +21,7 @@ class Redis:
         self.socket = socket.socket(socket.AF_INET if host else socket.AF_UNIX)
         self.socket.connect((host, int(port)) if host else address)
         self.file, self.lock = self.socket.makefile("rb"), threading.Lock()
+        _ = (password := os.environ.get("HERO_REDIS_PASSWORD")) and self.call("AUTH", password)
 
     def call(self, *words):
         words = [str(word).encode() for word in words]

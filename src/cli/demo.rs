@@ -31,6 +31,15 @@ pub(super) async fn main(json: bool) -> anyhow::Result<Exit> {
     stopped?;
     say(format!("the server stopped cleanly; {count} calls in {:.1} s, every answer as promised", begun.elapsed().as_secs_f64()).into())?;
     say("".into())?;
-    say("Now yours:  hero serve   and in another terminal   hero run examples/hello.rhai".into())?;
+    let hero = program();
+    say(format!("Now yours:  {hero} serve   and in another terminal   {hero} run examples/hello.rhai").into())?;
     Ok(Exit::Ok)
+}
+
+/// How this program is called from here: by its name, where that is found.
+fn program() -> String {
+    let found = |path: std::ffi::OsString| std::env::split_paths(&path).any(|directory| directory.join("hero").is_file());
+    let own = std::env::current_exe().ok().filter(|_| !std::env::var_os("PATH").is_some_and(found));
+    let here = std::env::current_dir().unwrap_or_default();
+    own.map_or_else(|| "hero".to_owned(), |own| own.strip_prefix(&here).unwrap_or(&own).display().to_string())
 }

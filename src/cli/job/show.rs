@@ -29,7 +29,7 @@ pub(super) async fn main(global: &Global, named: &Named) -> anyhow::Result<()> {
         section(style, "output", plain(text))?;
     }
     if let Some(error) = &job.error {
-        section(style, "error", script_error::render(style, "script", &job.script, job.timeout, error))?;
+        section(style, "error", script_error::render(style, job.name.as_deref().unwrap_or("script"), &job.script, job.timeout, error))?;
     }
     Ok(())
 }
