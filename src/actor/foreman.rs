@@ -42,7 +42,7 @@ pub(super) struct Foreman {
     losses: mpsc::Receiver<(JobId, u32)>,
     wake_up: Arc<Notify>,
     /// The room that this pool offers to jobs that start in the function that stores them.
-    opening: Arc<DirectStart>,
+    direct_start: Arc<DirectStart>,
     started: mpsc::UnboundedReceiver<Claimed>,
     idle: watch::Sender<bool>,
     /// Whether there may be jobs in the queues, so that a turn is worth taking for them.
@@ -91,10 +91,10 @@ impl Foreman {
         let queues: Arc<[(String, usize)]> = store.queues_of(posts).into();
         let names = posts.iter().map(ToString::to_string).collect();
         let compat = Arc::new(store.layout_queues(&settings.script_type, &settings.compat));
-        let (opening, started) =
+        let (direct_start, started) =
             store.direct_starts().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()).collect());
         Self {
-            opening,
+            direct_start,
             started,
             actors,
             queues,
@@ -125,18 +125,18 @@ impl Foreman {
             if stop_by.is_none() {
                 self.actors.assign();
             }
-            if self.opening.take_unsure() {
+            if self.direct_start.take_unsure() {
                 self.unsure = true;
                 self.reconciler.note_unanswered(self.store.periods().lease);
             }
             let stale = self.actors.oldest_waiting().map(|since| since + STALE);
             let mut overdue = stale.is_some_and(|stale| Instant::now() >= stale);
             if overdue || stop_by.is_some() {
-                self.opening.set_room(0);
+                self.direct_start.set_room(0);
             }
             let asked_for = if call.is_some() { self.asked_for } else { 0 };
-            // A job that took room of the opening is sent here before the opening counts as closed.
-            let nothing_on_its_way = self.opening.is_closed() && self.started.is_empty();
+            // A job that took room of a direct start is sent here before `is_closed` says so.
+            let nothing_on_its_way = self.direct_start.is_closed() && self.started.is_empty();
             if nothing_on_its_way && asked_for == 0 {
                 self.actors.forget_stops();
                 if overdue {
@@ -149,7 +149,7 @@ impl Foreman {
                 call = self.next_call(stop_by.is_some() || overdue);
             }
             if !overdue && stop_by.is_none() {
-                self.opening.set_room(self.actors.room().saturating_sub(if call.is_some() { self.asked_for } else { 0 }));
+                self.direct_start.set_room(self.actors.room().saturating_sub(if call.is_some() { self.asked_for } else { 0 }));
             }
             let is_idle = self.actors.leases().len() == 0;
             self.idle.send_if_modified(|idle| std::mem::replace(idle, is_idle) != is_idle);
@@ -171,7 +171,7 @@ impl Foreman {
                         self.actors.give_back_what_waits(false);
                     }
                 }
-                () = self.opening.closed(), if overdue || stop_by.is_some() => {}
+                () = self.direct_start.closed(), if overdue || stop_by.is_some() => {}
                 Some((job, claim)) = self.losses.recv() => self.actors.lose(&job, |other| other == claim),
                 () = self.wake_up.notified() => self.may_have_jobs = true,
                 stop = self.stops.recv() => match stop {
