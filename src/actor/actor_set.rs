@@ -69,21 +69,21 @@ impl ActorSet {
 
     /// How many jobs all actors together can take.
     pub(super) fn room(&self) -> usize {
-        self.slots().iter().map(|slot| slot.room).sum()
+        self.rooms().iter().map(|of_actor| of_actor.room).sum()
     }
 
     /// How many jobs each actor can take.
-    pub(super) fn slots(&self) -> Vec<ActorRoom> {
+    pub(super) fn rooms(&self) -> Vec<ActorRoom> {
         let depth = self.prefetch.depth();
         let mut waiting = self.waiting.len();
-        let mut slots: Vec<ActorRoom> =
+        let mut rooms: Vec<ActorRoom> =
             self.actors.iter().map(|actor| ActorRoom { actor: actor.name.clone(), room: actor.room(depth) }).collect();
-        for slot in &mut slots {
-            let less = waiting.min(slot.room);
-            slot.room -= less;
+        for of_actor in &mut rooms {
+            let less = waiting.min(of_actor.room);
+            of_actor.room -= less;
             waiting -= less;
         }
-        slots
+        rooms
     }
 
     /// Adds a job that Redis has given to this pool.

@@ -211,27 +211,27 @@ impl Foreman {
             // Every actor has its next job, so ends can wait until there are more: a turn with one costs as much as one with many.
             return None;
         }
-        let mut slots = self.actors.slots();
-        let take = !full && !self.unsure && slots.iter().any(|slot| slot.room > 0);
+        let mut rooms = self.actors.rooms();
+        let take = !full && !self.unsure && rooms.iter().any(|of_actor| of_actor.room > 0);
         if self.actors.ends.is_empty() && !(take && self.may_have_jobs) {
             return None;
         }
         if !self.may_have_jobs {
             // No queue is known to have jobs, so half of the room is kept for jobs that start in the function that stores them.
-            slots.iter_mut().for_each(|slot| slot.room = slot.room.div_ceil(2));
+            rooms.iter_mut().for_each(|of_actor| of_actor.room = of_actor.room.div_ceil(2));
         }
         // Jobs that are given back have to be in their queues before jobs are taken from there, so a turn that cannot record all ends takes none.
         let take = take && self.actors.ends.len() <= MOST_ENDS;
-        self.asked_for = if take { slots.iter().map(|slot| slot.room).sum() } else { 0 };
+        self.asked_for = if take { rooms.iter().map(|of_actor| of_actor.room).sum() } else { 0 };
         let rest = self.actors.ends.split_off(self.actors.ends.len().min(MOST_ENDS));
         let ends = std::mem::replace(&mut self.actors.ends, rest);
         let (store, settings, queues, compat) = (self.store.clone(), self.settings.clone(), self.queues.clone(), self.compat.clone());
         self.may_have_jobs &= !take;
         Some(Box::pin(async move {
-            let (slots, queues) = if take { (&slots[..], &queues[..]) } else { (&[][..], &[][..]) };
-            let turn = Turn { script_type: &settings.script_type, ends: &ends, actors: slots, queues };
+            let (rooms, queues) = if take { (&rooms[..], &queues[..]) } else { (&[][..], &[][..]) };
+            let turn = Turn { script_type: &settings.script_type, ends: &ends, actors: rooms, queues };
             let turned = store.turn_and_import(&turn, &compat, settings.fair).await;
-            Answer::Turned(ends, slots.iter().map(|slot| slot.room).sum(), turned)
+            Answer::Turned(ends, rooms.iter().map(|of_actor| of_actor.room).sum(), turned)
         }))
     }
 
