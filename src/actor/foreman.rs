@@ -35,7 +35,7 @@ pub(super) struct Foreman {
     actors: ActorSet,
     /// Each with the index of the actor it belongs to, in the order in which they are served.
     queues: Arc<[(String, usize)]>,
-    compat: Arc<LayoutQueues>,
+    layout_queues: Arc<LayoutQueues>,
     reports: mpsc::Receiver<Report>,
     stops: broadcast::Receiver<JobId>,
     /// Where lost leases are told, each as its job and claim.
@@ -90,7 +90,7 @@ impl Foreman {
         let labels = store.labels([("script_type", settings.script_type.to_string())]);
         let queues: Arc<[(String, usize)]> = store.queues_of(posts).into();
         let names = posts.iter().map(ToString::to_string).collect();
-        let compat = Arc::new(store.layout_queues(&settings.script_type, &settings.compat));
+        let layout_queues = Arc::new(store.layout_queues(&settings.script_type, &settings.layouts));
         let (direct_start, started) =
             store.direct_starts().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()).collect());
         Self {
@@ -98,7 +98,7 @@ impl Foreman {
             started,
             actors,
             queues,
-            compat,
+            layout_queues,
             stops: store.inbox().stops(),
             wait_time: metrics::histogram!("hero_job_wait_seconds", labels.clone()),
             run_time: metrics::histogram!("hero_job_run_seconds", labels),
@@ -225,12 +225,13 @@ impl Foreman {
         self.asked_for = if take { rooms.iter().map(|of_actor| of_actor.room).sum() } else { 0 };
         let rest = self.actors.ends.split_off(self.actors.ends.len().min(MOST_ENDS));
         let ends = std::mem::replace(&mut self.actors.ends, rest);
-        let (store, settings, queues, compat) = (self.store.clone(), self.settings.clone(), self.queues.clone(), self.compat.clone());
+        let (store, settings) = (self.store.clone(), self.settings.clone());
+        let (queues, layout_queues) = (self.queues.clone(), self.layout_queues.clone());
         self.may_have_jobs &= !take;
         Some(Box::pin(async move {
             let (rooms, queues) = if take { (&rooms[..], &queues[..]) } else { (&[][..], &[][..]) };
             let turn = Turn { script_type: &settings.script_type, ends: &ends, actors: rooms, queues };
-            let turned = store.turn_and_import(&turn, &compat, settings.fair).await;
+            let turned = store.turn_and_import(&turn, &layout_queues, settings.fair).await;
             Answer::Turned(ends, rooms.iter().map(|of_actor| of_actor.room).sum(), turned)
         }))
     }

@@ -72,8 +72,8 @@ impl Pool {
         let spawn = |service| tasks.spawn(service);
         let (lost, losses) = mpsc::channel(128);
         spawn(boxed(service::run(Renewer { store: store.clone(), leases: leases.clone(), lost }, services.clone())));
-        let compat = store.layout_queues(&settings.script_type, &settings.compat);
-        let stop_requests = StopRequests::new(store.clone(), leases.clone(), &settings.script_type, &posts, &compat);
+        let layout_queues = store.layout_queues(&settings.script_type, &settings.layouts);
+        let stop_requests = StopRequests::new(store.clone(), leases.clone(), &settings.script_type, &posts, &layout_queues);
         spawn(boxed(service::run(stop_requests, services.clone())));
         let heartbeat = Heartbeat {
             store: store.clone(),
@@ -85,7 +85,7 @@ impl Pool {
         };
         spawn(boxed(service::run(heartbeat, services.clone())));
         let type_queue = Queue { script_type: settings.script_type.clone(), target: Target::Type, priority: Priority::Normal };
-        for queue in watched_queues(store.keys().work(&type_queue), &compat) {
+        for queue in watched_queues(store.keys().work(&type_queue), &layout_queues) {
             spawn(boxed(watch_queue(store.clone(), queue, wake_up.clone(), idles.clone(), shutdown.clone())));
         }
 
