@@ -287,7 +287,7 @@ impl Dispatcher {
         let store = self.store(context)?;
         spec::check_filter(filter)?;
         let busy = || Error::Busy { what: "too many lists of jobs at once", retry_after: error::RETRY_AFTER };
-        let _place = tokio::time::timeout(LIST_WAITS, self.0.lists.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
+        let _permit = tokio::time::timeout(LIST_WAITS, self.0.lists.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
         let page = store.list(filter, cursor, limit, bytes.min(LARGEST_PAGE)).await.map_err(|error| Error::store(error, None))?;
         page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))
     }
