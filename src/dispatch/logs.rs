@@ -26,7 +26,7 @@ const LARGEST_PAGE: usize = 1024 * 1024;
 
 impl Dispatcher {
     /// Removes the log file of a job that is gone, if no other has it.
-    pub(super) async fn release_log(&self, context: ContextId, id: &JobId, path: String) {
+    pub(super) async fn remove_log_file(&self, context: ContextId, id: &JobId, path: String) {
         let (directory, job) = (self.0.settings.log_directory.of(context), id.clone());
         let Ok(store) = self.store(context) else { return };
         // Without an identity no file was written; what could not be removed the sweeper removes.

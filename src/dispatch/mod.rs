@@ -304,7 +304,7 @@ impl Dispatcher {
         match store.delete(id).await.map_err(failed)? {
             Deleted::Deleted => {
                 if let Some(path) = path {
-                    self.release_log(context, id, path).await;
+                    self.remove_log_file(context, id, path).await;
                 }
                 Ok(())
             }
