@@ -172,7 +172,7 @@ impl Dispatcher {
     /// Starts a created job.
     pub async fn start(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
         match self.store(context)?.start(id).await.map_err(|error| Error::store(error, Some(id)))? {
-            Started::Started(status) => Ok(status),
+            Started::OnItsWay(status) => Ok(status),
             Started::Illegal(status) => Err(Error::State { job_id: id.clone(), status, action: "started" }),
             Started::Missing => Err(Error::NotFound(id.clone())),
             Started::Full(length) => Err(Error::queue_of_job_full(id, length)),
@@ -182,7 +182,7 @@ impl Dispatcher {
     /// Runs a job again that has ended. Its attempts count on; its retries begin anew.
     pub async fn retry(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
         match self.store(context)?.retry(id).await.map_err(|error| Error::store(error, Some(id)))? {
-            Retried::Started(status) => Ok(status),
+            Retried::OnItsWay(status) => Ok(status),
             Retried::Illegal(status) => {
                 Err(Error::State { job_id: id.clone(), status, action: "run again; only jobs that have ended can" })
             }
