@@ -230,9 +230,9 @@ impl Store {
                 let Some(job) = summary else { continue };
                 let passes = if is_cut(job) {
                     let Some(whole) = compared.next() else { return Ok(Some(start.clone())) };
-                    whole.is_some_and(|whole| search.filter.admits(&whole))
+                    whole.is_some_and(|whole| search.filter.matches(&whole))
                 } else {
-                    search.filter.admits(job)
+                    search.filter.matches(job)
                 };
                 // An id that was used again may stand there twice.
                 let is_there = page.jobs.iter().any(|taken| taken.job_id == job.job_id);
