@@ -61,8 +61,8 @@ pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
 pub use filter::JobFilter;
 pub use functions::{
-    ActorRoom, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered, Retried,
-    Scheduling, Started, Stopping, Turn, Turned, Walked,
+    ActorRoom, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Pausing, Promoted, Pruning, Recovered,
+    Retried, Scheduling, Started, Stopping, Turn, Turned, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use inbox::{Audience, Inbox, Waiter};
@@ -74,7 +74,7 @@ pub use peek::Peek;
 pub use presence::{PRESENCE, Post, PostClaim};
 pub use profile::Profile;
 pub use query::{Counters, JobPage, StoreInfo};
-pub use queues::{Pausing, QueuePosition, queue_name};
+pub use queues::{QueuePosition, queue_name};
 pub use rhailib::{ReplyQueue, RhailibTasks};
 pub use schedules::StoredSchedule;
 pub use subscriber::Subscriber;

@@ -3,28 +3,14 @@ use std::sync::atomic::Ordering;
 use redis::{Pipeline, RedisResult};
 
 use super::codec::Text;
-use super::fcall::Function;
 use super::{Error, Store};
 use crate::keys::Keys;
 use crate::model::{ContextId, JobId, Priority, Queue, QueueInfo, Status, Target, Timestamp};
 
-const PAUSE: Function = Function("pause");
-
-/// How many queues of a context may be paused at once.
-const MOST_PAUSED: usize = 10_000;
 /// How many queues are looked at by one pipeline.
 const AT_ONCE: usize = 256;
 /// How many jobs, of those that are taken first, a job is looked for among.
 const LOOKED_AT: usize = 10_000;
-
-/// What became of a queue that was to be paused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pausing {
-    /// Nothing is taken from it.
-    Paused,
-    /// So many queues are paused that this one was not.
-    Many(usize),
-}
 
 /// Where a job stands in its queue, and why it may have to wait there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,34 +45,8 @@ impl Store {
         self.0.max_running.load(Ordering::Relaxed)
     }
 
-    /// Has nothing taken from the queues of a type and target, whatever their priority. Jobs that run go on, and new ones wait.
-    pub async fn pause(&self, queue: &Queue) -> Result<Pausing, Error> {
-        match self.pause_or_resume(queue, "pause").await?.as_str() {
-            "done" => Ok(Pausing::Paused),
-            "many" => Ok(Pausing::Many(MOST_PAUSED)),
-            reply => Err(Error::Reply { function: "pause", reply: reply.into() }),
-        }
-    }
-
-    /// Has queues served again, at once, and says whether they were paused.
-    pub async fn resume(&self, queue: &Queue) -> Result<bool, Error> {
-        let resumed = match self.pause_or_resume(queue, "resume").await?.as_str() {
-            "done" => true,
-            "served" => false,
-            reply => return Err(Error::Reply { function: "pause", reply: reply.into() }),
-        };
-        self.wake_ups().wake(&queue.script_type);
-        Ok(resumed)
-    }
-
-    async fn pause_or_resume(&self, queue: &Queue, verb: &str) -> Result<String, Error> {
-        let mut call = self.0.call(&PAUSE);
-        call.arg(self.base(queue)).arg(queue.script_type.as_str()).arg(verb).arg(MOST_PAUSED);
-        self.0.commands.function(&call).await
-    }
-
     /// The name under which a queue is paused, in all its priorities.
-    fn base(&self, queue: &Queue) -> String {
+    pub(super) fn base(&self, queue: &Queue) -> String {
         self.keys().work(&Queue { priority: Priority::Normal, ..queue.clone() })
     }
 
