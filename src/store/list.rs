@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::codec::json;
 use super::filter::Condition;
-use super::functions::{OfStatus, Since};
+use super::of_status::{OfStatus, Since};
 use super::{Error, JobFilter, JobPage, Store};
 use crate::model::{Job, JobId, Status, Timestamp};
 use page_start::PageStart;
@@ -144,9 +144,9 @@ impl Store {
         loop {
             let (began, before) = (Instant::now(), page.jobs.len());
             let found = if status == Status::Error {
-                self.failed(from.as_ref(), &search.times.everywhere(), STRIDE, page.wanted(), &search.conditions).await?
+                self.find_failed(from.as_ref(), &search.times.everywhere(), STRIDE, page.wanted(), &search.conditions).await?
             } else {
-                self.live(status.as_str(), from.as_ref(), page.limit.max(CHUNK_AT_LEAST), &search.conditions).await?
+                self.find_open(status.as_str(), from.as_ref(), page.limit.max(CHUNK_AT_LEAST), &search.conditions).await?
             };
             let Some(OfStatus { jobs, next }) = found else { break };
             let jobs: Vec<(PageStart, JobId)> = jobs.into_iter().map(|since| (PageStart::Since(since.clone()), since.1)).collect();

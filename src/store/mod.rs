@@ -30,6 +30,7 @@ mod managed;
 mod members;
 mod memory;
 mod memory_throttle;
+mod of_status;
 mod peek;
 mod plain_connection;
 mod presence;
