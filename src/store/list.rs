@@ -3,10 +3,13 @@ mod times;
 
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::codec::json;
 use super::filter::Condition;
 use super::of_status::{OfStatus, Since};
-use super::{Error, JobFilter, JobPage, Store};
+use super::{Error, JobFilter, Store};
 use crate::model::{Job, JobId, Status, Timestamp};
 use page_start::PageStart;
 use times::Times;
@@ -29,6 +32,17 @@ const CHUNK_AT_LEAST: usize = 32;
 const COMPARED_AT_ONCE: usize = 16 * 1024 * 1024;
 /// A filter does not see values that are longer, in bytes. No job that was created here has such values.
 pub(super) const COMPARED: usize = 1024 * 1024;
+
+/// A page of jobs, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JobPage {
+    /// The jobs.
+    pub jobs: Vec<Job>,
+    /// Where the next page begins; absent on the last. A page may hold fewer jobs than asked for and still have a next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub next_cursor: Option<String>,
+}
 
 /// A page that is being filled.
 struct Page {
@@ -137,6 +151,12 @@ impl Store {
             Filled::ByHour(from) => self.list_by_hour(&mut page, &search, from).await?,
         };
         Ok(Some(page.ends(next)))
+    }
+
+    /// The hours in which jobs were created, oldest first.
+    pub async fn index_hours(&self) -> Result<Vec<String>, Error> {
+        let keys = self.members(&self.keys().hours()).await?;
+        Ok(keys.iter().filter_map(|key| self.keys().parse_index(key)).map(ToOwned::to_owned).collect())
     }
 
     /// Fills a page from where the jobs of a status stand.

@@ -2,10 +2,9 @@ use std::sync::atomic::Ordering;
 
 use redis::{Pipeline, RedisResult};
 
-use super::codec::Text;
 use super::{Error, Store};
 use crate::keys::Keys;
-use crate::model::{ContextId, JobId, Priority, Queue, QueueInfo, Status, Target, Timestamp};
+use crate::model::{ContextId, JobId, Priority, Queue, QueueInfo, Target};
 
 /// How many queues are looked at by one pipeline.
 const AT_ONCE: usize = 256;
@@ -106,42 +105,5 @@ impl Store {
         // Sorted jobs are taken first, but in which order the callers come is not known.
         let position = number(4).filter(|_| sorted == 0).map(|at| length.saturating_sub(at));
         Ok(QueuePosition { queue: name, depth: length + sorted, position, paused: number(2) == Some(1), running: number(3).unwrap_or(0) })
-    }
-
-    /// When a job is due that waits for its time or its next attempt.
-    pub async fn due_at(&self, job: &JobId) -> Result<Option<Timestamp>, Error> {
-        let due: Option<f64> = self.0.commands.call(redis::cmd("ZSCORE").arg(self.keys().scheduled()).arg(job.as_str())).await?;
-        Ok(due.map(|millis| Timestamp::from_millis(millis as i64)))
-    }
-
-    /// The statuses of jobs; nothing for one that is gone.
-    pub async fn statuses(&self, jobs: &[JobId]) -> Result<Vec<Option<Status>>, Error> {
-        let mut pipeline = Pipeline::with_capacity(jobs.len());
-        for job in jobs {
-            pipeline.cmd("HMGET").arg(self.keys().job(job)).arg("status").arg("script");
-        }
-        pipeline.ignore_errors();
-        let answers: Vec<RedisResult<(Text, Text)>> = if jobs.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
-        let status = |answer: RedisResult<(Text, Text)>| match answer.ok()? {
-            (Text(Some(word)), _) => Status::parse(Some(&word)),
-            // A hash without a status counts as dispatched.
-            (Text(None), Text(script)) => script.map(|_| Status::Dispatched),
-        };
-        Ok(answers.into_iter().map(status).collect())
-    }
-
-    /// Whether a job still stands in a list of each of these, so that it was not let go.
-    pub async fn still_waits(&self, job: &JobId, others: &[JobId]) -> Result<Vec<bool>, Error> {
-        if others.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut pipeline = Pipeline::with_capacity(3 * others.len());
-        for other in others {
-            for list in ["dependents", "children", "onComplete"] {
-                pipeline.cmd("HEXISTS").arg(self.keys().job(job)).arg(format!("waits:{list}:{other}"));
-            }
-        }
-        let stands: Vec<bool> = self.0.commands.pipeline(&pipeline).await?;
-        Ok(stands.chunks(3).map(|stands| stands.contains(&true)).collect())
     }
 }
