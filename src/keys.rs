@@ -6,7 +6,7 @@
 //! | `hero:q:work:type:{t}[:group:{g}[:inst:{i}]][:prio:{0,1,2}]` | list | create, start, turn, promote, reap; foreign clients | while not empty |
 //! | `hero:q:ctl:type:{t}[:group:{g}:inst:{i}]` | list | stop; foreign clients | 60 s |
 //! | `hero:q:reply:{id}` | list | every end; foreign actors | 5 min |
-//! | `hero:stop_queue:{worker}` | list | stop, for a job that a foreign worker runs | 60 s |
+//! | `hero:stop_queue:{worker}` | list | stop, for a job that a foreign actor runs | 60 s |
 //! | `hero:q:scheduled` | zset by ms | whoever delays a job or a retry | an entry until it is due |
 //! | `hero:q:leases` | zset by ms | create, turn, renew, recover | an entry until the job leaves its actor |
 //! | `hero:q:unwritten` | zset by ms | turn, import_queues: ids whose hash is not there yet | an entry 5 s, and as long again when nobody looked for a while |

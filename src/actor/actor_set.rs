@@ -35,8 +35,8 @@ pub(super) struct ActorSet {
 /// Starts one more worker of an actor, given the index of the actor and the worker's index in it, and gives where to send its jobs.
 pub(super) type StartWorker = Box<dyn Fn(usize, usize) -> mpsc::Sender<Work> + Send>;
 
-/// A job may be on its way here for this long. What arrives later is another attempt, which nobody asked to stop.
-const ON_ITS_WAY: Duration = Duration::from_secs(2);
+/// A stop request waits this long for a job that may be on its way here. What arrives later is another attempt, which nobody asked to stop.
+const STOP_WAITS: Duration = Duration::from_secs(2);
 /// So many stop requests for jobs on their way are kept. A pool never has room for more jobs than that, so no more are on their way.
 const MOST_TO_STOP: usize = 1024;
 
@@ -69,21 +69,21 @@ impl ActorSet {
 
     /// How many jobs all actors together can take.
     pub(super) fn room(&self) -> usize {
-        self.slots().iter().map(|slot| slot.room).sum()
+        self.rooms().iter().map(|of_actor| of_actor.room).sum()
     }
 
     /// How many jobs each actor can take.
-    pub(super) fn slots(&self) -> Vec<ActorRoom> {
+    pub(super) fn rooms(&self) -> Vec<ActorRoom> {
         let depth = self.prefetch.depth();
         let mut waiting = self.waiting.len();
-        let mut slots: Vec<ActorRoom> =
+        let mut rooms: Vec<ActorRoom> =
             self.actors.iter().map(|actor| ActorRoom { actor: actor.name.clone(), room: actor.room(depth) }).collect();
-        for slot in &mut slots {
-            let less = waiting.min(slot.room);
-            slot.room -= less;
+        for of_actor in &mut rooms {
+            let less = waiting.min(of_actor.room);
+            of_actor.room -= less;
             waiting -= less;
         }
-        slots
+        rooms
     }
 
     /// Adds a job that Redis has given to this pool.
@@ -91,7 +91,7 @@ impl ActorSet {
         // A job has one lease at a time, so an earlier claim of it is lost.
         self.lose(&job.job, |claim| claim != job.claim);
         self.leases.add(&job.job, job.claim);
-        while self.to_stop.front().is_some_and(|(since, _)| now.duration_since(*since) > ON_ITS_WAY) {
+        while self.to_stop.front().is_some_and(|(since, _)| now.duration_since(*since) > STOP_WAITS) {
             self.to_stop.pop_front();
         }
         if let Some(at) = self.to_stop.iter().position(|(_, id)| *id == job.job) {

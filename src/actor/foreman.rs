@@ -35,14 +35,14 @@ pub(super) struct Foreman {
     actors: ActorSet,
     /// Each with the index of the actor it belongs to, in the order in which they are served.
     queues: Arc<[(String, usize)]>,
-    compat: Arc<LayoutQueues>,
+    layout_queues: Arc<LayoutQueues>,
     reports: mpsc::Receiver<Report>,
     stops: broadcast::Receiver<JobId>,
     /// Where lost leases are told, each as its job and claim.
     losses: mpsc::Receiver<(JobId, u32)>,
     wake_up: Arc<Notify>,
     /// The room that this pool offers to jobs that start in the function that stores them.
-    opening: Arc<DirectStart>,
+    direct_start: Arc<DirectStart>,
     started: mpsc::UnboundedReceiver<Claimed>,
     idle: watch::Sender<bool>,
     /// Whether there may be jobs in the queues, so that a turn is worth taking for them.
@@ -90,15 +90,15 @@ impl Foreman {
         let labels = store.labels([("script_type", settings.script_type.to_string())]);
         let queues: Arc<[(String, usize)]> = store.queues_of(posts).into();
         let names = posts.iter().map(ToString::to_string).collect();
-        let compat = Arc::new(store.layout_queues(&settings.script_type, &settings.compat));
-        let (opening, started) =
+        let layout_queues = Arc::new(store.layout_queues(&settings.script_type, &settings.layouts));
+        let (direct_start, started) =
             store.direct_starts().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()).collect());
         Self {
-            opening,
+            direct_start,
             started,
             actors,
             queues,
-            compat,
+            layout_queues,
             stops: store.inbox().stops(),
             wait_time: metrics::histogram!("hero_job_wait_seconds", labels.clone()),
             run_time: metrics::histogram!("hero_job_run_seconds", labels),
@@ -125,18 +125,18 @@ impl Foreman {
             if stop_by.is_none() {
                 self.actors.assign();
             }
-            if self.opening.take_unsure() {
+            if self.direct_start.take_unsure() {
                 self.unsure = true;
                 self.reconciler.note_unanswered(self.store.periods().lease);
             }
             let stale = self.actors.oldest_waiting().map(|since| since + STALE);
             let mut overdue = stale.is_some_and(|stale| Instant::now() >= stale);
             if overdue || stop_by.is_some() {
-                self.opening.set_room(0);
+                self.direct_start.set_room(0);
             }
             let asked_for = if call.is_some() { self.asked_for } else { 0 };
-            // A job that took room of the opening is sent here before the opening counts as closed.
-            let nothing_on_its_way = self.opening.is_closed() && self.started.is_empty();
+            // A job that took room of a direct start is sent here before `is_closed` says so.
+            let nothing_on_its_way = self.direct_start.is_closed() && self.started.is_empty();
             if nothing_on_its_way && asked_for == 0 {
                 self.actors.forget_stops();
                 if overdue {
@@ -149,7 +149,7 @@ impl Foreman {
                 call = self.next_call(stop_by.is_some() || overdue);
             }
             if !overdue && stop_by.is_none() {
-                self.opening.set_room(self.actors.room().saturating_sub(if call.is_some() { self.asked_for } else { 0 }));
+                self.direct_start.set_room(self.actors.room().saturating_sub(if call.is_some() { self.asked_for } else { 0 }));
             }
             let is_idle = self.actors.leases().len() == 0;
             self.idle.send_if_modified(|idle| std::mem::replace(idle, is_idle) != is_idle);
@@ -171,7 +171,7 @@ impl Foreman {
                         self.actors.give_back_what_waits(false);
                     }
                 }
-                () = self.opening.closed(), if overdue || stop_by.is_some() => {}
+                () = self.direct_start.closed(), if overdue || stop_by.is_some() => {}
                 Some((job, claim)) = self.losses.recv() => self.actors.lose(&job, |other| other == claim),
                 () = self.wake_up.notified() => self.may_have_jobs = true,
                 stop = self.stops.recv() => match stop {
@@ -211,27 +211,28 @@ impl Foreman {
             // Every actor has its next job, so ends can wait until there are more: a turn with one costs as much as one with many.
             return None;
         }
-        let mut slots = self.actors.slots();
-        let take = !full && !self.unsure && slots.iter().any(|slot| slot.room > 0);
+        let mut rooms = self.actors.rooms();
+        let take = !full && !self.unsure && rooms.iter().any(|of_actor| of_actor.room > 0);
         if self.actors.ends.is_empty() && !(take && self.may_have_jobs) {
             return None;
         }
         if !self.may_have_jobs {
             // No queue is known to have jobs, so half of the room is kept for jobs that start in the function that stores them.
-            slots.iter_mut().for_each(|slot| slot.room = slot.room.div_ceil(2));
+            rooms.iter_mut().for_each(|of_actor| of_actor.room = of_actor.room.div_ceil(2));
         }
         // Jobs that are given back have to be in their queues before jobs are taken from there, so a turn that cannot record all ends takes none.
         let take = take && self.actors.ends.len() <= MOST_ENDS;
-        self.asked_for = if take { slots.iter().map(|slot| slot.room).sum() } else { 0 };
+        self.asked_for = if take { rooms.iter().map(|of_actor| of_actor.room).sum() } else { 0 };
         let rest = self.actors.ends.split_off(self.actors.ends.len().min(MOST_ENDS));
         let ends = std::mem::replace(&mut self.actors.ends, rest);
-        let (store, settings, queues, compat) = (self.store.clone(), self.settings.clone(), self.queues.clone(), self.compat.clone());
+        let (store, settings) = (self.store.clone(), self.settings.clone());
+        let (queues, layout_queues) = (self.queues.clone(), self.layout_queues.clone());
         self.may_have_jobs &= !take;
         Some(Box::pin(async move {
-            let (slots, queues) = if take { (&slots[..], &queues[..]) } else { (&[][..], &[][..]) };
-            let turn = Turn { script_type: &settings.script_type, ends: &ends, actors: slots, queues };
-            let turned = store.turn_and_import(&turn, &compat, settings.fair).await;
-            Answer::Turned(ends, slots.iter().map(|slot| slot.room).sum(), turned)
+            let (rooms, queues) = if take { (&rooms[..], &queues[..]) } else { (&[][..], &[][..]) };
+            let turn = Turn { script_type: &settings.script_type, ends: &ends, actors: rooms, queues };
+            let turned = store.turn_and_import(&turn, &layout_queues, settings.fair).await;
+            Answer::Turned(ends, rooms.iter().map(|of_actor| of_actor.room).sum(), turned)
         }))
     }
 

@@ -8,7 +8,7 @@ use super::Error;
 use super::actor_set::{ActorSet, StartWorker};
 use super::foreman::Foreman;
 use super::lease::{HeldLeases, Renewer};
-use super::presence::{Heartbeat, give_up_posts, take_posts};
+use super::presence::{Heartbeat, claim_posts, release_posts};
 use super::queue_watcher::{watch_queue, watched_queues};
 use super::settings::PoolSettings;
 use super::status::PoolStatus;
@@ -31,7 +31,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Takes posts and starts the actors.
+    /// Claims posts and starts the actors.
     ///
     /// Jobs that earlier incarnations of the actors did not finish run again: at once if their process ran on this machine and has
     /// ended, otherwise when it has been silent for some time. The actors work until shutdown. Then running scripts get the grace
@@ -48,7 +48,7 @@ impl Pool {
             process: process::identity(),
             ..Presence::default()
         };
-        let (posts, previous_servers) = take_posts(&store, &settings, &presence).await?;
+        let (posts, previous_servers) = claim_posts(&store, &settings, &presence).await?;
         let status = Arc::new(PoolStatus::of(posts.len()));
         let (leases, tasks) = (HeldLeases::default(), TaskTracker::new());
         let (reports, incoming) = mpsc::channel(posts.len().max(1) * 4);
@@ -72,8 +72,8 @@ impl Pool {
         let spawn = |service| tasks.spawn(service);
         let (lost, losses) = mpsc::channel(128);
         spawn(boxed(service::run(Renewer { store: store.clone(), leases: leases.clone(), lost }, services.clone())));
-        let compat = store.layout_queues(&settings.script_type, &settings.compat);
-        let stop_requests = StopRequests::new(store.clone(), leases.clone(), &settings.script_type, &posts, &compat);
+        let layout_queues = store.layout_queues(&settings.script_type, &settings.layouts);
+        let stop_requests = StopRequests::new(store.clone(), leases.clone(), &settings.script_type, &posts, &layout_queues);
         spawn(boxed(service::run(stop_requests, services.clone())));
         let heartbeat = Heartbeat {
             store: store.clone(),
@@ -85,7 +85,7 @@ impl Pool {
         };
         spawn(boxed(service::run(heartbeat, services.clone())));
         let type_queue = Queue { script_type: settings.script_type.clone(), target: Target::Type, priority: Priority::Normal };
-        for queue in watched_queues(store.keys().work(&type_queue), &compat) {
+        for queue in watched_queues(store.keys().work(&type_queue), &layout_queues) {
             spawn(boxed(watch_queue(store.clone(), queue, wake_up.clone(), idles.clone(), shutdown.clone())));
         }
 
@@ -95,7 +95,7 @@ impl Pool {
         tasks.spawn(async move {
             foreman.run(shutdown).await;
             services.cancel();
-            give_up_posts(&store, &held, &presence).await;
+            release_posts(&store, &held, &presence).await;
         });
         tasks.close();
         Ok(Self { settings, status, posts, tasks })

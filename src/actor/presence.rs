@@ -15,18 +15,22 @@ use crate::store::{self, Post, PostClaim, Store};
 /// How often a presence is renewed.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
-/// Takes a post for every actor of a pool: the numbers asked for, or the lowest that are free. With them come the previous servers
-/// whose posts were taken.
-pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence: &Presence) -> Result<(Vec<Post>, PreviousServers), Error> {
+/// Claims a post for every actor of a pool: the numbers asked for, or the lowest that are free. With them come the previous servers
+/// whose posts were claimed.
+pub(super) async fn claim_posts(
+    store: &Store,
+    settings: &PoolSettings,
+    presence: &Presence,
+) -> Result<(Vec<Post>, PreviousServers), Error> {
     let post = |instance| Post { script_type: settings.script_type.clone(), group: settings.group.clone(), instance };
-    let (mut taken, mut previous_servers) = (Vec::new(), PreviousServers::default());
+    let (mut claimed, mut previous_servers) = (Vec::new(), PreviousServers::default());
     match &settings.instances {
         Instances::Numbers(numbers) => {
             for number in numbers {
-                match take(store, &post(*number), presence, &mut previous_servers).await? {
-                    PostClaim::Claimed => taken.push(post(*number)),
+                match claim(store, &post(*number), presence, &mut previous_servers).await? {
+                    PostClaim::Claimed => claimed.push(post(*number)),
                     PostClaim::Taken(holder) => {
-                        give_up_posts(store, &taken, presence).await;
+                        release_posts(store, &claimed, presence).await;
                         return Err(Error::Taken { post: post(*number), presence: holder });
                     }
                 }
@@ -37,20 +41,20 @@ pub(super) async fn take_posts(store: &Store, settings: &PoolSettings, presence:
             let of_group = actors.iter().filter(|actor| actor.script_type == settings.script_type && actor.group == settings.group);
             let busy: BTreeSet<u32> = of_group.filter(|actor| !has_ended(&actor.presence)).map(|actor| actor.instance).collect();
             let mut free = (1..).filter(|number| !busy.contains(number));
-            while taken.len() < *count as usize {
+            while claimed.len() < *count as usize {
                 let number = free.next().expect("numbers do not run out");
                 // If somebody else has taken it just now, the next number is tried.
-                if take(store, &post(number), presence, &mut previous_servers).await? == PostClaim::Claimed {
-                    taken.push(post(number));
+                if claim(store, &post(number), presence, &mut previous_servers).await? == PostClaim::Claimed {
+                    claimed.push(post(number));
                 }
             }
         }
     }
-    Ok((taken, previous_servers))
+    Ok((claimed, previous_servers))
 }
 
-/// Takes a post that is free, or whose holder died on this machine: then there is no need to wait until the presence of the holder expires.
-async fn take(store: &Store, post: &Post, presence: &Presence, previous_servers: &mut PreviousServers) -> Result<PostClaim, Error> {
+/// Claims a post that is free, or whose holder died on this machine: then there is no need to wait until the presence of the holder expires.
+async fn claim(store: &Store, post: &Post, presence: &Presence, previous_servers: &mut PreviousServers) -> Result<PostClaim, Error> {
     let held = store.claim_post(post, presence).await?;
     let PostClaim::Taken(holder) = &held else { return Ok(held) };
     let Some(incarnation) = holder.incarnation.clone().filter(|_| has_ended(holder)) else { return Ok(held) };
@@ -64,11 +68,11 @@ fn has_ended(holder: &Presence) -> bool {
     holder.process.as_deref().is_some_and(process::has_ended)
 }
 
-/// Gives up posts. A post that cannot be given up expires after 15 seconds anyway.
-pub(super) async fn give_up_posts(store: &Store, posts: &[Post], presence: &Presence) {
+/// Releases posts. A post that cannot be released expires after 15 seconds anyway.
+pub(super) async fn release_posts(store: &Store, posts: &[Post], presence: &Presence) {
     for post in posts {
         if let Err(error) = store.release_post(post, presence.incarnation.as_deref().unwrap_or_default()).await {
-            tracing::debug!(%post, %error, "a post could not be given up");
+            tracing::debug!(%post, %error, "a post could not be released");
         }
     }
 }

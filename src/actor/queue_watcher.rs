@@ -14,8 +14,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const MOST_QUEUES: usize = 16;
 
 /// The queues that are watched for a pool: its type queue, and those of other layouts.
-pub(super) fn watched_queues(type_queue: String, compat: &LayoutQueues) -> impl Iterator<Item = String> {
-    std::iter::once(type_queue).chain(compat.keys().cloned()).take(MOST_QUEUES)
+pub(super) fn watched_queues(type_queue: String, layout_queues: &LayoutQueues) -> impl Iterator<Item = String> {
+    std::iter::once(type_queue).chain(layout_queues.keys().cloned()).take(MOST_QUEUES)
 }
 
 /// Watches one queue while the pool has nothing to do, so that a push by any client wakes it at once.

@@ -19,7 +19,7 @@ pub(super) struct Reconciler {
 }
 
 /// A claim may be on its way here for this long.
-const ON_ITS_WAY: Duration = Duration::from_secs(1);
+const CLAIM_ON_ITS_WAY: Duration = Duration::from_secs(1);
 /// A call that Redis executes later than this after it was sent starts nothing (`LATE` in `turn.lua` and `create.lua`). One second is added to be safe.
 const LATE: Duration = Duration::from_millis(6500);
 
@@ -42,7 +42,7 @@ impl Reconciler {
         let mut lost = Vec::new();
         for (job, claim) in held.into_iter().filter(|held| !known.contains(held)) {
             let since = before.iter().find(|(_, suspect, of)| *suspect == job && *of == claim).map_or(now, |(since, _, _)| *since);
-            if at_once || now.duration_since(since) >= ON_ITS_WAY {
+            if at_once || now.duration_since(since) >= CLAIM_ON_ITS_WAY {
                 lost.push((job, claim));
             } else {
                 self.suspects.push((since, job, claim));

@@ -35,7 +35,7 @@ pub struct PoolSettings {
     /// How many concurrent jobs one actor may run side by side, each in an engine of its own.
     pub side_by_side: usize,
     /// The queues of other layouts it takes from, too.
-    pub compat: Layouts,
+    pub layouts: Layouts,
     /// What must not reach a log.
     pub mask: Mask,
     /// Where log files are.

@@ -18,7 +18,7 @@ struct ActorStatus {
     live: bool,
     /// How many jobs it runs.
     running: usize,
-    /// When Redis last took its presence; nothing before the first heartbeat, as its post was taken before that.
+    /// When Redis last took its presence; nothing before the first heartbeat, as its post was claimed before that.
     seen: Option<Instant>,
     /// Whether somebody else has its post.
     displaced: bool,

@@ -13,10 +13,10 @@ pub(super) struct StopRequests {
 }
 
 impl StopRequests {
-    pub(super) fn new(store: Store, leases: HeldLeases, script_type: &ScriptType, posts: &[Post], compat: &LayoutQueues) -> Self {
+    pub(super) fn new(store: Store, leases: HeldLeases, script_type: &ScriptType, posts: &[Post], layout_queues: &LayoutQueues) -> Self {
         let keys = store.keys();
         let of_instances = posts.iter().map(|post| keys.control_instance(&post.script_type, &post.group, post.instance));
-        let queues = std::iter::once(keys.control(script_type)).chain(of_instances).chain(compat.stops().iter().cloned()).collect();
+        let queues = std::iter::once(keys.control(script_type)).chain(of_instances).chain(layout_queues.stops().iter().cloned()).collect();
         Self { store, leases, queues }
     }
 }

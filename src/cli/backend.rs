@@ -262,7 +262,7 @@ fn consumer_settings(settings: &Settings, context: ContextId) -> Option<Consumer
 }
 
 /// The queues of other layouts for a pool. They are named after the script type unless the pool says otherwise.
-fn compat(settings: &Settings, pool: &settings::PoolSettings) -> Layouts {
+fn layouts(settings: &Settings, pool: &settings::PoolSettings) -> Layouts {
     let of = |layout| settings.compat.contains(&layout);
     let names = |layout, given: &Option<Vec<_>>| match given {
         _ if !of(layout) => Vec::new(),
@@ -308,7 +308,7 @@ fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std:
         fair: pool.fair,
         side_by_side: if pool.script_type == ScriptType::sal() { SIDE_BY_SIDE } else { 1 },
         timeout: Duration::from_secs(60),
-        compat: compat(settings, pool),
+        layouts: layouts(settings, pool),
         mask: mask.clone(),
         log_directory: LogDirectory::new(&settings.log_dir),
         grace: settings.grace,

@@ -30,7 +30,7 @@ impl Loops {
 impl Dispatcher {
     /// A dispatcher for context 0 of the Redis at `url` (`redis://`, `rediss://` or `unix://`), with the defaults of the protocol.
     ///
-    /// Log files that foreign workers write are read below `logs` in the current directory. Beside the dispatcher come the loops that
+    /// Log files that foreign actors write are read below `logs` in the current directory. Beside the dispatcher come the loops that
     /// tell its waiters and keep jobs moving; any number of processes may run them on one Redis.
     pub async fn connect(url: &str) -> Result<(Self, Loops), Error> {
         let settings = store::Settings {

@@ -35,15 +35,15 @@ impl Dispatcher {
         super::spec::check_filter(&filter)?;
         let changes = self.changes(context, cursor).await?;
         let dispatcher = self.clone();
-        let admitted = changes.ready_chunks(AT_ONCE).then(move |moments| {
+        let matching = changes.ready_chunks(AT_ONCE).then(move |moments| {
             let (dispatcher, filter) = (dispatcher.clone(), filter.clone());
-            async move { stream::iter(dispatcher.admitted(context, &filter, moments).await) }
+            async move { stream::iter(dispatcher.matching(context, &filter, moments).await) }
         });
-        Ok(admitted.flatten())
+        Ok(matching.flatten())
     }
 
     /// The moments that pass the filter. The jobs of all of them are read together.
-    async fn admitted(
+    async fn matching(
         &self,
         context: ContextId,
         filter: &JobFilter,
@@ -69,7 +69,7 @@ impl Dispatcher {
         };
         // The job as it is now may be further than the event; only what does not change is asked of it.
         let fixed = JobFilter { status: None, ..filter.clone() };
-        let passes = |job: &JobId| compared.get(job).and_then(Option::as_ref).is_some_and(|job| fixed.admits(job));
+        let passes = |job: &JobId| compared.get(job).and_then(Option::as_ref).is_some_and(|job| fixed.matches(job));
         moments.retain(|moment| item(moment).is_none_or(|job| passes(&job)));
         moments
     }

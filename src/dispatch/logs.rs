@@ -26,7 +26,7 @@ const LARGEST_PAGE: usize = 1024 * 1024;
 
 impl Dispatcher {
     /// Removes the log file of a job that is gone, if no other has it.
-    pub(super) async fn release_log(&self, context: ContextId, id: &JobId, path: String) {
+    pub(super) async fn remove_log_file(&self, context: ContextId, id: &JobId, path: String) {
         let (directory, job) = (self.0.settings.log_directory.of(context), id.clone());
         let Ok(store) = self.store(context) else { return };
         // Without an identity no file was written; what could not be removed the sweeper removes.
@@ -38,7 +38,7 @@ impl Dispatcher {
 
     /// Lines that a job logged behind `cursor`, at most `limit`. There may be fewer, because a page holds no more than about a megabyte.
     ///
-    /// Read from the stream that every actor writes; for a foreign worker that only wrote the file at `log_path`, from there.
+    /// Read from the stream that every actor writes; for a foreign actor that only wrote the file at `log_path`, from there.
     pub async fn logs(&self, context: ContextId, id: &JobId, cursor: Option<&str>, limit: usize) -> Result<LogPage, Error> {
         self.logs_within(context, id, cursor, limit, LARGEST_PAGE).await
     }
@@ -73,7 +73,7 @@ impl Dispatcher {
             LogLines { lines, lost, full } =
                 store.read_log(id, cursor, limit, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
         }
-        // What our actors log is in the stream; the file is read for a job that a foreign worker ran.
+        // What our actors log is in the stream; the file is read for a job that a foreign actor ran.
         let foreign = job.actor.is_none() && (job.status == Status::Started || job.status.is_final());
         if foreign
             && lines.is_empty()

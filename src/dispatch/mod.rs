@@ -172,7 +172,7 @@ impl Dispatcher {
     /// Starts a created job.
     pub async fn start(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
         match self.store(context)?.start(id).await.map_err(|error| Error::store(error, Some(id)))? {
-            Started::Started(status) => Ok(status),
+            Started::OnItsWay(status) => Ok(status),
             Started::Illegal(status) => Err(Error::State { job_id: id.clone(), status, action: "started" }),
             Started::Missing => Err(Error::NotFound(id.clone())),
             Started::Full(length) => Err(Error::queue_of_job_full(id, length)),
@@ -182,7 +182,7 @@ impl Dispatcher {
     /// Runs a job again that has ended. Its attempts count on; its retries begin anew.
     pub async fn retry(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
         match self.store(context)?.retry(id).await.map_err(|error| Error::store(error, Some(id)))? {
-            Retried::Started(status) => Ok(status),
+            Retried::OnItsWay(status) => Ok(status),
             Retried::Illegal(status) => {
                 Err(Error::State { job_id: id.clone(), status, action: "run again; only jobs that have ended can" })
             }
@@ -287,7 +287,7 @@ impl Dispatcher {
         let store = self.store(context)?;
         spec::check_filter(filter)?;
         let busy = || Error::Busy { what: "too many lists of jobs at once", retry_after: error::RETRY_AFTER };
-        let _place = tokio::time::timeout(LIST_WAITS, self.0.lists.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
+        let _permit = tokio::time::timeout(LIST_WAITS, self.0.lists.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
         let page = store.list(filter, cursor, limit, bytes.min(LARGEST_PAGE)).await.map_err(|error| Error::store(error, None))?;
         page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))
     }
@@ -304,7 +304,7 @@ impl Dispatcher {
         match store.delete(id).await.map_err(failed)? {
             Deleted::Deleted => {
                 if let Some(path) = path {
-                    self.release_log(context, id, path).await;
+                    self.remove_log_file(context, id, path).await;
                 }
                 Ok(())
             }

@@ -224,7 +224,7 @@ impl Child {
 
     /// Writes the job into the send buffer, or says at once why it can't be run.
     fn refuse(&mut self, job: &EngineJob) -> Option<Outcome> {
-        let encoded = self.settings.limits.admit(&job.script).and_then(|()| {
+        let encoded = self.settings.limits.check_length(&job.script).and_then(|()| {
             frame::encode(&ToEngine::Run(Cow::Borrowed(job)), &mut self.outbox).map_err(|error| {
                 let message = format!("the job does not fit into an engine: {error}");
                 JobError { limit: Some(Limit::Memory), ..JobError::new(ErrorKind::Limit, message) }

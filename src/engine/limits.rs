@@ -37,7 +37,7 @@ impl Limits {
     pub const RESULT_DEPTH: usize = 64;
 
     /// Refuses a script that is too long. This is checked before the script goes to an engine, which does not check it again.
-    pub(super) fn admit(&self, script: &str) -> Result<(), JobError> {
+    pub(super) fn check_length(&self, script: &str) -> Result<(), JobError> {
         if script.len() <= self.source {
             return Ok(());
         }

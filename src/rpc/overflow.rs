@@ -31,7 +31,7 @@ impl Refusals {
         let (refused, said) = &mut *noted;
         *refused += 1;
         if said.is_none_or(|said| said.elapsed() >= SILENCE) {
-            tracing::warn!(limit, refused = *refused, %last, open, "connections are refused, because all places are taken");
+            tracing::warn!(limit, refused = *refused, %last, open, "connections are refused, because as many are open as may be");
             *noted = (0, Some(Instant::now()));
         }
     }

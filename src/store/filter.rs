@@ -62,8 +62,8 @@ pub struct JobFilter {
 }
 
 impl JobFilter {
-    /// Whether a job passes.
-    pub fn admits(&self, job: &Job) -> bool {
+    /// Whether a job matches.
+    pub fn matches(&self, job: &Job) -> bool {
         self.status.is_none_or(|status| status == job.status)
             && self.script_type.is_none_or_matches(job.script_type.as_ref())
             && self.caller_id.is_none_or_matches(job.caller_id.as_ref())

@@ -3,10 +3,13 @@ mod times;
 
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::codec::json;
 use super::filter::Condition;
-use super::functions::{OfStatus, Since};
-use super::{Error, JobFilter, JobPage, Store};
+use super::of_status::{OfStatus, Since};
+use super::{Error, JobFilter, Store};
 use crate::model::{Job, JobId, Status, Timestamp};
 use page_start::PageStart;
 use times::Times;
@@ -29,6 +32,17 @@ const CHUNK_AT_LEAST: usize = 32;
 const COMPARED_AT_ONCE: usize = 16 * 1024 * 1024;
 /// A filter does not see values that are longer, in bytes. No job that was created here has such values.
 pub(super) const COMPARED: usize = 1024 * 1024;
+
+/// A page of jobs, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JobPage {
+    /// The jobs.
+    pub jobs: Vec<Job>,
+    /// Where the next page begins; absent on the last. A page may hold fewer jobs than asked for and still have a next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub next_cursor: Option<String>,
+}
 
 /// A page that is being filled.
 struct Page {
@@ -139,14 +153,20 @@ impl Store {
         Ok(Some(page.ends(next)))
     }
 
+    /// The hours in which jobs were created, oldest first.
+    pub async fn index_hours(&self) -> Result<Vec<String>, Error> {
+        let keys = self.members(&self.keys().hours()).await?;
+        Ok(keys.iter().filter_map(|key| self.keys().parse_index(key)).map(ToOwned::to_owned).collect())
+    }
+
     /// Fills a page from where the jobs of a status stand.
     async fn list_of_status(&self, page: &mut Page, search: &Search<'_>, status: Status, mut from: Option<Since>) -> Result<Filled, Error> {
         loop {
             let (began, before) = (Instant::now(), page.jobs.len());
             let found = if status == Status::Error {
-                self.failed(from.as_ref(), &search.times.everywhere(), STRIDE, page.wanted(), &search.conditions).await?
+                self.find_failed(from.as_ref(), &search.times.everywhere(), STRIDE, page.wanted(), &search.conditions).await?
             } else {
-                self.live(status.as_str(), from.as_ref(), page.limit.max(CHUNK_AT_LEAST), &search.conditions).await?
+                self.find_open(status.as_str(), from.as_ref(), page.limit.max(CHUNK_AT_LEAST), &search.conditions).await?
             };
             let Some(OfStatus { jobs, next }) = found else { break };
             let jobs: Vec<(PageStart, JobId)> = jobs.into_iter().map(|since| (PageStart::Since(since.clone()), since.1)).collect();
@@ -230,9 +250,9 @@ impl Store {
                 let Some(job) = summary else { continue };
                 let passes = if is_cut(job) {
                     let Some(whole) = compared.next() else { return Ok(Some(start.clone())) };
-                    whole.is_some_and(|whole| search.filter.admits(&whole))
+                    whole.is_some_and(|whole| search.filter.matches(&whole))
                 } else {
-                    search.filter.admits(job)
+                    search.filter.matches(job)
                 };
                 // An id that was used again may stand there twice.
                 let is_there = page.jobs.iter().any(|taken| taken.job_id == job.job_id);

@@ -35,7 +35,7 @@ impl Store {
     }
 
     /// What is noted of how far times of jobs are off, by index: all of it, unless there are more than 20,000 notes.
-    pub(super) async fn noted_strays(&self) -> Result<HashMap<String, Text>, Error> {
+    pub(super) async fn noted_time_offsets(&self) -> Result<HashMap<String, Text>, Error> {
         let (mut noted, mut cursor) = (HashMap::new(), 0);
         loop {
             let page: Vec<(Text, Text)>;
@@ -59,9 +59,9 @@ impl Store {
         // What is no set shows nothing.
         sizes.ignore_errors();
         let sizes: Vec<redis::RedisResult<usize>> = self.0.commands.each(&sizes).await?;
-        let strays = keys.time_offsets();
+        let time_offsets = keys.time_offsets();
         let overfull =
-            sets.iter().chain([&strays]).zip(sizes).filter_map(|(set, size)| Some((set, size.ok().filter(|size| *size > MOST)?)));
+            sets.iter().chain([&time_offsets]).zip(sizes).filter_map(|(set, size)| Some((set, size.ok().filter(|size| *size > MOST)?)));
         let words = |(set, _)| format!("{set} has more than {MOST} members, so lists leave some out; somebody else writes into it");
         Ok(overfull.map(words).collect())
     }

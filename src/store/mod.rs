@@ -21,6 +21,8 @@ mod hash_slots;
 mod home;
 mod identity;
 mod inbox;
+mod info;
+mod job;
 mod layouts;
 mod library;
 mod library_refusal;
@@ -30,11 +32,11 @@ mod managed;
 mod members;
 mod memory;
 mod memory_throttle;
+mod of_status;
 mod peek;
 mod plain_connection;
 mod presence;
 mod profile;
-mod query;
 mod queues;
 mod registry;
 mod relation_budget;
@@ -61,20 +63,21 @@ pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
 pub use filter::JobFilter;
 pub use functions::{
-    ActorRoom, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Promoted, Pruning, Recovered, Retried,
-    Scheduling, Started, Stopping, Turn, Turned, Walked,
+    ActorRoom, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Pausing, Promoted, Pruning, Recovered,
+    Retried, Scheduling, Started, Stopping, Turn, Turned, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use inbox::{Audience, Inbox, Waiter};
+pub use info::{Counters, StoreInfo};
 pub use layouts::{LayoutQueues, Layouts, Push};
 #[doc(hidden)]
 pub use library::script_behind_the_modules;
+pub use list::JobPage;
 pub use managed::{Durability, Managed, PrivateRedis};
 pub use peek::Peek;
 pub use presence::{PRESENCE, Post, PostClaim};
 pub use profile::Profile;
-pub use query::{Counters, JobPage, StoreInfo};
-pub use queues::{Pausing, QueuePosition, queue_name};
+pub use queues::{QueuePosition, queue_name};
 pub use rhailib::{ReplyQueue, RhailibTasks};
 pub use schedules::StoredSchedule;
 pub use subscriber::Subscriber;
@@ -188,7 +191,7 @@ impl Store {
         let (home, keys) = Home::find(&settings.endpoint, settings.context).await?;
         let home = Arc::new(home);
         let commands = Arc::new(Link::to(&home)?);
-        let mut warnings = match query::check(&commands).await {
+        let mut warnings = match info::check(&commands).await {
             // A link tries again and again; one attempt alone says what is wrong.
             Err(Error::Deadline(deadline)) => {
                 commands.blocking().await?;
@@ -197,7 +200,7 @@ impl Store {
             checked => checked?,
         };
         if home.is_in_a_cluster() {
-            warnings.extend(query::cluster_warning(&commands).await);
+            warnings.extend(info::cluster_warning(&commands).await);
         }
         commands.load_library().await?;
         commands.load_public().await?;

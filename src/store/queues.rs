@@ -2,29 +2,14 @@ use std::sync::atomic::Ordering;
 
 use redis::{Pipeline, RedisResult};
 
-use super::codec::Text;
-use super::fcall::Function;
 use super::{Error, Store};
 use crate::keys::Keys;
-use crate::model::{ContextId, JobId, Priority, Queue, QueueInfo, Status, Target, Timestamp};
+use crate::model::{ContextId, JobId, Priority, Queue, QueueInfo, Target};
 
-const PAUSE: Function = Function("pause");
-
-/// How many queues of a context may be paused at once.
-const MOST_PAUSED: usize = 10_000;
 /// How many queues are looked at by one pipeline.
 const AT_ONCE: usize = 256;
 /// How many jobs, of those that are taken first, a job is looked for among.
 const LOOKED_AT: usize = 10_000;
-
-/// What became of a queue that was to be paused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pausing {
-    /// Nothing is taken from it.
-    Paused,
-    /// So many queues are paused that this one was not.
-    Many(usize),
-}
 
 /// Where a job stands in its queue, and why it may have to wait there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,34 +44,8 @@ impl Store {
         self.0.max_running.load(Ordering::Relaxed)
     }
 
-    /// Has nothing taken from the queues of a type and target, whatever their priority. Jobs that run go on, and new ones wait.
-    pub async fn pause(&self, queue: &Queue) -> Result<Pausing, Error> {
-        match self.pause_or_resume(queue, "pause").await?.as_str() {
-            "done" => Ok(Pausing::Paused),
-            "many" => Ok(Pausing::Many(MOST_PAUSED)),
-            reply => Err(Error::Reply { function: "pause", reply: reply.into() }),
-        }
-    }
-
-    /// Has queues served again, at once, and says whether they were paused.
-    pub async fn resume(&self, queue: &Queue) -> Result<bool, Error> {
-        let resumed = match self.pause_or_resume(queue, "resume").await?.as_str() {
-            "done" => true,
-            "served" => false,
-            reply => return Err(Error::Reply { function: "pause", reply: reply.into() }),
-        };
-        self.wake_ups().wake(&queue.script_type);
-        Ok(resumed)
-    }
-
-    async fn pause_or_resume(&self, queue: &Queue, verb: &str) -> Result<String, Error> {
-        let mut call = self.0.call(&PAUSE);
-        call.arg(self.base(queue)).arg(queue.script_type.as_str()).arg(verb).arg(MOST_PAUSED);
-        self.0.commands.function(&call).await
-    }
-
     /// The name under which a queue is paused, in all its priorities.
-    fn base(&self, queue: &Queue) -> String {
+    pub(super) fn base(&self, queue: &Queue) -> String {
         self.keys().work(&Queue { priority: Priority::Normal, ..queue.clone() })
     }
 
@@ -146,42 +105,5 @@ impl Store {
         // Sorted jobs are taken first, but in which order the callers come is not known.
         let position = number(4).filter(|_| sorted == 0).map(|at| length.saturating_sub(at));
         Ok(QueuePosition { queue: name, depth: length + sorted, position, paused: number(2) == Some(1), running: number(3).unwrap_or(0) })
-    }
-
-    /// When a job is due that waits for its time or its next attempt.
-    pub async fn due_at(&self, job: &JobId) -> Result<Option<Timestamp>, Error> {
-        let due: Option<f64> = self.0.commands.call(redis::cmd("ZSCORE").arg(self.keys().scheduled()).arg(job.as_str())).await?;
-        Ok(due.map(|millis| Timestamp::from_millis(millis as i64)))
-    }
-
-    /// The statuses of jobs; nothing for one that is gone.
-    pub async fn statuses(&self, jobs: &[JobId]) -> Result<Vec<Option<Status>>, Error> {
-        let mut pipeline = Pipeline::with_capacity(jobs.len());
-        for job in jobs {
-            pipeline.cmd("HMGET").arg(self.keys().job(job)).arg("status").arg("script");
-        }
-        pipeline.ignore_errors();
-        let answers: Vec<RedisResult<(Text, Text)>> = if jobs.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
-        let status = |answer: RedisResult<(Text, Text)>| match answer.ok()? {
-            (Text(Some(word)), _) => Status::parse(Some(&word)),
-            // A hash without a status counts as dispatched.
-            (Text(None), Text(script)) => script.map(|_| Status::Dispatched),
-        };
-        Ok(answers.into_iter().map(status).collect())
-    }
-
-    /// Whether a job still stands in a list of each of these, so that it was not let go.
-    pub async fn still_waits(&self, job: &JobId, others: &[JobId]) -> Result<Vec<bool>, Error> {
-        if others.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut pipeline = Pipeline::with_capacity(3 * others.len());
-        for other in others {
-            for list in ["dependents", "children", "onComplete"] {
-                pipeline.cmd("HEXISTS").arg(self.keys().job(job)).arg(format!("waits:{list}:{other}"));
-            }
-        }
-        let stands: Vec<bool> = self.0.commands.pipeline(&pipeline).await?;
-        Ok(stands.chunks(3).map(|stands| stands.contains(&true)).collect())
     }
 }

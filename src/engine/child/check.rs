@@ -17,7 +17,7 @@ impl Child {
         if !self.idle {
             return Err(Died::new("the engine is dead or busy").without_job());
         }
-        if let Err(error) = self.settings.limits.admit(script) {
+        if let Err(error) = self.settings.limits.check_length(script) {
             return Ok(Some(error));
         }
         frame::encode(&ToEngine::Check { script: Cow::Borrowed(script) }, &mut self.outbox)?;

@@ -141,7 +141,7 @@ fn compiled(source: &str, limits: &Limits) -> Result<AST, JobError> {
 /// For a script of the user who runs this process: it takes a thread with the stack of an engine, but nothing confines it.
 pub fn check(source: &str) -> Result<(), JobError> {
     let (source, limits) = (source.to_owned(), Limits::default());
-    limits.admit(&source)?;
+    limits.check_length(&source)?;
     let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || compiled(&source, &limits).map(drop));
     // If there is no thread, or the compiler panics, nothing is known of the script. Its engine will find its errors.
     thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(Ok(()))

@@ -41,7 +41,7 @@ impl<S: Answer> Throttle<S> {
         Ok(session)
     }
 
-    fn admit(&self, session: &Arc<Session>) -> Result<Permits, Error> {
+    fn take_permits(&self, session: &Arc<Session>) -> Result<Permits, Error> {
         let limits = &self.rules.limits;
         let here = Permit::take(SessionCalls(Arc::clone(session)), limits.calls_per_connection);
         let here = here.ok_or_else(|| busy(limits.calls_per_connection, "calls at once on this connection (calls_in_flight)"))?;
@@ -78,7 +78,7 @@ impl<S: Answer> Answer for Throttle<S> {
             Ok(session) => session,
             Err(error) => return Either::Left(ready(refuse(request.id, error))),
         };
-        match self.admit(session) {
+        match self.take_permits(session) {
             Ok(permits) => {
                 let answer = self.inner.call(request);
                 Either::Right(Either::Left(async move {
@@ -91,7 +91,7 @@ impl<S: Answer> Answer for Throttle<S> {
                 let (permits, inner) = (self.wait(session), Arc::clone(&self.inner));
                 Either::Right(Either::Right(async move {
                     match permits.await {
-                        Ok(_places) => inner.call(request).await,
+                        Ok(_permits) => inner.call(request).await,
                         Err(error) => refuse(request.id, error),
                     }
                 }))

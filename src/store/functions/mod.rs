@@ -1,9 +1,10 @@
-//! The callers of the functions of the library: each file is the only caller of the function in `store/lua/functions` that has its name.
+//! The callers of the functions of the library: each file is the only caller of the function in `store/lua/functions` that has its
+//! name; `find.rs` and `turn.rs` each call a second one, of the same beginning.
 //!
 //! ARGV 1 to 8 are the same for all: `store/lua/request.lua` says what they are.
 
-mod by_status;
 mod claim_post;
+mod clean_status_index;
 mod close_conveyor;
 mod control;
 mod create;
@@ -12,6 +13,8 @@ mod delete;
 mod discover;
 mod evict;
 mod find;
+mod find_failed;
+mod find_open;
 mod forget_keys;
 mod import_conveyor;
 mod import_queues;
@@ -19,6 +22,7 @@ mod list_leases;
 mod note_displaced;
 mod note_keys;
 mod note_native_only;
+mod pause;
 mod promote;
 mod promote_conveyor;
 mod prune;
@@ -40,7 +44,6 @@ mod turn;
 mod unschedule;
 mod wait;
 
-pub(super) use by_status::{OfStatus, Since};
 pub use close_conveyor::{Close, Closed};
 pub(super) use create::create_batch;
 pub use create::{Created, NewJob, NotFired};
@@ -48,6 +51,7 @@ pub use delete::Deleted;
 pub use discover::Walked;
 pub use evict::Evicted;
 pub use import_conveyor::{Import, Imported};
+pub use pause::Pausing;
 pub use promote::Promoted;
 pub use promote_conveyor::Due;
 pub use prune::Pruning;

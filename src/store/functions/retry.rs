@@ -14,8 +14,8 @@ const RETRIES: &str = "retry_job";
 /// What became of a job that was to run again.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Retried {
-    /// It is on its way.
-    Started(Status),
+    /// It is in its queue again, or waits for others.
+    OnItsWay(Status),
     /// It has not ended.
     Illegal(Status),
     /// There is no such job.
@@ -44,7 +44,7 @@ impl Store {
         match text(0) {
             Some("started") => {
                 self.0.wake_ups.wake_all(answer.get(2).and_then(|text| text.0.as_ref()));
-                Ok(Retried::Started(status()))
+                Ok(Retried::OnItsWay(status()))
             }
             Some("illegal") => Ok(Retried::Illegal(status())),
             Some("missing") => Ok(Retried::Missing),

@@ -12,8 +12,8 @@ const FUNCTION: Function = Function("start");
 /// What became of a job that was to be started.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Started {
-    /// It is in its queue, or waits for its time.
-    Started(Status),
+    /// It is in its queue, or waits for its time or for others.
+    OnItsWay(Status),
     /// Only a created job can be started.
     Illegal(Status),
     /// There is no such job.
@@ -65,7 +65,7 @@ fn started(answer: Vec<Text>) -> Result<Started, Error> {
     let second = answer.get(1).and_then(|text| text.0.as_deref());
     let status = || Status::parse(second).unwrap_or(Status::Started);
     match answer.first().and_then(|text| text.0.as_deref()) {
-        Some("started") => Ok(Started::Started(status())),
+        Some("started") => Ok(Started::OnItsWay(status())),
         Some("illegal") => Ok(Started::Illegal(status())),
         Some("missing") => Ok(Started::Missing),
         Some("full") => Ok(Started::Full(second.and_then(|length| length.parse().ok()).unwrap_or(NO_LIST))),

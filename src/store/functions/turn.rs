@@ -140,11 +140,11 @@ impl Store {
     /// there is more.
     ///
     /// That costs a second round trip, and only then.
-    pub async fn turn_and_import(&self, turn: &Turn<'_>, other: &LayoutQueues, fair: bool) -> Result<Turned, Error> {
-        let (mut turned, importable) = self.take_turn(turn, other, fair).await?;
+    pub async fn turn_and_import(&self, turn: &Turn<'_>, layout_queues: &LayoutQueues, fair: bool) -> Result<Turned, Error> {
+        let (mut turned, importable) = self.take_turn(turn, layout_queues, fair).await?;
         if importable {
             let wanted: usize = turn.actors.iter().map(|actor| actor.room).sum();
-            match self.import_queues(turn.script_type, other, wanted.saturating_sub(turned.taken.len())).await {
+            match self.import_queues(turn.script_type, layout_queues, wanted.saturating_sub(turned.taken.len())).await {
                 Ok(found) => turned.more |= found,
                 // What the turn gave must not get lost; the next one finds what is left.
                 Err(error) => tracing::debug!(%error, "taking jobs of other layouts failed"),
@@ -154,10 +154,10 @@ impl Store {
     }
 
     /// A turn, and whether there was room left although a queue of another layout holds something.
-    async fn take_turn(&self, turn: &Turn<'_>, other: &LayoutQueues, fair: bool) -> Result<(Turned, bool), Error> {
+    async fn take_turn(&self, turn: &Turn<'_>, layout_queues: &LayoutQueues, fair: bool) -> Result<(Turned, bool), Error> {
         let store = &self.0;
         let now = store.clock.now();
-        let call = self.encode_turn(&FUNCTION, turn, turn.actors, other, fair, now);
+        let call = self.encode_turn(&FUNCTION, turn, turn.actors, layout_queues, fair, now);
         let audience = self.inbox().audience();
         let answer: Result<Answer, Error> = store.turns.function(&call).await;
         let (statuses, taken, stopped, more, releases, importable, now) = match answer {
@@ -200,7 +200,7 @@ impl Store {
         function: &Function,
         turn: &Turn<'_>,
         actors: &[ActorRoom],
-        other: &LayoutQueues,
+        layout_queues: &LayoutQueues,
         fair: bool,
         now: Timestamp,
     ) -> Cmd {
@@ -218,8 +218,8 @@ impl Store {
             call.arg(queue).arg(*actor);
         }
         call.arg(if fair { "fair" } else { "" }).arg(self.max_running());
-        call.arg(other.queues.len());
-        for key in other.keys() {
+        call.arg(layout_queues.queues.len());
+        for key in layout_queues.keys() {
             call.arg(key);
         }
         call

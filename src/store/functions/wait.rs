@@ -66,11 +66,6 @@ impl Store {
         Ok(seen(job, self.0.commands.function(&call).await?))
     }
 
-    /// How many bytes the output of a job has.
-    pub async fn output_size(&self, job: &JobId) -> Result<usize, Error> {
-        self.0.commands.call(redis::cmd("HSTRLEN").arg(self.keys().job(job)).arg("output")).await
-    }
-
     /// Those of some jobs that have ended or are gone, and how.
     ///
     /// For most jobs one command shows that they have not ended. It costs Redis a fiftieth of the function.

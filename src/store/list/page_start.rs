@@ -2,7 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::model::JobId;
-use crate::store::functions::Since;
+use crate::store::of_status::Since;
 
 /// Where a page of jobs begins, which is what its cursor says.
 #[derive(Debug, Clone, PartialEq)]

@@ -33,7 +33,7 @@ impl Times {
         // Whether it was set back a moment ago.
         store.set_clock().await?;
         let keys = store.keys();
-        let noted = match store.noted_strays().await {
+        let noted = match store.noted_time_offsets().await {
             // A foreign program made something else of it, which the reaper takes away.
             Err(error) if !error.may_pass() => HashMap::new(),
             noted => noted?,

@@ -22,7 +22,7 @@ use crate::model::Backoff;
 use crate::process::Spawner;
 use crate::process::confine::{Profile, command};
 use crate::store::connection::Link;
-use crate::store::{Endpoint, Error, query};
+use crate::store::{Endpoint, Error, info};
 use socket::Socket;
 
 /// When what was acknowledged is on the disk.
@@ -289,7 +289,7 @@ async fn answers(endpoint: &Endpoint, child: &mut Child, log: &Path) -> Result<(
     let asking = async {
         let mut until = Instant::now() + START;
         loop {
-            match query::check(&link).await {
+            match info::check(&link).await {
                 Ok(_) => return Ok(()),
                 Err(error @ Error::Unsuitable(_)) => return Err(error),
                 // However large its file is, it has to be read.

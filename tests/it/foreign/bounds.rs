@@ -34,8 +34,8 @@ async fn an_actor_in_any_language_takes_turns_while_jobs_are_sorted_by_caller() 
         order.push(put(&store, caller).await);
     }
     let (script_type, queues) = (ScriptType::default(), [(QUEUE.to_owned(), 0)]);
-    let slots = [ActorRoom { actor: "osis:default:9".into(), room: 1 }];
-    let turn = Turn { script_type: &script_type, ends: &[], actors: &slots, queues: &queues };
+    let rooms = [ActorRoom { actor: "osis:default:9".into(), room: 1 }];
+    let turn = Turn { script_type: &script_type, ends: &[], actors: &rooms, queues: &queues };
     assert_eq!(store.fair_turn(&turn).await.unwrap().taken[0].job, order[0]);
     order.push(put(&store, "carl").await);
     for next in [3, 1, 2, 4] {

@@ -80,7 +80,7 @@ async fn canonical_queues_alone_serve_ours_and_foreign_actors_side_by_side() {
 
 /// One actor of ours, which takes from these queues of other layouts, too.
 async fn hire_ours(house: &mut House, layouts: Layouts) {
-    let settings = hero::actor::PoolSettings { compat: layouts, ..pool_settings(house.redis.directory(), 1) };
+    let settings = hero::actor::PoolSettings { layouts, ..pool_settings(house.redis.directory(), 1) };
     house.hire(settings).await;
 }
 

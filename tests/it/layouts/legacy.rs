@@ -180,7 +180,7 @@ async fn what_should_not_be_there_harms_nothing() {
 async fn a_pool_stands_for_the_workers_it_names_and_for_no_other() {
     let mut house = House::empty().await;
     let mut settings = pool_settings(house.redis.directory(), 1);
-    settings.compat = Layouts { worker_ids: vec!["w1".parse().unwrap(), "w2".parse().unwrap()], ..Layouts::none() };
+    settings.layouts = Layouts { worker_ids: vec!["w1".parse().unwrap(), "w2".parse().unwrap()], ..Layouts::none() };
     house.hire(settings).await;
     let (redis, unserved) = (&house.redis, id());
     create(redis, &unserved, "1", &[]).await;

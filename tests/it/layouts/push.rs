@@ -12,7 +12,7 @@ const OURS: &str = "hero:q:work:type:osis";
 const SHADOW: &str = "hero:job:actor_queue:osis";
 
 async fn hire(house: &mut House, layouts: Layouts) {
-    let settings = hero::actor::PoolSettings { compat: layouts, ..pool_settings(house.redis.directory(), 1) };
+    let settings = hero::actor::PoolSettings { layouts, ..pool_settings(house.redis.directory(), 1) };
     house.hire(settings).await;
 }
 

@@ -126,7 +126,7 @@ async fn one_pool_serves_several_circles_in_turn() {
         }
     }
     let mut settings = pool_settings(house.redis.directory(), 2);
-    settings.compat = Layouts { circles: circles.map(|circle| circle.parse().unwrap()).to_vec(), ..Layouts::none() };
+    settings.layouts = Layouts { circles: circles.map(|circle| circle.parse().unwrap()).to_vec(), ..Layouts::none() };
     house.hire(settings).await;
     for (id, circle) in &tasks {
         assert_eq!(answer(&house.redis, id).await["output"], *circle);

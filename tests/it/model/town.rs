@@ -138,7 +138,7 @@ impl<'r> Town<'r> {
                 let Some(job) = self.any(*number) else { return };
                 let status = self.plain.job(job).status;
                 let expected = match (self.plain.start(job), status) {
-                    (Some(status), _) => Started::Started(status),
+                    (Some(status), _) => Started::OnItsWay(status),
                     (None, Some(status)) => Started::Illegal(status),
                     (None, None) => Started::Missing,
                 };
@@ -180,7 +180,7 @@ impl<'r> Town<'r> {
             Step::Retry(number) => {
                 let Some(job) = self.any(*number).filter(|job| self.plain.job(*job).status.is_some()) else { return };
                 let expected = match self.plain.retry(job) {
-                    Ok(status) => Retried::Started(status),
+                    Ok(status) => Retried::OnItsWay(status),
                     Err(Refusal::Illegal(status)) => Retried::Illegal(status),
                     Err(Refusal::Blocked(other)) => Retried::Blocked(self.id(other)),
                     Err(Refusal::Cycle(status)) => Retried::Cycle(status),

@@ -12,7 +12,7 @@ use crate::support::{CONTEXT, Redis};
 
 const MB: usize = 1024 * 1024;
 
-/// Makes a job that ended, as a foreign worker leaves it.
+/// Makes a job that ended, as a foreign actor leaves it.
 async fn ended(redis: &Redis, more: &[&str]) -> JobId {
     let id = JobId::random();
     let key = format!("hero:job:{id}");

@@ -85,7 +85,7 @@ async fn a_predecessor_that_is_no_job_is_not_waited_for() {
         release(&store).await;
     }
     let _: () = redis.run(&["SET", &key(&predecessor), "x"]).await;
-    assert_eq!(store.retry(&heir).await.unwrap(), Retried::Started(Status::Dispatched));
+    assert_eq!(store.retry(&heir).await.unwrap(), Retried::OnItsWay(Status::Dispatched));
     // The same from outside, with one of ours in the same turn.
     let outside = JobId::random();
     let _: i64 = redis.run(&["HSET", &key(&outside), "script", "1", "predecessor_id", predecessor.as_str()]).await;

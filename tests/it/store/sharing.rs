@@ -31,12 +31,12 @@ async fn of_the_jobs_of_events_only_what_the_filter_asks_for_is_read() {
     let by_name = JobFilter { name: Some("n".into()), ..JobFilter::default() };
     let before = sent(&redis).await;
     let compared = store.compared_fields(&jobs, &by_name).await.unwrap();
-    assert!(compared.len() == 20 && compared.values().all(|job| by_name.admits(job.as_ref().unwrap())));
+    assert!(compared.len() == 20 && compared.values().all(|job| by_name.matches(job.as_ref().unwrap())));
     let bytes = sent(&redis).await - before;
     assert!(bytes < 1_000_000, "{bytes}");
     let by_label = JobFilter { labels: [("b".into(), "1".into())].into(), ..JobFilter::default() };
     let compared = store.compared_fields(&jobs, &by_label).await.unwrap();
-    assert!(compared.len() == 20 && compared.values().all(|job| by_label.admits(job.as_ref().unwrap())));
+    assert!(compared.len() == 20 && compared.values().all(|job| by_label.matches(job.as_ref().unwrap())));
 }
 
 #[tokio::test(flavor = "multi_thread")]

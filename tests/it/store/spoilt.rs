@@ -82,7 +82,7 @@ async fn a_parent_that_runs_again_is_kept_for_its_children() {
     let (heir, _) = create(&store, JobSpec { predecessor_id: Some(grandparent.clone()), ..JobSpec::default() }).await;
     finish(&store, &grandparent).await;
     finish(&store, &parent).await;
-    assert!(matches!(store.retry(&parent).await.unwrap(), Retried::Started(_)));
+    assert!(matches!(store.retry(&parent).await.unwrap(), Retried::OnItsWay(_)));
     assert!(matches!(store.delete(&parent).await.unwrap(), Deleted::Open(_)));
     store.stop(&parent).await.unwrap();
     finish(&store, &child).await;
@@ -100,7 +100,7 @@ async fn a_retry_that_would_wait_for_itself_is_refused() {
     let (child, _) = create(&store, JobSpec { prerequisites: vec![heir.clone()], ..of_root.clone() }).await;
     finish(&store, &child).await;
     let (_running, _) = create(&store, of_root).await;
-    assert_eq!(store.retry(&heir).await.unwrap(), Retried::Started(Status::WaitingForPrerequisites));
+    assert_eq!(store.retry(&heir).await.unwrap(), Retried::OnItsWay(Status::WaitingForPrerequisites));
     assert_eq!(store.retry(&child).await.unwrap(), Retried::Cycle(Status::Finished));
 }
 
@@ -219,7 +219,7 @@ async fn a_job_that_names_a_key_of_ours_as_its_shadow_gets_nothing_pushed_there(
         let (id, _) = create(&store, JobSpec::default()).await;
         finish(&store, &id).await;
         let _: i64 = redis.run(&["HSET", &key(&id), "dialect", "legacy", "twin", shadow, "twin_only", "1"]).await;
-        assert!(matches!(store.retry(&id).await.unwrap(), Retried::Started(Status::Dispatched)), "{shadow}");
+        assert!(matches!(store.retry(&id).await.unwrap(), Retried::OnItsWay(Status::Dispatched)), "{shadow}");
         assert_eq!(redis.run::<String>(&["TYPE", shadow]).await, if shadow == key(&other) { "hash" } else { "none" }, "{shadow}");
         // It is in our queue, and nobody is said to have taken it from the other one.
         finish(&store, &id).await;

@@ -119,7 +119,7 @@ async fn put(redis: &Redis, store: &Store, id: &JobId, event: Event) {
         }
         Event::Succeeded => drop(turn(store, &[ended(id, attempt, finished())], 0).await),
         Event::Failed { .. } => drop(turn(store, &[ended(id, attempt, failed())], 0).await),
-        Event::Released => drop(turn(store, &[ended(id, attempt, Outcome::GivenBack)], 0).await),
+        Event::GivenBack => drop(turn(store, &[ended(id, attempt, Outcome::GivenBack)], 0).await),
         Event::LeaseLost { .. } => {
             store.clock().advance(Duration::from_secs(31));
             store.reap(128).await.unwrap();

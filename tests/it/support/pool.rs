@@ -22,7 +22,7 @@ pub fn pool_settings(directory: &Path, actors: u32) -> PoolSettings {
         timeout: Duration::from_secs(60),
         fair: false,
         side_by_side: 1,
-        compat: Layouts::all(&"osis".parse().unwrap()),
+        layouts: Layouts::all(&"osis".parse().unwrap()),
         mask: Mask::default(),
         log_directory: LogDirectory::new(directory.join("logs")),
         grace: Duration::from_secs(5),

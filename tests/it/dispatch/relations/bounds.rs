@@ -111,12 +111,12 @@ async fn each_of_many_that_name_a_job_lets_it_go_and_blocks_its_retry() {
     release().await;
     hand.finish(&last).await;
     // The last of them stands in no text.
-    assert!(matches!(store.retry(&before[149]).await.unwrap(), Retried::Started(_)));
+    assert!(matches!(store.retry(&before[149]).await.unwrap(), Retried::OnItsWay(_)));
     hand.fail(&before[149]).await;
     release().await;
     assert!(matches!(store.retry(&last).await.unwrap(), Retried::Blocked(other) if other == before[149]));
-    assert!(matches!(store.retry(&before[149]).await.unwrap(), Retried::Started(_)));
-    assert!(matches!(store.retry(&last).await.unwrap(), Retried::Started(Status::WaitingForPrerequisites)));
+    assert!(matches!(store.retry(&before[149]).await.unwrap(), Retried::OnItsWay(_)));
+    assert!(matches!(store.retry(&last).await.unwrap(), Retried::OnItsWay(Status::WaitingForPrerequisites)));
     hand.finish(&before[149]).await;
     release().await;
     hand.finish(&last).await;

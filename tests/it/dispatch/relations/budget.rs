@@ -33,7 +33,7 @@ async fn retries_that_make_redis_follow_many_relations_wait_for_its_time_and_say
     let followed = many.iter().filter(|answer| **answer == Retried::Tangled).count();
     assert!((1..=most).contains(&(followed as u128)), "{followed} walks, {most} is what the budget allows");
     assert_eq!(many.iter().filter(|answer| **answer == Retried::Busy).count(), 100 - followed);
-    assert_eq!(one.unwrap(), Retried::Started(Status::Dispatched));
+    assert_eq!(one.unwrap(), Retried::OnItsWay(Status::Dispatched));
 }
 
 #[tokio::test(flavor = "multi_thread")]

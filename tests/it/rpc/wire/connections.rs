@@ -54,7 +54,7 @@ async fn a_flood_of_one_address_does_not_push_out_the_probe_of_another() {
         socket.bind((host, 0).into()).unwrap();
         socket.connect(server.serving.local_addr())
     };
-    let _places = [from([127, 0, 0, 2]).await.unwrap(), server.tcp().await];
+    let _held = [from([127, 0, 0, 2]).await.unwrap(), server.tcp().await];
     let mut probe = from([127, 0, 0, 2]).await.unwrap();
     probe.write_all(b"GET /healthz HTTP/1.1\r\n").await.unwrap();
     let mut flood = Vec::new();

@@ -62,7 +62,7 @@ async fn a_batch_gives_the_answers_of_its_calls_and_carries_out_its_notification
 }
 
 #[tokio::test]
-async fn notifications_wait_for_a_place_where_calls_are_refused_and_hold_no_more_than_their_places() {
+async fn notifications_wait_for_permits_where_calls_are_refused_and_hold_no_more_than_their_own() {
     let server = Server::with(|settings| settings.limits.calls_per_connection = 1).await;
     let mut socket = server.websocket().await;
     send(&mut socket, call(1, "hold", json!([]))).await;

@@ -4,21 +4,10 @@ use redis::{Pipeline, RedisResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::codec::{Text, job};
+use super::codec::Text;
 use super::connection::Link;
 use super::{Error, Store};
-use crate::model::{Job, JobId, ScriptType};
-
-/// A page of jobs, newest first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct JobPage {
-    /// The jobs.
-    pub jobs: Vec<Job>,
-    /// Where the next page begins; absent on the last. A page may hold fewer jobs than asked for and still have a next.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
-    pub next_cursor: Option<String>,
-}
+use crate::model::ScriptType;
 
 /// Counters of a script type, as the functions keep them.
 pub type Counters = BTreeMap<String, u64>;
@@ -40,30 +29,6 @@ pub struct StoreInfo {
 }
 
 impl Store {
-    /// A job, if it exists.
-    pub async fn job(&self, id: &JobId) -> Result<Option<Job>, Error> {
-        let fields: HashMap<String, Text> = self.0.commands.call(redis::cmd("HGETALL").arg(self.keys().job(id))).await?;
-        Ok((!fields.is_empty()).then(|| job(id, fields)))
-    }
-
-    /// Which of these jobs exist, in their order.
-    pub async fn exist(&self, ids: &[JobId]) -> Result<Vec<bool>, Error> {
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut pipeline = Pipeline::with_capacity(ids.len());
-        for id in ids {
-            pipeline.cmd("EXISTS").arg(self.keys().job(id));
-        }
-        self.0.commands.pipeline(&pipeline).await
-    }
-
-    /// The hours in which jobs were created, oldest first.
-    pub async fn index_hours(&self) -> Result<Vec<String>, Error> {
-        let keys = self.members(&self.keys().hours()).await?;
-        Ok(keys.iter().filter_map(|key| self.keys().parse_index(key)).map(ToOwned::to_owned).collect())
-    }
-
     /// One step of SCAN, which looks at about a thousand keys.
     pub(super) async fn scan_step(&self, cursor: u64, pattern: &str) -> Result<(u64, Vec<String>), Error> {
         if let Some(signpost) = self.0.signpost.as_ref().filter(|_| cursor == 0) {

@@ -1,0 +1,69 @@
+use std::collections::HashMap;
+
+use redis::{Pipeline, RedisResult};
+
+use super::codec::{Text, job};
+use super::{Error, Store};
+use crate::model::{Job, JobId, Status, Timestamp};
+
+impl Store {
+    /// A job, if it exists.
+    pub async fn job(&self, id: &JobId) -> Result<Option<Job>, Error> {
+        let fields: HashMap<String, Text> = self.0.commands.call(redis::cmd("HGETALL").arg(self.keys().job(id))).await?;
+        Ok((!fields.is_empty()).then(|| job(id, fields)))
+    }
+
+    /// Which of these jobs exist, in their order.
+    pub async fn exist(&self, ids: &[JobId]) -> Result<Vec<bool>, Error> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut pipeline = Pipeline::with_capacity(ids.len());
+        for id in ids {
+            pipeline.cmd("EXISTS").arg(self.keys().job(id));
+        }
+        self.0.commands.pipeline(&pipeline).await
+    }
+
+    /// The statuses of jobs; nothing for one that is gone.
+    pub async fn statuses(&self, jobs: &[JobId]) -> Result<Vec<Option<Status>>, Error> {
+        let mut pipeline = Pipeline::with_capacity(jobs.len());
+        for job in jobs {
+            pipeline.cmd("HMGET").arg(self.keys().job(job)).arg("status").arg("script");
+        }
+        pipeline.ignore_errors();
+        let answers: Vec<RedisResult<(Text, Text)>> = if jobs.is_empty() { Vec::new() } else { self.0.commands.each(&pipeline).await? };
+        let status = |answer: RedisResult<(Text, Text)>| match answer.ok()? {
+            (Text(Some(word)), _) => Status::parse(Some(&word)),
+            // A hash without a status counts as dispatched.
+            (Text(None), Text(script)) => script.map(|_| Status::Dispatched),
+        };
+        Ok(answers.into_iter().map(status).collect())
+    }
+
+    /// Whether a job still stands in a list of each of these, so that it was not let go.
+    pub async fn still_waits(&self, job: &JobId, others: &[JobId]) -> Result<Vec<bool>, Error> {
+        if others.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut pipeline = Pipeline::with_capacity(3 * others.len());
+        for other in others {
+            for list in ["dependents", "children", "onComplete"] {
+                pipeline.cmd("HEXISTS").arg(self.keys().job(job)).arg(format!("waits:{list}:{other}"));
+            }
+        }
+        let stands: Vec<bool> = self.0.commands.pipeline(&pipeline).await?;
+        Ok(stands.chunks(3).map(|stands| stands.contains(&true)).collect())
+    }
+
+    /// When a job is due that waits for its time or its next attempt.
+    pub async fn due_at(&self, job: &JobId) -> Result<Option<Timestamp>, Error> {
+        let due: Option<f64> = self.0.commands.call(redis::cmd("ZSCORE").arg(self.keys().scheduled()).arg(job.as_str())).await?;
+        Ok(due.map(|millis| Timestamp::from_millis(millis as i64)))
+    }
+
+    /// How many bytes the output of a job has.
+    pub async fn output_size(&self, job: &JobId) -> Result<usize, Error> {
+        self.0.commands.call(redis::cmd("HSTRLEN").arg(self.keys().job(job)).arg("output")).await
+    }
+}
