@@ -57,7 +57,7 @@ fn job(concurrent: bool) -> Claimed {
         script: None,
         args: None,
         env_vars: None,
-        timeout: None,
+        timeout: Ok(None),
         caller_id: None,
         log_path: None,
         retry_backoff: None,

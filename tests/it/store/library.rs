@@ -173,6 +173,8 @@ async fn retries_wait_as_long_for_foreign_actors_as_for_ours() {
             assert!((ours - theirs).abs() <= 1.0, "{first} {failures} {chance}: {ours} and {theirs}");
         }
     }
+    let theirs: u64 = evaluated(&redis, "return foreign.backoff(nil, 1, 0.5)", "").await;
+    assert_eq!(Duration::from_millis(theirs), Backoff::DEFAULT);
 }
 
 #[tokio::test]
