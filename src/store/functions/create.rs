@@ -87,13 +87,7 @@ impl NewJob {
     /// The queue the job goes to. A named group or instance is its queue, always.
     fn queue(&self) -> Queue {
         let spec = &self.spec;
-        let target = match (&spec.group, spec.instance) {
-            (group, Some(instance)) => {
-                Target::Instance(group.clone().unwrap_or_else(|| "default".parse().expect("default is a name")), instance)
-            }
-            (Some(group), None) => Target::Group(group.clone()),
-            (None, None) => Target::Type,
-        };
+        let target = Target::of(spec.group.clone(), spec.instance);
         Queue { script_type: spec.script_type.clone(), target, priority: spec.priority }
     }
 }
@@ -345,16 +339,4 @@ fn created(answer: Vec<Text>) -> Result<Option<Created>, Error> {
         (Some("skipped"), _) => Created::NotFired(NotFired::Skipped),
         _ => return Err(unexpected("create", &answer)),
     }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_instance_without_a_group_is_one_of_the_default_group() {
-        let spec = JobSpec { instance: Some(2), priority: Priority::Urgent, ..JobSpec::default() };
-        let job = NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None };
-        assert_eq!(job.queue().target, Target::Instance("default".parse().unwrap(), 2));
-    }
 }
