@@ -139,7 +139,7 @@ impl Worker {
     /// Gives back a job that waits for an engine that does not start.
     async fn give_back(&mut self) {
         if let Ok(Work { job, .. }) = self.work.try_recv() {
-            let ended = Ended::given_back(job.job, job.claim, job.started_at);
+            let ended = Ended::of(job.job, job.attempt, job.claim, job.started_at, Outcome::GivenBack);
             // If the foreman has ended, the job runs again when its lease has expired.
             let _ = self
                 .reports
@@ -150,15 +150,7 @@ impl Worker {
 
     async fn attempt(&self, engine: &mut Child, work: &Work) -> Ended {
         let job = &work.job;
-        let mut ended = Ended {
-            job: job.job.clone(),
-            attempt: job.attempt,
-            claim: job.claim,
-            started_at: job.started_at,
-            logged: false,
-            usage: None,
-            outcome: Outcome::Crashed,
-        };
+        let mut ended = Ended::of(job.job.clone(), job.attempt, job.claim, job.started_at, Outcome::Crashed);
         let (run, mut log) = match self.prepared(job).await {
             Ok(prepared) => prepared,
             Err(message) => {

@@ -23,8 +23,7 @@ async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned
 async fn take(store: &Store) -> Ended {
     let taken = turn(store, &[], 1).await.taken.remove(0);
     let outcome = Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json });
-    let (job, attempt, claim, started_at) = (taken.job, taken.attempt, taken.claim, taken.started_at);
-    Ended { job, attempt, claim, started_at, logged: false, usage: None, outcome }
+    Ended::of(taken.job, taken.attempt, taken.claim, taken.started_at, outcome)
 }
 
 /// The names of our libraries.
