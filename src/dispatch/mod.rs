@@ -56,7 +56,7 @@ pub use self::{
 };
 
 use crate::log_file::LogDirectory;
-use crate::model::{Actor, Backoff, ContextId, Job, JobError, JobId, JobResult, QueueInfo, ScriptType, Seconds, Status};
+use crate::model::{Actor, Backoff, ContextId, Job, JobError, JobId, JobResult, QueueInfo, ScriptType, Status};
 use crate::store::{Deleted, JobView, Retried, Started, Stopping, Store};
 use pressure::Pressure;
 use readiness::Memory;
@@ -357,10 +357,6 @@ impl Dispatcher {
         tasks.spawn(boxed(sweeper, shutdown));
         tasks.close();
         tasks
-    }
-
-    fn seconds(duration: Duration) -> Option<Seconds> {
-        Some(Seconds::from(duration))
     }
 }
 

@@ -34,8 +34,8 @@ impl Dispatcher {
             settings.log_directory.of(spec.context_id).resolve(path).map_err(|error| Error::invalid("log_path", error.to_string()))?;
         }
         self.check_script_type(&spec).await?;
-        spec.timeout = spec.timeout.or(Self::seconds(settings.timeout));
-        spec.retry_backoff = spec.retry_backoff.or(Self::seconds(settings.retry_backoff));
+        spec.timeout.get_or_insert(settings.timeout.into());
+        spec.retry_backoff.get_or_insert(settings.retry_backoff.into());
         spec.caller_id.get_or_insert_with(|| "anonymous".to_owned());
         // A worker whose name is a number is an instance here.
         spec.instance = spec.instance.or_else(|| spec.worker_id.as_ref()?.as_str().parse().ok());

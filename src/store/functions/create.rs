@@ -2,14 +2,14 @@ use std::collections::BTreeMap;
 use std::sync::Weak;
 use std::sync::atomic::Ordering;
 
-use super::{NO_LIST, unexpected};
 use redis::Cmd;
+use sha2::{Digest, Sha256};
 
+use super::{NO_LIST, unexpected};
 use crate::keys::Keys;
 use crate::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, Timestamp};
 use crate::store::batch::{Batch, Request, Weight};
 use crate::store::codec::{Text, fields, json};
-use crate::store::connection::digest;
 use crate::store::direct_start::Reservation;
 use crate::store::fcall::Function;
 use crate::store::{Claimed, Error, Firing, Inner, Push, Store};
@@ -339,4 +339,14 @@ fn created(answer: Vec<Text>) -> Result<Option<Created>, Error> {
         (Some("skipped"), _) => Created::NotFired(NotFired::Skipped),
         _ => return Err(unexpected("create", &answer)),
     }))
+}
+
+/// The SHA-256 of texts, in hexadecimal. The length of each stands before it, so that no other texts give the same.
+fn digest(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
