@@ -114,7 +114,7 @@ impl ActorSet {
             Report::Failed { actor, worker } => {
                 let failed = self.actors[actor].replace(worker, (self.start_worker)(actor, worker))?;
                 tracing::error!(job = %failed.job, "a worker failed under a job and is replaced");
-                self.end(failed.lost, Ended { outcome: Outcome::Crashed, ..Ended::given_back(failed.job, failed.claim, now) });
+                self.end(failed.lost, Ended::of(failed.job, failed.attempt, failed.claim, now, Outcome::Crashed));
                 None
             }
             Report::Done { actor, worker, ended, ran, ready } => {
@@ -215,5 +215,5 @@ impl ActorSet {
 fn stopped(job: Claimed) -> Ended {
     let error = JobError::new(ErrorKind::Stopped, "stopped_by_request");
     let outcome = Outcome::Failed { error, retry_in: Duration::ZERO };
-    Ended { outcome, attempt: job.attempt, ..Ended::given_back(job.job, job.claim, job.started_at) }
+    Ended::of(job.job, job.attempt, job.claim, job.started_at, outcome)
 }

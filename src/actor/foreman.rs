@@ -14,7 +14,7 @@ use super::reconcile::Reconciler;
 use super::settings::PoolSettings;
 use super::worker::Report;
 use crate::model::JobId;
-use crate::store::{Claimed, DirectStart, Ended, Error, LayoutQueues, Post, Store, Turn, Turned};
+use crate::store::{Claimed, DirectStart, Ended, Error, LayoutQueues, Outcome, Post, Store, Turn, Turned};
 
 /// The queues are looked at this often, whatever wakes us.
 const POLL: Duration = Duration::from_secs(1);
@@ -271,7 +271,9 @@ impl Foreman {
                 self.unsure = false;
                 let lost = self.reconciler.compare(held, self.actors.leases(), stop_by.is_some());
                 let now = self.store.clock().now();
-                self.actors.ends.extend(lost.into_iter().map(|(job, claim)| Ended::given_back(job, claim, now)));
+                // Redis says the claim alone, and nobody is told of an attempt that is given back.
+                let given_back = |(job, claim)| Ended::of(job, 0, claim, now, Outcome::GivenBack);
+                self.actors.ends.extend(lost.into_iter().map(given_back));
                 None
             }
             Answer::Held(Err(error)) => {

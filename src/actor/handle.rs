@@ -31,6 +31,7 @@ struct WorkerHandle {
 /// A run of a job.
 pub(super) struct Running {
     pub(super) job: JobId,
+    pub(super) attempt: u32,
     pub(super) claim: u32,
     stop: CancellationToken,
     concurrent: bool,
@@ -93,8 +94,8 @@ impl ActorHandle {
         });
         let stop = CancellationToken::new();
         let worker = &mut self.workers[at];
-        let (id, claim, concurrent) = (job.job.clone(), job.claim, job.concurrent);
-        worker.running = Some(Running { job: id, claim, stop: stop.clone(), concurrent, lost: false });
+        let (id, attempt, claim, concurrent) = (job.job.clone(), job.attempt, job.claim, job.concurrent);
+        worker.running = Some(Running { job: id, attempt, claim, stop: stop.clone(), concurrent, lost: false });
         // A worker takes one job at a time, so its channel has room. If the worker has just ended, a new one takes its place.
         if let Err(TrySendError::Closed(work) | TrySendError::Full(work)) = worker.work.try_send(Work { job, stop }) {
             (worker.work, worker.ready) = (start_worker(at), false);

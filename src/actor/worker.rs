@@ -13,7 +13,7 @@ use super::job_log::JobLog;
 use super::settings::PoolSettings;
 use super::status::PoolStatus;
 use crate::engine::{Child, EngineJob};
-use crate::model::{Backoff, ErrorKind, JobError, exact};
+use crate::model::{Backoff, ErrorKind, JobError, Seconds, exact};
 use crate::process::Spawner;
 use crate::store::{Claimed, Ended, Outcome, Store};
 
@@ -139,7 +139,7 @@ impl Worker {
     /// Gives back a job that waits for an engine that does not start.
     async fn give_back(&mut self) {
         if let Ok(Work { job, .. }) = self.work.try_recv() {
-            let ended = Ended::given_back(job.job, job.claim, job.started_at);
+            let ended = Ended::of(job.job, job.attempt, job.claim, job.started_at, Outcome::GivenBack);
             // If the foreman has ended, the job runs again when its lease has expired.
             let _ = self
                 .reports
@@ -150,15 +150,7 @@ impl Worker {
 
     async fn attempt(&self, engine: &mut Child, work: &Work) -> Ended {
         let job = &work.job;
-        let mut ended = Ended {
-            job: job.job.clone(),
-            attempt: job.attempt,
-            claim: job.claim,
-            started_at: job.started_at,
-            logged: false,
-            usage: None,
-            outcome: Outcome::Crashed,
-        };
+        let mut ended = Ended::of(job.job.clone(), job.attempt, job.claim, job.started_at, Outcome::Crashed);
         let (run, mut log) = match self.prepared(job).await {
             Ok(prepared) => prepared,
             Err(message) => {
@@ -202,8 +194,7 @@ impl Worker {
     }
 
     fn failed(&self, job: &Claimed, error: JobError) -> Outcome {
-        let first =
-            job.retry_backoff.filter(|seconds| (0.0..1e9).contains(seconds)).map_or(Duration::from_secs(1), Duration::from_secs_f64);
+        let first = job.retry_backoff.map_or(Backoff::DEFAULT, Seconds::duration);
         Outcome::Failed { error, retry_in: Backoff::starting_with(first).wait(job.failures.saturating_add(1), random()) }
     }
 }
@@ -221,16 +212,7 @@ fn prepare(job: &Claimed, context: crate::model::ContextId, default_timeout: Dur
             format!("env_vars is not a JSON object of texts: line {}, column {}", error.line(), error.column())
         })?,
     };
-    let timeout = match job.timeout.as_deref() {
-        None => default_timeout,
-        Some(text) => text
-            .parse::<f64>()
-            .ok()
-            .and_then(crate::model::Seconds::new)
-            .map(crate::model::Seconds::duration)
-            .filter(|timeout| !timeout.is_zero())
-            .ok_or_else(|| format!("timeout {text:?} is not a number of seconds above 0"))?,
-    };
+    let timeout = job.timeout.clone()?.map_or(default_timeout, Seconds::duration);
     let caller_id = job.caller_id.clone().unwrap_or_default();
     Ok(EngineJob { job_id: job.job.clone(), caller_id, context_id: context, script, args, env, timeout })
 }

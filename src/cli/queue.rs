@@ -55,11 +55,7 @@ impl Named {
     }
 
     fn queue(&self) -> WorkQueue {
-        let target = match (self.group.clone(), self.instance) {
-            (group, Some(instance)) => Target::Instance(group.unwrap_or_else(|| "default".parse().expect("default is a name")), instance),
-            (Some(group), None) => Target::Group(group),
-            (None, None) => Target::Type,
-        };
+        let target = Target::of(self.group.clone(), self.instance);
         WorkQueue { script_type: self.script_type.clone(), target, priority: Priority::Normal }
     }
 }

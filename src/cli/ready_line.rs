@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use super::settings::{Instances, PoolSettings};
-use crate::model::ContextId;
+use crate::model::{ContextId, Name};
 
 /// The line of `hero serve`: `hero 0.1.0 ready on ws://127.0.0.1:8700 (redis: …, pools: osis ×2, sal:io 3,5)`.
 ///
@@ -29,7 +29,7 @@ fn list(pools: &[PoolSettings]) -> String {
 }
 
 fn describe(pool: &PoolSettings) -> String {
-    let group = if pool.group.as_str() == "default" { String::new() } else { format!(":{}", pool.group) };
+    let group = if pool.group == Name::default_group() { String::new() } else { format!(":{}", pool.group) };
     let instances = match &pool.instances {
         Instances::Count(count) => format!("×{count}"),
         Instances::Numbers(numbers) => numbers.iter().map(u32::to_string).collect::<Vec<_>>().join("+"),

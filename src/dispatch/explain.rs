@@ -113,15 +113,11 @@ impl Dispatcher {
     async fn explain_queued(&self, context: ContextId, job: &Job, since: Option<Instant>) -> Result<Explanation, Error> {
         let store = self.store(context)?;
         let (script_type, failed) = (job.script_type.clone().unwrap_or_default(), |error| Error::store(error, Some(&job.job_id)));
-        let default = || "default".parse().expect("default is a name");
-        let (target, of) = match (&job.group, job.instance) {
-            (group, Some(instance)) => {
-                let group = group.clone().unwrap_or_else(default);
-                let of = format!("{script_type}, group {group}, instance {instance}");
-                (Target::Instance(group, instance), of)
-            }
-            (Some(group), None) => (Target::Group(group.clone()), format!("{script_type}, group {group}")),
-            (None, None) => (Target::Type, script_type.to_string()),
+        let target = Target::of(job.group.clone(), job.instance);
+        let of = match &target {
+            Target::Type => script_type.to_string(),
+            Target::Group(group) => format!("{script_type}, group {group}"),
+            Target::Instance(group, instance) => format!("{script_type}, group {group}, instance {instance}"),
         };
         let queue = Queue { script_type, target, priority: job.priority };
         let in_queue = store.queue_position(&job.job_id, &queue, since.is_none()).await.map_err(failed)?;

@@ -56,7 +56,7 @@ pub use self::{
 };
 
 use crate::log_file::LogDirectory;
-use crate::model::{Actor, ContextId, Job, JobError, JobId, JobResult, QueueInfo, ScriptType, Seconds, Status};
+use crate::model::{Actor, Backoff, ContextId, Job, JobError, JobId, JobResult, QueueInfo, ScriptType, Status};
 use crate::store::{Deleted, JobView, Retried, Started, Stopping, Store};
 use pressure::Pressure;
 use readiness::Memory;
@@ -87,7 +87,7 @@ impl Settings {
             script_types: BTreeSet::new(),
             longest_script: 64 * 1024,
             timeout: Duration::from_secs(60),
-            retry_backoff: Duration::from_secs(1),
+            retry_backoff: Backoff::DEFAULT,
             log_directory,
             log_quota: 1 << 30,
         }
@@ -357,10 +357,6 @@ impl Dispatcher {
         tasks.spawn(boxed(sweeper, shutdown));
         tasks.close();
         tasks
-    }
-
-    fn seconds(duration: Duration) -> Option<Seconds> {
-        Some(Seconds::from(duration))
     }
 }
 

@@ -25,8 +25,8 @@ impl Reaper {
 }
 
 impl Reaper {
-    /// Whether this look comes so late that what kept it may have kept the renewals of this process, too. Only once in a row: the jobs of other servers
-    /// shall not wait for ever.
+    /// Whether this round is so late that this process may not have renewed its own leases either. Never true twice in a row, so that jobs
+    /// of dead servers are not kept waiting.
     fn was_held_up(&mut self) -> bool {
         let lease = self.store.periods().lease;
         // As long as a lease that was renewed in time lasts at least, without the pause between two looks.

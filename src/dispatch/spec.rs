@@ -1,6 +1,6 @@
 use super::create::distinct;
 use super::{Dispatcher, Error};
-use crate::model::{Actor, JobId, JobSpec, ScriptType};
+use crate::model::{Actor, JobId, JobSpec, Name, ScriptType};
 use crate::store::{JobFilter, NewJob};
 
 /// The longest text field, but for the script, in bytes.
@@ -34,13 +34,13 @@ impl Dispatcher {
             settings.log_directory.of(spec.context_id).resolve(path).map_err(|error| Error::invalid("log_path", error.to_string()))?;
         }
         self.check_script_type(&spec).await?;
-        spec.timeout = spec.timeout.or(Self::seconds(settings.timeout));
-        spec.retry_backoff = spec.retry_backoff.or(Self::seconds(settings.retry_backoff));
+        spec.timeout.get_or_insert(settings.timeout.into());
+        spec.retry_backoff.get_or_insert(settings.retry_backoff.into());
         spec.caller_id.get_or_insert_with(|| "anonymous".to_owned());
         // A worker whose name is a number is an instance here.
         spec.instance = spec.instance.or_else(|| spec.worker_id.as_ref()?.as_str().parse().ok());
         if spec.instance.is_some() {
-            spec.group.get_or_insert_with(|| "default".parse().expect("default is a name"));
+            spec.group.get_or_insert_with(Name::default_group);
         }
         let id = spec.job_id.clone().unwrap_or_else(JobId::random);
         Ok(NewJob { id, spec, start: false, waited: false, occurrence: None })

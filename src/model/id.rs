@@ -67,6 +67,11 @@ impl FromStr for JobId {
 pub struct Name(Arc<str>);
 
 impl Name {
+    /// The group of actors, and of the jobs of one actor, that name none.
+    pub fn default_group() -> Self {
+        Self("default".into())
+    }
+
     /// The name as it stands in keys.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -219,6 +224,7 @@ mod tests {
     #[test]
     fn a_name_cannot_break_out_of_a_key() {
         assert!("io.fast_1-b".parse::<Name>().is_ok());
+        assert_eq!(Name::default_group().as_str().parse(), Ok(Name::default_group()));
         for bad in ["", "a:b", "{x}", "a b", "*", "é", &"x".repeat(129)] {
             assert!(bad.parse::<Name>().is_err(), "{bad:?}");
         }

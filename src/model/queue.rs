@@ -73,6 +73,17 @@ pub enum Target {
     Instance(Name, u32),
 }
 
+impl Target {
+    /// Who takes what names this group and this instance. An instance without a group is one of the default group.
+    pub fn of(group: Option<Name>, instance: Option<u32>) -> Self {
+        match (group, instance) {
+            (group, Some(instance)) => Self::Instance(group.unwrap_or_else(Name::default_group), instance),
+            (Some(group), None) => Self::Group(group),
+            (None, None) => Self::Type,
+        }
+    }
+}
+
 /// A work queue: script type, target and priority. [`crate::keys`] gives its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Queue {
@@ -108,4 +119,17 @@ pub struct QueueInfo {
     /// Whether nothing is taken from it until it is resumed.
     #[serde(default)]
     pub paused: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_without_a_group_is_one_of_the_default_group() {
+        let io: Name = "io".parse().unwrap();
+        assert_eq!(Target::of(None, Some(2)), Target::Instance(Name::default_group(), 2));
+        assert_eq!(Target::of(Some(io.clone()), Some(2)), Target::Instance(io.clone(), 2));
+        assert_eq!((Target::of(Some(io.clone()), None), Target::of(None, None)), (Target::Group(io), Target::Type));
+    }
 }

@@ -10,7 +10,9 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// The longest wait of a job.
+    /// The wait after the first failure of a job that names none. `lua/foreign.lua` has it, too.
+    pub const DEFAULT: Duration = Duration::from_secs(1);
+    /// The longest wait of a job, unless the first is longer.
     pub const LONGEST: Duration = Duration::from_secs(300);
 
     /// A backoff that starts with `first`.

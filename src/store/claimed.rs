@@ -1,5 +1,5 @@
 use super::codec::{Text, json};
-use crate::model::{JobId, JobSpec, Timestamp};
+use crate::model::{JobId, JobSpec, Seconds, Timestamp};
 
 /// A job that was taken. Its attempt has begun, and it belongs to this server until its lease is over.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,14 +22,14 @@ pub struct Claimed {
     pub args: Option<String>,
     /// The environment as a JSON object.
     pub env_vars: Option<String>,
-    /// The most seconds the attempt may take.
-    pub timeout: Option<String>,
+    /// How long the attempt may take, or what is wrong with what a foreign client says of that.
+    pub timeout: Result<Option<Seconds>, String>,
     /// Who created it.
     pub caller_id: Option<String>,
     /// Where its log file is to be.
     pub log_path: Option<String>,
-    /// Seconds before the second attempt.
-    pub retry_backoff: Option<f64>,
+    /// The wait before the second attempt, if the hash has one that can be read.
+    pub retry_backoff: Option<Seconds>,
     /// How many attempts failed.
     pub failures: u32,
     /// When it was put into the queue.
@@ -51,10 +51,10 @@ impl Claimed {
             script: Some(spec.script.clone()),
             args: spec.args.as_ref().map(|args| args.as_str().to_owned()),
             env_vars: (!spec.env_vars.is_empty()).then(|| json(&spec.env_vars)),
-            timeout: spec.timeout.map(|timeout| timeout.to_string()),
+            timeout: Ok(spec.timeout),
             caller_id: spec.caller_id.clone(),
             log_path: spec.log_path.clone().filter(|path| !path.is_empty()),
-            retry_backoff: spec.retry_backoff.map(|backoff| backoff.duration().as_secs_f64()),
+            retry_backoff: spec.retry_backoff,
             failures: 0,
             queued_at: Some(started_at),
             concurrent: spec.concurrent,
@@ -75,7 +75,7 @@ impl Claimed {
             script: next().0,
             args: next().some(),
             env_vars: next().some(),
-            timeout: next().some(),
+            timeout: next().some().as_deref().map(timeout).transpose(),
             caller_id: next().some(),
             log_path: next().some(),
             retry_backoff: next().parse(),
@@ -83,5 +83,42 @@ impl Claimed {
             queued_at: next().parse().or(next().parse()),
             concurrent: next().0.as_deref() == Some("true"),
         })
+    }
+}
+
+fn timeout(text: &str) -> Result<Seconds, String> {
+    let timeout = text.parse().ok().filter(|timeout: &Seconds| !timeout.duration().is_zero());
+    timeout.ok_or_else(|| format!("timeout {text:?} is not a number of seconds above 0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A job whose hash has nothing but these fields.
+    fn claimed(timeout: &str, retry_backoff: &str) -> Claimed {
+        let id = JobId::random();
+        let values = ["1", "", id.as_str(), "1", "1", "1", "", "", timeout, "", "", retry_backoff, "", "", "", ""];
+        Claimed::from_turn(values.map(|text| Text(Some(text.to_owned()))).into(), Timestamp::local()).unwrap()
+    }
+
+    #[test]
+    fn lengths_of_time_are_read_as_the_wire_takes_them() {
+        let most = Seconds::MAX.to_string();
+        for (text, seconds) in [("1.5", 1.5), ("1500000000", 1.5e9), (&*most, Seconds::MAX)] {
+            let job = claimed(text, text);
+            assert_eq!((job.timeout, job.retry_backoff), (Ok(Seconds::new(seconds)), Seconds::new(seconds)), "{text}");
+        }
+        assert_eq!((claimed("", "").timeout, claimed("", "0").retry_backoff), (Ok(None), Seconds::new(0.0)));
+    }
+
+    #[test]
+    fn a_timeout_that_cannot_be_read_is_told_and_such_a_wait_is_as_if_it_were_not_there() {
+        for text in ["soon", "-1", "nan", "inf", "1e300", "3155760001"] {
+            let job = claimed(text, text);
+            assert_eq!(job.timeout, Err(format!("timeout {text:?} is not a number of seconds above 0")));
+            assert_eq!(job.retry_backoff, None, "{text}");
+        }
+        assert!(claimed("0", "").timeout.is_err());
     }
 }

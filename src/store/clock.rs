@@ -46,10 +46,10 @@ impl Clock {
         format!("{sign}{}", now.as_millis())
     }
 
-    /// Sets the clock by Redis, which showed `theirs` in the middle of the `took` until now. False: that took too long to say anything that
-    /// contradicts the clock, which goes on as it is.
+    /// Sets the clock by Redis' answer `theirs`, which took `took` to come. Gives false, and leaves the clock, if the answer was slow and does
+    /// not contradict it.
     pub(super) fn set(&self, theirs: Timestamp, took: Duration) -> bool {
-        // It was between `theirs` and that plus `took` there when the answer came.
+        // When the answer came, Redis' clock showed something between `theirs` and `theirs + took`.
         let (now, may_be) = (self.now(), theirs..=theirs.plus(took));
         if took > SLOW && self.set.load(Ordering::Relaxed) && may_be.contains(&now) {
             return false;

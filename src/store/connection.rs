@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection, PubSub};
 use redis::{Client, Cmd, ErrorKind, FromRedisValue, Pipeline, RedisResult, ServerErrorKind};
-use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::deadline::{DEADLINE, blocking};
@@ -220,14 +219,4 @@ fn manager(client: &Client, in_a_cluster: bool) -> RedisResult<ConnectionManager
         .set_response_timeout(None)
         .set_pipeline_buffer_size(4096);
     ConnectionManager::new_lazy_with_config(client.clone(), config)
-}
-
-/// The SHA-256 of texts, in hexadecimal. The length of each stands before it, so that no other texts give the same.
-pub(super) fn digest(parts: &[&str]) -> String {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update((part.len() as u64).to_be_bytes());
-        hasher.update(part.as_bytes());
-    }
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -8,6 +8,7 @@ use super::connection::{Link, first_sent};
 use super::error::Error;
 use super::library::{LIBRARY, Library, PUBLIC_LIBRARY, PUBLIC_NAME};
 use super::{Inner, Store};
+use crate::model::Timestamp;
 
 /// A library that nobody called for so long belongs to no server that lives: those call something every second.
 const ABANDONED: Duration = Duration::from_secs(600);
@@ -160,4 +161,23 @@ impl Inner {
     pub(super) fn call(&self, function: &Function) -> Cmd {
         self.call_at(function, self.clock.now())
     }
+
+    /// A call whose caller tells others the time it happened, too.
+    pub(super) fn call_at(&self, function: &Function, now: Timestamp) -> Cmd {
+        let mut call = function.call(self.signpost.as_deref());
+        call.arg(self.keys.prefix())
+            .arg(self.keys.context().0)
+            .arg(self.clock.argument(now))
+            .arg(now.to_string())
+            .arg(self.server.as_str())
+            .arg(whole_seconds(self.periods.keep_finished))
+            .arg(whole_seconds(self.periods.keep_error))
+            .arg(whole_seconds(self.periods.keep_waited));
+        call
+    }
+}
+
+/// As EXPIRE takes it: nothing that is kept goes at once.
+fn whole_seconds(period: Duration) -> u64 {
+    (period.as_secs() + u64::from(period.subsec_nanos() > 0)).max(1)
 }

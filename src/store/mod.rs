@@ -63,7 +63,7 @@ pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
 pub use filter::JobFilter;
 pub use functions::{
-    ActorRoom, Created, Deleted, Ended, Evicted, Firing, LogLines, NewJob, NotFired, Outcome, Pausing, Promoted, Pruning, Recovered,
+    ActorRoom, Created, Deleted, Ended, Evicted, LogLines, NewJob, NotFired, Outcome, Pausing, Promoted, Pruning, Recovered,
     Retried, Scheduling, Started, Stopping, Turn, Turned, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
@@ -79,16 +79,15 @@ pub use presence::{PRESENCE, Post, PostClaim};
 pub use profile::Profile;
 pub use queues::{QueuePosition, queue_name};
 pub use rhailib::{ReplyQueue, RhailibTasks};
-pub use schedules::StoredSchedule;
+pub use schedules::{Firing, StoredSchedule};
 pub use subscriber::Subscriber;
 pub use wake_up::WakeUps;
 
 pub use crate::keys::ConveyorKeys;
 use crate::keys::Keys;
-use crate::model::{ContextId, ServerId, Timestamp};
+use crate::model::{ContextId, ServerId};
 use batch::Batch;
 use connection::Link;
-use fcall::Function;
 use home::Home;
 
 /// How long things last.
@@ -104,11 +103,6 @@ pub struct Periods {
     pub keep_error: Duration,
     /// A job that is never started is stopped after so long.
     pub keep_created: Duration,
-}
-
-/// As EXPIRE takes it: nothing that is kept goes at once.
-fn whole_seconds(period: Duration) -> u64 {
-    (period.as_secs() + u64::from(period.subsec_nanos() > 0)).max(1)
 }
 
 impl Default for Periods {
@@ -300,19 +294,5 @@ impl Inner {
         let info: String = self.commands.call(redis::cmd("INFO").arg("server")).await?;
         let run = info.lines().find_map(|line| line.strip_prefix("run_id:")).unwrap_or_default().trim();
         Ok(format!("{run}/{}/{}", self.database, self.keys.prefix()))
-    }
-
-    /// A call whose caller tells others the time it happened, too.
-    fn call_at(&self, function: &Function, now: Timestamp) -> redis::Cmd {
-        let mut call = function.call(self.signpost.as_deref());
-        call.arg(self.keys.prefix())
-            .arg(self.keys.context().0)
-            .arg(self.clock.argument(now))
-            .arg(now.to_string())
-            .arg(self.server.as_str())
-            .arg(whole_seconds(self.periods.keep_finished))
-            .arg(whole_seconds(self.periods.keep_error))
-            .arg(whole_seconds(self.periods.keep_waited));
-        call
     }
 }

@@ -16,7 +16,7 @@ const PRICE: Duration = Duration::from_micros(25);
 const CREDIT: Duration = Duration::from_millis(100);
 /// How long a job waits for the relations of others to be followed. Whoever asked for it is told before giving up.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// The relations of others are to blame for that wait if meanwhile so much was to be paid for them; otherwise Redis may have paused.
+/// A job that waited too long is refused as busy only if at least this much was followed for others meanwhile; otherwise Redis was slow.
 const BLAME: Duration = Duration::from_secs(1);
 /// How much room one caller has in line, so that a caller that asks for much delays only its own requests.
 const OF_A_CALLER: usize = 100;

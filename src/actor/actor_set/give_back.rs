@@ -1,7 +1,7 @@
 use super::ActorSet;
 use crate::actor::handle::ActorHandle;
 use crate::model::Timestamp;
-use crate::store::Ended;
+use crate::store::{Claimed, Ended, Outcome};
 
 /// How jobs are given back to Redis, so that others run them.
 impl ActorSet {
@@ -22,14 +22,15 @@ impl ActorSet {
         let own = self.actors.iter_mut().flat_map(|actor| actor.own.drain(..));
         let waiting: Vec<_> = self.waiting.drain(..).chain(own).collect();
         // Each goes to the front of its queue, so the one that has to be first there is given back last.
-        self.ends.extend(waiting.into_iter().rev().map(|(_, job)| Ended::given_back(job.job, job.claim, job.started_at)));
+        let given_back = |job: Claimed| Ended::of(job.job, job.attempt, job.claim, job.started_at, Outcome::GivenBack);
+        self.ends.extend(waiting.into_iter().rev().map(|(_, job)| given_back(job)));
     }
 
     /// Gives back the jobs that did not end in the grace period. The actors and their engines end with the foreman.
     pub(in crate::actor) fn give_back_what_runs(&mut self, now: Timestamp) {
         for run in self.actors.iter_mut().flat_map(ActorHandle::drop_workers).collect::<Vec<_>>() {
             tracing::warn!(job = %run.job, "a running job is given back, because this process ends");
-            self.end(run.lost, Ended::given_back(run.job, run.claim, now));
+            self.end(run.lost, Ended::of(run.job, run.attempt, run.claim, now, Outcome::GivenBack));
         }
     }
 }

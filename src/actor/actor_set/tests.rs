@@ -36,7 +36,7 @@ impl TestPool {
     }
 
     fn done(&mut self, worker: usize, job: &Claimed, outcome: Outcome) {
-        let ended = Ended { outcome, ..Ended::given_back(job.job.clone(), job.claim, job.started_at) };
+        let ended = Ended::of(job.job.clone(), job.attempt, job.claim, job.started_at, outcome);
         let ran = Duration::from_secs(1);
         self.actors.handle_report(Report::Done { actor: 0, worker, ended, ran, ready: true }, Timestamp::local());
     }
@@ -57,7 +57,7 @@ fn job(concurrent: bool) -> Claimed {
         script: None,
         args: None,
         env_vars: None,
-        timeout: None,
+        timeout: Ok(None),
         caller_id: None,
         log_path: None,
         retry_backoff: None,
@@ -184,4 +184,15 @@ fn what_is_said_to_be_lost_of_a_run_that_has_ended_stops_nobody() {
     assert!(!running.stop.is_cancelled());
     pool.actors.lose(&again.job, |claim| claim == again.claim);
     assert!(running.stop.is_cancelled(), "a claim that is lost is stopped");
+}
+
+#[test]
+fn what_a_worker_that_failed_ran_ends_with_its_own_attempt_and_claim() {
+    let (mut pool, now) = (TestPool::new(), Timestamp::local());
+    pool.take(&Claimed { attempt: 2, claim: 5, ..job(true) });
+    pool.take(&Claimed { attempt: 3, claim: 7, ..job(true) });
+    pool.actors.handle_report(Report::Failed { actor: 0, worker: 0 }, now);
+    pool.actors.give_back_what_runs(now);
+    let ends: Vec<(u32, u32, Outcome)> = pool.ends().into_iter().map(|end| (end.attempt, end.claim, end.outcome)).collect();
+    assert_eq!(ends, [(2, 5, Outcome::Crashed), (3, 7, Outcome::GivenBack)]);
 }

@@ -18,7 +18,7 @@ pub struct PoolSettings {
     #[serde(rename = "type")]
     pub script_type: ScriptType,
     /// Their group.
-    #[serde(default = "default_group")]
+    #[serde(default = "Name::default_group")]
     pub group: Name,
     /// How many there are, or which numbers they have.
     #[serde(default)]
@@ -102,16 +102,12 @@ impl Instances {
     }
 }
 
-fn default_group() -> Name {
-    "default".parse().expect("default is a name")
-}
-
 impl PoolSettings {
     /// A pool of `count` actors in the group `default`.
     pub fn new(script_type: ScriptType, count: u32) -> Self {
         Self {
             script_type,
-            group: default_group(),
+            group: Name::default_group(),
             instances: Instances::Count(count),
             contexts: Vec::new(),
             fair: false,
@@ -151,9 +147,11 @@ impl FromStr for PoolSettings {
         let bad = |why: String| format!("{text:?} is not a pool such as osis=4 or sal:io=2: {why}");
         let (kind, count) = text.split_once('=').ok_or_else(|| bad("the number is missing".to_owned()))?;
         let count = count.trim().parse().map_err(|_| bad(format!("{count:?} is not a number of actors")))?;
-        let (script_type, group) = kind.trim().split_once(':').unwrap_or((kind.trim(), "default"));
+        let (script_type, group) = kind.trim().split_once(':').map_or((kind.trim(), None), |(name, group)| (name, Some(group)));
         let mut pool = Self::new(script_type.parse().map_err(|error| bad(format!("{error}")))?, count);
-        pool.group = group.parse().map_err(|error| bad(format!("{error}")))?;
+        if let Some(group) = group {
+            pool.group = group.parse().map_err(|error| bad(format!("{error}")))?;
+        }
         Ok(pool)
     }
 }
@@ -186,7 +184,7 @@ mod tests {
     fn a_pool_reads_from_one_word() {
         let pool: PoolSettings = "sal:io=2".parse().unwrap();
         assert_eq!((pool.script_type.as_str(), pool.group.as_str(), pool.instances), ("sal", "io", Instances::Count(2)));
-        assert_eq!("osis=4".parse::<PoolSettings>().unwrap().group.as_str(), "default");
+        assert_eq!("osis=4".parse::<PoolSettings>().unwrap().group, Name::default_group());
         for bad in ["", "osis", "osis=", "osis=-1", "osis=many", "a b=1", "osis:=1", ":io=1"] {
             assert!(bad.parse::<PoolSettings>().is_err(), "{bad:?}");
         }

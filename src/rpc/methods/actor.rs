@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{sample, tag};
-use crate::model::{Actor, ContextId, Presence, ScriptType};
+use crate::model::{Actor, ContextId, Name, Presence, ScriptType};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
@@ -39,7 +39,7 @@ impl Method for ListActors {
             confinement: Some("rlimits, no_new_privs, landlock".into()),
             ..Presence::default()
         };
-        let group = "default".parse().expect("a name");
+        let group = Name::default_group();
         let actor = Actor { script_type: ScriptType::osis(), group, instance: 0, foreign: false, presence };
         vec![Example { name: "actors", params: Self { context_id: ContextId(0) }, result: vec![actor] }]
     }

@@ -49,12 +49,7 @@ impl Method for ListQueues {
 
 /// The queue of a type, a group or one actor, in its normal priority.
 fn named(script_type: ScriptType, group: Option<Name>, instance: Option<u32>) -> Queue {
-    let target = match (group, instance) {
-        (group, Some(instance)) => Target::Instance(group.unwrap_or_else(|| "default".parse().expect("default is a name")), instance),
-        (Some(group), None) => Target::Group(group),
-        (None, None) => Target::Type,
-    };
-    Queue { script_type, target, priority: Priority::Normal }
+    Queue { script_type, target: Target::of(group, instance), priority: Priority::Normal }
 }
 
 /// Has nothing taken from one queue, in any priority, until it is resumed. Gives true.

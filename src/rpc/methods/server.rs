@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{sample, tag};
 use crate::dispatch::StoreInfo;
-use crate::model::{ContextId, ScriptType};
+use crate::model::{ContextId, Name, ScriptType};
 use crate::rpc::app::{App, PoolDetails, ServerDetails, ServerInfo as Info};
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
@@ -33,12 +33,7 @@ impl Method for ServerInfo {
             started: Instant::now(),
             listen: vec!["127.0.0.1:8700".into()],
             contexts: vec![ContextId(0)],
-            pools: vec![PoolDetails {
-                script_type: ScriptType::osis(),
-                group: "default".parse().expect("a name"),
-                context_id: ContextId(0),
-                actors: 2,
-            }],
+            pools: vec![PoolDetails { script_type: ScriptType::osis(), group: Name::default_group(), context_id: ContextId(0), actors: 2 }],
             limits: Limits::default(),
         };
         let store = StoreInfo { version: "7.0.15".into(), used_memory: 1_048_576, max_memory: 0, evicted_keys: 0, warnings: Vec::new() };

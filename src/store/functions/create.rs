@@ -2,14 +2,14 @@ use std::collections::BTreeMap;
 use std::sync::Weak;
 use std::sync::atomic::Ordering;
 
-use super::{NO_LIST, unexpected};
 use redis::Cmd;
+use sha2::{Digest, Sha256};
 
+use super::{NO_LIST, unexpected};
 use crate::keys::Keys;
 use crate::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, Timestamp};
 use crate::store::batch::{Batch, Request, Weight};
 use crate::store::codec::{Text, fields, json};
-use crate::store::connection::digest;
 use crate::store::direct_start::Reservation;
 use crate::store::fcall::Function;
 use crate::store::{Claimed, Error, Firing, Inner, Push, Store};
@@ -87,13 +87,7 @@ impl NewJob {
     /// The queue the job goes to. A named group or instance is its queue, always.
     fn queue(&self) -> Queue {
         let spec = &self.spec;
-        let target = match (&spec.group, spec.instance) {
-            (group, Some(instance)) => {
-                Target::Instance(group.clone().unwrap_or_else(|| "default".parse().expect("default is a name")), instance)
-            }
-            (Some(group), None) => Target::Group(group.clone()),
-            (None, None) => Target::Type,
-        };
+        let target = Target::of(spec.group.clone(), spec.instance);
         Queue { script_type: spec.script_type.clone(), target, priority: spec.priority }
     }
 }
@@ -347,14 +341,12 @@ fn created(answer: Vec<Text>) -> Result<Option<Created>, Error> {
     }))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_instance_without_a_group_is_one_of_the_default_group() {
-        let spec = JobSpec { instance: Some(2), priority: Priority::Urgent, ..JobSpec::default() };
-        let job = NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None };
-        assert_eq!(job.queue().target, Target::Instance("default".parse().unwrap(), 2));
+/// The SHA-256 of texts, in hexadecimal. The length of each stands before it, so that no other texts give the same.
+fn digest(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part.as_bytes());
     }
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

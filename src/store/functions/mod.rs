@@ -60,7 +60,6 @@ pub use read_lines::LogLines;
 pub use recover::Recovered;
 pub use retry::Retried;
 pub use schedule::Scheduling;
-pub use skip_missed::Firing;
 pub use start::Started;
 pub(super) use start::start_batch;
 pub use stop::Stopping;

@@ -73,9 +73,9 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// A claim that is given back.
-    pub fn given_back(job: JobId, claim: u32, started_at: Timestamp) -> Self {
-        Self { job, attempt: claim, claim, started_at, logged: false, usage: None, outcome: Outcome::GivenBack }
+    /// An attempt that logged nothing and whose use is not known.
+    pub fn of(job: JobId, attempt: u32, claim: u32, started_at: Timestamp, outcome: Outcome) -> Self {
+        Self { job, attempt, claim, started_at, logged: false, usage: None, outcome }
     }
 }
 

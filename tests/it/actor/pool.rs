@@ -49,6 +49,16 @@ async fn a_failing_script_is_tried_again_and_then_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_wait_of_decades_before_an_attempt_is_kept() {
+    let house = House::open(1).await;
+    let id = house.start(JobSpec { retries: 1, retry_backoff: hero::model::Seconds::new(1.5e9), ..spec("throw 1") }).await;
+    house.is(&id, Status::Scheduled).await;
+    let due: f64 = house.redis.run(&["ZSCORE", "hero:q:scheduled", id.as_str()]).await;
+    let seconds = due / 1000.0 - house.store.clock().now().as_millis() as f64 / 1000.0;
+    assert!((1.1e9..2e9).contains(&seconds), "{seconds}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_wait_that_runs_out_leaves_the_job_alone() {
     let house = House::open(1).await;
     let id = house.dispatcher.create(spec("sleep(3); 7")).await.unwrap();

@@ -129,7 +129,7 @@ async fn ended(store: &Store, specs: &[JobSpec], outcome: &Outcome) -> Vec<JobId
     for new in new.chunks(128) {
         store.create_all_or_none(new).await.unwrap();
         let taken = store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken;
-        let end = |job: hero::store::Claimed| Ended { outcome: outcome.clone(), ..Ended::given_back(job.job, job.attempt, job.started_at) };
+        let end = |job: hero::store::Claimed| Ended::of(job.job, job.attempt, job.claim, job.started_at, outcome.clone());
         let ends: Vec<Ended> = taken.into_iter().map(end).collect();
         assert_eq!(ends.len(), new.len());
         store.turn(&Turn { script_type: &script_type, ends: &ends, actors: &[], queues: &[] }).await.unwrap();
@@ -180,7 +180,7 @@ async fn relief_spares_what_somebody_counts_on() {
         store.create(new.clone()).await.unwrap();
         let taken =
             store.turn(&Turn { script_type: &script_type, ends: &[], actors: &actors, queues: &queues }).await.unwrap().taken.remove(0);
-        let end = Ended { outcome: failed, ..Ended::given_back(taken.job, taken.attempt, taken.started_at) };
+        let end = Ended::of(taken.job, taken.attempt, taken.claim, taken.started_at, failed);
         store.turn(&Turn { script_type: &script_type, ends: &[end], actors: &[], queues: &[] }).await.unwrap();
         new.id
     };

@@ -11,10 +11,8 @@ use crate::support::Redis;
 /// One turn of an actor of the type queue of osis.
 pub async fn turn(store: &Store, ended: Option<&Claimed>) -> (Vec<Option<Status>>, Vec<Claimed>) {
     let outcome = || Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json });
-    let ends: Vec<Ended> = ended
-        .into_iter()
-        .map(|run| Ended { attempt: run.attempt, outcome: outcome(), ..Ended::given_back(run.job.clone(), run.claim, run.started_at) })
-        .collect();
+    let ends: Vec<Ended> =
+        ended.into_iter().map(|run| Ended::of(run.job.clone(), run.attempt, run.claim, run.started_at, outcome())).collect();
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: usize::from(ended.is_none()) }];
     let queues = [("hero:q:work:type:osis".to_owned(), 0)];
     let turn = Turn { script_type: &ScriptType::osis(), ends: &ends, actors: &actors, queues: &queues };

@@ -292,7 +292,7 @@ impl<'r> Town<'r> {
             End::GivenBack => Outcome::GivenBack,
         };
         let id = self.plain.job(job).id.clone();
-        let ended = Ended { job: id, attempt: claim, claim, started_at: Timestamp::local(), logged: false, usage: None, outcome };
+        let ended = Ended::of(id, claim, claim, Timestamp::local(), outcome);
         let script_type = "osis".parse().unwrap();
         let turned = server.store.turn(&Turn { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] }).await.unwrap();
         assert_eq!(turned.statuses, [self.plain.finish(server.number, job, claim, end)], "ended");

@@ -38,15 +38,7 @@ async fn work(store: Store, mut random: StdRng) -> Vec<JobId> {
                     7..=8 => Outcome::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::ZERO },
                     _ => Outcome::GivenBack,
                 };
-                Ended {
-                    job: job.job,
-                    attempt: job.attempt,
-                    claim: job.claim,
-                    started_at: job.started_at,
-                    logged: false,
-                    usage: None,
-                    outcome,
-                }
+                Ended::of(job.job, job.attempt, job.claim, job.started_at, outcome)
             })
             .collect();
         let promoted = store.promote(BATCH).await.unwrap();

@@ -210,11 +210,7 @@ async fn a_look_from_before_a_retry_does_not_end_a_wait_from_after_it() {
     };
     let end = async |outcome| {
         let claimed = take().await;
-        let ended = hero::store::Ended {
-            outcome,
-            attempt: claimed.attempt,
-            ..hero::store::Ended::given_back(claimed.job, claimed.claim, claimed.started_at)
-        };
+        let ended = hero::store::Ended::of(claimed.job, claimed.attempt, claimed.claim, claimed.started_at, outcome);
         let turn = hero::store::Turn { script_type: &script_type, ends: &[ended], actors: &[], queues: &[] };
         store.turn(&turn).await.unwrap();
     };

@@ -60,8 +60,8 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             (Target::Group(io.clone()), "'io', ''"),
             (Target::Group(io.clone()), "'io', false"),
             (Target::Instance(io.clone(), 3), "'io', '3'"),
-            (Target::Instance("default".parse().unwrap(), 3), "false, '3'"),
-            (Target::Instance("default".parse().unwrap(), 3), "'', '3'"),
+            (Target::of(None, Some(3)), "false, '3'"),
+            (Target::of(None, Some(3)), "'', '3'"),
         ];
         for (target, words) in targets {
             for (priority, word) in

@@ -23,8 +23,7 @@ async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned
 async fn take(store: &Store) -> Ended {
     let taken = turn(store, &[], 1).await.taken.remove(0);
     let outcome = Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json });
-    let (job, attempt, claim, started_at) = (taken.job, taken.attempt, taken.claim, taken.started_at);
-    Ended { job, attempt, claim, started_at, logged: false, usage: None, outcome }
+    Ended::of(taken.job, taken.attempt, taken.claim, taken.started_at, outcome)
 }
 
 /// The names of our libraries.
@@ -173,6 +172,8 @@ async fn retries_wait_as_long_for_foreign_actors_as_for_ours() {
             assert!((ours - theirs).abs() <= 1.0, "{first} {failures} {chance}: {ours} and {theirs}");
         }
     }
+    let theirs: u64 = evaluated(&redis, "return foreign.backoff(nil, 1, 0.5)", "").await;
+    assert_eq!(Duration::from_millis(theirs), Backoff::DEFAULT);
 }
 
 #[tokio::test]

@@ -30,15 +30,7 @@ async fn run(redis: &Redis, store: &Store, jobs: usize) {
         assert_eq!((turned.taken.len(), turned.statuses.len()), (BATCH, ends.len()));
         let _: i64 = redis.run(&replies.iter().map(String::as_str).collect::<Vec<_>>()).await;
         let outcome = Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json });
-        let end = |job: hero::store::Claimed| Ended {
-            job: job.job,
-            attempt: job.attempt,
-            claim: job.claim,
-            started_at: job.started_at,
-            logged: false,
-            usage: None,
-            outcome: outcome.clone(),
-        };
+        let end = |job: hero::store::Claimed| Ended::of(job.job, job.attempt, job.claim, job.started_at, outcome.clone());
         replies.truncate(1);
         replies.extend(new.iter().filter(|job| !job.waited).map(|job| format!("hero:q:reply:{}", job.id)));
         ends = turned.taken.into_iter().map(end).collect();

@@ -49,7 +49,7 @@ fn ids(turned: &Turned) -> Vec<JobId> {
 
 fn finished(id: &JobId) -> Ended {
     let outcome = Outcome::Finished(Output { text: "1".into(), format: OutputFormat::Json });
-    Ended { job: id.clone(), attempt: 1, claim: 1, started_at: Timestamp::local(), logged: false, usage: None, outcome }
+    Ended::of(id.clone(), 1, 1, Timestamp::local(), outcome)
 }
 
 /// Every key of turns between callers.
@@ -283,7 +283,7 @@ async fn a_job_that_is_given_back_is_the_next_of_its_caller() {
     let taken = ids(&take(&store, "osis", &[], 4, true).await);
     assert_eq!(taken, [&of_ann[0], &of_bob[0], &of_ann[1], &of_bob[1]].map(Clone::clone));
     // The one that is to come first goes last.
-    let back: Vec<Ended> = [&taken[2], &taken[0]].map(|id| Ended::given_back(id.clone(), 1, Timestamp::local())).into();
+    let back: Vec<Ended> = [&taken[2], &taken[0]].map(|id| Ended::of(id.clone(), 1, 1, Timestamp::local(), Outcome::GivenBack)).into();
     take(&store, "osis", &back, 0, true).await;
     assert_eq!(ids(&take(&store, "osis", &[], 9, true).await), of_ann);
 }

@@ -27,7 +27,7 @@ pub(super) async fn turn(store: &Store, ends: &[Ended], room: usize) -> Vec<JobI
 
 pub(super) fn ended(id: &JobId) -> Ended {
     let outcome = Outcome::Finished(Output { text: "42".into(), format: OutputFormat::Json });
-    Ended { job: id.clone(), attempt: 1, claim: 1, started_at: hero::model::Timestamp::local(), logged: false, usage: None, outcome }
+    Ended::of(id.clone(), 1, 1, hero::model::Timestamp::local(), outcome)
 }
 
 pub(super) async fn release(store: &Store) {

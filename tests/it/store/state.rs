@@ -24,7 +24,7 @@ async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned
 }
 
 fn ended(id: &JobId, attempt: u32, outcome: Outcome) -> Ended {
-    Ended { job: id.clone(), attempt, claim: attempt, started_at: hero::model::Timestamp::local(), logged: false, usage: None, outcome }
+    Ended::of(id.clone(), attempt, attempt, hero::model::Timestamp::local(), outcome)
 }
 
 fn finished() -> Outcome {
@@ -306,7 +306,7 @@ async fn a_release_whose_answer_was_lost_gives_back_no_later_run() {
     let store = redis.store().await;
     let id = at(&store, Status::Dispatched).await;
     let first = turn(&store, &[], 1).await.taken.remove(0);
-    let back = [Ended::given_back(id.clone(), first.claim, first.started_at)];
+    let back = [Ended::of(id.clone(), first.attempt, first.claim, first.started_at, Outcome::GivenBack)];
     assert_eq!(turn(&store, &back, 0).await.statuses, [Some(Status::Dispatched)]);
     // Another pool of this process takes the job before the first one has sent its release again.
     let second = turn(&store, &[], 1).await.taken.remove(0);
@@ -327,7 +327,7 @@ async fn what_a_foreign_program_wrote_as_the_number_of_releases_harms_nothing() 
         let id = at(&store, Status::Dispatched).await;
         let _: i64 = redis.run(&["HSET", &format!("hero:job:{id}"), "given_back", word]).await;
         let taken = turn(&store, &[], 1).await.taken.remove(0);
-        let back = [Ended::given_back(id.clone(), taken.claim, taken.started_at)];
+        let back = [Ended::of(id.clone(), taken.attempt, taken.claim, taken.started_at, Outcome::GivenBack)];
         assert_eq!(turn(&store, &back, 0).await.statuses, [Some(Status::Dispatched)], "{word}");
         let taken = turn(&store, &[], 1).await.taken.remove(0);
         assert_eq!((taken.attempt, taken.claim), (1, 2), "{word}");

@@ -121,13 +121,5 @@ impl Hand {
 }
 
 fn ended(claimed: &Claimed, outcome: Outcome) -> Ended {
-    Ended {
-        job: claimed.job.clone(),
-        attempt: claimed.attempt,
-        claim: claimed.claim,
-        started_at: claimed.started_at,
-        logged: false,
-        usage: None,
-        outcome,
-    }
+    Ended::of(claimed.job.clone(), claimed.attempt, claimed.claim, claimed.started_at, outcome)
 }
