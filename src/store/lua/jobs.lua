@@ -9,6 +9,11 @@ jobs.GRACE_SECONDS, jobs.DEFAULT_TIMEOUT_SECONDS = 30, 60
 -- The script type of a job that names none.
 jobs.DEFAULT_TYPE = 'osis'
 
+-- The fields of a claimed job that its actor is given, in this order; claimed.rs has the same, and a test compares the two.
+jobs.GIVEN = {
+  'script', 'args', 'env_vars', 'timeout', 'caller_id', 'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent',
+}
+
 -- What the end of a job needs of it.
 local OF_END = { 'origin', 'reply', 'reply_to', 'retention', 'idempotency_key', 'script_type', 'reply_to_queue', 'rel', 'dialect' }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use hero::model::{Backoff, JobId, JobSpec, Output, OutputFormat, ScriptType, Status, Timestamp};
-use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Store, Turn, script_behind_the_modules};
+use hero::store::{ActorRoom, Claimed, Created, Ended, NewJob, Outcome, Store, Turn, script_behind_the_modules};
 use rand::Rng as _;
 
 use crate::support::Redis;
@@ -179,6 +179,7 @@ async fn retries_wait_as_long_for_foreign_actors_as_for_ours() {
 async fn what_the_functions_take_for_granted_is_what_the_program_does() {
     let redis = Redis::start().await;
     assert_eq!(evaluated::<String>(&redis, "return jobs.DEFAULT_TYPE", "").await, ScriptType::default().to_string());
+    assert_eq!(evaluated::<Vec<String>>(&redis, "return jobs.GIVEN", "").await, Claimed::GIVEN);
     for status in Status::ALL {
         let waits = matches!(status, Status::Created | Status::Scheduled | Status::WaitingForPrerequisites);
         let said: (bool, bool) =

@@ -11,7 +11,7 @@
 --       then: the most jobs that may run in the context, or 0
 --       then: number of queues of other layouts, each: key
 -- Gives {per attempt: status now, or 'lost' when somebody else holds the job},
---       {per taken job: {number of the actor, '1' if only that actor may run it or '', id, attempt, claim, then the values of GIVEN}},
+--       {per taken job: {number of the actor, '1' if only that actor may run it or '', id, attempt, claim, then the values of jobs.GIVEN}},
 --       {ids ended here because a stop was pending},
 --       1 if queues hold more that was not looked at, 2 if nothing was taken because the call was on its way for long, else 0,
 --       number of ended jobs whose relatives are to be released,
@@ -19,13 +19,10 @@
 --       the time that was written, ms}.
 local try, insist = commands.try, commands.insist
 
--- What a turn reads of a job that it may take: what says whether it may, and what its actor is given.
+-- What a turn reads of a job that it may take: what says whether it may, and then what its actor is given.
 local DECIDING = { 'status', 'attempt', 'stop_requested_at', 'script_type', 'unseen', 'dialect', 'given_back', 'released' }
-local GIVEN = {
-  'script', 'args', 'env_vars', 'timeout', 'caller_id', 'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent',
-}
 local FIELDS = { unpack(DECIDING) }
-for _, name in ipairs(GIVEN) do FIELDS[#FIELDS + 1] = name end
+for _, name in ipairs(jobs.GIVEN) do FIELDS[#FIELDS + 1] = name end
 local deciding = values.naming(DECIDING)
 
 -- So many ids are looked at in a call, and so many stops of a queue.
