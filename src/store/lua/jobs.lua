@@ -6,6 +6,8 @@ local jobs = {}
 jobs.CRASHES, jobs.REPLY_SECONDS, jobs.CONTROL_SECONDS, jobs.IDEMPOTENCY_SECONDS = 3, 300, 60, 86400
 -- A foreign actor has so much longer than a job's time limit before it counts as gone, s; and the limit of a job that has none.
 jobs.GRACE_SECONDS, jobs.DEFAULT_TIMEOUT_SECONDS = 30, 60
+-- How long an id waits for its hash, ms, which may come after it.
+jobs.HASH_MILLIS = 5000
 -- The script type of a job that names none.
 jobs.DEFAULT_TYPE = 'osis'
 

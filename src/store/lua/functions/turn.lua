@@ -27,10 +27,6 @@ local deciding = values.naming(DECIDING)
 
 -- So many ids are looked at in a call, and so many stops of a queue.
 local MOST_LOOKED_AT, MOST_STOPS = 256, 1024
--- An id whose hash is not there waits for it so long, ms.
-local FOR_A_HASH = 5000
--- Whoever asked so long ago, ms, does not wait for an answer any more, and would not know what was taken for him.
-local LATE = 5500
 -- A foreign program's attempt that is more than this is none.
 local MOST_ATTEMPTS = 2000000000
 
@@ -157,7 +153,7 @@ end
 local function may_run(id, queue, job, attempt)
   local key, status, script_type = keys.job(id), job.status, job.script_type or own_type
   if not status and redis.call('EXISTS', key) == 0 then
-    insist('ZADD', keys.unwritten, 'NX', request.now + FOR_A_HASH, id .. ' ' .. queue)
+    insist('ZADD', keys.unwritten, 'NX', request.now + jobs.HASH_MILLIS, id .. ' ' .. queue)
     return false
   end
   if status and status ~= '' and status ~= 'dispatched' and status ~= 'started' then return false end
@@ -298,7 +294,7 @@ return function()
   local asked = take_actors()
   take_queues()
   local sorts, most_running = request.take() == 'fair', request.take_number()
-  local late = asked > 0 and request.delay > LATE
+  local late = asked > 0 and request.delay > request.LATE
   left_to_take = late and 0 or asked
   if most_running > 0 then left_to_take = limit.share_of(most_running, own_type, left_to_take) end
   local wanted = left_to_take
