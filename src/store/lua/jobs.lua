@@ -151,7 +151,7 @@ function jobs.forget_stops(id, script_type, actor, worker)
   try('LREM', keys.control(script_type), 0, id)
   local control = actor and keys.control_instance(actor)
   if control then try('LREM', control, 0, id) end
-  if worker then try('LREM', keys.legacy_stop(worker), 0, id) end
+  if worker then try('LREM', keys.stop_queue(worker), 0, id) end
 end
 
 -- Deletes what jobs that had an id before left for readers.

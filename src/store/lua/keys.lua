@@ -18,7 +18,7 @@ function keys.of_context(prefix, context)
   keys.leases = prefix .. 'hero:q:leases'
   keys.unwritten = prefix .. 'hero:q:unwritten'
   keys.watched = prefix .. 'hero:q:watched'
-  keys.releases = prefix .. 'hero:q:release'
+  keys.release = prefix .. 'hero:q:release'
   keys.conveyor_ends = prefix .. 'hero:q:conveyor'
   keys.capped = prefix .. 'hero:q:capped'
   keys.native_only = prefix .. 'hero:meta:calm'
@@ -60,9 +60,9 @@ end
 
 function keys.legacy_reply(id) return keys.prefix .. 'hero:reply:' .. id end
 
-function keys.legacy_stop(worker) return keys.prefix .. 'hero:stop_queue:' .. worker end
+function keys.stop_queue(worker) return keys.prefix .. 'hero:stop_queue:' .. worker end
 
-function keys.legacy_work(worker) return keys.prefix .. 'hero:work_queue:' .. worker end
+function keys.work_queue(worker) return keys.prefix .. 'hero:work_queue:' .. worker end
 
 function keys.idempotency(digest) return keys.prefix .. 'hero:idem:' .. digest end
 
