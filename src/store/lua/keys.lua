@@ -64,6 +64,14 @@ function keys.stop_queue(worker) return keys.prefix .. 'hero:stop_queue:' .. wor
 
 function keys.work_queue(worker) return keys.prefix .. 'hero:work_queue:' .. worker end
 
+-- Whom a legacy work queue is named after, and whether only a queue is named so: the hash of a job may be, too. Nil: it is none of these.
+function keys.worker_of(queue)
+  local rest = string.sub(queue, 1, #keys.prefix) == keys.prefix and string.sub(queue, #keys.prefix + 1) or ''
+  local worker = string.match(rest, '^hero:work_queue:(.+)$') or string.match(rest, '^hero:job:actor_queue:(.+)$')
+  if worker then return worker, true end
+  return string.match(rest, '^hero:job:(.+)$'), false
+end
+
 function keys.idempotency(digest) return keys.prefix .. 'hero:idem:' .. digest end
 
 function keys.wake_up(script_type) return 'hero:bell:' .. keys.context .. ':' .. script_type end
