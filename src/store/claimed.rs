@@ -12,7 +12,7 @@ pub struct Claimed {
     pub job: JobId,
     /// The number of the attempt, from 1. One that was given back left its number to the next.
     pub attempt: u32,
-    /// Which of all times that the job was taken this is: with the server, what tells this run from every other.
+    /// The number of the claim: with the server, what tells this run from every other.
     pub claim: u32,
     /// When it was taken.
     pub started_at: Timestamp,

@@ -15,7 +15,7 @@
 --       {ids ended here because a stop was pending},
 --       1 if queues hold more that was not looked at, 2 if nothing was taken because the call was on its way for long, else 0,
 --       number of ended jobs whose relatives are to be released,
---       1 if there is room left and a queue of another layout holds something else 0,
+--       1 if there is room left and a queue of another layout is not empty, else 0,
 --       the time that was written, ms}.
 local try, insist = commands.try, commands.insist
 
