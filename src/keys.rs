@@ -3,7 +3,7 @@
 //! | key | type | written by | lives |
 //! | --- | --- | --- | --- |
 //! | `hero:job:{id}` | hash | create, turn, every transition, foreign clients and actors | retention after its end |
-//! | `hero:q:work:type:{t}[:group:{g}[:inst:{i}]][:prio:{0,1,2}]` | list | create, start, turn, promote, reap; foreign clients | while not empty |
+//! | `hero:q:work:type:{t}[:group:{g}[:inst:{i}]][:prio:{0,1,2}]` | list | whoever makes a job ready to run (`queues.push`) or stores it (create); foreign clients | while not empty |
 //! | `hero:q:ctl:type:{t}[:group:{g}:inst:{i}]` | list | stop; foreign clients | 60 s |
 //! | `hero:q:reply:{id}` | list | every end; foreign actors | 5 min |
 //! | `hero:stop_queue:{worker}` | list | stop, for a job that a foreign actor runs | 60 s |
@@ -31,7 +31,7 @@
 //! | `hero:schedule:{id}` | hash | schedule, create, skip_missed | until it is deleted, or a week after its last occurrence |
 //! | `hero:schedule:{id}:waiting` | list | create: jobs of a schedule that queues them | with its schedule |
 //! | `hero:events` | stream | every transition | about 200,000 entries |
-//! | `hero:log:{id}` | stream | the actor | as long as its job |
+//! | `hero:log:{id}` | stream | the actor, or `hero_log` | as long as its job |
 //! | `hero:index:{yyyymmddhh}` | list | create, and whoever first sees a foreign job | trimmed by the pruner |
 //! | `hero:index:error` | zset by ms | every end in error, and the pruner, whose mark (a member `''`) says that none is missing | an entry until its job is retried or gone |
 //! | `hero:index:left` | zset by ms | discover: foreign jobs that were left long ago without an end | an entry until its job is gone or ends |

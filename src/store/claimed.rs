@@ -12,7 +12,7 @@ pub struct Claimed {
     pub job: JobId,
     /// The number of the attempt, from 1. One that was given back left its number to the next.
     pub attempt: u32,
-    /// Which of all times that the job was taken this is: with the server, what tells this run from every other.
+    /// The number of the claim: with the server, what tells this run from every other.
     pub claim: u32,
     /// When it was taken.
     pub started_at: Timestamp,
@@ -39,6 +39,22 @@ pub struct Claimed {
 }
 
 impl Claimed {
+    /// The fields of the hash that a turn gives of a job; `jobs.GIVEN` in the library.
+    #[doc(hidden)]
+    pub const GIVEN: [&str; 11] = [
+        "script",
+        "args",
+        "env_vars",
+        "timeout",
+        "caller_id",
+        "log_path",
+        "retry_backoff",
+        "failures",
+        "queued_at",
+        "created_at",
+        "concurrent",
+    ];
+
     /// A job that started in the call that stored it, for the pool that had room for it.
     pub(super) fn from_start(id: &JobId, spec: &JobSpec, actor_index: usize, started_at: Timestamp) -> Self {
         Self {
@@ -61,27 +77,33 @@ impl Claimed {
         }
     }
 
-    /// A job that a turn took, from its answer: first what `turn.lua` says of the claim, then the fields of the hash that it calls `GIVEN`.
+    /// A job that a turn took, from its answer: first what `turn.lua` says of the claim, then the fields of the hash.
     pub(super) fn from_turn(values: Vec<Text>, started_at: Timestamp) -> Option<Self> {
         let mut values = values.into_iter();
         let mut next = || values.next().unwrap_or_default();
+        let [actor, owned, job, attempt, claim] = std::array::from_fn(|_| next());
+        let mut fields = Self::GIVEN.map(|name| (name, next()));
+        let mut given = |name: &str| {
+            let field = fields.iter_mut().find(|(field, _)| *field == name);
+            field.map_or_else(|| unreachable!("{name} is not given"), |(_, value)| std::mem::take(value))
+        };
         Some(Self {
-            actor_index: next().parse::<usize>()?.checked_sub(1)?,
-            owned: next().0.as_deref() == Some("1"),
-            job: next().parse()?,
-            attempt: next().parse()?,
-            claim: next().parse()?,
+            actor_index: actor.parse::<usize>()?.checked_sub(1)?,
+            owned: owned.0.as_deref() == Some("1"),
+            job: job.parse()?,
+            attempt: attempt.parse()?,
+            claim: claim.parse()?,
             started_at,
-            script: next().0,
-            args: next().some(),
-            env_vars: next().some(),
-            timeout: next().some().as_deref().map(timeout).transpose(),
-            caller_id: next().some(),
-            log_path: next().some(),
-            retry_backoff: next().parse(),
-            failures: next().parse().unwrap_or(0),
-            queued_at: next().parse().or(next().parse()),
-            concurrent: next().0.as_deref() == Some("true"),
+            script: given("script").0,
+            args: given("args").some(),
+            env_vars: given("env_vars").some(),
+            timeout: given("timeout").some().as_deref().map(timeout).transpose(),
+            caller_id: given("caller_id").some(),
+            log_path: given("log_path").some(),
+            retry_backoff: given("retry_backoff").parse(),
+            failures: given("failures").parse().unwrap_or(0),
+            queued_at: given("queued_at").parse().or_else(|| given("created_at").parse()),
+            concurrent: given("concurrent").0.as_deref() == Some("true"),
         })
     }
 }

@@ -128,7 +128,7 @@ pub static SETTINGS: &[Setting] = &[
     ),
     setting(
         "compat",
-        List("DIALECT"),
+        List("LAYOUT"),
         Is("all"),
         Both,
         "Whose queues pools take from after their own: `all`, `none`, or any of legacy, rhailib, runner",

@@ -28,7 +28,7 @@ pub struct Close<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closed {
     /// It runs again, and ends later.
-    Open,
+    Runs,
     /// It has more relatives than were given.
     More,
     /// It waits for its children.
@@ -56,7 +56,7 @@ impl Store {
         }
         let answer: String = self.0.commands.function(&call).await?;
         Ok(match answer.as_str() {
-            "open" => Closed::Open,
+            "runs" => Closed::Runs,
             "more" => Closed::More,
             "waits" => Closed::Waits,
             "closed" => Closed::Closed,

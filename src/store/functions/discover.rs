@@ -15,8 +15,6 @@ const FUNCTION: Function = Function("discover");
 const CHUNK: usize = 128;
 /// What was last changed longer ago is left as it is.
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// Counters that nobody keeps last so long; `news.lua` has the same number.
-const COUNTERS: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// What a step of a walk through the keys of all jobs met.
 #[derive(Debug, Clone)]
@@ -27,6 +25,12 @@ pub struct Walked {
     pub jobs: Vec<JobId>,
     hours: Vec<String>,
     counters: Vec<String>,
+}
+
+impl Walked {
+    /// Counters that nobody keeps last so long; `news.STATS_SECONDS` in the library.
+    #[doc(hidden)]
+    pub const COUNTERS_LAST: Duration = Duration::from_secs(30 * 24 * 3600);
 }
 
 impl Store {
@@ -66,7 +70,7 @@ impl Store {
         self.note_keys(&keys.types(), &walked.counters).await?;
         let mut expire = Pipeline::with_capacity(walked.counters.len());
         for key in &walked.counters {
-            expire.cmd("EXPIRE").arg(key).arg(COUNTERS.as_secs()).arg("NX").ignore();
+            expire.cmd("EXPIRE").arg(key).arg(Walked::COUNTERS_LAST.as_secs()).arg("NX").ignore();
         }
         if !expire.is_empty() {
             self.0.commands.pipeline::<()>(&expire).await?;

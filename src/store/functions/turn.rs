@@ -108,6 +108,11 @@ pub struct Turn<'a> {
     pub queues: &'a [(String, usize)],
 }
 
+impl Turn<'_> {
+    /// Redis takes no jobs for whoever asked so long ago: nobody waits for the answer any more. `request.LATE` in the library.
+    pub const LATE: Duration = Duration::from_millis(5500);
+}
+
 /// What a turn gave.
 #[derive(Debug, Default)]
 pub struct Turned {

@@ -1,16 +1,17 @@
 -- Calls of functions by other functions, and by actors in other languages.
 local calling = {}
 
--- How long jobs are kept that an actor in another language has ended, s: finished, in error, finished for a caller that waited.
-local KEPT = { '86400', '604800', '3600' }
+-- How long jobs are kept that an actor in another language has ended, s, as by default: finished, in error, finished for a caller that
+-- waited.
+calling.KEPT = { '86400', '604800', '3600' }
 -- No lease lasts longer, ms.
 local LONGEST_LEASE = 86400000
 
--- Begins a call that came without what ours bring along: its own arguments follow those.
+-- Begins a call of an actor in another language: fills in the arguments that our servers send, then its own.
 function calling.enter(prefix, context, owner, names, argv)
   local clock = redis.call('TIME')
   local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-  local whole = { prefix, context, string.format('%.0f', now), time.text(now), owner, unpack(KEPT) }
+  local whole = { prefix, context, string.format('%.0f', now), time.text(now), owner, unpack(calling.KEPT) }
   for at = 3, #argv do whole[#whole + 1] = argv[at] end
   return request.enter(names, whole)
 end
@@ -19,13 +20,11 @@ end
 local ASKED = 100
 local is_full, asked_at = false, 0
 
--- Whether Redis refuses what needs memory, as it was a moment ago. A user who may not ask does not learn it.
+-- Whether Redis refuses what needs memory, as it was a moment ago.
 function calling.is_full()
   if math.abs(request.now - asked_at) < ASKED then return is_full end
-  local info = redis.pcall('INFO', 'memory')
-  local function number(name) return type(info) == 'string' and tonumber(string.match(info, '\n' .. name .. ':(%d+)')) or 0 end
-  local most = number('maxmemory')
-  is_full, asked_at = most > 0 and number('used_memory') - number('mem_not_counted_for_evict') > most, request.now
+  local used, most = request.memory()
+  is_full, asked_at = most > 0 and used > most, request.now
   return is_full
 end
 

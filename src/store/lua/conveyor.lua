@@ -1,4 +1,4 @@
--- What the functions of the conveyor layout share. `at` is what its keys begin with (keys/conveyor.rs).
+-- What the functions of the conveyor layout share. `prefix` is what its keys begin with (keys/conveyor.rs).
 local try = commands.try
 local conveyor = {}
 
@@ -7,10 +7,10 @@ local FAILED = 1000
 -- How long failed jobs are kept, s.
 local FAILED_SECONDS = 604800
 
-function conveyor.job_key(at, id, what) return at .. 'jobs:' .. id .. (what and ':' .. what or '') end
+function conveyor.job_key(prefix, id, what) return prefix .. 'jobs:' .. id .. (what and ':' .. what or '') end
 
 -- What `rel` of a job of the layout says, in place of a parent.
-function conveyor.relation(at) return 'conveyor/' .. at end
+function conveyor.relation(prefix) return 'conveyor/' .. prefix end
 
 -- Whether `rel` of a job says that it is of the layout.
 function conveyor.is_relation(rel)
@@ -22,8 +22,8 @@ end
 function conveyor.lies_in(list, element) return try('LPOS', list, element, 'RANK', -1) and true or false end
 
 -- Keeps what failed for good, the latest first. False: the key is no list.
-function conveyor.set_aside(at, element)
-  local key = at .. 'failed'
+function conveyor.set_aside(prefix, element)
+  local key = prefix .. 'failed'
   local reply = redis.pcall('LPUSH', key, element)
   if type(reply) == 'table' and reply.err then
     -- Anything else, such as no memory, passes: then the whole call is tried again.
@@ -40,17 +40,17 @@ function conveyor.note_end(id, status, relation)
   redis.call('ZADD', keys.conveyor_ends, 'NX', request.now, id .. ' ' .. status .. ' ' .. relation)
 end
 
-function conveyor.ended(at, id, status) conveyor.note_end(id, status, conveyor.relation(at)) end
+function conveyor.ended(prefix, id, status) conveyor.note_end(id, status, conveyor.relation(prefix)) end
 
 -- A child is closed, however it ended: its parent may close in turn.
-function conveyor.leave_parent(at, id, parent)
+function conveyor.leave_parent(prefix, id, parent)
   if not values.is_uuid(parent) then return end
-  local active = conveyor.job_key(at, parent, 'active')
+  local active = conveyor.job_key(prefix, parent, 'active')
   if try('SREM', active, id) ~= 1 or redis.call('EXISTS', active) == 1 then return end
   local status = jobs.status(parent)
   if status and not values.is_final(status) then return end -- It still runs, and closes when it has ended.
   -- A job that has no hash and no entry has not begun, or is closed.
-  if status or redis.call('EXISTS', conveyor.job_key(at, parent)) == 1 then conveyor.ended(at, parent, status or 'finished') end
+  if status or redis.call('EXISTS', conveyor.job_key(prefix, parent)) == 1 then conveyor.ended(prefix, parent, status or 'finished') end
 end
 
 return conveyor

@@ -83,12 +83,12 @@ function cycles.find(new, walk, known)
   end
   visit = function(kind, id)
     local node, found = kind .. id
-    if walk.done[node] == 'open' then return cycle_through(node) end
+    if walk.done[node] == 'visiting' then return cycle_through(node) end
     -- One that leads to where the walk has been costs little.
     if comes_back and not new[id] then walk.left = walk.left - (walk.done[node] and 0.1 or 1) end
     if walk.left < 0 then return true end
     if walk.done[node] then return nil end
-    walk.done[node], path[#path + 1] = 'open', node
+    walk.done[node], path[#path + 1] = 'visiting', node
     if kind == 'close ' then
       found = visit('start ', id) or visit_all(kind, walk.children[id]) or comes_back and visit_children(id)
     else

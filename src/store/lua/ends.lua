@@ -19,7 +19,7 @@ end
 function ends.release(id, status, rel)
   -- A foreign program may have written anything.
   if string.find(rel, '%s') or rel == '' then rel = '-' end
-  insist('LPUSH', keys.releases, id .. ' ' .. status .. ' ' .. rel)
+  insist('LPUSH', keys.release, id .. ' ' .. status .. ' ' .. rel)
   request.releases = request.releases + 1
 end
 

@@ -45,8 +45,8 @@ local KNOWN = {
   created = true, scheduled = true, waiting_for_prerequisites = true, dispatched = true, started = true, finished = true, error = true,
 }
 
--- Whether a condition holds for a job.
-local function holds(key, condition)
+-- Whether a job meets a condition.
+local function meets(key, condition)
   local field, how, text = condition.field, condition.how, condition.text
   local size = try('HSTRLEN', key, field)
   if not size then return false end
@@ -81,7 +81,7 @@ function filter.take()
   if #conditions == 0 and not labelled then return function(key) return redis.call('EXISTS', key) == 1 end end
   return function(key)
     for _, condition in ipairs(conditions) do
-      if not holds(key, condition) then return false end
+      if not meets(key, condition) then return false end
     end
     return not labelled or labelled(key)
   end

@@ -6,8 +6,15 @@ local jobs = {}
 jobs.CRASHES, jobs.REPLY_SECONDS, jobs.CONTROL_SECONDS, jobs.IDEMPOTENCY_SECONDS = 3, 300, 60, 86400
 -- A foreign actor has so much longer than a job's time limit before it counts as gone, s; and the limit of a job that has none.
 jobs.GRACE_SECONDS, jobs.DEFAULT_TIMEOUT_SECONDS = 30, 60
+-- How long an id waits for its hash, ms, which may come after it.
+jobs.HASH_MILLIS = 5000
 -- The script type of a job that names none.
 jobs.DEFAULT_TYPE = 'osis'
+
+-- The fields of a claimed job that its actor is given, in this order; claimed.rs has the same, and a test compares the two.
+jobs.GIVEN = {
+  'script', 'args', 'env_vars', 'timeout', 'caller_id', 'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent',
+}
 
 -- What the end of a job needs of it.
 local OF_END = { 'origin', 'reply', 'reply_to', 'retention', 'idempotency_key', 'script_type', 'reply_to_queue', 'rel', 'dialect' }
@@ -79,7 +86,7 @@ function jobs.is_job(id) return values.is_uuid(id) and redis.call('TYPE', keys.j
 -- Whether the end of a job was written past whoever was to say it.
 function jobs.is_unsettled(id) return try('ZSCORE', keys.watched, id) or try('ZSCORE', keys.leases, id) end
 
--- Which of all times that a job was taken: an attempt that is given back leaves its number to the next, which must not be mistaken for it.
+-- The number of the claim. An attempt that is given back leaves its number to the next, which must not be mistaken for it.
 function jobs.claim_of(attempt, given_back)
   local times = tonumber(given_back) or 0
   -- A foreign program may have written anything; what is no count is none.
@@ -144,7 +151,7 @@ function jobs.forget_stops(id, script_type, actor, worker)
   try('LREM', keys.control(script_type), 0, id)
   local control = actor and keys.control_instance(actor)
   if control then try('LREM', control, 0, id) end
-  if worker then try('LREM', keys.legacy_stop(worker), 0, id) end
+  if worker then try('LREM', keys.stop_queue(worker), 0, id) end
 end
 
 -- Deletes what jobs that had an id before left for readers.

@@ -18,7 +18,7 @@ function keys.of_context(prefix, context)
   keys.leases = prefix .. 'hero:q:leases'
   keys.unwritten = prefix .. 'hero:q:unwritten'
   keys.watched = prefix .. 'hero:q:watched'
-  keys.releases = prefix .. 'hero:q:release'
+  keys.release = prefix .. 'hero:q:release'
   keys.conveyor_ends = prefix .. 'hero:q:conveyor'
   keys.capped = prefix .. 'hero:q:capped'
   keys.native_only = prefix .. 'hero:meta:calm'
@@ -60,9 +60,17 @@ end
 
 function keys.legacy_reply(id) return keys.prefix .. 'hero:reply:' .. id end
 
-function keys.legacy_stop(worker) return keys.prefix .. 'hero:stop_queue:' .. worker end
+function keys.stop_queue(worker) return keys.prefix .. 'hero:stop_queue:' .. worker end
 
-function keys.legacy_work(worker) return keys.prefix .. 'hero:work_queue:' .. worker end
+function keys.work_queue(worker) return keys.prefix .. 'hero:work_queue:' .. worker end
+
+-- Whom a legacy work queue is named after, and whether only a queue is named so: the hash of a job may be, too. Nil: it is none of these.
+function keys.worker_of(queue)
+  local rest = string.sub(queue, 1, #keys.prefix) == keys.prefix and string.sub(queue, #keys.prefix + 1) or ''
+  local worker = string.match(rest, '^hero:work_queue:(.+)$') or string.match(rest, '^hero:job:actor_queue:(.+)$')
+  if worker then return worker, true end
+  return string.match(rest, '^hero:job:(.+)$'), false
+end
 
 function keys.idempotency(digest) return keys.prefix .. 'hero:idem:' .. digest end
 

@@ -57,14 +57,11 @@ end
 -- only the names of legacy queues count, and no job's hash is one.
 function layouts.shadow_of(id)
   local named, only = unpack(redis.pcall('HMGET', keys.job(id), 'twin', 'twin_only'))
-  local shadow = named and string.sub(named, 1, #keys.prefix) == keys.prefix and named
-  if not shadow then return nil, nil end
-  local rest = string.sub(shadow, #keys.prefix + 1)
-  local worker = string.match(rest, '^hero:work_queue:(.+)$') or string.match(rest, '^hero:job:actor_queue:(.+)$')
-  local name = worker or string.match(rest, '^hero:job:(.+)$')
-  if not name or not values.is_name(name) then return nil, nil end
-  if not worker and string.find(name, '^%x+%-%x+%-%x+%-%x+%-%x+$') then return nil, nil end
-  return shadow, only == '1'
+  if not named then return nil, nil end
+  local worker, is_queue = keys.worker_of(named)
+  if not worker or not values.is_name(worker) then return nil, nil end
+  if not is_queue and string.find(worker, '^%x+%-%x+%-%x+%-%x+%-%x+$') then return nil, nil end
+  return named, only == '1'
 end
 
 -- Takes a job that is to start out of its shadow queue. False: a foreign actor has taken it from there. It stays dispatched, and is pushed

@@ -4,7 +4,9 @@ local news = {}
 
 -- As text where a command gets it: Redis takes long to write a number of Lua's.
 local MOST_EVENTS = '200000'
-local MOST_TYPES, STATS_SECONDS, A_DAY = 1000, 2592000, 86400
+local MOST_TYPES, A_DAY = 1000, 86400
+-- How long counters last that nobody keeps, s.
+news.STATS_SECONDS = 2592000
 
 -- Adds to a counter of a script type, which is written at the end of the call.
 function news.count(script_type, what, by)
@@ -77,8 +79,8 @@ local function write_counters(script_type, counted)
     or try('SADD', keys.types, key) == 1 and redis.call('SCARD', keys.types) > MOST_TYPES) then
     try('SREM', keys.types, key)
     redis.call('DEL', key)
-  elseif (new or request.now % 32 == 0) and redis.call('TTL', key) < STATS_SECONDS - A_DAY then
-    redis.call('EXPIRE', key, STATS_SECONDS)
+  elseif (new or request.now % 32 == 0) and redis.call('TTL', key) < news.STATS_SECONDS - A_DAY then
+    redis.call('EXPIRE', key, news.STATS_SECONDS)
   end
 end
 

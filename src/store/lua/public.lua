@@ -1,6 +1,6 @@
 -- What actors in any language call: the functions of `public`, by names that stay. Everything is made with the first call, as in
 -- registration.lua.
--- KEYS  1 the hash of a job, or the first of the queues: what stands before `hero:` in it is the key prefix
+-- KEYS  1 the hash of a job, the first of the queues, or a presence: what stands before `hero:` in it is the key prefix
 -- ARGV  1 the owner: a name of this start of the actor's process   2 number of the context · then those of the function
 local library
 

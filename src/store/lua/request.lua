@@ -25,6 +25,9 @@ local request = {
   has_events = false,
 }
 
+-- Whoever asked so long ago, ms, does not wait for an answer any more, and would not know what was started for him.
+request.LATE = 5500
+
 -- The next argument.
 function request.take()
   local at = request.at + 1
@@ -82,6 +85,14 @@ local function set_time(believed, text)
   elseif delay ~= 0 then
     request.now_text = time.text(now)
   end
+end
+
+-- How many bytes Redis uses of those that it may use, as it counts them where it refuses more, and how many it may; 0 is no limit. A user
+-- who may not ask learns of none.
+function request.memory()
+  local info = redis.pcall('INFO', 'memory')
+  local function number(name) return type(info) == 'string' and tonumber(string.match(info, '\n' .. name .. ':(%d+)')) or 0 end
+  return number('used_memory') - number('mem_not_counted_for_evict'), number('maxmemory')
 end
 
 -- Begins a call: everything that the one before has left is forgotten here. Gives what is to be answered instead, if it must not be done.

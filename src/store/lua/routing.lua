@@ -16,7 +16,7 @@ function routing.enqueue(queue, script_type, id, again)
     shadow, only = layouts.shadow_of(id)
   elseif not job.script_type and job.worker_id and job.worker_id ~= '' then
     -- A foreign job that names no script type goes to the worker that it names.
-    queue = keys.legacy_work(job.worker_id)
+    queue = keys.work_queue(job.worker_id)
   end
   local pushed = shadow and try('LPUSH', shadow, id)
   if not only then pushed = queues.push(queue, script_type, id, again) end

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use hero::cli::settings::{self, SETTINGS, parse_time};
 use hero::model::{Backoff, JobId, JobSpec, Output, OutputFormat, ScriptType, Status, Timestamp};
-use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Store, Turn, script_behind_the_modules};
+use hero::store::{ActorRoom, Claimed, Created, Ended, NewJob, Outcome, Periods, Store, Turn, Walked, script_behind_the_modules};
 use rand::Rng as _;
 
 use crate::support::Redis;
@@ -180,6 +181,19 @@ async fn retries_wait_as_long_for_foreign_actors_as_for_ours() {
 async fn what_the_functions_take_for_granted_is_what_the_program_does() {
     let redis = Redis::start().await;
     assert_eq!(evaluated::<String>(&redis, "return jobs.DEFAULT_TYPE", "").await, ScriptType::default().to_string());
+    assert_eq!(evaluated::<Vec<String>>(&redis, "return jobs.GIVEN", "").await, Claimed::GIVEN);
+    let late = Turn::LATE.as_millis().to_string();
+    assert_eq!(evaluated::<String>(&redis, "return tostring(request.LATE)", "").await, late);
+    assert_eq!(evaluated::<u64>(&redis, "return news.STATS_SECONDS", "").await, Walked::COUNTERS_LAST.as_secs());
+    let (kept, periods) = (evaluated::<Vec<u64>>(&redis, "return calling.KEPT", "").await, Periods::default());
+    let defaults =
+        [("retention_finished", periods.keep_finished), ("retention_error", periods.keep_error), ("retention_waited", periods.keep_waited)];
+    assert_eq!(kept, defaults.map(|(_, period)| period.as_secs()));
+    for (name, period) in defaults {
+        let setting = SETTINGS.iter().find(|setting| setting.name == name).unwrap();
+        let settings::Default::Is(text) = setting.default else { panic!("{name} has no default") };
+        assert_eq!(parse_time(text).unwrap(), period, "{name}");
+    }
     for status in Status::ALL {
         let waits = matches!(status, Status::Created | Status::Scheduled | Status::WaitingForPrerequisites);
         let said: (bool, bool) =

@@ -4,49 +4,49 @@
 --       · number of children, each:
 --          bytes · uuid, or '' (no job) · queue · due time in seconds, or '' · the job as it fails with its parent
 --       then heirs, each: bytes · queue, or '' (no job) · due time in seconds, or ''
--- Gives 'open' (it runs again) · 'more' (there are more relatives) · 'waits' (for its children) · 'closed'.
+-- Gives 'runs' (again) · 'more' (there are more relatives) · 'waits' (for its children) · 'closed'.
 local try = commands.try
 
 -- Puts a job into its queue, or among the scheduled ones. False: that key is of another type.
-local function send(at, bytes, queue, due)
-  if due and due * 1000 > request.now then return try('ZADD', at .. 'scheduled', due, bytes) and true end
-  return try('LPUSH', at .. 'queue:' .. queue, bytes) and true
+local function send(prefix, bytes, queue, due)
+  if due and due * 1000 > request.now then return try('ZADD', prefix .. 'scheduled', due, bytes) and true end
+  return try('LPUSH', prefix .. 'queue:' .. queue, bytes) and true
 end
 
-local function release_child(at, active, outcome, child)
+local function release_child(prefix, active, outcome, child)
   if child.id == '' then
-    conveyor.set_aside(at, child.bytes)
+    conveyor.set_aside(prefix, child.bytes)
   elseif outcome == 'finished' then
     commands.insist('SADD', active, child.id)
-    if not send(at, child.bytes, child.queue, child.due) then
+    if not send(prefix, child.bytes, child.queue, child.due) then
       redis.call('SREM', active, child.id)
-      conveyor.set_aside(at, child.bytes)
+      conveyor.set_aside(prefix, child.bytes)
     end
   elseif jobs.exists(child.id) then
     -- It runs already, or has: somebody added it twice.
-    conveyor.set_aside(at, child.as_failed)
+    conveyor.set_aside(prefix, child.as_failed)
   else
-    redis.call('SET', conveyor.job_key(at, child.id), child.as_failed)
-    conveyor.ended(at, child.id, 'error')
+    redis.call('SET', conveyor.job_key(prefix, child.id), child.as_failed)
+    conveyor.ended(prefix, child.id, 'error')
   end
 end
 
 return function()
-  local entry, at, id, outcome, parent, failed =
+  local entry, prefix, id, outcome, parent, failed =
     request.take(), request.take(), request.take(), request.take(), request.take(), request.take()
   local children, active, heirs =
-    conveyor.job_key(at, id, 'children'), conveyor.job_key(at, id, 'active'), conveyor.job_key(at, id, 'onComplete')
+    conveyor.job_key(prefix, id, 'children'), conveyor.job_key(prefix, id, 'active'), conveyor.job_key(prefix, id, 'onComplete')
   local status = jobs.status(id)
   if status and not values.is_final(status) then
     redis.call('ZREM', keys.conveyor_ends, entry)
-    return 'open'
+    return 'runs'
   end
   for _ = 1, request.take_number() do
     local child = {
       bytes = request.take(), id = request.take(), queue = request.take(), due = request.take_number(), as_failed = request.take(),
     }
     if conveyor.lies_in(children, child.bytes) then
-      release_child(at, active, outcome, child)
+      release_child(prefix, active, outcome, child)
       redis.call('LREM', children, -1, child.bytes)
     end
   end
@@ -59,13 +59,13 @@ return function()
   while request.has_more() do
     local bytes, queue, due = request.take(), request.take(), request.take_number()
     if conveyor.lies_in(heirs, bytes) then
-      if queue == '' or not send(at, bytes, queue, due) then conveyor.set_aside(at, bytes) end
+      if queue == '' or not send(prefix, bytes, queue, due) then conveyor.set_aside(prefix, bytes) end
       redis.call('LREM', heirs, -1, bytes)
     end
   end
   if (try('LLEN', heirs) or 0) > 0 then return 'more' end
-  if redis.call('DEL', conveyor.job_key(at, id)) == 1 and failed ~= '' then conveyor.set_aside(at, failed) end
-  conveyor.leave_parent(at, id, parent)
+  if redis.call('DEL', conveyor.job_key(prefix, id)) == 1 and failed ~= '' then conveyor.set_aside(prefix, failed) end
+  conveyor.leave_parent(prefix, id, parent)
   redis.call('ZREM', keys.conveyor_ends, entry)
   return 'closed'
 end

@@ -25,7 +25,7 @@ local function honour(queue, id, mine)
     try('LREM', queue, 0, id)
   elseif values.is_waiting(status) or status == 'dispatched' then
     -- It may still be in a legacy queue, and not imported yet; its client waits for the reply of that layout.
-    if not job.dialect and string.find(queue, 'hero:stop_queue:', 1, true) then job.dialect = 'legacy' end
+    if not job.dialect and string.find(queue, keys.stop_queue(''), 1, true) == 1 then job.dialect = 'legacy' end
     routing.withdraw(id, job.script_type, job)
     ends.fail(id, job.attempt or 0, 'stopped', 'stopped', job)
     try('LREM', queue, 0, id)

@@ -21,8 +21,6 @@
 -- Last, if relations were followed: {'followed', number}.
 local try, insist = commands.try, commands.insist
 
--- Whoever asked so long ago, ms, would not know what was started for him.
-local LATE = 5500
 -- From this part of its memory on, what is left is for the ends of jobs.
 local NEARLY_FULL = 0.9
 
@@ -43,9 +41,8 @@ local given = {}
 local walk, followed, left_for_all
 
 local function is_nearly_full()
-  local info = redis.call('INFO', 'memory')
-  local used, most = string.match(info, 'used_memory:(%d+)'), tonumber(string.match(info, 'maxmemory:(%d+)') or 0)
-  return most > 0 and tonumber(used) >= NEARLY_FULL * most
+  local used, most = request.memory()
+  return most > 0 and used >= NEARLY_FULL * most
 end
 
 -- Reads the pools that have room from the arguments. While any queue is paused or sorted, jobs go through theirs.
@@ -319,7 +316,7 @@ return function()
   starting, used_before, given = empty(starting), empty(used_before), empty(given)
   walk, followed, left_for_all = {}, 0, cycles.MOST_FOLLOWED_IN_ALL
   local pools = take_pools()
-  room = pools > 0 and request.delay <= LATE and queues.room_at_once(most_running) or 0
+  room = pools > 0 and request.delay <= request.LATE and queues.room_at_once(most_running) or 0
   if string.find(words, 'all', 1, true) then store_all(request.take_number()) else store_each(request.take_number(), occurrences) end
   start_all()
   push_all()

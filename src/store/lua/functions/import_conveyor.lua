@@ -11,17 +11,17 @@
 local try = commands.try
 local read = jobs.reader('dialect', 'status', 'script_type', 'actor', 'worker_id')
 
-local function give_back(at, id, parent, element)
-  local kept = conveyor.set_aside(at, element)
-  conveyor.leave_parent(at, id, parent)
+local function give_back(prefix, id, parent, element)
+  local kept = conveyor.set_aside(prefix, element)
+  conveyor.leave_parent(prefix, id, parent)
   return kept
 end
 
-local function import(at, bytes, job, bound, created)
+local function import(prefix, bytes, job, bound, created)
   local id, key, known = job.id, keys.job(job.id), nil
   if jobs.exists(id) then
     known = read(id) or {}
-    if known.dialect ~= 'conveyor' then return give_back(at, id, job.parent, bytes) and 'other' or 'lost' end
+    if known.dialect ~= 'conveyor' then return give_back(prefix, id, job.parent, bytes) and 'other' or 'lost' end
     if not values.is_final(known.status) then return 'twice' end
   end
   local work = keys.work(job.script_type)
@@ -32,24 +32,24 @@ local function import(at, bytes, job, bound, created)
     redis.call('UNLINK', key)
   end
   jobs.clear_leftovers(id)
-  redis.call('HSET', key, 'given_back', jobs.first_claim(), 'dialect', 'conveyor', 'dialect_key', conveyor.job_key(at, id),
-    'dialect_parent', job.parent, 'rel', conveyor.relation(at), 'linked', '1', 'indexed', string.format('%.0f', request.now),
+  redis.call('HSET', key, 'given_back', jobs.first_claim(), 'dialect', 'conveyor', 'dialect_key', conveyor.job_key(prefix, id),
+    'dialect_parent', job.parent, 'rel', conveyor.relation(prefix), 'linked', '1', 'indexed', string.format('%.0f', request.now),
     jobs.new_fields(id, job.script_type, unpack(request.argv, job.first, job.last)))
-  redis.call('SET', conveyor.job_key(at, id), bytes)
+  redis.call('SET', conveyor.job_key(prefix, id), bytes)
   -- No job is its own child, whatever its client says.
-  try('SREM', conveyor.job_key(at, id, 'active'), id)
-  for _, what in ipairs({ 'children', 'active', 'onComplete' }) do redis.call('PERSIST', conveyor.job_key(at, id, what)) end
+  try('SREM', conveyor.job_key(prefix, id, 'active'), id)
+  for _, what in ipairs({ 'children', 'active', 'onComplete' }) do redis.call('PERSIST', conveyor.job_key(prefix, id, what)) end
   news.count(job.script_type, 'created')
   routing.begin(id, 0, job.script_type, work, nil, 0)
   created[#created + 1] = id
   return 'taken'
 end
 
-local function refuse_ill(at, id, parent, failed)
-  if jobs.exists(id) then return give_back(at, id, parent, failed) and 'failed' or 'lost' end
+local function refuse_ill(prefix, id, parent, failed)
+  if jobs.exists(id) then return give_back(prefix, id, parent, failed) and 'failed' or 'lost' end
   -- It ends like any other: its children with it, its heirs run, its parent goes on.
-  redis.call('SET', conveyor.job_key(at, id), failed)
-  conveyor.ended(at, id, 'error')
+  redis.call('SET', conveyor.job_key(prefix, id), failed)
+  conveyor.ended(prefix, id, 'error')
   return 'failed'
 end
 
@@ -62,18 +62,18 @@ local function take_job()
 end
 
 return function()
-  local at, queue, bound, answers, created = request.take(), request.take(), request.take_number(), {}, {}
+  local prefix, queue, bound, answers, created = request.take(), request.take(), request.take_number(), {}, {}
   while request.has_more() do
     local bytes, kind = request.take(), request.take()
     local there, answer = conveyor.lies_in(queue, bytes), 'gone'
     if kind == 'job' then
       local job = take_job()
-      if there then answer = import(at, bytes, job, bound, created) end
+      if there then answer = import(prefix, bytes, job, bound, created) end
     elseif kind == 'ill' then
       local id, parent, failed = request.take(), request.take(), request.take()
-      if there then answer = refuse_ill(at, id, parent, failed) end
+      if there then answer = refuse_ill(prefix, id, parent, failed) end
     elseif there then
-      answer = conveyor.set_aside(at, bytes) and 'failed' or 'lost'
+      answer = conveyor.set_aside(prefix, bytes) and 'failed' or 'lost'
     end
     if there and answer ~= 'full' then redis.call('LREM', queue, -1, bytes) end
     answers[#answers + 1] = answer

@@ -11,10 +11,8 @@ local MOST_TAKEN = 128
 local MOST_LOOKED_AT = 256
 -- How many requests to stop of a queue one call looks at.
 local MOST_STOPS = 1024
--- How long an element waits for its hash, ms.
-local FOR_A_HASH = 5000
--- How long an element waits that waits for something else, ms.
-local WITHOUT_ONE = 1000
+-- How long an element waits for prerequisites, or for a later call, ms.
+local FOR_ELSE = 1000
 local RUNNER = layouts.named.runner.element
 -- The last retries that a job may have.
 local MOST_RETRIES = 255
@@ -35,7 +33,7 @@ end
 
 -- Has an element looked at again.
 local function later(queue, element, hash)
-  local due = request.now + (hash and FOR_A_HASH or WITHOUT_ONE)
+  local due = request.now + (hash and jobs.HASH_MILLIS or FOR_ELSE)
   redis.call('ZADD', keys.unwritten, 'NX', due, element .. ' ' .. queue.key .. ' ' .. (hash or '-') .. ' ' .. own_type)
 end
 

@@ -1,6 +1,7 @@
 -- Flags: allow-oom
 -- Notes that this server lives although its actors have lost their posts.
 -- ARGV  key · seconds it lasts
+-- Gives 'OK'.
 return function()
   redis.call('SET', request.take(), '1', 'EX', request.take())
   return 'OK'

@@ -5,8 +5,6 @@
 local try = commands.try
 local read = jobs.end_reader('status', 'script_type', 'group', 'instance', 'priority', 'attempt', 'open')
 
--- How long a hash that is missing is waited for again, ms.
-local TIME_FOR_A_HASH = 5000
 -- The time until the next look while a hash is missing, ms.
 local NEXT_LOOK = 200
 
@@ -36,7 +34,7 @@ local function look_for_hash(member, nobody_looked)
   local due = redis.call('ZSCORE', keys.unwritten, member) + 0 <= request.now
   if due and not known and hash ~= '-' and nobody_looked then
     -- Whoever writes it may have been held up as we were.
-    redis.call('ZADD', keys.unwritten, request.now + TIME_FOR_A_HASH, member)
+    redis.call('ZADD', keys.unwritten, request.now + jobs.HASH_MILLIS, member)
     return false
   elseif not (known or due) then
     return false

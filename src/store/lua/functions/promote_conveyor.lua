@@ -6,12 +6,12 @@
 -- A job that cannot be moved gets a time so far ahead that it does not stand before others, s.
 local LATER_SECONDS = 60
 
-local function move(at, bytes, queue)
-  local scheduled = at .. 'scheduled'
+local function move(prefix, bytes, queue)
+  local scheduled = prefix .. 'scheduled'
   local due = tonumber(redis.call('ZSCORE', scheduled, bytes) or 'inf')
   if due * 1000 > request.now then return 'gone' end
-  local moved = queue ~= '' and commands.try('LPUSH', at .. 'queue:' .. queue, bytes)
-  if not moved and (queue ~= '' or not conveyor.set_aside(at, bytes)) then
+  local moved = queue ~= '' and commands.try('LPUSH', prefix .. 'queue:' .. queue, bytes)
+  if not moved and (queue ~= '' or not conveyor.set_aside(prefix, bytes)) then
     redis.call('ZADD', scheduled, request.now / 1000 + LATER_SECONDS, bytes)
     return 'later'
   end
@@ -20,10 +20,10 @@ local function move(at, bytes, queue)
 end
 
 return function()
-  local at, answers = request.take(), {}
+  local prefix, answers = request.take(), {}
   while request.has_more() do
     local bytes, queue = request.take(), request.take()
-    answers[#answers + 1] = move(at, bytes, queue)
+    answers[#answers + 1] = move(prefix, bytes, queue)
   end
   return answers
 end

@@ -6,12 +6,12 @@ local try = commands.try
 local read = jobs.reader('status', 'error', 'failures', 'crashes', 'dialect_parent')
 
 return function()
-  local at, id, most = request.take(), request.take(), request.take_number()
+  local prefix, id, most = request.take(), request.take(), request.take_number()
   local job = read(id) or {}
-  local children = try('LRANGE', conveyor.job_key(at, id, 'children'), -most, -1) or {}
-  local heirs = try('LRANGE', conveyor.job_key(at, id, 'onComplete'), -most, -1) or {}
+  local children = try('LRANGE', conveyor.job_key(prefix, id, 'children'), -most, -1) or {}
+  local heirs = try('LRANGE', conveyor.job_key(prefix, id, 'onComplete'), -most, -1) or {}
   local attempts = (tonumber(job.failures) or 0) + (tonumber(job.crashes) or 0)
-  local bytes = try('GET', conveyor.job_key(at, id)) or ''
+  local bytes = try('GET', conveyor.job_key(prefix, id)) or ''
   local answer = { job.status or '', job.error or '', tostring(attempts), job.dialect_parent or '', bytes, tostring(#children) }
   -- Taken from the right, so the last one comes first.
   for number = #children, 1, -1 do answer[#answer + 1] = children[number] end

@@ -1,6 +1,7 @@
 -- Flags: allow-oom
 -- Releases a post, if this incarnation holds it.
 -- ARGV  presence key · set of presence keys · incarnation
+-- Gives 'OK'.
 return function()
   local key, set, incarnation = request.take(), request.take(), request.take()
   local known, holder = pcall(cjson.decode, commands.try('GET', key) or '')

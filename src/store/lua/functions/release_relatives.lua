@@ -90,14 +90,14 @@ return function()
   -- A job counts, too, so with less than two nothing would ever be done.
   left = math.max(request.take_number(), 2)
   while left > 0 do
-    local entry = redis.call('LINDEX', keys.releases, -1)
+    local entry = redis.call('LINDEX', keys.release, -1)
     if not entry then break end
     local id, status, parent = string.match(entry, '^(%S+) (%S+) (%S+)$')
     left = left - 1
     if id and not work(id, status, parent) then break end
     -- New entries came at the other end.
-    redis.call('RPOP', keys.releases)
+    redis.call('RPOP', keys.release)
   end
   news.send_all()
-  return { redis.call('EXISTS', keys.releases), unpack(request.types) }
+  return { redis.call('EXISTS', keys.release), unpack(request.types) }
 end

@@ -34,6 +34,6 @@ return function()
     return { 'asked', script_type, job.lease }
   end
   tell(keys.control(script_type), id)
-  if job.worker_id then tell(keys.legacy_stop(job.worker_id), id) end
+  if job.worker_id then tell(keys.stop_queue(job.worker_id), id) end
   return { 'asked', script_type, '' }
 end

@@ -3,17 +3,17 @@
 -- ARGV  what conveyor keys begin with · seconds to keep what has no owner · ids …
 -- Gives the number of jobs whose end is worked off again.
 return function()
-  local at, seconds, again = request.take(), request.take(), 0
+  local prefix, seconds, again = request.take(), request.take(), 0
   while request.has_more() do
     local id = request.take()
-    if redis.call('EXISTS', conveyor.job_key(at, id)) == 0 then
+    if redis.call('EXISTS', conveyor.job_key(prefix, id)) == 0 then
       local status = values.is_uuid(id) and jobs.status(id)
       if status and values.is_final(status) then
         again = again + 1
-        conveyor.ended(at, id, status)
+        conveyor.ended(prefix, id, status)
       elseif not status then
         for _, what in ipairs({ 'children', 'active', 'onComplete' }) do
-          local key = conveyor.job_key(at, id, what)
+          local key = conveyor.job_key(prefix, id, what)
           if redis.call('TTL', key) == -1 then redis.call('EXPIRE', key, seconds) end
         end
       end

@@ -11,29 +11,22 @@
 --       then: the most jobs that may run in the context, or 0
 --       then: number of queues of other layouts, each: key
 -- Gives {per attempt: status now, or 'lost' when somebody else holds the job},
---       {per taken job: {number of the actor, '1' if only that actor may run it or '', id, attempt, claim, then the values of GIVEN}},
+--       {per taken job: {number of the actor, '1' if only that actor may run it or '', id, attempt, claim, then the values of jobs.GIVEN}},
 --       {ids ended here because a stop was pending},
 --       1 if queues hold more that was not looked at, 2 if nothing was taken because the call was on its way for long, else 0,
 --       number of ended jobs whose relatives are to be released,
---       1 if there is room left and a queue of another layout holds something else 0,
+--       1 if there is room left and a queue of another layout is not empty, else 0,
 --       the time that was written, ms}.
 local try, insist = commands.try, commands.insist
 
--- What a turn reads of a job that it may take: what says whether it may, and what its actor is given.
+-- What a turn reads of a job that it may take: what says whether it may, and then what its actor is given.
 local DECIDING = { 'status', 'attempt', 'stop_requested_at', 'script_type', 'unseen', 'dialect', 'given_back', 'released' }
-local GIVEN = {
-  'script', 'args', 'env_vars', 'timeout', 'caller_id', 'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent',
-}
 local FIELDS = { unpack(DECIDING) }
-for _, name in ipairs(GIVEN) do FIELDS[#FIELDS + 1] = name end
+for _, name in ipairs(jobs.GIVEN) do FIELDS[#FIELDS + 1] = name end
 local deciding = values.naming(DECIDING)
 
 -- So many ids are looked at in a call, and so many stops of a queue.
 local MOST_LOOKED_AT, MOST_STOPS = 256, 1024
--- An id whose hash is not there waits for it so long, ms.
-local FOR_A_HASH = 5000
--- Whoever asked so long ago, ms, does not wait for an answer any more, and would not know what was taken for him.
-local LATE = 5500
 -- A foreign program's attempt that is more than this is none.
 local MOST_ATTEMPTS = 2000000000
 
@@ -160,7 +153,7 @@ end
 local function may_run(id, queue, job, attempt)
   local key, status, script_type = keys.job(id), job.status, job.script_type or own_type
   if not status and redis.call('EXISTS', key) == 0 then
-    insist('ZADD', keys.unwritten, 'NX', request.now + FOR_A_HASH, id .. ' ' .. queue)
+    insist('ZADD', keys.unwritten, 'NX', request.now + jobs.HASH_MILLIS, id .. ' ' .. queue)
     return false
   end
   if status and status ~= '' and status ~= 'dispatched' and status ~= 'started' then return false end
@@ -301,7 +294,7 @@ return function()
   local asked = take_actors()
   take_queues()
   local sorts, most_running = request.take() == 'fair', request.take_number()
-  local late = asked > 0 and request.delay > LATE
+  local late = asked > 0 and request.delay > request.LATE
   left_to_take = late and 0 or asked
   if most_running > 0 then left_to_take = limit.share_of(most_running, own_type, left_to_take) end
   local wanted = left_to_take

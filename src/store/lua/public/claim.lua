@@ -4,9 +4,8 @@
 -- ARGV  owner · context · actor ('type:group:instance') · lease, ms
 -- Gives {} (there is nothing to do) or {'id', its id, 'claim', the number of this claim, 'attempt', …, then field · value of the fields
 -- that the job has}.
-local NAMES = {
-  'script', 'args', 'env_vars', 'timeout', 'caller_id', 'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent',
-}
+-- So many values of a turn's answer for a job say what the claim is; then come those of jobs.GIVEN.
+local OF_THE_CLAIM = 5
 
 -- While memory is full, the actors of a script type and group take one job in so long, ms: what waits may be what Redis is full of. When
 -- they last did is kept for so many of them.
@@ -37,11 +36,11 @@ return function(names)
   local job = unpack(taken)
   if not job then return {} end
   if is_full then note_last(pool) end
-  local _, _, id, attempt, claim = unpack(job)
+  local _, _, id, attempt, claim = unpack(job, 1, OF_THE_CLAIM)
   redis.call('HSET', keys.job(id), 'claimed_by', request.server)
   local answer = { 'id', id, 'claim', tostring(claim), 'attempt', tostring(attempt) }
-  for at, name in ipairs(NAMES) do
-    local value = job[at + 5]
+  for at, name in ipairs(jobs.GIVEN) do
+    local value = job[at + OF_THE_CLAIM]
     if value then answer[#answer + 1], answer[#answer + 2] = name, value end
   end
   return answer

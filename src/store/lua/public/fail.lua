@@ -1,10 +1,10 @@
 -- Flags: allow-oom
 -- Records that a job's script failed. It is tried again if retries are left. The values of its environment are masked.
 -- KEYS  job
--- ARGV  owner · context · claim · what is wrong · 'script', 'timeout', 'stopped' or 'limit'
+-- ARGV  owner · context · claim · what is wrong · 'script', 'timeout', 'stopped' or 'limit'; 'script' if it is missing
 -- Gives 'scheduled' (it is tried again) · 'error' · 'lost' (the claim does not hold the job any more; nothing was recorded).
 local KINDS = { script = true, timeout = true, stopped = true, limit = true }
--- What is wrong takes no more words than this, bytes.
+-- The longest message, bytes.
 local LONGEST = 65536
 
 return function(names)

@@ -1,7 +1,7 @@
 -- Flags: allow-oom
 -- Records that a job's script returned.
 -- KEYS  job
--- ARGV  owner · context · claim · output · 'text' or 'json' (the output is JSON)
+-- ARGV  owner · context · claim · output · 'text' or 'json' (the output is JSON); 'text' if it is missing
 -- Gives 'finished' · 'lost' (the claim does not hold the job any more; nothing was recorded).
 -- No output is longer, bytes.
 local LONGEST = 16 * 1024 * 1024
