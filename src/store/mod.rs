@@ -63,8 +63,8 @@ pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
 pub use filter::JobFilter;
 pub use functions::{
-    ActorRoom, Created, Deleted, Ended, Evicted, LogLines, NewJob, NotFired, Outcome, Pausing, Promoted, Pruning, Recovered,
-    Retried, Scheduling, Started, Stopping, Turn, Turned, Walked,
+    ActorRoom, Created, Deleted, Ended, Evicted, LogLines, NewJob, NotFired, Outcome, Pausing, Promoted, Pruning, Recovered, Retried,
+    Scheduling, Started, Stopping, Turn, Turned, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use inbox::{Audience, Inbox, Waiter};
