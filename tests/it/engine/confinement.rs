@@ -148,7 +148,8 @@ async fn redis_runs_in_its_directory_and_nowhere_else() {
     let mut child = spawner.spawn(command).await.unwrap();
     let config = format!("port 0\nunixsocket \"{socket}\"\ndir \"{path}\"\nappendonly yes\nsave \"\"\n");
     tokio::io::AsyncWriteExt::write_all(&mut child.stdin.take().unwrap(), config.as_bytes()).await.unwrap();
-    until("redis listens", || Path::new(&socket).exists()).await;
+    // The socket is there before anybody listens at it.
+    until("redis listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok()).await;
     let client = redis::Client::open(format!("unix://{socket}")).unwrap();
     let mut connection = crate::support::connection(&client).await.unwrap();
     let () = redis::cmd("SET").arg("a").arg(1).query_async(&mut connection).await.unwrap();
