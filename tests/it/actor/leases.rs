@@ -92,6 +92,29 @@ async fn a_right_that_is_missing_for_longer_than_a_lease_costs_no_job_its_attemp
 }
 
 #[tokio::test]
+async fn a_reaper_that_may_read_again_leaves_jobs_to_the_renewals_that_may_so_only_now() {
+    let redis = Redis::start().await;
+    let store = redis.plan().lasting(Periods { lease: Duration::from_millis(400), ..Periods::default() }).store().await;
+    let id = JobId::random();
+    let new = NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None };
+    store.create(new).await.unwrap();
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
+    let queues = [("hero:q:work:type:osis".to_owned(), 0)];
+    let turn = Turn { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
+    assert_eq!(store.turn(&turn).await.unwrap().taken.len(), 1);
+    let mut reaper = Reaper::new(store.clone());
+    // It looks all the time, so nobody was held up; but of a job it may read what is missing to renewals as little as they may.
+    let _: String = redis.run(&["ACL", "SETUSER", "default", "-hmget"]).await;
+    let over = store.clock().now().plus(Duration::from_secs(3));
+    while store.clock().now() < over {
+        let _ = reaper.tick().await;
+    }
+    let _: String = redis.run(&["ACL", "SETUSER", "default", "+hmget"]).await;
+    reaper.tick().await.unwrap();
+    assert_eq!(store.job(&id).await.unwrap().unwrap().status, Status::Started);
+}
+
+#[tokio::test]
 async fn a_reaper_that_was_held_up_leaves_jobs_to_the_renewals_that_were_held_up_with_it_but_once() {
     let redis = Redis::start().await;
     let store = redis.plan().lasting(Periods { lease: Duration::from_millis(400), ..Periods::default() }).store().await;

@@ -58,9 +58,9 @@ local function reap_leases(limit, lease)
   local over = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', request.now, 'LIMIT', 0, limit)
   local first = unpack(over)
   -- Where jobs cannot be read, as for want of a right, leases cannot be renewed either: then nobody has looked, and they get time for that
-  -- afterwards.
+  -- afterwards. Read with the command of renewals, as another one may need another right.
   if first then
-    local read, failure = pcall(jobs.status, first)
+    local read, failure = pcall(read_lost, first)
     if not read then
       redis.call('SET', keys.reaped, '0 0', 'EX', 86400)
       error(failure)
@@ -107,7 +107,7 @@ local function look_at_queued(id, job)
   end
   local since = tonumber(job.missing_at)
   if not since then
-    redis.call('HSET', key, 'missing_at', string.format('%.0f', request.now))
+    redis.call('HSET', key, 'missing_at', request.text(request.now))
     return again_in(id, queues.FOREIGN_PAUSE)
   elseif request.now - since < MISSING then
     return again_in(id, queues.FOREIGN_PAUSE)
@@ -129,7 +129,7 @@ local function look_at_started(id, job)
     attempt = attempt + 1
     redis.call('ZADD', keys.foreign, request.now, script_type)
     redis.call('SREM', keys.native_only, script_type)
-    redis.call('HSET', key, 'seen_at', string.format('%.0f', request.now), 'attempt', attempt, 'started_at', request.now_text,
+    redis.call('HSET', key, 'seen_at', request.text(request.now), 'attempt', attempt, 'started_at', request.now_text,
       'updated_at', request.now_text)
     redis.call('HDEL', key, 'missing_at')
     if job.dialect then layouts.mirror(id, job.dialect, 'started') end
