@@ -47,11 +47,8 @@ pub(super) struct Named {
 impl Named {
     /// Whether it is this queue, in any priority.
     fn means(&self, queue: &QueueInfo) -> bool {
-        let group = match &self.queue().target {
-            Target::Type => None,
-            Target::Group(group) | Target::Instance(group, _) => Some(group.clone()),
-        };
-        queue.script_type == self.script_type && queue.group == group && queue.instance == self.instance
+        let target = self.queue().target;
+        queue.script_type == self.script_type && queue.group.as_ref() == target.group() && queue.instance == target.instance()
     }
 
     fn queue(&self) -> WorkQueue {

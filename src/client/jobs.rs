@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::connection::Client;
 use super::error::{Error, code};
 use crate::dispatch::{JobFilter, JobPage, LogPage};
-use crate::model::{Actor, ContextId, Explanation, Job, JobId, JobResult, JobSpec, Name, Queue, QueueInfo, ScriptType, Status, Target};
+use crate::model::{Actor, ContextId, Explanation, Job, JobId, JobResult, JobSpec, Name, Queue, QueueInfo, ScriptType, Status};
 
 /// The longest wait that one call may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
@@ -71,12 +71,7 @@ struct QueueNamed<'a> {
 
 impl<'a> QueueNamed<'a> {
     fn new(context_id: ContextId, queue: &'a Queue) -> Self {
-        let (group, instance) = match &queue.target {
-            Target::Type => (None, None),
-            Target::Group(group) => (Some(group), None),
-            Target::Instance(group, instance) => (Some(group), Some(*instance)),
-        };
-        Self { script_type: &queue.script_type, group, instance, context_id }
+        Self { script_type: &queue.script_type, group: queue.target.group(), instance: queue.target.instance(), context_id }
     }
 }
 

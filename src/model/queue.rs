@@ -82,6 +82,22 @@ impl Target {
             (None, None) => Self::Type,
         }
     }
+
+    /// The group that it names, also where it is one actor of it.
+    pub fn group(&self) -> Option<&Name> {
+        match self {
+            Self::Type => None,
+            Self::Group(group) | Self::Instance(group, _) => Some(group),
+        }
+    }
+
+    /// The number of the actor, if it is one.
+    pub fn instance(&self) -> Option<u32> {
+        match self {
+            Self::Instance(_, instance) => Some(*instance),
+            Self::Type | Self::Group(_) => None,
+        }
+    }
 }
 
 /// A work queue: script type, target and priority. [`crate::keys`] gives its key.
@@ -130,6 +146,9 @@ mod tests {
         let io: Name = "io".parse().unwrap();
         assert_eq!(Target::of(None, Some(2)), Target::Instance(Name::default_group(), 2));
         assert_eq!(Target::of(Some(io.clone()), Some(2)), Target::Instance(io.clone(), 2));
-        assert_eq!((Target::of(Some(io.clone()), None), Target::of(None, None)), (Target::Group(io), Target::Type));
+        assert_eq!((Target::of(Some(io.clone()), None), Target::of(None, None)), (Target::Group(io.clone()), Target::Type));
+        for target in [Target::Type, Target::Group(io.clone()), Target::Instance(io, 2)] {
+            assert_eq!(Target::of(target.group().cloned(), target.instance()), target);
+        }
     }
 }

@@ -78,11 +78,7 @@ impl Store {
             let depth = length.unwrap_or(0) + sorted.as_ref().ok().copied().flatten().unwrap_or(0);
             let actors = u32::try_from(actors.iter().filter(|actor| actor.takes_from(&queue)).count()).unwrap_or(u32::MAX);
             let paused = matches!(paused, Ok(Some(1)));
-            let (group, instance) = match queue.target {
-                Target::Type => (None, None),
-                Target::Group(group) => (Some(group), None),
-                Target::Instance(group, instance) => (Some(group), Some(instance)),
-            };
+            let (group, instance) = (queue.target.group().cloned(), queue.target.instance());
             Some(QueueInfo { name, script_type: queue.script_type, group, instance, priority: queue.priority, depth, actors, paused })
         });
         Ok(listed.filter(|queue| queue.depth > 0 || queue.actors > 0 || queue.paused).collect())
