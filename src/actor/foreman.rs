@@ -35,6 +35,8 @@ pub(super) struct Foreman {
     actors: ActorSet,
     /// Each with the index of the actor it belongs to, in the order in which they are served.
     queues: Arc<[(String, usize)]>,
+    /// Those of them that belong to no actor.
+    shared_queues: Arc<[(String, usize)]>,
     layout_queues: Arc<LayoutQueues>,
     reports: mpsc::Receiver<Report>,
     stops: broadcast::Receiver<JobId>,
@@ -47,6 +49,8 @@ pub(super) struct Foreman {
     idle: watch::Sender<bool>,
     /// Whether there may be jobs in the queues, so that a turn is worth taking for them.
     may_have_jobs: bool,
+    /// Whether there may be jobs in the queues of one actor: few are put there, so a turn looks there only then.
+    owned_may_have_jobs: bool,
     /// How many jobs the turn that is under way asked for.
     asked_for: usize,
     /// Whether Redis may count jobs as taken by this pool that the pool does not know of.
@@ -92,11 +96,12 @@ impl Foreman {
         let names = posts.iter().map(ToString::to_string).collect();
         let layout_queues = Arc::new(store.layout_queues(&settings.script_type, &settings.layouts));
         let (direct_start, started) =
-            store.direct_starts().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()).collect());
+            store.direct_starts().open(&settings.script_type, names, queues.iter().map(|(queue, _)| queue.clone()));
         Self {
             direct_start,
             started,
             actors,
+            shared_queues: queues.iter().filter(|(_, owner)| *owner == 0).cloned().collect(),
             queues,
             layout_queues,
             stops: store.inbox().stops(),
@@ -109,6 +114,7 @@ impl Foreman {
             wake_up,
             idle,
             may_have_jobs: true,
+            owned_may_have_jobs: true,
             asked_for: 0,
             unsure: false,
             reconciler: Reconciler::default(),
@@ -173,7 +179,7 @@ impl Foreman {
                 }
                 () = self.direct_start.closed(), if overdue || stop_by.is_some() => {}
                 Some((job, claim)) = self.losses.recv() => self.actors.lose(&job, |other| other == claim),
-                () = self.wake_up.notified() => self.may_have_jobs = true,
+                () = self.wake_up.notified() => self.look_everywhere(),
                 stop = self.stops.recv() => match stop {
                     Ok(job) => self.actors.stop(&job, Instant::now()),
                     // A stop request that was missed here is in the control queue, too.
@@ -183,7 +189,7 @@ impl Foreman {
                 () = at(stale), if stale.is_some() && !overdue => {}
                 () = at(again_at), if again_at.is_some() => again_at = None,
                 _ = poll.tick() => {
-                    self.may_have_jobs = true;
+                    self.look_everywhere();
                     self.unsure |= self.reconciler.has_more_to_compare();
                 }
                 () = shutdown.cancelled(), if stop_by.is_none() => {
@@ -226,8 +232,14 @@ impl Foreman {
         let rest = self.actors.ends.split_off(self.actors.ends.len().min(MOST_ENDS));
         let ends = std::mem::replace(&mut self.actors.ends, rest);
         let (store, settings) = (self.store.clone(), self.settings.clone());
-        let (queues, layout_queues) = (self.queues.clone(), self.layout_queues.clone());
+        // What is to run again may go back to the queue of its actor.
+        let comes_back = |end: &Ended| matches!(end.outcome, Outcome::Crashed | Outcome::GivenBack);
+        let everywhere = self.owned_may_have_jobs || ends.iter().any(comes_back);
+        let queues = if everywhere { self.queues.clone() } else { self.shared_queues.clone() };
+        let layout_queues = self.layout_queues.clone();
+        // What is put into a queue from here on may not be seen by this turn.
         self.may_have_jobs &= !take;
+        self.owned_may_have_jobs &= !take;
         Some(Box::pin(async move {
             let (rooms, queues) = if take { (&rooms[..], &queues[..]) } else { (&[][..], &[][..]) };
             let turn = Turn { script_type: &settings.script_type, ends: &ends, actors: rooms, queues };
@@ -246,6 +258,7 @@ impl Foreman {
                 }
                 // If as many jobs were found as were asked for, there may be more.
                 self.may_have_jobs |= turned.more || !turned.taken.is_empty() && turned.taken.len() >= wanted;
+                self.owned_may_have_jobs |= turned.more || turned.owned_left;
                 let now = Instant::now();
                 turned.taken.into_iter().for_each(|job| self.add_job(job, now));
                 if stop_by.is_some() {
@@ -258,7 +271,8 @@ impl Foreman {
                 self.note_failure(&error);
                 ends.append(&mut self.actors.ends);
                 self.actors.ends = ends;
-                (self.unsure, self.may_have_jobs) = (true, true);
+                self.unsure = true;
+                self.look_everywhere();
                 self.reconciler.note_unanswered(self.store.periods().lease);
                 // When the grace period is over the pool does not wait for Redis any more. The jobs run again when their leases have expired.
                 if stop_by.is_some_and(|until| Instant::now() >= until) {
@@ -282,6 +296,11 @@ impl Foreman {
                 Some(Instant::now() + PAUSE)
             }
         }
+    }
+
+    /// Has the next turn look into all queues.
+    fn look_everywhere(&mut self) {
+        (self.may_have_jobs, self.owned_may_have_jobs) = (true, true);
     }
 
     /// Notes that a turn failed, and logs it once when turns have failed for a while: the pool takes no jobs meanwhile.

@@ -42,17 +42,17 @@ impl Claimed {
     /// The fields of the hash that a turn gives of a job; `jobs.GIVEN` in the library.
     #[doc(hidden)]
     pub const GIVEN: [&str; 11] = [
+        "created_at",
         "script",
         "args",
         "env_vars",
         "timeout",
         "caller_id",
         "log_path",
+        "queued_at",
+        "concurrent",
         "retry_backoff",
         "failures",
-        "queued_at",
-        "created_at",
-        "concurrent",
     ];
 
     /// A job that started in the call that stored it, for the pool that had room for it.
@@ -120,7 +120,7 @@ mod tests {
     /// A job whose hash has nothing but these fields.
     fn claimed(timeout: &str, retry_backoff: &str) -> Claimed {
         let id = JobId::random();
-        let values = ["1", "", id.as_str(), "1", "1", "1", "", "", timeout, "", "", retry_backoff, "", "", "", ""];
+        let values = ["1", "", id.as_str(), "1", "1", "", "1", "", "", timeout, "", "", "", "", retry_backoff, ""];
         Claimed::from_turn(values.map(|text| Text(Some(text.to_owned()))).into(), Timestamp::local()).unwrap()
     }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::{Notify, mpsc};
 
 use super::Claimed;
+use super::fcall::list;
 use super::registry::Registry;
 use crate::model::ScriptType;
 
@@ -19,8 +20,8 @@ pub struct DirectStarts(Registry<DirectStart>);
 pub struct DirectStart {
     /// The names of its actors.
     actors: Vec<String>,
-    /// Its queues.
-    queues: Vec<String>,
+    /// Its queues, as functions are told.
+    queues: String,
     room: AtomicUsize,
     reserved: AtomicUsize,
     /// Told when nothing is reserved any more.
@@ -43,12 +44,12 @@ impl DirectStarts {
         &self,
         script_type: &ScriptType,
         actors: Vec<String>,
-        queues: Vec<String>,
+        queues: impl IntoIterator<Item = String>,
     ) -> (Arc<DirectStart>, mpsc::UnboundedReceiver<Claimed>) {
         // Bounded by the room of the pool.
         let (jobs, incoming) = mpsc::unbounded_channel();
         let (room, reserved, unsure) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-        let direct_start = Arc::new(DirectStart { actors, queues, room, reserved, closed: Notify::new(), unsure, jobs });
+        let direct_start = Arc::new(DirectStart { actors, queues: list(queues), room, reserved, closed: Notify::new(), unsure, jobs });
         self.0.enter(script_type, &direct_start);
         (direct_start, incoming)
     }
@@ -91,8 +92,8 @@ impl DirectStart {
 
 impl Reservation {
     /// The actor for which the job starts.
-    pub(super) fn actor(&self) -> &str {
-        self.direct_start.actors.get(self.actor_index).map_or("", String::as_str)
+    pub(super) fn actor(&self) -> Option<&str> {
+        self.direct_start.actors.get(self.actor_index).map(String::as_str)
     }
 
     /// The number of that actor among those of the pool.
@@ -100,8 +101,8 @@ impl Reservation {
         self.actor_index
     }
 
-    /// The queues that must be empty.
-    pub(super) fn queues(&self) -> &[String] {
+    /// The queues that must be empty, as functions are told.
+    pub(super) fn queues(&self) -> &str {
         &self.direct_start.queues
     }
 

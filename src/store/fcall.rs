@@ -7,7 +7,8 @@ use redis::{Arg, Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind};
 use super::connection::{Link, first_sent};
 use super::error::Error;
 use super::library::{LIBRARY, Library, PUBLIC_LIBRARY, PUBLIC_NAME};
-use super::{Inner, Store};
+use super::{Inner, Periods, ServerId, Store};
+use crate::keys::Keys;
 use crate::model::Timestamp;
 
 /// A library that nobody called for so long belongs to no server that lives: those call something every second.
@@ -165,16 +166,20 @@ impl Inner {
     /// A call whose caller tells others the time it happened, too.
     pub(super) fn call_at(&self, function: &Function, now: Timestamp) -> Cmd {
         let mut call = function.call(self.signpost.as_deref());
-        call.arg(self.keys.prefix())
-            .arg(self.keys.context().0)
-            .arg(self.clock.argument(now))
-            .arg(now.to_string())
-            .arg(self.server.as_str())
-            .arg(whole_seconds(self.periods.keep_finished))
-            .arg(whole_seconds(self.periods.keep_error))
-            .arg(whole_seconds(self.periods.keep_waited));
+        call.arg(&self.caller).arg(self.clock.argument(now)).arg(now.to_string());
         call
     }
+}
+
+/// A list as one argument of a function, for what many calls give: one that came before is not taken apart again. No entry has a space.
+pub(super) fn list<T: ToString>(entries: impl IntoIterator<Item = T>) -> String {
+    entries.into_iter().map(|entry| entry.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// Who calls, as `request.lua` says it.
+pub(super) fn caller(keys: &Keys, server: &ServerId, periods: &Periods) -> String {
+    let kept = [periods.keep_finished, periods.keep_error, periods.keep_waited].map(|period| whole_seconds(period).to_string());
+    list([&[keys.context().to_string(), server.to_string()], &kept[..], &[keys.prefix().to_owned()]].concat())
 }
 
 /// As EXPIRE takes it: nothing that is kept goes at once.

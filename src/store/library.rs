@@ -19,9 +19,13 @@ macro_rules! files {
 
 /// What functions share, in the order in which it builds on each other.
 const MODULES: Files = files!("lua/",
-    "commands" "values" "keys" "time" "request" "jobs" "news" "layouts" "ends" "queues" "routing" "relations" "cycles" "index" "filter"
-    "foreign" "schedules" "conveyor" "fair" "limit" "masks" "calling"
+    "commands" "values" "keys" "time" "request" "notes" "jobs" "news" "layouts" "ends" "queues" "routing" "relations" "cycles" "index"
+    "filter" "foreign" "schedules" "conveyor" "fair" "limit" "masks" "calling"
 );
+
+/// What Lua and Redis give, by local names: a function of a library looks each global name up in two tables.
+const GLOBALS: &str = "local redis, string, math, table, next, pairs, ipairs, type, tonumber, unpack = \
+                       redis, string, math, table, next, pairs, ipairs, type, tonumber, unpack\n";
 
 /// What can be called.
 const FUNCTIONS: Files = files!("lua/functions/",
@@ -191,7 +195,8 @@ pub fn script_behind_the_modules(code: &str) -> String {
 
 /// What functions share, in its order, each file with the name under which others know it.
 fn modules() -> String {
-    MODULES.iter().map(|(name, code)| format!("local {name} = (function()\n{code}end)()\n")).collect()
+    let modules = MODULES.iter().map(|(name, code)| format!("local {name} = (function()\n{code}end)()\n"));
+    [GLOBALS.to_owned()].into_iter().chain(modules).collect()
 }
 
 /// The whole: what is shared, the functions, and what registers them.

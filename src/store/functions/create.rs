@@ -11,7 +11,7 @@ use crate::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, 
 use crate::store::batch::{Batch, Request, Weight};
 use crate::store::codec::{Text, fields, json};
 use crate::store::direct_start::Reservation;
-use crate::store::fcall::Function;
+use crate::store::fcall::{Function, list};
 use crate::store::{Claimed, Error, Firing, Inner, Push, Store};
 
 const FUNCTION: Function = Function("create");
@@ -272,25 +272,34 @@ impl Inner {
         }
         call.arg(pools.len());
         for (script_type, room) in pools {
-            call.arg(script_type.as_str()).arg(room.queues().len()).arg(room.queues());
+            call.arg(script_type.as_str()).arg(room.queues());
         }
         call.arg(jobs.len());
         for (job, room) in jobs.iter().zip(reservations) {
             let spec = &job.spec;
-            call.arg(job.id.as_str());
-            call.arg(if spec.job_id.is_none() { "new" } else { "" }).arg(if job.start { "start" } else { "" });
-            call.arg(if job.waited { "waited" } else { "" });
-            call.arg(room.as_ref().map_or("", Reservation::actor));
-            call.arg(spec.run_at.map_or_else(String::new, |time| time.as_millis().to_string()));
             let shadow = job.shadow(&self.keys, self.push);
             let queue = shadow.clone().filter(|_| self.push == Push::Legacy).unwrap_or_else(|| self.keys.work(&job.queue()));
-            call.arg(spec.script_type.as_str()).arg(queue);
-            match &spec.idempotency_key {
+            let relations = job.relations().count();
+            let or_not = |word, holds: bool| if holds { word } else { "-" };
+            call.arg(job.id.as_str()).arg(list([
+                spec.script_type.as_str(),
+                &queue,
+                room.as_ref().and_then(Reservation::actor).unwrap_or("-"),
+                or_not("new", spec.job_id.is_none()),
+                or_not("start", job.start),
+                or_not("waited", job.waited),
+                or_not("due", spec.run_at.is_some()),
+                or_not("once", spec.idempotency_key.is_some()),
+                or_not("related", relations > 0),
+            ]));
+            call.arg(spec.run_at.map(Timestamp::as_millis));
+            if let Some(key) = &spec.idempotency_key {
                 // Two callers may use the same key for different jobs.
-                Some(key) => call.arg(digest(&[spec.caller_id.as_deref().unwrap_or_default(), key])).arg(digest(&[&json(spec)])),
-                None => call.arg("").arg(""),
-            };
-            call.arg(job.relations().count());
+                call.arg(digest(&[spec.caller_id.as_deref().unwrap_or_default(), key])).arg(digest(&[&json(spec)]));
+            }
+            if relations > 0 {
+                call.arg(relations);
+            }
             for (relation, id) in job.relations() {
                 call.arg(relation).arg(id.as_str());
             }

@@ -5,7 +5,7 @@ use redis::Cmd;
 
 use crate::model::{ErrorKind, JobError, JobId, JobResult, Output, ScriptType, Status, Timestamp, Usage};
 use crate::store::codec::{JobEnd, JobView, Text, json};
-use crate::store::fcall::Function;
+use crate::store::fcall::{Function, list};
 use crate::store::layouts::LayoutQueues;
 use crate::store::{Audience, Claimed, Error, Store};
 
@@ -17,7 +17,7 @@ const WHEN_FULL: Function = Function("turn_when_full");
 const PAUSE_WHEN_FULL: Duration = Duration::from_secs(1);
 
 /// What the function gives, as its header says.
-type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8, i64);
+type Answer = (Vec<String>, Vec<Vec<Text>>, Vec<String>, u8, u32, u8, u8, i64);
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,6 +122,8 @@ pub struct Turned {
     pub taken: Vec<Claimed>,
     /// Whether the queues hold more that was not looked at.
     pub more: bool,
+    /// Whether queues that belong to one actor hold something.
+    pub owned_left: bool,
 }
 
 impl Store {
@@ -165,7 +167,7 @@ impl Store {
         let call = self.encode_turn(&FUNCTION, turn, turn.actors, layout_queues, fair, now);
         let audience = self.inbox().audience();
         let answer: Result<Answer, Error> = store.turns.function(&call).await;
-        let (statuses, taken, stopped, more, releases, importable, now) = match answer {
+        let (statuses, taken, stopped, more, releases, importable, owned_left, now) = match answer {
             Err(error) if error.out_of_memory() => {
                 // What ended is recorded all the same.
                 // One of the free actors, by chance: the waiting jobs may be for one actor alone.
@@ -197,7 +199,7 @@ impl Store {
             store.releases.notify_one();
         }
         let taken = taken.into_iter().filter_map(|values| Claimed::from_turn(values, now)).collect();
-        Ok((Turned { statuses, taken, more: more > 0 }, importable == 1))
+        Ok((Turned { statuses, taken, more: more > 0, owned_left: owned_left == 1 }, importable == 1))
     }
 
     fn encode_turn(
@@ -214,14 +216,11 @@ impl Store {
         for end in turn.ends {
             add_end(&mut call, end);
         }
-        call.arg(actors.len());
+        call.arg(list(actors.iter().map(|of_actor| &of_actor.actor)));
         for of_actor in actors {
-            call.arg(&of_actor.actor).arg(of_actor.room);
+            call.arg(of_actor.room);
         }
-        call.arg(turn.queues.len());
-        for (queue, actor) in turn.queues {
-            call.arg(queue).arg(*actor);
-        }
+        call.arg(list(turn.queues.iter().map(|(queue, _)| queue))).arg(list(turn.queues.iter().map(|(_, actor)| actor)));
         call.arg(if fair { "fair" } else { "" }).arg(self.max_running());
         call.arg(layout_queues.queues.len());
         for key in layout_queues.keys() {
@@ -253,17 +252,22 @@ impl Store {
 }
 
 fn add_end(call: &mut Cmd, end: &Ended) {
-    call.arg(end.job.as_str()).arg(end.claim).arg(if end.logged { "1" } else { "" });
-    call.arg(end.usage.as_ref().map_or_else(String::new, json));
+    call.arg(end.job.as_str()).arg(end.claim).arg(end.usage.as_ref().map_or_else(String::new, json));
+    let (outcome, format) = match &end.outcome {
+        Outcome::Finished(output) => ("finished", output.format.as_str()),
+        Outcome::Failed { .. } => ("error", "-"),
+        Outcome::Crashed => ("crashed", "-"),
+        Outcome::GivenBack => ("released", "-"),
+    };
+    call.arg(list([outcome, if end.logged { "logged" } else { "-" }, format]));
     match &end.outcome {
-        Outcome::Finished(output) => call.arg("finished").arg(&output.text).arg(output.format.as_str()),
+        Outcome::Finished(output) => call.arg(&output.text),
         Outcome::Failed { error, retry_in } => {
             let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
-            call.arg("error").arg(error.kind.as_str()).arg(&error.message).arg(number(error.line)).arg(number(error.column));
+            call.arg(error.kind.as_str()).arg(&error.message).arg(number(error.line)).arg(number(error.column));
             call.arg(if error.stack.is_empty() { String::new() } else { json(&error.stack) });
             call.arg(error.limit.map_or("", |limit| limit.as_str())).arg(u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX))
         }
-        Outcome::Crashed => call.arg("crashed"),
-        Outcome::GivenBack => call.arg("released"),
+        Outcome::Crashed | Outcome::GivenBack => call,
     };
 }

@@ -11,10 +11,12 @@ jobs.HASH_MILLIS = 5000
 -- The script type of a job that names none.
 jobs.DEFAULT_TYPE = 'osis'
 
--- The fields of a claimed job that its actor is given, in this order; claimed.rs has the same, and a test compares the two.
+-- The fields of a claimed job that its actor is given, in this order; claimed.rs has the same, and a test compares the two. The first nine
+-- are those that a job in the notes may have, and it was noted when it was created.
 jobs.GIVEN = {
-  'script', 'args', 'env_vars', 'timeout', 'caller_id', 'log_path', 'retry_backoff', 'failures', 'queued_at', 'created_at', 'concurrent',
+  'created_at', 'script', 'args', 'env_vars', 'timeout', 'caller_id', 'log_path', 'queued_at', 'concurrent', 'retry_backoff', 'failures',
 }
+jobs.GIVEN_OF_NOTED = 9
 
 -- What the end of a job needs of it.
 local OF_END = { 'origin', 'reply', 'reply_to', 'retention', 'idempotency_key', 'script_type', 'reply_to_queue', 'rel', 'dialect' }
@@ -42,33 +44,16 @@ end
 -- What the end of a job needs of it.
 jobs.read_for_end = jobs.reader(unpack(OF_END))
 
--- Jobs that started as they were stored and have none of the fields that few have: how many fields they have, and since when. A note saves
--- their end the look for those, and is one for the function that wrote it alone: where there is none, all is read.
-local MOST_NOTED = 4096
-local fields_of, noted_at, noted = {}, {}, 0
-local OF_FEW = { retention = true, idempotency_key = true, reply_to = true, reply_to_queue = true, rel = true, dialect = true }
 local read_usual = jobs.reader('status', 'attempt', 'lease', 'started_at', 'origin', 'reply', 'script_type')
 
--- Notes a job whose hash was just written with so many fields, unless `given`, by name, has what few have.
-function jobs.note_start(id, fields, given, first, last)
-  for at = first, last, 2 do
-    if OF_FEW[given[at]] then return end
-  end
-  -- What ended elsewhere leaves its note.
-  if noted == MOST_NOTED then fields_of, noted_at, noted = {}, {}, 0 end
-  fields_of[id], noted_at[id], noted = fields, request.now_text, noted + 1
-end
-
--- What the end of a run needs of a job that was noted, or nil. One that has got a field meanwhile may have any.
+-- What the end of a run needs of a job that was noted when it started, or nil.
 function jobs.read_noted(id)
-  local fields, since = fields_of[id], noted_at[id]
-  if not fields then return nil end
-  fields_of[id], noted_at[id], noted = nil, nil, noted - 1
-  local job = try('HLEN', keys.job(id)) == fields and read_usual(id)
+  local since = notes.take(id)
+  local job = since and read_usual(id)
   return job and job.started_at == since and job or nil
 end
 
--- The fields of a new job, each followed by its value: what the dispatcher protocol has in each, also where it is empty, and then those
+-- The fields of a new job, each followed by its value: what the legacy layout has in each, also where it is empty, and then those
 -- that it was given, which count where both say something. The server sends none that would say the same.
 function jobs.new_fields(id, script_type, ...)
   return 'script_type', script_type, 'updated_at', request.now_text, 'id', id, 'created_at', request.now_text, 'worker_id', script_type,
@@ -96,7 +81,7 @@ end
 
 -- The `given_back` of a job whose id others may have had: claims are counted from a number of its own, because a run of theirs may not have
 -- ended.
-function jobs.first_claim() return string.format('%.0f', request.now % 2000000000) end
+function jobs.first_claim() return request.text(request.now % 2000000000) end
 
 -- Whether a started job has been given up by whoever started it.
 function jobs.is_abandoned(id, started_at, timeout)
@@ -143,7 +128,7 @@ end
 -- Lists a job among those that ended in error. Seldom enough that those are found without looking at all others.
 function jobs.list_error(id)
   local at = jobs.listed_at(id)
-  if at then insist('ZADD', keys.index_of_status('error'), string.format('%.0f', at), id) end
+  if at then insist('ZADD', keys.index_of_status('error'), request.text(at), id) end
 end
 
 -- Takes back the stops of a job that nobody has read: they meant a run that is over, and the next job of that id is none of theirs.

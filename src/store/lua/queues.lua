@@ -27,10 +27,32 @@ end
 -- Has a job that is in a queue looked after. `shadow`: it is in another queue, too, out of which foreign actors take.
 function queues.watch(id, script_type, shadow) insist('ZADD', keys.watched, next_look(script_type, shadow), id) end
 
-function queues.watch_all(ids, script_type, shadows)
+local function watch_all(ids, script_type, shadows)
   local look, entries = request.text(next_look(script_type, shadows)), {}
   for at, id in ipairs(ids) do entries[2 * at - 1], entries[2 * at] = look, id end
   insist('ZADD', keys.watched, unpack(entries))
+end
+
+-- Adds a job to those that go into a queue together: `pushed` has them by their queues.
+function queues.add(pushed, queue, script_type, id)
+  local ids = pushed[queue]
+  if not ids then
+    ids = { script_type = script_type }
+    pushed[queue] = ids
+  end
+  ids[#ids + 1] = id
+end
+
+-- Puts those jobs into their queues, and has them looked after. `may_have_shadows`: some go to a second queue, too.
+function queues.push_all(pushed, may_have_shadows)
+  for queue, ids in pairs(pushed) do
+    if try('LPUSH', queue, unpack(ids)) == #ids then news.woken(queue, ids.script_type) end
+    watch_all(ids, ids.script_type, may_have_shadows)
+    for place = 1, may_have_shadows and #ids or 0 do
+      local shadow, only = layouts.shadow_of(ids[place])
+      if shadow and not only then try('LPUSH', shadow, ids[place]) end
+    end
+  end
 end
 
 -- Whether somebody paused a queue: a pause holds for all its priorities.

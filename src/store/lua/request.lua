@@ -1,8 +1,9 @@
 -- The call that is carried out: what every function is given, and what is gathered until its end.
--- ARGV  1 key prefix   2 context
---       3 now, ms, as the server believes, or '=' and ms where that counts (in tests)   4 the same as text
---       5 the server   6 seconds to keep a job: finished   7 error   8 finished, for a caller who waited
---       Behind these stand the arguments of the function, which reads them one after the other.
+-- ARGV  1 who calls, a list: context · server · seconds to keep a job: finished · error · finished, for a caller who waited · key prefix,
+--         where there is one
+--       2 now, ms, as the server believes, or '=' and ms where that counts (in tests)   3 the same as text
+--       Behind these stand the arguments of the function, which reads them one after the other. A list is one argument, its entries with a
+--       space between each two.
 local request = {
   -- The time of Redis, ms: no server's clock decides what is over, nor what is written, so that times of a job by several servers are in
   -- order. And as text.
@@ -25,6 +26,9 @@ local request = {
   has_events = false,
 }
 
+-- So many arguments are those of every function.
+request.OF_CALLER = 3
+
 -- Whoever asked so long ago, ms, does not wait for an answer any more, and would not know what was started for him.
 request.LATE = 5500
 
@@ -40,6 +44,25 @@ function request.take_number()
   request.at = at
   return tonumber(request.argv[at])
 end
+
+-- Lists that came, by their texts, and how many bytes those have: a pool names its queues with each turn.
+local MOST_KEPT = 1048576
+local lists, kept = {}, 0
+
+-- The entries of a list. A function that calls another one gives a table.
+local function list_in(text)
+  if type(text) == 'table' then return text end
+  local list = lists[text]
+  if list then return list end
+  if kept + #text > MOST_KEPT then lists, kept = {}, 0 end
+  list = {}
+  for entry in string.gmatch(text, '%S+') do list[#list + 1] = entry end
+  lists[text], kept = list, kept + #text
+  return list
+end
+
+-- The next argument, a list that many calls give. It belongs to those as well: nobody writes to it.
+function request.take_list() return list_in(request.take()) end
 
 -- Whether there are arguments left.
 function request.has_more() return request.at < #request.argv end
@@ -104,10 +127,11 @@ function request.enter(names, argv)
   if names[1] and type(redis.pcall('EXISTS', names[1] .. ':none')) == 'table' then
     return redis.error_reply('TRYAGAIN the slot of this context is moving')
   end
-  keys.of_context(argv[1], argv[2])
-  set_time(argv[3], argv[4])
-  request.server, request.keep_finished, request.keep_error, request.keep_waited = argv[5], argv[6], argv[7], argv[8]
-  request.argv, request.at = argv, 8
+  local context, server, keep_finished, keep_error, keep_waited, prefix = unpack(list_in(argv[1]), 1, 6)
+  keys.of_context(prefix or '', context)
+  set_time(argv[2], argv[3])
+  request.server, request.keep_finished, request.keep_error, request.keep_waited = server, keep_finished, keep_error, keep_waited
+  request.argv, request.at = argv, request.OF_CALLER
   local empty = request.empty
   request.counters, request.notices, request.own = empty(request.counters), empty(request.notices), empty(request.own)
   request.types, request.types_seen, request.native_only = empty(request.types), empty(request.types_seen), empty(request.native_only)

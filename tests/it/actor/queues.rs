@@ -96,3 +96,37 @@ async fn a_caller_with_few_jobs_does_not_wait_behind_one_with_many() {
     .await;
     house.close().await;
 }
+
+/// The queues that turns named so far, as the beginning of the list.
+async fn queues_of_turns(house: &House) -> Vec<String> {
+    let entries: Vec<(u64, u64, u64, Vec<String>, String, String)> = house.redis.run(&["SLOWLOG", "GET", "-1"]).await;
+    let turns =
+        entries.into_iter().map(|(_, _, _, words, _, _)| words).filter(|words| words.get(1).is_some_and(|name| name.ends_with("_turn")));
+    turns.filter_map(|words| words.into_iter().find(|word| word.starts_with("hero:q:work:"))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_look_into_the_queues_of_one_actor_only_where_something_may_lie_there() {
+    let house = House::open(1).await;
+    let of_actor = "hero:q:work:type:osis:group:default:inst:1";
+    let _: () = house.redis.run(&["CONFIG", "SET", "slowlog-log-slower-than", "0"]).await;
+    until("a turn that does not look there", || async {
+        house.run("1").await.unwrap();
+        queues_of_turns(&house).await.iter().any(|queues| !queues.contains(":inst:")).then_some(())
+    })
+    .await;
+    // What is put there by this server, another one or a foreign program is found all the same.
+    let own = house.start(JobSpec { instance: Some(1), ..spec("1") }).await;
+    house.is(&own, Status::Finished).await;
+    let other = house.redis.store().await;
+    let id = JobId::random();
+    let spec = JobSpec { instance: Some(1), ..spec("2") };
+    other.create(hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None }).await.unwrap();
+    house.is(&id, Status::Finished).await;
+    let foreign = JobId::random();
+    let _: i64 = house.redis.run(&["HSET", &format!("hero:job:{foreign}"), "script", "3", "script_type", "osis"]).await;
+    let _: i64 = house.redis.run(&["LPUSH", of_actor, foreign.as_str()]).await;
+    house.is(&foreign, Status::Finished).await;
+    assert!(queues_of_turns(&house).await.iter().any(|queues| queues.contains(of_actor)));
+    house.close().await;
+}

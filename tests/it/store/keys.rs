@@ -16,21 +16,21 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
     let digest = "0123abcd";
     for keys in [Keys::standalone(ContextId(0)), Keys::standalone(ContextId(3)), Keys::clustered(ContextId(7))] {
         let mut expected = vec![
-            ("keys.job(ARGV[9])".to_owned(), keys.job(&id)),
-            ("keys.reply(ARGV[9])".to_owned(), keys.reply(&id)),
-            ("keys.legacy_reply(ARGV[9])".to_owned(), keys.legacy_reply(&id)),
+            ("keys.job(ARGV[4])".to_owned(), keys.job(&id)),
+            ("keys.reply(ARGV[4])".to_owned(), keys.reply(&id)),
+            ("keys.legacy_reply(ARGV[4])".to_owned(), keys.legacy_reply(&id)),
             ("keys.work_queue('io')".to_owned(), keys.work_queue(io.as_str())),
             ("keys.stop_queue('io')".to_owned(), keys.stop_queue(&io)),
             (format!("keys.worker_of('{}')", keys.work_queue("io")), "io".to_owned()),
             (format!("keys.worker_of('{}')", keys.actor_queue("io")), "io".to_owned()),
             (format!("keys.worker_of('{}')", keys.actor_list(&io)), "io".to_owned()),
-            ("keys.log(ARGV[9])".to_owned(), keys.log(&id)),
+            ("keys.log(ARGV[4])".to_owned(), keys.log(&id)),
             ("keys.stats('sal')".to_owned(), keys.stats(&sal)),
             ("keys.control('sal')".to_owned(), keys.control(&sal)),
             ("keys.control_instance('sal:io:3')".to_owned(), keys.control_instance(&sal, &io, 3)),
             (format!("keys.idempotency('{digest}')"), keys.idempotency(digest)),
             ("keys.wake_up('sal')".to_owned(), keys.wake_up(&sal)),
-            ("keys.inbox(ARGV[10])".to_owned(), format!("{}{server}", Keys::inbox_prefix())),
+            ("keys.inbox(ARGV[5])".to_owned(), format!("{}{server}", Keys::inbox_prefix())),
             ("keys.scheduled".to_owned(), keys.scheduled()),
             ("keys.leases".to_owned(), keys.leases()),
             ("keys.reaped".to_owned(), keys.reaped()),
@@ -46,16 +46,16 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.watched".to_owned(), keys.watched()),
             ("keys.release".to_owned(), keys.release()),
             ("keys.conveyor_ends".to_owned(), keys.conveyor_ends()),
-            ("keys.relatives(ARGV[9], 'dependents')".to_owned(), keys.dependents(&id)),
-            ("keys.relatives(ARGV[9], 'children')".to_owned(), keys.children(&id)),
-            ("keys.relatives(ARGV[9], 'active')".to_owned(), keys.active(&id)),
-            ("keys.relatives(ARGV[9], 'onComplete')".to_owned(), keys.heirs(&id)),
+            ("keys.relatives(ARGV[4], 'dependents')".to_owned(), keys.dependents(&id)),
+            ("keys.relatives(ARGV[4], 'children')".to_owned(), keys.children(&id)),
+            ("keys.relatives(ARGV[4], 'active')".to_owned(), keys.active(&id)),
+            ("keys.relatives(ARGV[4], 'onComplete')".to_owned(), keys.heirs(&id)),
             ("keys.native_only".to_owned(), keys.native_only()),
             ("keys.foreign".to_owned(), keys.foreign()),
             ("keys.index('2026-11-21T03:54:01.5Z')".to_owned(), keys.index("2026-11-21T03:54:01.5Z".parse().unwrap())),
             ("keys.schedules".to_owned(), keys.schedules()),
-            ("keys.schedule(ARGV[9])".to_owned(), keys.schedule(&id.as_str().parse().unwrap())),
-            ("keys.schedule_waiting(ARGV[9])".to_owned(), keys.schedule_waiting(&id.as_str().parse().unwrap())),
+            ("keys.schedule(ARGV[4])".to_owned(), keys.schedule(&id.as_str().parse().unwrap())),
+            ("keys.schedule_waiting(ARGV[4])".to_owned(), keys.schedule_waiting(&id.as_str().parse().unwrap())),
             ("keys.events".to_owned(), keys.events()),
         ];
         let targets = [
@@ -82,15 +82,15 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
         }
         for (expression, key) in &expected {
             let script = script_behind_the_modules(&format!("return {expression}"));
-            let context = keys.context().to_string();
-            let given = [keys.prefix(), &context, "=0", "", "server", "1", "1", "1", id.as_str(), server.as_str()];
+            let caller = format!("{} server 1 1 1 {}", keys.context(), keys.prefix());
+            let given = [&*caller, "=0", "", id.as_str(), server.as_str()];
             let built: String = redis.run(&[&["EVAL", &script, "0"][..], &given].concat()).await;
             assert_eq!(built, *key, "{expression}");
         }
     }
     // An actor's name that is none has no key.
     let script = script_behind_the_modules("return keys.control_instance('sal') == nil");
-    let none: bool = redis.run(&["EVAL", &script, "0", "", "0", "=0", "", "", "", "", ""]).await;
+    let none: bool = redis.run(&["EVAL", &script, "0", "0 server 1 1 1", "=0", ""]).await;
     assert!(none);
 }
 

@@ -8,6 +8,7 @@ mod keys;
 mod library;
 mod lists;
 mod memory;
+mod notes;
 mod queues;
 mod relations;
 mod sharing;

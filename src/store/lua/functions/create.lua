@@ -3,12 +3,12 @@
 -- ARGV  queue length limit · so long a job that is not started is kept, ms · lease, ms
 --       · words: 'all' (all jobs or none), 'shadows' (some go to a second queue, too), 'look' (memory may be short)
 --       · the most jobs that may run in the context, or 0 · the occurrences that jobs are for, as in schedules.lua
---       · number of pools with room, each: script type · number of its queues · queue …
+--       · number of pools with room, each: script type · list of its queues
 --       then number of jobs, each:
---       id · 'new' (nobody else can have it) or '' · 'start' or '' · 'waited' (this server waits for it) or '' · actor that has room, or ''
---       · due time, ms, or '' · script type · work queue
---       · digest of caller and idempotency key, or '' · digest of the parameters
---       · number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
+--       id · list, with '-' for what is not so: script type · work queue · actor that has room · 'new' (nobody else can have the id)
+--            · 'start' · 'waited' (this server waits for it) · 'due' · 'once' · 'related'
+--       · if it is due: the time, ms · if once: digest of caller and idempotency key · digest of the parameters
+--       · if related: number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
 --       · number of fields and values other than those of every job · field · value …
 -- Gives for each job {'created', status, and if that is 'started' the time, ms} · {'exists', status} (id taken)
 -- · {'same', id, status} (idempotency key seen) · {'reused', id} (idempotency key seen with other parameters) · {'full', length}
@@ -49,18 +49,15 @@ end
 local function take_pools()
   local pools = request.take_number()
   for _ = 1, pools do
-    local script_type, many = request.take(), request.take_number()
-    nobody_waits[script_type] = nobody_waits[script_type] ~= false
-      and redis.call('EXISTS', keys.fair, keys.paused, request.take_many(many)) == 0
+    local script_type, served = request.take(), request.take_list()
+    nobody_waits[script_type] = nobody_waits[script_type] ~= false and redis.call('EXISTS', keys.fair, keys.paused, unpack(served)) == 0
   end
   return pools
 end
 
 local function take_relations()
-  local number = request.take()
-  if number == '0' then return nil end
   local of = { prerequisite = {}, dependent = {} }
-  for _ = 1, tonumber(number) do
+  for _ = 1, request.take_number() do
     local kind, id = request.take(), request.take()
     if of[kind] then of[kind][#of[kind] + 1] = id else of[kind] = id end
   end
@@ -69,14 +66,17 @@ end
 
 -- Reads a job from the arguments. Its fields stay there: `first` and `last` are their places.
 local function take_job()
-  local id, new, start, waited, actor, due, script_type, queue, idempotency, digest = request.take_many(10)
-  local of, fields = take_relations(), request.take_number()
+  local id, idempotency, digest = request.take(), nil, nil
+  local script_type, queue, actor, new, start, waited, due, once, related = unpack(request.take_list(), 1, 9)
+  due = due == 'due' and request.take_number() or nil
+  if once == 'once' then idempotency, digest = request.take_many(2) end
+  local of = related == 'related' and take_relations() or nil
+  local fields = request.take_number()
   local first = request.at + 1
   request.at = request.at + fields
   return {
-    id = id, is_new = new == 'new', starts = start == 'start', is_waited = waited == 'waited', actor = actor,
-    due = due ~= '' and tonumber(due) or nil,
-    script_type = script_type, queue = queue, idempotency = idempotency, digest = digest, relations = of,
+    id = id, is_new = new == 'new', starts = start == 'start', is_waited = waited == 'waited', actor = actor ~= '-' and actor or nil,
+    due = due, script_type = script_type, queue = queue, idempotency = idempotency, digest = digest, relations = of,
     first = first, last = request.at, status = nil,
   }
 end
@@ -97,7 +97,7 @@ end
 
 -- Why a job cannot be stored, or nil.
 local function check(job)
-  local found = job.idempotency ~= '' and find_known(job)
+  local found = job.idempotency and find_known(job)
   if found then return found end
   local id, key = job.id, keys.job(job.id)
   -- One look at all that a job of this id may have left, which is nothing nearly always.
@@ -120,7 +120,7 @@ end
 local function take_place(job)
   if not job.starts then return nil, 'created' end
   if job.due and job.due > request.now then return nil, 'scheduled' end
-  if job.actor ~= '' and nobody_waits[job.script_type] and room > 0 then
+  if job.actor and nobody_waits[job.script_type] and room > 0 then
     room = room - 1
     return nil, 'started'
   end
@@ -131,20 +131,19 @@ local function take_place(job)
   return nil, 'dispatched'
 end
 
--- The fields that the caller gives a job, and their values.
-local function fields_of(job) return unpack(request.argv, job.first, job.last) end
+-- What is written into every job, and what of it is its caller's, each field followed by its value.
+local function fields_of(job) return jobs.new_fields(job.id, job.script_type, unpack(request.argv, job.first, job.last)) end
 
--- The fields of the hash of a job, each followed by its value, but for those that its status brings along.
+-- The same, and where its claims are counted from if others may have had its id.
+local function counted_fields_of(job)
+  if job.is_new then return fields_of(job) end
+  return 'given_back', jobs.first_claim(), fields_of(job)
+end
+
+-- The fields of the hash of a job but for those that its status brings along, with who waits for it.
 local function hash_of(job)
-  local id, script_type = job.id, job.script_type
-  if not job.is_new then
-    if job.is_waited then
-      return 'origin', request.server, 'reply', 'none', 'given_back', jobs.first_claim(), jobs.new_fields(id, script_type, fields_of(job))
-    end
-    return 'given_back', jobs.first_claim(), jobs.new_fields(id, script_type, fields_of(job))
-  end
-  if job.is_waited then return 'origin', request.server, 'reply', 'none', jobs.new_fields(id, script_type, fields_of(job)) end
-  return jobs.new_fields(id, script_type, fields_of(job))
+  if not job.is_waited then return counted_fields_of(job) end
+  return 'origin', request.server, 'reply', 'none', counted_fields_of(job)
 end
 
 -- Where a job is written that may have the id of a former one.
@@ -164,17 +163,14 @@ local function bring_on(job, status)
     starting[#starting + 1] = job
   elseif status == 'dispatched' then
     -- Says that it was meant for a queue of ours, so that whoever finds it in none pushes it again.
-    redis.call('HSET', clean_key(job), 'status', status, 'queued_at', request.now_text, hash_of(job))
-    local ids = pushed[job.queue]
-    if not ids then
-      ids = { script_type = job.script_type }
-      pushed[job.queue] = ids
-    end
-    ids[#ids + 1] = id
+    local fields = redis.call('HSET', clean_key(job), 'status', status, 'queued_at', request.now_text, hash_of(job))
+    if job.is_new then notes.keep_new(id, fields, request.argv, job.first, job.last) end
+    queues.add(pushed, job.queue, job.script_type, id)
     news.count(job.script_type, 'dispatched')
     news.event(id, status, '0')
   else
-    redis.call('HSET', clean_key(job), 'status', status, hash_of(job))
+    local fields = redis.call('HSET', clean_key(job), 'status', status, hash_of(job))
+    if job.is_new and status == 'created' then notes.keep_new(id, fields, request.argv, job.first, job.last) end
     insist('ZADD', keys.scheduled, status == 'created' and given_up or job.due, id)
     news.event(id, status, 0)
   end
@@ -184,7 +180,7 @@ end
 -- Stores a job that nothing speaks against. Gives its answer.
 local function store(job, status)
   status = bring_on(job, status)
-  if job.idempotency ~= '' then
+  if job.idempotency then
     local key = keys.idempotency(job.idempotency)
     insist('HSET', key, 'job', job.id, 'digest', job.digest)
     redis.call('EXPIRE', key, jobs.IDEMPOTENCY_SECONDS)
@@ -207,25 +203,13 @@ local function start_all()
     -- What its end looks at comes first, as Redis looks through the fields of a short hash one after the other.
     local fields = redis.call('HSET', keys.job(job.id), 'status', 'started', 'attempt', '1', 'lease', request.server,
       'started_at', request.now_text, 'actor', job.actor, hash_of(job))
-    jobs.note_start(job.id, fields, request.argv, job.first, job.last)
+    notes.keep_new(job.id, fields, request.argv, job.first, job.last)
     news.event_of_both(job.id)
     started_of[job.script_type] = (started_of[job.script_type] or 0) + 1
   end
   for script_type, many in pairs(started_of) do
     news.count(script_type, 'dispatched', many)
     news.count(script_type, 'started', many)
-  end
-end
-
--- Puts jobs into their queues, and has them looked after.
-local function push_all()
-  for queue, ids in pairs(pushed) do
-    if try('LPUSH', queue, unpack(ids)) == #ids then news.woken(queue, ids.script_type) end
-    queues.watch_all(ids, ids.script_type, has_shadows)
-    for place = 1, has_shadows and #ids or 0 do
-      local shadow, only = layouts.shadow_of(ids[place])
-      if shadow and not only then try('LPUSH', shadow, ids[place]) end
-    end
   end
 end
 
@@ -319,7 +303,7 @@ return function()
   room = pools > 0 and request.delay <= request.LATE and queues.room_at_once(most_running) or 0
   if string.find(words, 'all', 1, true) then store_all(request.take_number()) else store_each(request.take_number(), occurrences) end
   start_all()
-  push_all()
+  queues.push_all(pushed, has_shadows)
   if #created > 0 then jobs.list_in(keys.index(request.now_text), unpack(created)) end
   for script_type, many in pairs(created_of) do news.count(script_type, 'created', many) end
   news.send_all()

@@ -23,32 +23,18 @@ local function leave_parent(id, parent)
   ends.release(parent, job.status or 'error', job.rel or '-')
 end
 
-local function release_dependents(id, status)
-  local ids, more = next_of(keys.relatives(id, 'dependents'))
+-- Lets the next of the 'dependents' or 'children' of a job that ended go on, or ends them with it. Gives whether there are more.
+local function release_next(id, status, list)
+  local are_children = list == 'children'
+  local ids, more = next_of(keys.relatives(id, list))
   for _, other in ipairs(ids) do
-    -- Or one that had its id before was meant.
-    if relations.leave_list(other, 'dependents', id) then
-      if status == 'finished' then
-        request.has_work(relations.unblock(other))
-      else
-        relations.give_up(other, relations.told_of('prerequisite', id, status))
-      end
-    end
-  end
-  return more
-end
-
-local function release_children(id, status)
-  local ids, more = next_of(keys.relatives(id, 'children'))
-  for _, child in ipairs(ids) do
-    -- Or it was stopped or deleted meanwhile.
-    if relations.leave_list(child, 'children', id) and values.is_waiting(jobs.status(child)) then
-      if status == 'finished' then
-        commands.insist('SADD', keys.relatives(id, 'active'), child)
-        request.has_work(relations.unblock(child))
-      else
-        relations.give_up(child, relations.told_of('parent', id, status))
-      end
+    -- Or one that had its id before was meant; or a child was stopped or deleted meanwhile.
+    local waits = relations.leave_list(other, list, id) and (not are_children or values.is_waiting(jobs.status(other)))
+    if waits and status == 'finished' then
+      if are_children then commands.insist('SADD', keys.relatives(id, 'active'), other) end
+      request.has_work(relations.unblock(other))
+    elseif waits then
+      relations.give_up(other, relations.told_of(are_children and 'parent' or 'prerequisite', id, status))
     end
   end
   return more
@@ -70,7 +56,7 @@ local function work(id, status, parent)
     conveyor.note_end(id, status == 'deleted' and 'error' or status, parent)
     parent = '-'
   end
-  if release_dependents(id, status) or release_children(id, status) then return false end
+  if release_next(id, status, 'dependents') or release_next(id, status, 'children') then return false end
   if redis.call('EXISTS', keys.relatives(id, 'active')) == 1 then
     -- Kept until its children have ended.
     redis.call('PERSIST', key)

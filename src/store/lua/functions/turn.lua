@@ -1,12 +1,12 @@
 -- Flags:
 -- One turn of a pool: records how jobs ended, then takes new ones. One round trip does both.
 -- ARGV  lease, ms · script type · number of ended attempts, each:
---         id · claim · logged ('1' or '') · usage (JSON or '') · outcome · then by outcome:
---         'finished' · output · format
+--         id · claim · usage (JSON or '') · list: outcome · 'logged' or '-' · format of the output or '-' · then by outcome:
+--         'finished' · output
 --         'error' · kind · message · line · column · stack (JSON or '') · limit · wait before a retry, ms
 --         'crashed'       the engine died        'released'       the actor leaves and gives the job back
---       then: number of actors, each: name ('type:group:instance') · how many jobs it can take
---       then: number of queues in the order of service, each: key · the number of the actor it belongs to, or 0 for any
+--       then: list of actors ('type:group:instance') · how many jobs each can take …
+--       then: list of queues in the order of service · list of the number of the actor that each belongs to, or 0 for any
 --       then: 'fair' (callers take turns in the queues of the type and group) or ''
 --       then: the most jobs that may run in the context, or 0
 --       then: number of queues of other layouts, each: key
@@ -16,14 +16,20 @@
 --       1 if queues hold more that was not looked at, 2 if nothing was taken because the call was on its way for long, else 0,
 --       number of ended jobs whose relatives are to be released,
 --       1 if there is room left and a queue of another layout is not empty, else 0,
+--       1 if queues that belong to one actor hold something now, else 0,
 --       the time that was written, ms}.
 local try, insist = commands.try, commands.insist
 
--- What a turn reads of a job that it may take: what says whether it may, and then what its actor is given.
-local DECIDING = { 'status', 'attempt', 'stop_requested_at', 'script_type', 'unseen', 'dialect', 'given_back', 'released' }
-local FIELDS = { unpack(DECIDING) }
-for _, name in ipairs(jobs.GIVEN) do FIELDS[#FIELDS + 1] = name end
-local deciding = values.naming(DECIDING)
+-- What a turn reads of a job that it may take: what decides whether it may, and then what its actor is given.
+local DECIDING, DECIDING_OF_NOTED = {
+  'status', 'script_type', 'attempt', 'stop_requested_at', 'unseen', 'dialect', 'given_back', 'released',
+}, { 'status', 'script_type' }
+local FIELDS, FIELDS_OF_NOTED = { unpack(DECIDING) }, { unpack(DECIDING_OF_NOTED) }
+for at, name in ipairs(jobs.GIVEN) do
+  FIELDS[#FIELDS + 1] = name
+  if at <= jobs.GIVEN_OF_NOTED then FIELDS_OF_NOTED[#FIELDS_OF_NOTED + 1] = name end
+end
+local deciding, deciding_of_noted = values.naming(DECIDING), values.naming({ 'status', 'script_type', 'created_at' })
 
 -- So many ids are looked at in a call, and so many stops of a queue.
 local MOST_LOOKED_AT, MOST_STOPS = 256, 1024
@@ -32,11 +38,11 @@ local MOST_ATTEMPTS = 2000000000
 
 -- What this call is about; set anew by each.
 local own_type, lease_until, left_to_look_at, left_to_take
-local actors, room, taken, stopped, pending, admits = {}, {}, {}, {}, {}, {}
+local room, taken, stopped, pending, admits = {}, {}, {}, {}, {}
 -- Jobs that may run and are not started yet, and their ids.
 local found, found_ids = {}, {}
--- The queues of the pool, and for each the actor it belongs to, or 0.
-local served, owners
+-- The actors of the pool, its queues, and for each of those the actor that it belongs to, or 0.
+local actors, served, owners
 
 local read_end = jobs.end_reader('status', 'attempt', 'lease', 'failures', 'given_back', 'started_at')
 local read_run = jobs.reader('started_at', 'timeout', 'crashes')
@@ -78,9 +84,10 @@ end
 
 -- Records how an attempt ended. `over`: the jobs whose leases are over.
 local function complete(over)
-  local id, claim, has_logged, usage, outcome = request.take_many(5)
-  local output, format, failure
-  if outcome == 'finished' then output, format = request.take_many(2) elseif outcome == 'error' then failure = take_error() end
+  local id, claim, usage = request.take_many(3)
+  local outcome, has_logged, format = unpack(request.take_list(), 1, 3)
+  local output, failure
+  if outcome == 'finished' then output = request.take() elseif outcome == 'error' then failure = take_error() end
   local job = jobs.read_noted(id) or read_end(id)
   if not job or job.status ~= 'started' or job.lease ~= request.server
     or jobs.claim_of(job.attempt, job.given_back) ~= tonumber(claim) then
@@ -89,7 +96,7 @@ local function complete(over)
   over[#over + 1] = id
   local script_type = job.script_type or own_type
   -- A run before this one may have logged, too.
-  local logged = has_logged == '1' or claim ~= '1'
+  local logged = has_logged == 'logged' or claim ~= '1'
   if outcome == 'finished' then return finish(id, job, output, format, usage, logged) end
   local rest = read_rest(id)
   if outcome == 'error' then return fail(id, job, rest, failure, usage, logged, script_type) end
@@ -103,7 +110,7 @@ local function complete(over)
     return 'dispatched'
   end
   -- The number goes to the next attempt, which is counted already; but no claim has the number of another.
-  local given_back = string.format('%.0f', jobs.claim_of(0, job.given_back) + 1)
+  local given_back = request.text(jobs.claim_of(0, job.given_back) + 1)
   redis.call('HSET', keys.job(id), 'given_back', given_back, 'released', '1')
   routing.requeue(id, tonumber(job.attempt) - 1, nil, script_type, rest)
   return 'dispatched'
@@ -131,14 +138,15 @@ local function start_found()
   if #watched > 0 then insist('ZREM', keys.watched, unpack(watched)) end
   for _, one in ipairs(found) do
     local id, job, key = one.id, one.job, keys.job(one.id)
-    redis.call('HSET', key, 'status', 'started', 'attempt', one.attempt, 'started_at', request.now_text, 'updated_at', request.now_text,
-      'lease', request.server, 'actor', actors[one.actor])
+    local added = redis.call('HSET', key, 'status', 'started', 'attempt', one.attempt, 'started_at', request.now_text,
+      'updated_at', request.now_text, 'lease', request.server, 'actor', actors[one.actor])
+    if one.noted then notes.keep(id, one.noted + added, request.now_text) end
     if not job.script_type then redis.call('HSET', key, 'script_type', own_type) end
     if job.dialect then layouts.mirror(id, job.dialect, 'started') end
     news.event(id, 'started', one.attempt)
     if job.released then redis.call('HDEL', key, 'released') else news.count(job.script_type or own_type, 'started') end
     local claim = jobs.claim_of(one.attempt, job.given_back)
-    taken[#taken + 1] = { one.actor, one.owned, id, one.attempt, claim, unpack(one.list, #DECIDING + 1, #FIELDS) }
+    taken[#taken + 1] = { one.actor, one.owned, id, one.attempt, claim, unpack(one.list, one.first, one.first + #jobs.GIVEN - 1) }
   end
   found, found_ids = {}, {}
 end
@@ -177,20 +185,33 @@ local function may_run(id, queue, job, attempt)
   return true
 end
 
+-- Reads a job that lies in a queue: what decides by name, a list with the values of jobs.GIVEN, the place of the first of them, and how
+-- many fields the job has if it was noted. Nil: the key is no hash.
+local function read_waiting(id)
+  local since, noted = notes.take(id)
+  local list = since and try('HMGET', keys.job(id), unpack(FIELDS_OF_NOTED))
+  local job = list and deciding_of_noted(list)
+  if job and job.created_at == since then
+    for at = #FIELDS_OF_NOTED + 1, #DECIDING_OF_NOTED + #jobs.GIVEN do list[at] = false end
+    return job, list, #DECIDING_OF_NOTED + 1, noted
+  end
+  list = try('HMGET', keys.job(id), unpack(FIELDS))
+  return list and deciding(list), list, #DECIDING + 1, nil
+end
+
 -- Takes a job for an actor, if it may run. 'later': this call cannot tell. `was_watched`: whether somebody looked after it when it was
 -- taken out of its queue; nil if nobody has asked.
 local function claim(id, queue, actor, owned, was_watched)
   if not values.is_uuid(id) then return foreign.refuse_id(id) end
   -- It lies there twice.
   if found_ids[id] then start_found() end
-  local list = try('HMGET', keys.job(id), unpack(FIELDS))
-  if not list then return end
-  local job = deciding(list)
+  local job, list, first, noted = read_waiting(id)
+  if not job then return end
   local attempt = tonumber(job.attempt) or 0
   if not (attempt >= 0 and attempt < MOST_ATTEMPTS and attempt % 1 == 0) then attempt = 0 end
   -- As text, which it nearly always is already.
   local next_attempt = attempt == 0 and '1' or request.text(attempt + 1)
-  local one = { id = id, job = job, list = list, attempt = next_attempt, actor = actor, owned = owned }
+  local one = { id = id, job = job, list = list, first = first, noted = noted, attempt = next_attempt, actor = actor, owned = owned }
   -- Nearly always it simply waits there.
   if job.status == 'dispatched' and was_watched ~= false
     and not (pending[id] or job.stop_requested_at or job.unseen or job.dialect == 'legacy') then
@@ -200,7 +221,8 @@ local function claim(id, queue, actor, owned, was_watched)
   start_found()
   local may = may_run(id, queue, job, attempt)
   if may == nil then return 'later' end
-  one.unwatched = true
+  -- What was found out may have been written into it.
+  one.unwatched, one.noted = true, nil
   if may then add_found(one) end
 end
 
@@ -240,16 +262,21 @@ end
 
 local function take_actors()
   local wanted = 0
-  for actor = 1, request.take_number() do
-    actors[actor], room[actor] = request.take(), request.take_number()
+  actors = request.take_list()
+  for actor = 1, #actors do
+    room[actor] = request.take_number()
     wanted = wanted + room[actor]
   end
   return wanted
 end
 
-local function take_queues()
-  served, owners = {}, {}
-  for place = 1, request.take_number() do served[place], owners[place] = request.take_many(2) end
+-- Whether queues that belong to one actor hold something.
+local function owned_hold_something()
+  local owned = {}
+  for place, queue in ipairs(served) do
+    if owners[place] ~= '0' then owned[#owned + 1] = queue end
+  end
+  return #owned > 0 and redis.call('EXISTS', unpack(owned)) > 0
 end
 
 -- What is empty nearly always, looked at together, which costs as much as one pop: the queues, marks that one is paused or sorted, and
@@ -283,7 +310,7 @@ end
 return function()
   lease_until, own_type = request.text_in(request.take()), request.take()
   local empty = request.empty
-  actors, room, taken, found, found_ids = {}, {}, empty(taken), empty(found), empty(found_ids)
+  room, taken, found, found_ids = {}, empty(taken), empty(found), empty(found_ids)
   stopped, pending, admits = empty(stopped), empty(pending), empty(admits)
   left_to_look_at = MOST_LOOKED_AT
   fair.begin()
@@ -292,7 +319,7 @@ return function()
   if #over > 0 then insist('ZREM', keys.leases, unpack(over)) end
 
   local asked = take_actors()
-  take_queues()
+  served, owners = request.take_list(), request.take_list()
   local sorts, most_running = request.take() == 'fair', request.take_number()
   local late = asked > 0 and request.delay > request.LATE
   left_to_take = late and 0 or asked
@@ -310,5 +337,6 @@ return function()
   local there = others > 0 and #taken < wanted and redis.pcall('EXISTS', request.take_many(others)) or 0
   local importable = type(there) == 'number' and there > 0
   local more = late and 2 or left_to_look_at == 0 and 1 or 0
-  return { statuses, taken, stopped, more, request.releases, importable and 1 or 0, request.now }
+  local owned_left = not_empty > 0 and owned_hold_something()
+  return { statuses, taken, stopped, more, request.releases, importable and 1 or 0, owned_left and 1 or 0, request.now }
 end

@@ -26,13 +26,12 @@ return function(names)
   end
   local pool, is_full = string.match(actor, '^[^:]+:[^:]+'), calling.is_full()
   if is_full and math.abs(request.now - (last[pool] or 0)) < TRICKLE then return {} end
-  local arguments = { lease, script_type, 0, 1, actor, 1, #names }
-  for _, queue in ipairs(names) do
+  local owners = {}
+  for at, queue in ipairs(names) do
     -- As pools say it: what is nobody's own may be sorted by caller, and then that order holds.
-    arguments[#arguments + 1], arguments[#arguments + 2] = queue, string.find(queue, ':inst:', 1, true) and 1 or 0
+    owners[at] = string.find(queue, ':inst:', 1, true) and '1' or '0'
   end
-  for _, rest in ipairs({ '', 0, 0 }) do arguments[#arguments + 1] = rest end
-  local _, taken = unpack(calling.with(arguments, functions.turn))
+  local _, taken = unpack(calling.with({ lease, script_type, 0, { actor }, 1, names, owners, '', 0, 0 }, functions.turn))
   local job = unpack(taken)
   if not job then return {} end
   if is_full then note_last(pool) end
