@@ -39,6 +39,7 @@ mod presence;
 mod profile;
 mod queues;
 mod registry;
+mod related;
 mod relation_budget;
 mod rhailib;
 mod schedules;
@@ -157,7 +158,7 @@ struct Inner {
     /// Those that are large: others shall not wait for so much to be sent.
     create_large: Batch<NewJob, Created>,
     /// Those whose relations have to be followed.
-    related: Batch<relation_budget::Related, Created>,
+    related: Batch<related::Related, Created>,
     relation_budget: relation_budget::RelationBudget,
     start: Batch<crate::model::JobId, Started>,
 }
@@ -205,7 +206,7 @@ impl Store {
             changes: Changes::new(commands.clone(), &keys),
             create: functions::create_batch(inner.clone()),
             create_large: functions::create_batch(inner.clone()),
-            related: relation_budget::relate_batch(inner.clone()),
+            related: related::relate_batch(inner.clone()),
             relation_budget: relation_budget::RelationBudget::default(),
             start: functions::start_batch(inner.clone()),
             database: if home.is_in_a_cluster() { 0 } else { settings.endpoint.database(settings.context.0) },

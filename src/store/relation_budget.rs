@@ -1,13 +1,12 @@
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::batch::{Batch, Request, Weight};
+use super::Error;
 use super::deadline::DEADLINE;
-use super::{Created, Error, Inner, NewJob};
 
 /// How long one has to wait for each relation that was followed: three to five times the 5 to 8 µs that it took Redis, so that following leaves
 /// most of the time of Redis to others.
@@ -42,7 +41,7 @@ struct Paid {
 
 /// When a request came into the line.
 #[derive(Clone, Copy)]
-struct Since {
+pub(super) struct Since {
     came: Instant,
     price: Duration,
 }
@@ -59,17 +58,18 @@ impl RelationBudget {
         self.paid.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn since(&self) -> Since {
+    /// What a request notes when it comes into the line.
+    pub(super) fn since(&self) -> Since {
         Since { came: Instant::now(), price: self.paid().price }
     }
 
     /// Whether a request has waited too long, and for relations.
-    fn is_late(&self, since: Since) -> bool {
+    pub(super) fn is_late(&self, since: Since) -> bool {
         since.came.elapsed() > PATIENCE && self.paid().price - since.price > BLAME
     }
 
     /// Waits in line until what was followed so far is paid for. Relations are followed while the turn is held.
-    async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+    pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         let turn = self.line.lock().await;
         let from = self.paid().until.checked_sub(CREDIT);
         if let Some(from) = from {
@@ -79,7 +79,7 @@ impl RelationBudget {
     }
 
     /// Waits for room in line: each caller has only so much.
-    async fn room_in_line(&self, caller: &str, room: u32) -> OwnedSemaphorePermit {
+    pub(super) async fn room_in_line(&self, caller: &str, room: u32) -> OwnedSemaphorePermit {
         let of_caller = {
             let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
             // Callers without a request in line need no entry, so the map is no longer than the line.
@@ -103,7 +103,7 @@ impl RelationBudget {
     }
 
     /// Waits for something in line. Nothing: relations of others took too long.
-    async fn patiently<T>(&self, since: Since, waiting: impl Future<Output = T>) -> Result<Option<T>, Error> {
+    pub(super) async fn patiently<T>(&self, since: Since, waiting: impl Future<Output = T>) -> Result<Option<T>, Error> {
         tokio::pin!(waiting);
         if let Ok(turn) = timeout(PATIENCE, &mut waiting).await {
             return Ok(Some(turn));
@@ -115,9 +115,9 @@ impl RelationBudget {
     }
 
     /// The caller whose creates go into the next call. What is followed for one of them serves its others.
-    fn next_caller(&self, asked: &[Related]) -> String {
+    pub(super) fn next_caller<'a>(&self, callers: impl Iterator<Item = &'a str> + Clone) -> String {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let callers = || asked.iter().map(Related::caller);
+        let callers = || callers.clone();
         let next = callers().filter(|caller| *caller > last.as_str()).min().or_else(|| callers().min());
         next.unwrap_or_default().clone_into(&mut last);
         last.clone()
@@ -128,59 +128,5 @@ impl RelationBudget {
         let mut paid = self.paid();
         paid.until = Instant::now().max(paid.until) + PRICE * followed;
         paid.price += PRICE * followed;
-    }
-}
-
-/// A job whose relations Redis has to follow.
-pub(super) struct Related {
-    job: NewJob,
-    since: Since,
-}
-
-impl Related {
-    fn caller(&self) -> &str {
-        self.job.spec.caller_id.as_deref().unwrap_or_default()
-    }
-}
-
-impl Inner {
-    /// Stores a job whose relations have to be followed, when it is its caller's turn.
-    pub(super) async fn relate(&self, job: NewJob) -> Result<Created, Error> {
-        let since = self.relation_budget.since();
-        let caller = job.spec.caller_id.clone().unwrap_or_default();
-        match self.relation_budget.patiently(since, self.relation_budget.room_in_line(&caller, 1)).await? {
-            Some(_room) => self.related.ask(Related { job, since }).await,
-            None => Ok(Created::Busy),
-        }
-    }
-}
-
-/// As [`create_batch`](super::functions::create_batch), no faster than relations may be followed.
-pub(super) fn relate_batch(store: Weak<Inner>) -> Batch<Related, Created> {
-    Batch::new(move |asked: Vec<Related>| {
-        let store = store.clone();
-        async move {
-            let Some(store) = store.upgrade() else { return (asked, Err(Error::Closed)) };
-            let _turn = store.relation_budget.turn().await;
-            let is_late = |one: &Related| store.relation_budget.is_late(one.since);
-            if asked.iter().any(is_late) {
-                let answers = asked.iter().map(|one| is_late(one).then_some(Created::Busy)).collect();
-                return (asked, Ok(answers));
-            }
-            let caller = store.relation_budget.next_caller(&asked);
-            let jobs: Vec<NewJob> = asked.iter().filter(|one| one.caller() == caller).map(|one| one.job.clone()).collect();
-            let answers = store.create_all(&jobs, false).await.map(|answers| {
-                let mut answers = answers.into_iter();
-                // The others come with a later call.
-                asked.iter().map(|one| if one.caller() == caller { answers.next().flatten() } else { None }).collect()
-            });
-            (asked, answers)
-        }
-    })
-}
-
-impl Request for Related {
-    fn weight(&self) -> Weight {
-        self.job.weight()
     }
 }

@@ -1,0 +1,61 @@
+//! Jobs whose relations Redis has to follow before it stores them: they come one caller after the other, within a budget.
+
+use std::sync::Weak;
+
+use super::batch::{Batch, Request, Weight};
+use super::relation_budget::Since;
+use super::{Created, Error, Inner, NewJob};
+
+/// A job whose relations Redis has to follow.
+pub(super) struct Related {
+    job: NewJob,
+    since: Since,
+}
+
+impl Related {
+    fn caller(&self) -> &str {
+        self.job.spec.caller_id.as_deref().unwrap_or_default()
+    }
+}
+
+impl Inner {
+    /// Stores a job whose relations have to be followed, when it is its caller's turn.
+    pub(super) async fn relate(&self, job: NewJob) -> Result<Created, Error> {
+        let since = self.relation_budget.since();
+        let caller = job.spec.caller_id.clone().unwrap_or_default();
+        match self.relation_budget.patiently(since, self.relation_budget.room_in_line(&caller, 1)).await? {
+            Some(_room) => self.related.ask(Related { job, since }).await,
+            None => Ok(Created::Busy),
+        }
+    }
+}
+
+/// As [`create_batch`](super::functions::create_batch), no faster than relations may be followed.
+pub(super) fn relate_batch(store: Weak<Inner>) -> Batch<Related, Created> {
+    Batch::new(move |asked: Vec<Related>| {
+        let store = store.clone();
+        async move {
+            let Some(store) = store.upgrade() else { return (asked, Err(Error::Closed)) };
+            let _turn = store.relation_budget.turn().await;
+            let is_late = |one: &Related| store.relation_budget.is_late(one.since);
+            if asked.iter().any(is_late) {
+                let answers = asked.iter().map(|one| is_late(one).then_some(Created::Busy)).collect();
+                return (asked, Ok(answers));
+            }
+            let caller = store.relation_budget.next_caller(asked.iter().map(Related::caller));
+            let jobs: Vec<NewJob> = asked.iter().filter(|one| one.caller() == caller).map(|one| one.job.clone()).collect();
+            let answers = store.create_all(&jobs, false).await.map(|answers| {
+                let mut answers = answers.into_iter();
+                // The others come with a later call.
+                asked.iter().map(|one| if one.caller() == caller { answers.next().flatten() } else { None }).collect()
+            });
+            (asked, answers)
+        }
+    })
+}
+
+impl Request for Related {
+    fn weight(&self) -> Weight {
+        self.job.weight()
+    }
+}
