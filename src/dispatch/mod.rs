@@ -3,7 +3,6 @@
 //! [`Dispatcher`] is the library's front door; the loops beside it keep jobs moving, whichever server made them.
 
 mod connect;
-mod control;
 mod create;
 mod cron;
 mod error;
@@ -31,6 +30,7 @@ mod sweeper;
 mod tail;
 mod timekeeper;
 mod timetable;
+mod transition;
 mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,9 +100,6 @@ impl Settings {
 #[doc(hidden)]
 pub type Compiler = Arc<dyn Fn(&ScriptType, &str) -> Pin<Box<dyn Future<Output = Option<JobError>> + Send>> + Send + Sync>;
 
-/// How many lists of jobs are made at once. Others wait.
-const LISTS: usize = 4;
-
 /// Creates, starts, waits for and stops jobs. Cheap to clone.
 #[derive(Clone)]
 pub struct Dispatcher(Arc<Inner>);
@@ -128,7 +125,7 @@ impl Dispatcher {
         let stores: BTreeMap<_, _> = stores.into_iter().map(|store| (store.context(), store)).collect();
         let pressure = stores.keys().map(|context| (*context, Arc::default())).collect();
         let memory = stores.keys().map(|context| (*context, Memory::default())).collect();
-        let (lists, tails) = (Semaphore::new(LISTS), stores.keys().map(|context| (*context, Tails::default())).collect());
+        let (lists, tails) = (Semaphore::new(query::LISTS), stores.keys().map(|context| (*context, Tails::default())).collect());
         Self(Arc::new(Inner {
             stores,
             settings,

@@ -4,6 +4,8 @@ use super::{Dispatcher, Error, error, spec, wait};
 use crate::model::{Actor, ContextId, Job, JobId, JobResult, QueueInfo, Status};
 use crate::store::{JobFilter, JobPage, JobView, StoreInfo};
 
+/// How many lists of jobs are made at once. Others wait.
+pub(super) const LISTS: usize = 4;
 /// How long a list of jobs waits for others to be made; then it is refused.
 const LIST_WAITS: Duration = Duration::from_secs(2);
 /// The most bytes of JSON that a page of jobs has.
