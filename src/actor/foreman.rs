@@ -35,7 +35,7 @@ pub(super) struct Foreman {
     actors: ActorSet,
     /// Each with the index of the actor it belongs to, in the order in which they are served.
     queues: Arc<[(String, usize)]>,
-    /// Those of them that belong to no actor.
+    /// Those of them that are of no instance.
     shared_queues: Arc<[(String, usize)]>,
     layout_queues: Arc<LayoutQueues>,
     reports: mpsc::Receiver<Report>,
@@ -49,8 +49,8 @@ pub(super) struct Foreman {
     idle: watch::Sender<bool>,
     /// Whether there may be jobs in the queues, so that a turn is worth taking for them.
     may_have_jobs: bool,
-    /// Whether there may be jobs in the queues of one actor: few are put there, so a turn looks there only then.
-    owned_may_have_jobs: bool,
+    /// Whether there may be jobs in the queues of instances: few are put there, so a turn looks there only then.
+    instances_may_have_jobs: bool,
     /// How many jobs the turn that is under way asked for.
     asked_for: usize,
     /// Whether Redis may count jobs as taken by this pool that the pool does not know of.
@@ -114,7 +114,7 @@ impl Foreman {
             wake_up,
             idle,
             may_have_jobs: true,
-            owned_may_have_jobs: true,
+            instances_may_have_jobs: true,
             asked_for: 0,
             unsure: false,
             reconciler: Reconciler::default(),
@@ -233,13 +233,12 @@ impl Foreman {
         let ends = std::mem::replace(&mut self.actors.ends, rest);
         let (store, settings) = (self.store.clone(), self.settings.clone());
         // What is to run again may go back to the queue of its actor.
-        let comes_back = |end: &Ended| matches!(end.outcome, Outcome::Crashed | Outcome::GivenBack);
-        let everywhere = self.owned_may_have_jobs || ends.iter().any(comes_back);
-        let queues = if everywhere { self.queues.clone() } else { self.shared_queues.clone() };
+        self.instances_may_have_jobs |= ends.iter().any(|end| matches!(end.outcome, Outcome::Crashed | Outcome::GivenBack));
+        let queues = if self.instances_may_have_jobs { self.queues.clone() } else { self.shared_queues.clone() };
         let layout_queues = self.layout_queues.clone();
         // What is put into a queue from here on may not be seen by this turn.
         self.may_have_jobs &= !take;
-        self.owned_may_have_jobs &= !take;
+        self.instances_may_have_jobs &= !take;
         Some(Box::pin(async move {
             let (rooms, queues) = if take { (&rooms[..], &queues[..]) } else { (&[][..], &[][..]) };
             let turn = Turn { script_type: &settings.script_type, ends: &ends, actors: rooms, queues };
@@ -258,7 +257,7 @@ impl Foreman {
                 }
                 // If as many jobs were found as were asked for, there may be more.
                 self.may_have_jobs |= turned.more || !turned.taken.is_empty() && turned.taken.len() >= wanted;
-                self.owned_may_have_jobs |= turned.more || turned.owned_left;
+                self.instances_may_have_jobs |= turned.more || turned.instances_left;
                 let now = Instant::now();
                 turned.taken.into_iter().for_each(|job| self.add_job(job, now));
                 if stop_by.is_some() {
@@ -300,7 +299,7 @@ impl Foreman {
 
     /// Has the next turn look into all queues.
     fn look_everywhere(&mut self) {
-        (self.may_have_jobs, self.owned_may_have_jobs) = (true, true);
+        (self.may_have_jobs, self.instances_may_have_jobs) = (true, true);
     }
 
     /// Notes that a turn failed, and logs it once when turns have failed for a while: the pool takes no jobs meanwhile.

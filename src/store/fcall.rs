@@ -166,20 +166,28 @@ impl Inner {
     /// A call whose caller tells others the time it happened, too.
     pub(super) fn call_at(&self, function: &Function, now: Timestamp) -> Cmd {
         let mut call = function.call(self.signpost.as_deref());
-        call.arg(&self.caller).arg(self.clock.argument(now)).arg(now.to_string());
+        call.arg(&self.server_argument).arg(self.clock.argument(now)).arg(now.to_string());
         call
     }
 }
 
-/// A list as one argument of a function, for what many calls give: one that came before is not taken apart again. No entry has a space.
+/// A list as one argument of a function, for what many calls give: one that came before is not taken apart again. No entry is empty or has
+/// white space.
 pub(super) fn list<T: ToString>(entries: impl IntoIterator<Item = T>) -> String {
-    entries.into_iter().map(|entry| entry.to_string()).collect::<Vec<_>>().join(" ")
+    let entries: Vec<String> = entries.into_iter().map(|entry| entry.to_string()).collect();
+    debug_assert!(entries.iter().all(|entry| !entry.is_empty() && !entry.contains(char::is_whitespace)), "{entries:?}");
+    entries.join(" ")
 }
 
-/// Who calls, as `request.lua` says it.
-pub(super) fn caller(keys: &Keys, server: &ServerId, periods: &Periods) -> String {
-    let kept = [periods.keep_finished, periods.keep_error, periods.keep_waited].map(|period| whole_seconds(period).to_string());
-    list([&[keys.context().to_string(), server.to_string()], &kept[..], &[keys.prefix().to_owned()]].concat())
+/// A word of a list, or what stands there where it does not hold.
+pub(super) fn word_if(word: &'static str, holds: bool) -> &'static str {
+    if holds { word } else { "-" }
+}
+
+/// What functions are told of a server, as `request.lua` has it.
+pub(super) fn server_argument(keys: &Keys, server: &ServerId, periods: &Periods) -> String {
+    let [finished, error, waited] = [periods.keep_finished, periods.keep_error, periods.keep_waited].map(whole_seconds);
+    format!("{} {server} {finished} {error} {waited} {}", keys.context(), keys.prefix())
 }
 
 /// As EXPIRE takes it: nothing that is kept goes at once.

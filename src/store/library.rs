@@ -23,7 +23,7 @@ const MODULES: Files = files!("lua/",
     "filter" "foreign" "schedules" "conveyor" "fair" "limit" "masks" "calling"
 );
 
-/// What Lua and Redis give, by local names: a function of a library looks each global name up in two tables.
+/// The globals that functions use most, as locals: a function of a library looks every other one up in two tables.
 const GLOBALS: &str = "local redis, string, math, table, next, pairs, ipairs, type, tonumber, unpack = \
                        redis, string, math, table, next, pairs, ipairs, type, tonumber, unpack\n";
 

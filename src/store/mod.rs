@@ -132,8 +132,8 @@ struct Inner {
     /// In a cluster, a key that shows where the context is.
     signpost: Option<String>,
     server: ServerId,
-    /// Who calls, as functions are told.
-    caller: String,
+    /// What functions are told of this server: the first argument in `request.lua`.
+    server_argument: String,
     clock: Clock,
     periods: Periods,
     queue_limit: usize,
@@ -211,7 +211,7 @@ impl Store {
             start: functions::start_batch(inner.clone()),
             database: if home.is_in_a_cluster() { 0 } else { settings.endpoint.database(settings.context.0) },
             signpost: home.is_in_a_cluster().then(|| keys.events()),
-            caller: fcall::caller(&keys, &settings.server, &settings.periods),
+            server_argument: fcall::server_argument(&keys, &settings.server, &settings.periods),
             keys,
             server: settings.server,
             clock: Clock::default(),

@@ -11,7 +11,7 @@ use crate::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, 
 use crate::store::batch::{Batch, Request, Weight};
 use crate::store::codec::{Text, fields, json};
 use crate::store::direct_start::Reservation;
-use crate::store::fcall::{Function, list};
+use crate::store::fcall::{Function, list, word_if};
 use crate::store::{Claimed, Error, Firing, Inner, Push, Store};
 
 const FUNCTION: Function = Function("create");
@@ -253,13 +253,11 @@ impl Inner {
     fn encode(&self, jobs: &[NewJob], or_none: bool, reservations: &[Option<Reservation>], now: Timestamp) -> Cmd {
         let mut call = self.call_at(&FUNCTION, now);
         call.arg(self.queue_limit).arg(self.periods.keep_created.as_millis() as u64);
-        call.arg(self.periods.lease.as_millis() as u64).arg(
-            [("all", or_none), ("shadows", self.push == Push::Both), ("look", self.memory.share() > LOOK_FROM)]
-                .into_iter()
-                .filter_map(|(word, holds)| holds.then_some(word))
-                .collect::<Vec<_>>()
-                .join(" "),
-        );
+        call.arg(self.periods.lease.as_millis() as u64).arg(list([
+            word_if("all", or_none),
+            word_if("shadows", self.push == Push::Both),
+            word_if("look", self.memory.share() > LOOK_FROM),
+        ]));
         call.arg(self.max_running.load(Ordering::Relaxed));
         call.arg(jobs.iter().enumerate().filter_map(|(at, job)| Some(job.occurrence.as_ref()?.argument(at + 1))).collect::<String>());
         let mut pools: Vec<(&ScriptType, &Reservation)> = Vec::new();
@@ -280,19 +278,20 @@ impl Inner {
             let shadow = job.shadow(&self.keys, self.push);
             let queue = shadow.clone().filter(|_| self.push == Push::Legacy).unwrap_or_else(|| self.keys.work(&job.queue()));
             let relations = job.relations().count();
-            let or_not = |word, holds: bool| if holds { word } else { "-" };
             call.arg(job.id.as_str()).arg(list([
                 spec.script_type.as_str(),
                 &queue,
                 room.as_ref().and_then(Reservation::actor).unwrap_or("-"),
-                or_not("new", spec.job_id.is_none()),
-                or_not("start", job.start),
-                or_not("waited", job.waited),
-                or_not("due", spec.run_at.is_some()),
-                or_not("once", spec.idempotency_key.is_some()),
-                or_not("related", relations > 0),
+                word_if("new", spec.job_id.is_none()),
+                word_if("start", job.start),
+                word_if("waited", job.waited),
+                word_if("due", spec.run_at.is_some()),
+                word_if("keyed", spec.idempotency_key.is_some()),
+                word_if("related", relations > 0),
             ]));
-            call.arg(spec.run_at.map(Timestamp::as_millis));
+            if let Some(time) = spec.run_at {
+                call.arg(time.as_millis());
+            }
             if let Some(key) = &spec.idempotency_key {
                 // Two callers may use the same key for different jobs.
                 call.arg(digest(&[spec.caller_id.as_deref().unwrap_or_default(), key])).arg(digest(&[&json(spec)]));

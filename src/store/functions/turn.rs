@@ -5,7 +5,7 @@ use redis::Cmd;
 
 use crate::model::{ErrorKind, JobError, JobId, JobResult, Output, ScriptType, Status, Timestamp, Usage};
 use crate::store::codec::{JobEnd, JobView, Text, json};
-use crate::store::fcall::{Function, list};
+use crate::store::fcall::{Function, list, word_if};
 use crate::store::layouts::LayoutQueues;
 use crate::store::{Audience, Claimed, Error, Store};
 
@@ -104,7 +104,7 @@ pub struct Turn<'a> {
     pub ends: &'a [Ended],
     /// Its actors.
     pub actors: &'a [ActorRoom],
-    /// Its queues in the order of service, each with the actor it belongs to (from 1), or 0.
+    /// The queues to look into in the order of service, each with the actor it belongs to (from 1), or 0.
     pub queues: &'a [(String, usize)],
 }
 
@@ -122,8 +122,8 @@ pub struct Turned {
     pub taken: Vec<Claimed>,
     /// Whether the queues hold more that was not looked at.
     pub more: bool,
-    /// Whether queues that belong to one actor hold something.
-    pub owned_left: bool,
+    /// Whether queues of instances among them still hold something.
+    pub instances_left: bool,
 }
 
 impl Store {
@@ -167,7 +167,7 @@ impl Store {
         let call = self.encode_turn(&FUNCTION, turn, turn.actors, layout_queues, fair, now);
         let audience = self.inbox().audience();
         let answer: Result<Answer, Error> = store.turns.function(&call).await;
-        let (statuses, taken, stopped, more, releases, importable, owned_left, now) = match answer {
+        let (statuses, taken, stopped, more, releases, importable, instances_left, now) = match answer {
             Err(error) if error.out_of_memory() => {
                 // What ended is recorded all the same.
                 // One of the free actors, by chance: the waiting jobs may be for one actor alone.
@@ -199,7 +199,7 @@ impl Store {
             store.releases.notify_one();
         }
         let taken = taken.into_iter().filter_map(|values| Claimed::from_turn(values, now)).collect();
-        Ok((Turned { statuses, taken, more: more > 0, owned_left: owned_left == 1 }, importable == 1))
+        Ok((Turned { statuses, taken, more: more > 0, instances_left: instances_left == 1 }, importable == 1))
     }
 
     fn encode_turn(
@@ -259,7 +259,7 @@ fn add_end(call: &mut Cmd, end: &Ended) {
         Outcome::Crashed => ("crashed", "-"),
         Outcome::GivenBack => ("released", "-"),
     };
-    call.arg(list([outcome, if end.logged { "logged" } else { "-" }, format]));
+    call.arg(list([outcome, word_if("logged", end.logged), format]));
     match &end.outcome {
         Outcome::Finished(output) => call.arg(&output.text),
         Outcome::Failed { error, retry_in } => {

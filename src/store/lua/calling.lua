@@ -12,7 +12,7 @@ function calling.enter(prefix, context, owner, names, argv)
   local clock = redis.call('TIME')
   local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
   local finished, failed, waited = unpack(calling.KEPT)
-  local whole = { { context, owner, finished, failed, waited, prefix }, request.text(now), time.text(now) }
+  local whole = { { context, owner, finished, failed, waited, prefix }, values.digits(now), time.text(now) }
   for at = 3, #argv do whole[#whole + 1] = argv[at] end
   return request.enter(names, whole)
 end
@@ -31,9 +31,9 @@ end
 
 -- Has a function work with other arguments, within the same call.
 function calling.with(arguments, transition)
-  local whole = { unpack(request.argv, 1, request.OF_CALLER) }
+  local whole = { unpack(request.argv, 1, request.COMMON) }
   for _, argument in ipairs(arguments) do whole[#whole + 1] = argument end
-  request.argv, request.at = whole, request.OF_CALLER
+  request.argv, request.at = whole, request.COMMON
   return transition()
 end
 
@@ -55,9 +55,10 @@ function calling.lease_of(text)
   return lease >= 1 and lease <= LONGEST_LEASE and lease or nil
 end
 
--- Records how an attempt ended: `how` and what follows it are as in turn.lua. Gives the status of the job now, or 'lost'.
-function calling.record(id, claim, how, ...)
-  local arguments = { 0, jobs.DEFAULT_TYPE, 1, id, claim, '', how, ... }
+-- Records how an attempt ended; `format` and what follows it are as in turn.lua. Nobody says whether it logged, so it may have. Gives the
+-- status of the job now, or 'lost'.
+function calling.record(id, claim, outcome, format, ...)
+  local arguments = { 0, jobs.DEFAULT_TYPE, 1, id, claim, '', { outcome, 'logged', format }, ... }
   -- No actors and no queues: nothing is taken.
   for _, rest in ipairs({ {}, {}, {}, '', 0, 0 }) do arguments[#arguments + 1] = rest end
   local statuses = unpack(calling.with(arguments, functions.turn))

@@ -69,7 +69,7 @@ end
 function foreign.list(id, created_at)
   local list = keys.index(request.now_text)
   local own = own_listing(id, created_at)
-  redis.call('HSET', keys.job(id), 'indexed', request.text(own or request.now))
+  redis.call('HSET', keys.job(id), 'indexed', values.digits(own or request.now))
   if own then return end
   jobs.list_in(list, id)
   local off = created_at and math.max(-FAR, math.min((time.millis(created_at) or request.now) - request.now, FAR)) or 0

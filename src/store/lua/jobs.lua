@@ -11,12 +11,11 @@ jobs.HASH_MILLIS = 5000
 -- The script type of a job that names none.
 jobs.DEFAULT_TYPE = 'osis'
 
--- The fields of a claimed job that its actor is given, in this order; claimed.rs has the same, and a test compares the two. The first nine
--- are those that a job in the notes may have, and it was noted when it was created.
+-- The fields of a claimed job that its actor is given, in this order; claimed.rs has the same, and a test compares the two. `created_at`
+-- stands first, because it is compared with the note of a job. What a noted job does not have stands last.
 jobs.GIVEN = {
   'created_at', 'script', 'args', 'env_vars', 'timeout', 'caller_id', 'log_path', 'queued_at', 'concurrent', 'retry_backoff', 'failures',
 }
-jobs.GIVEN_OF_NOTED = 9
 
 -- What the end of a job needs of it.
 local OF_END = { 'origin', 'reply', 'reply_to', 'retention', 'idempotency_key', 'script_type', 'reply_to_queue', 'rel', 'dialect' }
@@ -31,26 +30,59 @@ function jobs.reader(...)
   end
 end
 
--- The same, with what the end of a job needs.
-function jobs.end_reader(...)
-  local names, seen = { ... }, {}
+-- These names with those that the end of a job needs, each once.
+local function with_end(names)
+  local all, seen = { unpack(names) }, {}
   for _, name in ipairs(names) do seen[name] = true end
   for _, name in ipairs(OF_END) do
-    if not seen[name] then names[#names + 1] = name end
+    if not seen[name] then all[#all + 1] = name end
   end
-  return jobs.reader(unpack(names))
+  return all
 end
 
--- What the end of a job needs of it.
-jobs.read_for_end = jobs.reader(unpack(OF_END))
+-- What reads these fields of a job and what its end needs.
+function jobs.end_reader(...) return jobs.reader(unpack(with_end({ ... }))) end
 
-local read_usual = jobs.reader('status', 'attempt', 'lease', 'started_at', 'origin', 'reply', 'script_type')
+jobs.read_for_end = jobs.end_reader()
 
--- What the end of a run needs of a job that was noted when it started, or nil.
-function jobs.read_noted(id)
-  local since = notes.take(id)
-  local job = since and read_usual(id)
-  return job and job.started_at == since and job or nil
+-- What is read when a run ends, of any job and of a noted one.
+local RUN = with_end({ 'status', 'attempt', 'lease', 'failures', 'given_back', 'started_at' })
+local read_run, read_noted_run = jobs.reader(unpack(RUN)), jobs.reader(unpack(notes.usual(RUN)))
+
+-- Reads a job whose run ended. Nil: the key is no hash.
+function jobs.read_run(id)
+  local _, since = notes.take(id)
+  local job = since and read_noted_run(id)
+  if job and job.started_at == since then return job end
+  return read_run(id)
+end
+
+-- What decides whether a job that lies in a queue may run.
+local DECIDING = { 'status', 'script_type', 'attempt', 'stop_requested_at', 'unseen', 'dialect', 'given_back', 'released' }
+
+-- What reads fields that decide and fields that are given: the former by their names (`job`), the latter from `first_given` on in `list`.
+local function waiting_reader(deciding, given)
+  local names, named = { unpack(deciding) }, values.naming(deciding)
+  for _, name in ipairs(given) do names[#names + 1] = name end
+  return function(id)
+    local list = try('HMGET', keys.job(id), unpack(names))
+    return list and { job = named(list), list = list, first_given = #deciding + 1 }
+  end
+end
+
+local read_waiting = waiting_reader(DECIDING, jobs.GIVEN)
+local read_noted_waiting = waiting_reader(notes.usual(DECIDING), notes.usual(jobs.GIVEN))
+
+-- Reads a job that lies in a queue, so, and how many `fields` it has if it was noted. Nil: the key is no hash.
+function jobs.read_waiting(id)
+  local fields, since = notes.take(id)
+  local one = since and read_noted_waiting(id)
+  -- One that ran was noted at its start, which says nothing of one that waits.
+  local still_waits = one and one.list[one.first_given] == since and one.job.status == 'dispatched' and not one.job.attempt
+  if not still_waits then return read_waiting(id) end
+  for at = #one.list + 1, one.first_given + #jobs.GIVEN - 1 do one.list[at] = false end
+  one.fields = fields
+  return one
 end
 
 -- The fields of a new job, each followed by its value: what the legacy layout has in each, also where it is empty, and then those
@@ -81,7 +113,7 @@ end
 
 -- The `given_back` of a job whose id others may have had: claims are counted from a number of its own, because a run of theirs may not have
 -- ended.
-function jobs.first_claim() return request.text(request.now % 2000000000) end
+function jobs.first_claim() return values.digits(request.now % 2000000000) end
 
 -- Whether a started job has been given up by whoever started it.
 function jobs.is_abandoned(id, started_at, timeout)
@@ -128,7 +160,7 @@ end
 -- Lists a job among those that ended in error. Seldom enough that those are found without looking at all others.
 function jobs.list_error(id)
   local at = jobs.listed_at(id)
-  if at then insist('ZADD', keys.index_of_status('error'), request.text(at), id) end
+  if at then insist('ZADD', keys.index_of_status('error'), values.digits(at), id) end
 end
 
 -- Takes back the stops of a job that nobody has read: they meant a run that is over, and the next job of that id is none of theirs.

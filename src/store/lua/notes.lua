@@ -1,20 +1,33 @@
--- What a function has just written of a job and need not be looked for again. Most jobs have none of the fields that few have, and looking
--- for one that a hash does not have means looking through all of it. A note says how many fields the hash of such a job has: one that has
--- got no other since has none of those. A note is one for the functions that wrote it alone: where there is none, everything is read.
+-- Keeps, in the memory of this library, how many fields the hash of a job had when a function last wrote it, of jobs without fields that
+-- few have. As long as the hash has as many, none was added, and readers ask for the usual fields alone: to see that a short hash lacks a
+-- field, Redis compares all that it has. Another library (that of another version, the public one) has notes of its own. Where there is
+-- none, everything is read.
 local try = commands.try
 local notes = {}
 
--- A job with one of these is not noted. What else few have (a request to stop, failures) comes later, and makes the hash longer.
-local OF_FEW = {
+-- Fields that few jobs have: a job that is created with one of these is not noted …
+local AT_CREATION = {
   retention = true, idempotency_key = true, reply_to = true, reply_to_queue = true, rel = true, dialect = true, retry_backoff = true,
 }
+-- … and these come later, which makes the hash longer.
+local LATER = { stop_requested_at = true, unseen = true, given_back = true, released = true, failures = true }
+
+-- These names of fields but for those that a noted job does not have.
+function notes.usual(names)
+  local usual = {}
+  for _, name in ipairs(names) do
+    if not (AT_CREATION[name] or LATER[name]) then usual[#usual + 1] = name end
+  end
+  return usual
+end
 
 -- Notes are kept of so many jobs, and of as many before those.
 local MOST_KEPT = 8192
 local fields_of, since_of, kept = {}, {}, 0
 local old_fields_of, old_since_of = {}, {}
 
--- Notes that the hash of a job has so many fields since a time, which is in one of them.
+-- Notes that the hash of a job has so many fields since a time that stands in `created_at` or `started_at`. Whoever takes the note compares
+-- that, as another hash may have the key by now.
 function notes.keep(id, fields, since)
   if kept == MOST_KEPT then
     old_fields_of, old_since_of = fields_of, since_of
@@ -23,20 +36,21 @@ function notes.keep(id, fields, since)
   fields_of[id], since_of[id], kept = fields, since, kept + 1
 end
 
--- The same of a new job whose caller gave it these fields, each followed by its value.
+-- The same of a new job whose creator gave it these fields, each followed by its value.
 function notes.keep_new(id, fields, given, first, last)
   for at = first, last, 2 do
-    if OF_FEW[given[at]] then return end
+    if AT_CREATION[given[at]] then return end
   end
   notes.keep(id, fields, request.now_text)
 end
 
--- Notes that a function has written so many more fields into the hash of a job, none of which few have.
+-- Notes that a function has written so many more fields into the hash of a job, none of them rare. Of older notes it forgets that, which
+-- makes them worthless.
 function notes.grow(id, by)
   if fields_of[id] then fields_of[id] = fields_of[id] + by end
 end
 
--- Since when a job has had as many fields as it has now, and how many those are; nil where that was not noted. A note serves once.
+-- How many fields a job has, and since when, if that was noted and is still so. A note serves once.
 function notes.take(id)
   local fields, since = fields_of[id], since_of[id]
   if fields then
@@ -46,7 +60,7 @@ function notes.take(id)
     if not fields then return nil end
     old_fields_of[id], old_since_of[id] = nil, nil
   end
-  if try('HLEN', keys.job(id)) == fields then return since, fields end
+  if try('HLEN', keys.job(id)) == fields then return fields, since end
 end
 
 return notes

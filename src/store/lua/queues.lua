@@ -25,29 +25,31 @@ local function next_look(script_type, may_be_elsewhere)
 end
 
 -- Has a job that is in a queue looked after. `shadow`: it is in another queue, too, out of which foreign actors take.
-function queues.watch(id, script_type, shadow) insist('ZADD', keys.watched, next_look(script_type, shadow), id) end
+function queues.watch(id, script_type, shadow) insist('ZADD', keys.watched, values.digits(next_look(script_type, shadow)), id) end
 
-local function watch_all(ids, script_type, shadows)
-  local look, entries = request.text(next_look(script_type, shadows)), {}
-  for at, id in ipairs(ids) do entries[2 * at - 1], entries[2 * at] = look, id end
-  insist('ZADD', keys.watched, unpack(entries))
-end
-
--- Adds a job to those that go into a queue together: `pushed` has them by their queues.
-function queues.add(pushed, queue, script_type, id)
-  local ids = pushed[queue]
+-- Adds a job to those that are to be pushed together: `to_push` has them by their queues.
+function queues.add(to_push, queue, script_type, id)
+  local ids = to_push[queue]
   if not ids then
     ids = { script_type = script_type }
-    pushed[queue] = ids
+    to_push[queue] = ids
   end
   ids[#ids + 1] = id
 end
 
--- Puts those jobs into their queues, and has them looked after. `may_have_shadows`: some go to a second queue, too.
-function queues.push_all(pushed, may_have_shadows)
-  for queue, ids in pairs(pushed) do
+-- Has those jobs looked after. `may_have_shadows`: some go to a second queue, too.
+function queues.watch_all(to_push, may_have_shadows)
+  for _, ids in pairs(to_push) do
+    local look, entries = values.digits(next_look(ids.script_type, may_have_shadows)), {}
+    for at, id in ipairs(ids) do entries[2 * at - 1], entries[2 * at] = look, id end
+    insist('ZADD', keys.watched, unpack(entries))
+  end
+end
+
+-- Puts those jobs into their queues.
+function queues.push_all(to_push, may_have_shadows)
+  for queue, ids in pairs(to_push) do
     if try('LPUSH', queue, unpack(ids)) == #ids then news.woken(queue, ids.script_type) end
-    watch_all(ids, ids.script_type, may_have_shadows)
     for place = 1, may_have_shadows and #ids or 0 do
       local shadow, only = layouts.shadow_of(ids[place])
       if shadow and not only then try('LPUSH', shadow, ids[place]) end

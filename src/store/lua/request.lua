@@ -1,5 +1,5 @@
 -- The call that is carried out: what every function is given, and what is gathered until its end.
--- ARGV  1 who calls, a list: context · server · seconds to keep a job: finished · error · finished, for a caller who waited · key prefix,
+-- ARGV  1 the server, a list: context · its id · seconds to keep a job: finished · error · finished, for a caller who waited · key prefix,
 --         where there is one
 --       2 now, ms, as the server believes, or '=' and ms where that counts (in tests)   3 the same as text
 --       Behind these stand the arguments of the function, which reads them one after the other. A list is one argument, its entries with a
@@ -26,8 +26,8 @@ local request = {
   has_events = false,
 }
 
--- So many arguments are those of every function.
-request.OF_CALLER = 3
+-- So many arguments every function gets.
+request.COMMON = 3
 
 -- Whoever asked so long ago, ms, does not wait for an answer any more, and would not know what was started for him.
 request.LATE = 5500
@@ -45,8 +45,8 @@ function request.take_number()
   return tonumber(request.argv[at])
 end
 
--- Lists that came, by their texts, and how many bytes those have: a pool names its queues with each turn.
-local MOST_KEPT = 1048576
+-- Lists that came, by their texts, and about how many bytes they take: a pool names its queues with each turn.
+local MOST_KEPT, OF_A_LIST = 2097152, 512
 local lists, kept = {}, 0
 
 -- The entries of a list. A function that calls another one gives a table.
@@ -54,14 +54,14 @@ local function list_in(text)
   if type(text) == 'table' then return text end
   local list = lists[text]
   if list then return list end
-  if kept + #text > MOST_KEPT then lists, kept = {}, 0 end
+  if kept + #text + OF_A_LIST > MOST_KEPT then lists, kept = {}, 0 end
   list = {}
   for entry in string.gmatch(text, '%S+') do list[#list + 1] = entry end
-  lists[text], kept = list, kept + #text
+  lists[text], kept = list, kept + #text + OF_A_LIST
   return list
 end
 
--- The next argument, a list that many calls give. It belongs to those as well: nobody writes to it.
+-- The next argument, a list. All calls that give the same share one table, so nobody writes to it.
 function request.take_list() return list_in(request.take()) end
 
 -- Whether there are arguments left.
@@ -82,11 +82,8 @@ function request.has_work(script_type)
   end
 end
 
--- A whole number as text: Redis takes long to write one of Lua's that is given to a command as it is.
-function request.text(number) return string.format('%.0f', number) end
-
--- The time so many ms from now, ms, as text.
-function request.text_in(ms) return request.text(request.now + ms) end
+-- The time so many ms from now, ms, in digits.
+function request.digits_in(ms) return values.digits(request.now + ms) end
 
 -- A table with nothing in it: the given one, if it is empty. Making one costs as much as a short command.
 function request.empty(gathered) return next(gathered) and {} or gathered end
@@ -131,7 +128,7 @@ function request.enter(names, argv)
   keys.of_context(prefix or '', context)
   set_time(argv[2], argv[3])
   request.server, request.keep_finished, request.keep_error, request.keep_waited = server, keep_finished, keep_error, keep_waited
-  request.argv, request.at = argv, request.OF_CALLER
+  request.argv, request.at = argv, request.COMMON
   local empty = request.empty
   request.counters, request.notices, request.own = empty(request.counters), empty(request.notices), empty(request.own)
   request.types, request.types_seen, request.native_only = empty(request.types), empty(request.types_seen), empty(request.native_only)

@@ -8,6 +8,9 @@ function values.number(text, default)
   return value
 end
 
+-- A whole number in digits: Redis takes long to write one of Lua's that is given to a command as it is.
+function values.digits(number) return string.format('%.0f', number) end
+
 function values.is_uuid(id)
   return #id == 36 and string.find(id, '^%x+%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x+$') == 1 and string.byte(id, 9) == 45
 end

@@ -97,7 +97,7 @@ async fn a_caller_with_few_jobs_does_not_wait_behind_one_with_many() {
     house.close().await;
 }
 
-/// The queues that turns named so far, as the beginning of the list.
+/// The lists of queues that turns came with so far; the slow log keeps the beginning of each.
 async fn queues_of_turns(house: &House) -> Vec<String> {
     let entries: Vec<(u64, u64, u64, Vec<String>, String, String)> = house.redis.run(&["SLOWLOG", "GET", "-1"]).await;
     let turns =
@@ -106,9 +106,9 @@ async fn queues_of_turns(house: &House) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn turns_look_into_the_queues_of_one_actor_only_where_something_may_lie_there() {
+async fn turns_look_into_the_queues_of_instances_only_where_something_may_lie_there() {
     let house = House::open(1).await;
-    let of_actor = "hero:q:work:type:osis:group:default:inst:1";
+    let instance_queue = "hero:q:work:type:osis:group:default:inst:1";
     let _: () = house.redis.run(&["CONFIG", "SET", "slowlog-log-slower-than", "0"]).await;
     until("a turn that does not look there", || async {
         house.run("1").await.unwrap();
@@ -125,8 +125,8 @@ async fn turns_look_into_the_queues_of_one_actor_only_where_something_may_lie_th
     house.is(&id, Status::Finished).await;
     let foreign = JobId::random();
     let _: i64 = house.redis.run(&["HSET", &format!("hero:job:{foreign}"), "script", "3", "script_type", "osis"]).await;
-    let _: i64 = house.redis.run(&["LPUSH", of_actor, foreign.as_str()]).await;
+    let _: i64 = house.redis.run(&["LPUSH", instance_queue, foreign.as_str()]).await;
     house.is(&foreign, Status::Finished).await;
-    assert!(queues_of_turns(&house).await.iter().any(|queues| queues.contains(of_actor)));
+    assert!(queues_of_turns(&house).await.iter().any(|queues| queues.contains(instance_queue)));
     house.close().await;
 }

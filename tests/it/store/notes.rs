@@ -13,7 +13,7 @@ async fn turn(store: &Store, ends: &[Ended], room: usize) -> Turned {
     store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
 }
 
-/// The key of a new job that lies in its queue.
+/// A new job that lies in its queue: its id, and the key of its hash.
 async fn queued(store: &Store) -> (JobId, String) {
     let id = JobId::random();
     let spec = JobSpec { script: "40 + 2".into(), timeout: Some(Duration::from_secs(7).into()), ..JobSpec::default() };
@@ -38,10 +38,12 @@ async fn a_job_is_given_the_same_whether_it_was_noted_or_is_read_as_a_whole() {
     let store = redis.store().await;
     queued(&store).await;
     let mut noted = taken(&store).await;
+    assert_eq!((redis.calls("hlen").await, redis.calls("hmget").await), (1, 1));
     let (id, key) = queued(&store).await;
     let _: i64 = redis.run(&["HSET", &key, "unknown", "1"]).await;
     let read = taken(&store).await;
     assert_eq!(read.job, id);
+    assert_eq!((redis.calls("hlen").await, redis.calls("hmget").await), (2, 2));
     assert!(noted.queued_at.is_some() && read.queued_at.is_some());
     (noted.job, noted.started_at, noted.queued_at) = (read.job.clone(), read.started_at, read.queued_at);
     assert_eq!(noted, read);
@@ -85,6 +87,23 @@ async fn a_hash_with_as_many_fields_in_the_place_of_a_noted_one_is_read_as_a_who
     }
     let claimed = taken(&store).await;
     assert_eq!((claimed.script.as_deref(), claimed.failures), (Some("41"), 3));
+}
+
+#[tokio::test]
+async fn a_job_that_ran_and_is_pushed_again_gets_another_claim_though_it_started_when_it_was_created() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let (id, key) = queued(&store).await;
+    let lost = taken(&store).await;
+    let started: String = redis.run(&["HGET", &key, "started_at"]).await;
+    let _: i64 = redis.run(&["HSET", &key, "created_at", &started]).await;
+    // Its lease is over, no reaper has come, and whoever waits for it pushes it again.
+    let _: i64 = redis.run(&["ZADD", "hero:q:leases", "1", id.as_str()]).await;
+    let _: i64 = redis.run(&["LPUSH", "hero:q:work:type:osis", id.as_str()]).await;
+    let claimed = taken(&store).await;
+    assert_eq!((lost.attempt, lost.claim, claimed.attempt, claimed.claim), (1, 1, 2, 2));
+    assert_eq!(turn(&store, &[finished(&lost)], 0).await.statuses, [None]);
+    assert_eq!(turn(&store, &[finished(&claimed)], 0).await.statuses, [Some(Status::Finished)]);
 }
 
 #[tokio::test]

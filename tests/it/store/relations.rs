@@ -122,3 +122,32 @@ async fn a_job_that_is_refused_takes_no_place_of_another() {
     assert_eq!([first.unwrap(), third.unwrap()], [Created::Created(Status::Dispatched), Created::Created(Status::Dispatched)]);
     assert_eq!(store.create(job(JobSpec::default())).await.unwrap(), Created::Full(2));
 }
+
+#[tokio::test]
+async fn jobs_that_are_stored_or_started_together_know_each_other_as_jobs_of_ours() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let is_unseen = async |id: &JobId| redis.run::<bool>(&["HEXISTS", &format!("hero:job:{id}"), "unseen"]).await;
+    let created = async |spec: JobSpec| {
+        let new = NewJob { start: false, ..job(spec) };
+        let id = new.id.clone();
+        assert_eq!(store.create(new).await.unwrap(), Created::Created(Status::Created));
+        id
+    };
+    let (other, parent) = (created(JobSpec::default()).await, created(JobSpec::default()).await);
+    let child = created(JobSpec { parent_id: Some(parent.clone()), ..JobSpec::default() }).await;
+    // The first call goes alone; what comes meanwhile shares the next.
+    let (first, second, third) = tokio::join!(store.start(&other), store.start(&parent), store.start(&child));
+    (first.unwrap(), second.unwrap(), third.unwrap());
+    assert_eq!((now(&store, &parent).await, now(&store, &child).await), (Status::Dispatched, Status::WaitingForPrerequisites));
+    assert!(!is_unseen(&parent).await);
+
+    let named = job(JobSpec::default());
+    let named = NewJob { spec: JobSpec { job_id: Some(named.id.clone()), ..named.spec.clone() }, ..named };
+    let id = named.id.clone();
+    let waits = job(JobSpec { prerequisites: vec![id.clone()], ..JobSpec::default() });
+    let (first, second, third) = tokio::join!(store.create(job(JobSpec::default())), store.create(named), store.create(waits));
+    assert_eq!((first.unwrap(), second.unwrap()), (Created::Created(Status::Dispatched), Created::Created(Status::Dispatched)));
+    assert_eq!(third.unwrap(), Created::Created(Status::WaitingForPrerequisites));
+    assert!(!is_unseen(&id).await);
+}

@@ -1,14 +1,15 @@
 -- Flags:
 -- Creates jobs, and starts those that are to be started: into their queue, or with an actor of this server that has room.
 -- ARGV  queue length limit · so long a job that is not started is kept, ms · lease, ms
---       · words: 'all' (all jobs or none), 'shadows' (some go to a second queue, too), 'look' (memory may be short)
+--       · list, with '-' for what is not so: 'all' (all jobs or none) · 'shadows' (some go to a second queue, too)
+--         · 'look' (memory may be short)
 --       · the most jobs that may run in the context, or 0 · the occurrences that jobs are for, as in schedules.lua
 --       · number of pools with room, each: script type · list of its queues
 --       then number of jobs, each:
 --       id · list, with '-' for what is not so: script type · work queue · actor that has room · 'new' (nobody else can have the id)
---            · 'start' · 'waited' (this server waits for it) · 'due' · 'once' · 'related'
---       · if it is due: the time, ms · if once: digest of caller and idempotency key · digest of the parameters
---       · if related: number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
+--            · 'start' · 'waited' (this server waits for it) · 'due' (it has a time) · 'keyed' (it has an idempotency key) · 'related'
+--       · 'due': the time, ms · 'keyed': digest of caller and idempotency key · digest of the parameters
+--       · 'related': number of relations, each: 'prerequisite', 'dependent', 'parent' or 'predecessor' · id
 --       · number of fields and values other than those of every job · field · value …
 -- Gives for each job {'created', status, and if that is 'started' the time, ms} · {'exists', status} (id taken)
 -- · {'same', id, status} (idempotency key seen) · {'reused', id} (idempotency key seen with other parameters) · {'full', length}
@@ -32,7 +33,7 @@ local created_of, answer_started = {}, nil
 -- Whether nobody waits for the actors of a type who would be overtaken.
 local nobody_waits = {}
 -- How long each queue is with what this call puts into it; what it puts there, and what it starts, all together at the end.
-local lengths, pushed, starting = {}, {}, {}
+local lengths, to_push, starting = {}, {}, {}
 -- Ids of which an earlier job left something for readers.
 local used_before = {}
 -- Relations of jobs of this call that are not stored yet, when all are or none is.
@@ -67,17 +68,17 @@ end
 -- Reads a job from the arguments. Its fields stay there: `first` and `last` are their places.
 local function take_job()
   local id, idempotency, digest = request.take(), nil, nil
-  local script_type, queue, actor, new, start, waited, due, once, related = unpack(request.take_list(), 1, 9)
-  due = due == 'due' and request.take_number() or nil
-  if once == 'once' then idempotency, digest = request.take_many(2) end
+  local script_type, queue, actor, new, start, waited, due, keyed, related = unpack(request.take_list(), 1, 9)
+  local due_at = due == 'due' and request.take_number() or nil
+  if keyed == 'keyed' then idempotency, digest = request.take_many(2) end
   local of = related == 'related' and take_relations() or nil
   local fields = request.take_number()
   local first = request.at + 1
   request.at = request.at + fields
   return {
     id = id, is_new = new == 'new', starts = start == 'start', is_waited = waited == 'waited', actor = actor ~= '-' and actor or nil,
-    due = due, script_type = script_type, queue = queue, idempotency = idempotency, digest = digest, relations = of,
-    first = first, last = request.at, status = nil,
+    due = due_at, script_type = script_type, queue = queue, idempotency = idempotency, digest = digest, relations = of,
+    first = first, last = request.at, status = nil, written = 0,
   }
 end
 
@@ -146,6 +147,11 @@ local function hash_of(job)
   return 'origin', request.server, 'reply', 'none', counted_fields_of(job)
 end
 
+-- Notes a job that was written with so many fields.
+local function note(job, fields)
+  if job.is_new then notes.keep_new(job.id, fields + job.written, request.argv, job.first, job.last) end
+end
+
 -- Where a job is written that may have the id of a former one.
 local function clean_key(job)
   if used_before[job.id] then jobs.clear_leftovers(job.id) end
@@ -163,14 +169,16 @@ local function bring_on(job, status)
     starting[#starting + 1] = job
   elseif status == 'dispatched' then
     -- Says that it was meant for a queue of ours, so that whoever finds it in none pushes it again.
-    local fields = redis.call('HSET', clean_key(job), 'status', status, 'queued_at', request.now_text, hash_of(job))
-    if job.is_new then notes.keep_new(id, fields, request.argv, job.first, job.last) end
-    queues.add(pushed, job.queue, job.script_type, id)
+    note(job, redis.call('HSET', clean_key(job), 'status', status, 'queued_at', request.now_text, hash_of(job)))
+    queues.add(to_push, job.queue, job.script_type, id)
+    -- A later job of this call may name it, and it must not look like one that nobody looks after.
+    if not job.is_new then queues.watch(id, job.script_type, has_shadows) end
     news.count(job.script_type, 'dispatched')
     news.event(id, status, '0')
   else
     local fields = redis.call('HSET', clean_key(job), 'status', status, hash_of(job))
-    if job.is_new and status == 'created' then notes.keep_new(id, fields, request.argv, job.first, job.last) end
+    -- A scheduled one waits for long, and other notes would go for it.
+    if status == 'created' then note(job, fields) end
     insist('ZADD', keys.scheduled, status == 'created' and given_up or job.due, id)
     news.event(id, status, 0)
   end
@@ -201,9 +209,8 @@ local function start_all()
   local started_of = {}
   for _, job in ipairs(starting) do
     -- What its end looks at comes first, as Redis looks through the fields of a short hash one after the other.
-    local fields = redis.call('HSET', keys.job(job.id), 'status', 'started', 'attempt', '1', 'lease', request.server,
-      'started_at', request.now_text, 'actor', job.actor, hash_of(job))
-    notes.keep_new(job.id, fields, request.argv, job.first, job.last)
+    note(job, redis.call('HSET', keys.job(job.id), 'status', 'started', 'attempt', '1', 'lease', request.server,
+      'started_at', request.now_text, 'actor', job.actor, hash_of(job)))
     news.event_of_both(job.id)
     started_of[job.script_type] = (started_of[job.script_type] or 0) + 1
   end
@@ -246,7 +253,7 @@ local function store_all(number)
   end
   for place, job in ipairs(plan) do
     -- Those that name it may be stored before it.
-    if not refused and not answers[place] then redis.call('HSET', keys.job(job.id), 'status', 'created') end
+    if not refused and not answers[place] then job.written = redis.call('HSET', keys.job(job.id), 'status', 'created') end
   end
   for place, job in ipairs(plan) do
     if refused then answers[place] = answers[place] or { 'none' } else answers[place] = answers[place] or store(job, job.status) end
@@ -288,22 +295,24 @@ local function store_each(number, occurrences)
 end
 
 return function()
-  limit_of_queue, given_up, lease_until = request.take_number(), request.text_in(request.take()), request.text_in(request.take())
-  local words, most_running, occurrences = request.take(), request.take_number(), schedules.occurrences_in(request.take())
-  if string.find(words, 'look', 1, true) and is_nearly_full() then
+  limit_of_queue, given_up, lease_until = request.take_number(), request.digits_in(request.take()), request.digits_in(request.take())
+  local all, shadows, look = unpack(request.take_list(), 1, 3)
+  local most_running, occurrences = request.take_number(), schedules.occurrences_in(request.take())
+  if look == 'look' and is_nearly_full() then
     return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
   end
-  has_shadows = string.find(words, 'shadows', 1, true) ~= nil
+  has_shadows = shadows == 'shadows'
   local empty = request.empty
-  answers, created, nobody_waits, lengths, pushed = {}, {}, empty(nobody_waits), empty(lengths), empty(pushed)
+  answers, created, nobody_waits, lengths, to_push = {}, {}, empty(nobody_waits), empty(lengths), empty(to_push)
   created_of, answer_started = empty(created_of), { 'created', 'started', request.now }
   starting, used_before, given = empty(starting), empty(used_before), empty(given)
   walk, followed, left_for_all = {}, 0, cycles.MOST_FOLLOWED_IN_ALL
   local pools = take_pools()
   room = pools > 0 and request.delay <= request.LATE and queues.room_at_once(most_running) or 0
-  if string.find(words, 'all', 1, true) then store_all(request.take_number()) else store_each(request.take_number(), occurrences) end
+  if all == 'all' then store_all(request.take_number()) else store_each(request.take_number(), occurrences) end
   start_all()
-  queues.push_all(pushed, has_shadows)
+  queues.watch_all(to_push, has_shadows)
+  queues.push_all(to_push, has_shadows)
   if #created > 0 then jobs.list_in(keys.index(request.now_text), unpack(created)) end
   for script_type, many in pairs(created_of) do news.count(script_type, 'created', many) end
   news.send_all()

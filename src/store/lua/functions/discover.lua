@@ -17,7 +17,7 @@ local function go_on(id, job, status, old, admitted, given_up)
     if job.rel then ends.release(id, status, job.rel) end
   elseif old then
     -- It stays as it was left long ago, and nothing else says where it is.
-    commands.insist('ZADD', keys.index_of_status('left'), request.text(request.now), id)
+    commands.insist('ZADD', keys.index_of_status('left'), values.digits(request.now), id)
   elseif status == 'started' then
     redis.call('ZADD', keys.watched, request.now, id)
   elseif status == 'created' then

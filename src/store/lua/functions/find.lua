@@ -19,5 +19,5 @@ return function()
   end
   position = position or first
   local listed = index.time_at(list, position, last - 1)
-  return { position, last - position, listed and request.text(listed) or '', unpack(found) }
+  return { position, last - position, listed and values.digits(listed) or '', unpack(found) }
 end

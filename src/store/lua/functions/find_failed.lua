@@ -13,7 +13,7 @@ return function()
   local key, passes = keys.index_of_status('error'), filter.take()
   if not commands.try('ZSCORE', key, '') then return { 'partial' } end
   latest = math.min(from or math.huge, latest)
-  local position, found = redis.call('ZCOUNT', key, '(' .. request.text(latest), '+inf'), {}
+  local position, found = redis.call('ZCOUNT', key, '(' .. values.digits(latest), '+inf'), {}
   while true do
     local entries = redis.call('ZREVRANGE', key, position, position + CHUNK - 1, 'WITHSCORES')
     for at = 1, #entries, 2 do
@@ -21,7 +21,7 @@ return function()
       if id == '' or listed < earliest then return { 'end', '', '', unpack(found) } end
       -- Several came at the same time.
       if values.is_uuid(id) and (not from or listed < from or listed == from and id <= id_from) then
-        local text = request.text(listed)
+        local text = values.digits(listed)
         if to_look_at == 0 or #found == 2 * wanted then return { 'more', text, id, unpack(found) } end
         to_look_at = to_look_at - 1
         if passes(keys.job(id)) then

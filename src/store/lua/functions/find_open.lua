@@ -42,9 +42,9 @@ return function()
   table.sort(entries, newer)
   local next_job, found = entries[wanted + 1], {}
   for at = 1, math.min(wanted, #entries) do
-    found[#found + 1] = request.text(entries[at].time)
+    found[#found + 1] = values.digits(entries[at].time)
     found[#found + 1] = entries[at].id
   end
   if not next_job then return { 'end', '', '', unpack(found) } end
-  return { 'more', request.text(next_job.time), next_job.id, unpack(found) }
+  return { 'more', values.digits(next_job.time), next_job.id, unpack(found) }
 end

@@ -33,7 +33,7 @@ local function import(prefix, bytes, job, bound, created)
   end
   jobs.clear_leftovers(id)
   redis.call('HSET', key, 'given_back', jobs.first_claim(), 'dialect', 'conveyor', 'dialect_key', conveyor.job_key(prefix, id),
-    'dialect_parent', job.parent, 'rel', conveyor.relation(prefix), 'linked', '1', 'indexed', request.text(request.now),
+    'dialect_parent', job.parent, 'rel', conveyor.relation(prefix), 'linked', '1', 'indexed', values.digits(request.now),
     jobs.new_fields(id, job.script_type, unpack(request.argv, job.first, job.last)))
   redis.call('SET', conveyor.job_key(prefix, id), bytes)
   -- No job is its own child, whatever its client says.

@@ -14,7 +14,7 @@ return function()
     local job = read(id)
     if job and job.status == 'started' and job.lease == request.server and job.actor and string.sub(job.actor, 1, #pool) == pool then
       answer[#answer + 1] = id
-      answer[#answer + 1] = request.text(jobs.claim_of(job.attempt, job.given_back))
+      answer[#answer + 1] = values.digits(jobs.claim_of(job.attempt, job.given_back))
     end
   end
   return answer

@@ -61,6 +61,6 @@ return function()
   end
   news.send_all()
   local _, next_due = unpack(redis.call('ZRANGE', keys.scheduled, 0, 0, 'WITHSCORES'))
-  if redis.call('EXISTS', keys.unwritten) == 1 then next_due = request.text(request.now + NEXT_LOOK) end
+  if redis.call('EXISTS', keys.unwritten) == 1 then next_due = values.digits(request.now + NEXT_LOOK) end
   return { handled, next_due or '', unpack(request.types) }
 end

@@ -107,7 +107,7 @@ local function look_at_queued(id, job)
   end
   local since = tonumber(job.missing_at)
   if not since then
-    redis.call('HSET', key, 'missing_at', request.text(request.now))
+    redis.call('HSET', key, 'missing_at', values.digits(request.now))
     return again_in(id, queues.FOREIGN_PAUSE)
   elseif request.now - since < MISSING then
     return again_in(id, queues.FOREIGN_PAUSE)
@@ -129,7 +129,7 @@ local function look_at_started(id, job)
     attempt = attempt + 1
     redis.call('ZADD', keys.foreign, request.now, script_type)
     redis.call('SREM', keys.native_only, script_type)
-    redis.call('HSET', key, 'seen_at', request.text(request.now), 'attempt', attempt, 'started_at', request.now_text,
+    redis.call('HSET', key, 'seen_at', values.digits(request.now), 'attempt', attempt, 'started_at', request.now_text,
       'updated_at', request.now_text)
     redis.call('HDEL', key, 'missing_at')
     if job.dialect then layouts.mirror(id, job.dialect, 'started') end

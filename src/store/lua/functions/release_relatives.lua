@@ -28,7 +28,7 @@ local function release_next(id, status, list)
   local are_children = list == 'children'
   local ids, more = next_of(keys.relatives(id, list))
   for _, other in ipairs(ids) do
-    -- Or one that had its id before was meant; or a child was stopped or deleted meanwhile.
+    -- A dependent may have the id of a former one that was meant, and a child may have been stopped or deleted meanwhile.
     local waits = relations.leave_list(other, list, id) and (not are_children or values.is_waiting(jobs.status(other)))
     if waits and status == 'finished' then
       if are_children then commands.insist('SADD', keys.relatives(id, 'active'), other) end

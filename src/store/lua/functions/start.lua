@@ -4,18 +4,19 @@
 -- Gives for each job {'started', status, script type} · {'illegal', status} · {'missing'} · {'full', length}.
 local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'run_at_ms', 'id', 'parent_id', 'open', 'dialect')
 
--- How long each queue is, with what this call puts into it; what it puts there, and the ids of all those.
-local lengths, pushed, queued = {}, {}, {}
+-- How long each queue is, with what this call puts into it; what is to be pushed there at the end, and the ids of all those.
+local lengths, to_push, queued = {}, {}, {}
 
--- Puts a job that waits for nothing into its queue, together with the others of this call.
-local function enqueue(id, script_type, queue)
+-- Has a job that waits for nothing put into its queue, together with the others of this call.
+local function enqueue_later(id, script_type, queue)
+  -- First: a later job of this call may be its child, and whoever fails half way leaves it to be pushed again.
+  queues.watch(id, script_type)
   local added = redis.call('HSET', keys.job(id), 'status', 'dispatched', 'queued_at', request.now_text, 'updated_at', request.now_text)
   notes.grow(id, added)
-  queues.add(pushed, queue, script_type, id)
+  queues.add(to_push, queue, script_type, id)
   queued[#queued + 1] = id
   news.count(script_type, 'dispatched')
   news.event(id, 'dispatched', '0')
-  return 'dispatched'
 end
 
 local function start(id, limit)
@@ -34,17 +35,21 @@ local function start(id, limit)
     redis.call('HSET', keys.job(id), 'open', open, 'linked', '1')
   end
   -- One of another layout, or without a type, may go elsewhere.
-  local is_plain = open == 0 and is_due and job.script_type and not job.dialect
-  local status = is_plain and enqueue(id, script_type, queue) or routing.begin(id, 0, script_type, queue, due, open)
+  local status = 'dispatched'
+  if open == 0 and is_due and job.script_type and not job.dialect then
+    enqueue_later(id, script_type, queue)
+  else
+    status = routing.begin(id, 0, script_type, queue, due, open)
+  end
   if status == 'dispatched' then lengths[queue] = (lengths[queue] or 0) + 1 end
   return { 'started', status, script_type }
 end
 
 return function()
   local empty, limit, answers = request.empty, request.take_number(), {}
-  lengths, pushed, queued = empty(lengths), empty(pushed), empty(queued)
+  lengths, to_push, queued = empty(lengths), empty(to_push), empty(queued)
   while request.has_more() do answers[#answers + 1] = start(request.take(), limit) end
-  queues.push_all(pushed, false)
+  queues.push_all(to_push)
   if #queued > 0 then commands.try('ZREM', keys.scheduled, unpack(queued)) end
   news.send()
   return answers

@@ -16,20 +16,9 @@
 --       1 if queues hold more that was not looked at, 2 if nothing was taken because the call was on its way for long, else 0,
 --       number of ended jobs whose relatives are to be released,
 --       1 if there is room left and a queue of another layout is not empty, else 0,
---       1 if queues that belong to one actor hold something now, else 0,
+--       1 if queues of instances hold something now, else 0,
 --       the time that was written, ms}.
 local try, insist = commands.try, commands.insist
-
--- What a turn reads of a job that it may take: what decides whether it may, and then what its actor is given.
-local DECIDING, DECIDING_OF_NOTED = {
-  'status', 'script_type', 'attempt', 'stop_requested_at', 'unseen', 'dialect', 'given_back', 'released',
-}, { 'status', 'script_type' }
-local FIELDS, FIELDS_OF_NOTED = { unpack(DECIDING) }, { unpack(DECIDING_OF_NOTED) }
-for at, name in ipairs(jobs.GIVEN) do
-  FIELDS[#FIELDS + 1] = name
-  if at <= jobs.GIVEN_OF_NOTED then FIELDS_OF_NOTED[#FIELDS_OF_NOTED + 1] = name end
-end
-local deciding, deciding_of_noted = values.naming(DECIDING), values.naming({ 'status', 'script_type', 'created_at' })
 
 -- So many ids are looked at in a call, and so many stops of a queue.
 local MOST_LOOKED_AT, MOST_STOPS = 256, 1024
@@ -44,7 +33,6 @@ local found, found_ids = {}, {}
 -- The actors of the pool, its queues, and for each of those the actor that it belongs to, or 0.
 local actors, served, owners
 
-local read_end = jobs.end_reader('status', 'attempt', 'lease', 'failures', 'given_back', 'started_at')
 local read_run = jobs.reader('started_at', 'timeout', 'crashes')
 local read_rest = jobs.reader('retries', 'stop_requested_at', 'crashes', 'group', 'instance', 'priority')
 
@@ -63,32 +51,32 @@ local function finish(id, job, output, format, usage, logged)
   return 'finished'
 end
 
-local function fail(id, job, rest, outcome, usage, logged, script_type)
+local function fail(id, job, rest, failure, usage, logged, script_type)
   local key, ended, failures = keys.job(id), ends.ends_at(job.started_at), (tonumber(job.failures) or 0) + 1
-  local again = outcome.kind ~= 'stopped' and not rest.stop_requested_at and failures <= (tonumber(rest.retries) or 0)
+  local again = failure.kind ~= 'stopped' and not rest.stop_requested_at and failures <= (tonumber(rest.retries) or 0)
   -- First where it is brought on: a scheduled job that stands nowhere would be found by nobody.
-  if again then insist('ZADD', keys.scheduled, request.now + outcome.wait, id) end
-  redis.call('HSET', key, 'status', again and 'scheduled' or 'error', 'lease', '', 'failures', failures, 'error', outcome.message,
-    'error_kind', outcome.kind, 'error_line', outcome.line, 'error_column', outcome.column, 'error_stack', outcome.stack,
-    'error_limit', outcome.limit, 'usage', usage, 'updated_at', ended)
+  if again then insist('ZADD', keys.scheduled, request.now + failure.wait, id) end
+  redis.call('HSET', key, 'status', again and 'scheduled' or 'error', 'lease', '', 'failures', failures, 'error', failure.message,
+    'error_kind', failure.kind, 'error_line', failure.line, 'error_column', failure.column, 'error_stack', failure.stack,
+    'error_limit', failure.limit, 'usage', usage, 'updated_at', ended)
   if again then
     if job.dialect then layouts.mirror(id, job.dialect, 'scheduled') end
-    news.event(id, 'scheduled', job.attempt, outcome.kind)
+    news.event(id, 'scheduled', job.attempt, failure.kind)
     news.count(script_type, 'retried')
     return 'scheduled'
   end
   redis.call('HSET', key, 'finished_at', ended)
-  ends.end_job(id, 'error', job.attempt, outcome.message, outcome.kind, logged, job)
+  ends.end_job(id, 'error', job.attempt, failure.message, failure.kind, logged, job)
   return 'error'
 end
 
 -- Records how an attempt ended. `over`: the jobs whose leases are over.
 local function complete(over)
   local id, claim, usage = request.take_many(3)
-  local outcome, has_logged, format = unpack(request.take_list(), 1, 3)
+  local outcome, logging, format = unpack(request.take_list(), 1, 3)
   local output, failure
   if outcome == 'finished' then output = request.take() elseif outcome == 'error' then failure = take_error() end
-  local job = jobs.read_noted(id) or read_end(id)
+  local job = jobs.read_run(id)
   if not job or job.status ~= 'started' or job.lease ~= request.server
     or jobs.claim_of(job.attempt, job.given_back) ~= tonumber(claim) then
     return 'lost'
@@ -96,7 +84,7 @@ local function complete(over)
   over[#over + 1] = id
   local script_type = job.script_type or own_type
   -- A run before this one may have logged, too.
-  local logged = has_logged == 'logged' or claim ~= '1'
+  local logged = logging == 'logged' or claim ~= '1'
   if outcome == 'finished' then return finish(id, job, output, format, usage, logged) end
   local rest = read_rest(id)
   if outcome == 'error' then return fail(id, job, rest, failure, usage, logged, script_type) end
@@ -110,7 +98,7 @@ local function complete(over)
     return 'dispatched'
   end
   -- The number goes to the next attempt, which is counted already; but no claim has the number of another.
-  local given_back = request.text(jobs.claim_of(0, job.given_back) + 1)
+  local given_back = values.digits(jobs.claim_of(0, job.given_back) + 1)
   redis.call('HSET', keys.job(id), 'given_back', given_back, 'released', '1')
   routing.requeue(id, tonumber(job.attempt) - 1, nil, script_type, rest)
   return 'dispatched'
@@ -140,13 +128,14 @@ local function start_found()
     local id, job, key = one.id, one.job, keys.job(one.id)
     local added = redis.call('HSET', key, 'status', 'started', 'attempt', one.attempt, 'started_at', request.now_text,
       'updated_at', request.now_text, 'lease', request.server, 'actor', actors[one.actor])
-    if one.noted then notes.keep(id, one.noted + added, request.now_text) end
+    if one.fields then notes.keep(id, one.fields + added, request.now_text) end
     if not job.script_type then redis.call('HSET', key, 'script_type', own_type) end
     if job.dialect then layouts.mirror(id, job.dialect, 'started') end
     news.event(id, 'started', one.attempt)
     if job.released then redis.call('HDEL', key, 'released') else news.count(job.script_type or own_type, 'started') end
     local claim = jobs.claim_of(one.attempt, job.given_back)
-    taken[#taken + 1] = { one.actor, one.owned, id, one.attempt, claim, unpack(one.list, one.first, one.first + #jobs.GIVEN - 1) }
+    local last = one.first_given + #jobs.GIVEN - 1
+    taken[#taken + 1] = { one.actor, one.owned, id, one.attempt, claim, unpack(one.list, one.first_given, last) }
   end
   found, found_ids = {}, {}
 end
@@ -185,33 +174,20 @@ local function may_run(id, queue, job, attempt)
   return true
 end
 
--- Reads a job that lies in a queue: what decides by name, a list with the values of jobs.GIVEN, the place of the first of them, and how
--- many fields the job has if it was noted. Nil: the key is no hash.
-local function read_waiting(id)
-  local since, noted = notes.take(id)
-  local list = since and try('HMGET', keys.job(id), unpack(FIELDS_OF_NOTED))
-  local job = list and deciding_of_noted(list)
-  if job and job.created_at == since then
-    for at = #FIELDS_OF_NOTED + 1, #DECIDING_OF_NOTED + #jobs.GIVEN do list[at] = false end
-    return job, list, #DECIDING_OF_NOTED + 1, noted
-  end
-  list = try('HMGET', keys.job(id), unpack(FIELDS))
-  return list and deciding(list), list, #DECIDING + 1, nil
-end
-
 -- Takes a job for an actor, if it may run. 'later': this call cannot tell. `was_watched`: whether somebody looked after it when it was
 -- taken out of its queue; nil if nobody has asked.
 local function claim(id, queue, actor, owned, was_watched)
   if not values.is_uuid(id) then return foreign.refuse_id(id) end
   -- It lies there twice.
   if found_ids[id] then start_found() end
-  local job, list, first, noted = read_waiting(id)
-  if not job then return end
+  local one = jobs.read_waiting(id)
+  if not one then return end
+  local job = one.job
   local attempt = tonumber(job.attempt) or 0
   if not (attempt >= 0 and attempt < MOST_ATTEMPTS and attempt % 1 == 0) then attempt = 0 end
   -- As text, which it nearly always is already.
-  local next_attempt = attempt == 0 and '1' or request.text(attempt + 1)
-  local one = { id = id, job = job, list = list, first = first, noted = noted, attempt = next_attempt, actor = actor, owned = owned }
+  local next_attempt = attempt == 0 and '1' or values.digits(attempt + 1)
+  one.id, one.attempt, one.actor, one.owned = id, next_attempt, actor, owned
   -- Nearly always it simply waits there.
   if job.status == 'dispatched' and was_watched ~= false
     and not (pending[id] or job.stop_requested_at or job.unseen or job.dialect == 'legacy') then
@@ -221,8 +197,8 @@ local function claim(id, queue, actor, owned, was_watched)
   start_found()
   local may = may_run(id, queue, job, attempt)
   if may == nil then return 'later' end
-  -- What was found out may have been written into it.
-  one.unwatched, one.noted = true, nil
+  -- Fields may have been written into it, so their number does not hold any more.
+  one.unwatched, one.fields = true, nil
   if may then add_found(one) end
 end
 
@@ -270,8 +246,8 @@ local function take_actors()
   return wanted
 end
 
--- Whether queues that belong to one actor hold something.
-local function owned_hold_something()
+-- Whether queues of instances hold something.
+local function instances_hold_something()
   local owned = {}
   for place, queue in ipairs(served) do
     if owners[place] ~= '0' then owned[#owned + 1] = queue end
@@ -308,7 +284,7 @@ local function take_jobs(not_empty, paused, in_turn, sorts)
 end
 
 return function()
-  lease_until, own_type = request.text_in(request.take()), request.take()
+  lease_until, own_type = request.digits_in(request.take()), request.take()
   local empty = request.empty
   room, taken, found, found_ids = {}, empty(taken), empty(found), empty(found_ids)
   stopped, pending, admits = empty(stopped), empty(pending), empty(admits)
@@ -337,6 +313,6 @@ return function()
   local there = others > 0 and #taken < wanted and redis.pcall('EXISTS', request.take_many(others)) or 0
   local importable = type(there) == 'number' and there > 0
   local more = late and 2 or left_to_look_at == 0 and 1 or 0
-  local owned_left = not_empty > 0 and owned_hold_something()
-  return { statuses, taken, stopped, more, request.releases, importable and 1 or 0, owned_left and 1 or 0, request.now }
+  local instances_left = not_empty > 0 and instances_hold_something()
+  return { statuses, taken, stopped, more, request.releases, importable and 1 or 0, instances_left and 1 or 0, request.now }
 end

@@ -11,5 +11,5 @@ return function(names)
   if not id or not tonumber(claim) or not output or format ~= 'text' and format ~= 'json' or #output > LONGEST then
     return redis.error_reply("ERR the key is that of a job, then come its claim, the output in 16 MB at most, and 'text' or 'json'")
   end
-  return calling.record(id, claim, { 'finished', 'logged', format }, output)
+  return calling.record(id, claim, 'finished', format, output)
 end

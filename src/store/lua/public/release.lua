@@ -6,5 +6,5 @@
 return function(names)
   local id, claim = calling.job_of(names[1]), request.take()
   if not id or not tonumber(claim) then return redis.error_reply('ERR the key is that of a job, the third argument its claim') end
-  return calling.record(id, claim, { 'released', 'logged', '-' })
+  return calling.record(id, claim, 'released', '-')
 end
