@@ -133,18 +133,18 @@ fn path(root: &str, stack: &[Inside<'_>]) -> String {
 }
 
 /// The step of a path into an array.
-pub(super) fn index(at: usize) -> String {
+fn index(at: usize) -> String {
     format!("[{at}]")
 }
 
 /// The step of a path into an object.
-pub(super) fn member(name: &str) -> String {
+fn member(name: &str) -> String {
     let is_plain = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if is_plain { format!(".{name}") } else { format!("[\"{name}\"]") }
 }
 
 /// The part of a text that is told: all of it, or its beginning.
-pub(super) fn cut(text: &str) -> String {
+fn cut(text: &str) -> String {
     match text.char_indices().find(|(at, _)| *at >= LONGEST) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),

@@ -16,7 +16,6 @@ mod schedule;
 mod script_type;
 mod spec;
 mod state;
-mod strict;
 mod time;
 mod tree;
 
@@ -36,6 +35,5 @@ pub use schedule::{Missed, Overlap, Schedule, ScheduleId, ScheduleSpec, UnknownW
 pub use script_type::ScriptType;
 pub use spec::JobSpec;
 pub use state::{Event, Illegal, Next, Status};
-pub use strict::{Key, strict};
 pub use time::{InvalidTime, Seconds, Timestamp};
 pub use tree::tree;

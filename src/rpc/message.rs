@@ -14,10 +14,10 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::entry::{Entry, OverHttp, Reply, invalid};
+use super::key::Key;
 use super::layers::Layers;
 use super::oversize::batch_too_large;
 use super::request_id::{Given, NumberId};
-use crate::model::Key;
 
 /// Answers a message: a call, a notification or a batch of them. Notifications alone get no answer.
 ///

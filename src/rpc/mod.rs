@@ -11,6 +11,7 @@ mod auth;
 mod entry;
 mod error;
 mod http;
+mod key;
 mod layers;
 mod limits;
 mod memory;
@@ -37,6 +38,7 @@ pub use limits::Limits;
 pub use memory::{BatchAnswers, Size};
 pub use method::{Example, Items, Kind, Method, Subscription};
 pub use params::FromParameters;
+pub(crate) use params::read_as_parameter;
 pub use server::{ServeError, ServerSettings, Serving, serve, serve_table};
 pub use table::Table;
 

@@ -8,11 +8,12 @@ use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-pub(super) use self::fault::Fault;
+pub(crate) use self::fault::Fault;
 use self::fault::listed;
 use self::located::Located;
 use super::error::Error;
-use crate::model::{Beyond, Key, plain_zeros};
+use super::key::Key;
+use crate::model::{Beyond, exact, plain_zeros};
 
 mod fault;
 mod located;
@@ -38,6 +39,12 @@ pub(super) fn parse<P: FromParameters>(raw: Option<&str>, names: &Names) -> Resu
         P::read(Given { named })
     });
     parsed.map_err(|fault| Error::Params(fault.to_string()))
+}
+
+/// Reads a text that is JSON, from a file say, as a parameter `name` is read. What is wrong is told with its place.
+pub(crate) fn read_as_parameter<T: DeserializeOwned>(text: &str, name: &str) -> Result<T, Fault> {
+    let text = exact(text, name).map_err(|beyond| Fault::beyond(&beyond))?;
+    T::deserialize(Located(&mut serde_json::Deserializer::from_str(&text))).map_err(|fault| fault.inside(name))
 }
 
 /// A type that can be read from the parameters of a call. Every type that can be deserialized is one.

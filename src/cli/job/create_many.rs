@@ -1,4 +1,3 @@
-use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,7 +10,8 @@ use crate::cli::output;
 use crate::cli::script::read_text;
 use crate::cli::script_error;
 use crate::client::Client;
-use crate::model::{JobId, JobSpec, exact, strict};
+use crate::model::{JobId, JobSpec};
+use crate::rpc::read_as_parameter;
 
 /// Several jobs to store.
 #[derive(Debug, Args)]
@@ -65,9 +65,7 @@ async fn start(client: &Client, specs: &[JobSpec], ids: &[JobId]) -> anyhow::Res
 
 /// Reads jobs as the server does.
 fn jobs(text: &str) -> anyhow::Result<Vec<JobSpec>> {
-    let text = exact(text, "it").map_err(|beyond| anyhow::anyhow!("{beyond}"))?;
-    let (mut json, mut place) = (serde_json::Deserializer::from_str(&text), String::from("it"));
-    let jobs = strict(PhantomData, &mut json, &mut place).map_err(|error| anyhow::anyhow!("{place}: {error}"))?;
-    json.end()?;
-    Ok(jobs)
+    // With line and column, which only a file has.
+    let _: serde::de::IgnoredAny = serde_json::from_str(text)?;
+    Ok(read_as_parameter(text, "jobs")?)
 }

@@ -189,7 +189,13 @@ fn jobs_are_created_in_bulk_explained_and_run_again() {
     assert!(refused.code == 1 && refused.err.contains("jobs[1]"), "{}", refused.err);
     server.hero.file("bad.json", r#"[{"script": "1"}, ["1", "osis"]]"#);
     let refused = server.run(&["job", "create-many", "bad.json"]);
-    assert!(refused.code == 2 && refused.err.contains("[1]: invalid type: sequence, expected an object"), "{}", refused.err);
+    assert!(refused.code == 2 && refused.err.contains("`jobs[1]`: expected an object, but got an array"), "{}", refused.err);
+    server.hero.file("bad.json", "[\n  {\"script\": 1},\n]");
+    let refused = server.run(&["job", "create-many", "bad.json"]);
+    assert!(refused.code == 2 && refused.err.contains("at line 3 column 1"), "{}", refused.err);
+    server.hero.file("bad.json", r#"[{"script": "1", "labels": {"a": 1}}]"#);
+    let refused = server.run(&["job", "create-many", "bad.json"]);
+    assert!(refused.code == 2 && refused.err.contains("`jobs[0].labels.a`: expected"), "{}", refused.err);
 }
 
 #[test]
