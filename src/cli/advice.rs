@@ -116,7 +116,7 @@ fn of(error: &client::Error) -> Option<String> {
         }
         .to_owned(),
         client::Error::Refused { status: 429, .. } => {
-            "all its places are taken; try again later, or start it with more: --max-connections, --max-per-address".to_owned()
+            "as many connections as it takes are open; try again later, or start it with more: --max-connections, --max-per-address".to_owned()
         }
         client::Error::Refused { status: 401, .. } => TOKEN.to_owned(),
         client::Error::Refused { .. } => "check that the address is that of a hero server".to_owned(),

@@ -39,9 +39,9 @@ pub(super) struct Bench {
     /// Share the calls between so many connections
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=512))]
     connections: u16,
-    /// How many jobs wait for one job; a tenth as many wait for each other in a chain
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(10..=90_000))]
-    related: u64,
+    /// How many jobs wait for one job; a tenth as many wait for each other in a chain [default: half of --jobs, at most 10000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(10..=90_000))]
+    related: Option<u64>,
     /// How many seconds to watch the server at rest; 0 skips that
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     rest: u64,
@@ -185,7 +185,8 @@ impl Measuring<'_> {
     /// Creates groups of jobs that do and do not wait for each other, and runs them.
     async fn groups(&self, load: &Load, gauge: Option<&Profile>) -> anyhow::Result<Vec<Group>> {
         let mut groups = Vec::new();
-        let Bench { jobs, related, .. } = *self.bench;
+        let jobs = self.bench.jobs;
+        let related = self.bench.related.unwrap_or((jobs / 2).min(10_000));
         let shapes = [("bulk", load.specs(jobs)), ("chain", load.chain(related / 10)), ("fan_out", load.fan_out(related))];
         for (shape, specs) in shapes {
             if let Some(gauge) = gauge {
