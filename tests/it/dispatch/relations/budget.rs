@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
 use hero::model::{JobId, JobSpec, Json, Status};
-use hero::store::{ActorRoom, Created, Retried, Store, Turn};
+use hero::store::{ActorRoom, Created, Error, Retried, Store, Turn};
 
 use super::after;
 use super::bounds::{calls, chain, create, new, together};
@@ -29,10 +29,11 @@ async fn retries_that_make_redis_follow_many_relations_wait_for_its_time_and_say
     let many = join_all((0..100).map(|_| store.retry(&id)));
     let (many, one) = tokio::join!(many, store.retry(&other));
     let most = 2 + began.elapsed().as_millis() / 100;
-    let many: Vec<Retried> = many.into_iter().map(Result::unwrap).collect();
-    let followed = many.iter().filter(|answer| **answer == Retried::Tangled).count();
+    let followed = many.iter().filter(|answer| matches!(answer, Ok(Retried::Tangled))).count();
     assert!((1..=most).contains(&(followed as u128)), "{followed} walks, {most} is what the budget allows");
-    assert_eq!(many.iter().filter(|answer| **answer == Retried::Busy).count(), 100 - followed);
+    // Where Redis itself is slow, as on a busy machine, that is told instead.
+    let waited = |answer: &&Result<Retried, Error>| matches!(answer, Ok(Retried::Busy) | Err(Error::Deadline(_)));
+    assert_eq!(many.iter().filter(waited).count(), 100 - followed, "{many:?}");
     assert_eq!(one.unwrap(), Retried::OnItsWay(Status::Dispatched));
 }
 
