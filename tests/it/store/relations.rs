@@ -138,7 +138,9 @@ async fn jobs_that_are_stored_or_started_together_know_each_other_as_jobs_of_our
     let child = created(JobSpec { parent_id: Some(parent.clone()), ..JobSpec::default() }).await;
     // The first call goes alone; what comes meanwhile shares the next.
     let (first, second, third) = tokio::join!(store.start(&other), store.start(&parent), store.start(&child));
-    (first.unwrap(), second.unwrap(), third.unwrap());
+    for started in [first, second, third] {
+        started.unwrap();
+    }
     assert_eq!((now(&store, &parent).await, now(&store, &child).await), (Status::Dispatched, Status::WaitingForPrerequisites));
     assert!(!is_unseen(&parent).await);
 
