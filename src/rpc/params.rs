@@ -13,7 +13,7 @@ use self::fault::listed;
 use self::located::Located;
 use super::error::Error;
 use super::key::Key;
-use crate::model::{Beyond, exact, plain_zeros};
+use crate::model::{Beyond, plain_zeros};
 
 mod fault;
 mod located;
@@ -43,8 +43,7 @@ pub(super) fn parse<P: FromParameters>(raw: Option<&str>, names: &Names) -> Resu
 
 /// Reads a text that is JSON, from a file say, as a parameter `name` is read. What is wrong is told with its place.
 pub(crate) fn read_as_parameter<T: DeserializeOwned>(text: &str, name: &str) -> Result<T, Fault> {
-    let text = exact(text, name).map_err(|beyond| Fault::beyond(&beyond))?;
-    T::deserialize(Located(&mut serde_json::Deserializer::from_str(&text))).map_err(|fault| fault.inside(name))
+    read_value(name, &plain_zeros(text), PhantomData)
 }
 
 /// A type that can be read from the parameters of a call. Every type that can be deserialized is one.
@@ -69,7 +68,7 @@ impl Given<'_> {
     pub(super) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Fault> {
         let Some(at) = self.named.iter().position(|(other, _)| *other == name) else { return Ok(None) };
         let (name, value) = self.named.remove(at);
-        read_value(name, value, PhantomData).map(Some)
+        read_value(name, value.get(), PhantomData).map(Some)
     }
 
     /// Reads all that remain as the fields of one type.
@@ -79,8 +78,7 @@ impl Given<'_> {
 }
 
 /// Reads the value of one parameter.
-fn read_value<'g, V: DeserializeSeed<'g>>(name: &str, value: &'g RawValue, seed: V) -> Result<V::Value, Fault> {
-    let raw = value.get();
+fn read_value<'g, V: DeserializeSeed<'g>>(name: &str, raw: &'g str, seed: V) -> Result<V::Value, Fault> {
     let read = seed.deserialize(Located(&mut serde_json::Deserializer::from_str(raw))).map_err(|fault| fault.inside(name));
     match (read, Beyond::find(raw, name)) {
         // Only what takes any JSON takes it.
@@ -162,7 +160,7 @@ impl<'g, I: Iterator<Item = (&'g str, &'g RawValue)>> MapAccess<'g> for Fields<'
 
     fn next_value_seed<V: DeserializeSeed<'g>>(&mut self, seed: V) -> Result<V::Value, Fault> {
         let (name, value) = self.next.take().ok_or_else(|| Fault::custom("a value without a name"))?;
-        read_value(name, value, seed)
+        read_value(name, value.get(), seed)
     }
 }
 

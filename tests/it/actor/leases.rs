@@ -5,7 +5,7 @@ use std::time::Duration;
 use hero::dispatch::Reaper;
 use hero::model::{JobId, JobSpec, Status};
 use hero::service::Service as _;
-use hero::store::{ActorRoom, NewJob, Periods, Turn};
+use hero::store::{ActorRoom, NewJob, Periods, Store, Turn};
 
 use crate::support::{CONTEXT, House, PATIENCE, Redis, pool_settings, spec, until};
 
@@ -91,8 +91,8 @@ async fn a_right_that_is_missing_for_longer_than_a_lease_costs_no_job_its_attemp
     house.close().await;
 }
 
-#[tokio::test]
-async fn a_reaper_that_may_read_again_leaves_jobs_to_the_renewals_that_may_so_only_now() {
+/// A job that runs with a lease of 400 ms which nobody renews, and a reaper that has not looked yet.
+async fn with_a_short_lease() -> (Redis, Store, JobId, Reaper) {
     let redis = Redis::start().await;
     let store = redis.plan().lasting(Periods { lease: Duration::from_millis(400), ..Periods::default() }).store().await;
     let id = JobId::random();
@@ -102,7 +102,13 @@ async fn a_reaper_that_may_read_again_leaves_jobs_to_the_renewals_that_may_so_on
     let queues = [("hero:q:work:type:osis".to_owned(), 0)];
     let turn = Turn { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
     assert_eq!(store.turn(&turn).await.unwrap().taken.len(), 1);
-    let mut reaper = Reaper::new(store.clone());
+    let reaper = Reaper::new(store.clone());
+    (redis, store, id, reaper)
+}
+
+#[tokio::test]
+async fn a_reaper_that_may_read_again_leaves_jobs_to_the_renewals_that_may_so_only_now() {
+    let (redis, store, id, mut reaper) = with_a_short_lease().await;
     // It looks all the time, so nobody was held up; but of a job it may read what is missing to renewals as little as they may.
     let _: String = redis.run(&["ACL", "SETUSER", "default", "-hmget"]).await;
     let over = store.clock().now().plus(Duration::from_secs(3));
@@ -116,16 +122,7 @@ async fn a_reaper_that_may_read_again_leaves_jobs_to_the_renewals_that_may_so_on
 
 #[tokio::test]
 async fn a_reaper_that_was_held_up_leaves_jobs_to_the_renewals_that_were_held_up_with_it_but_once() {
-    let redis = Redis::start().await;
-    let store = redis.plan().lasting(Periods { lease: Duration::from_millis(400), ..Periods::default() }).store().await;
-    let id = JobId::random();
-    let new = NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None };
-    store.create(new).await.unwrap();
-    let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
-    let queues = [("hero:q:work:type:osis".to_owned(), 0)];
-    let turn = Turn { script_type: &"osis".parse().unwrap(), ends: &[], actors: &actors, queues: &queues };
-    assert_eq!(store.turn(&turn).await.unwrap().taken.len(), 1);
-    let mut reaper = Reaper::new(store.clone());
+    let (_redis, store, id, mut reaper) = with_a_short_lease().await;
     reaper.tick().await.unwrap();
     // Neither it nor the renewals of this process come to their turn for so long.
     let over = store.clock().now().plus(Duration::from_millis(1500));

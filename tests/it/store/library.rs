@@ -5,20 +5,15 @@ use std::time::Duration;
 
 use hero::cli::settings::{self, SETTINGS, parse_time};
 use hero::model::{Backoff, JobId, JobSpec, Output, OutputFormat, ScriptType, Status, Timestamp};
-use hero::store::{ActorRoom, Claimed, Created, Ended, NewJob, Outcome, Periods, Store, Turn, Walked, script_behind_the_modules};
+use hero::store::{Claimed, Created, Ended, NewJob, Outcome, Periods, Store, Turn, Walked, script_behind_the_modules};
 use rand::Rng as _;
 
+use super::turn;
 use crate::support::Redis;
 
 fn new() -> NewJob {
     let spec = JobSpec { script: "1".into(), ..JobSpec::default() };
     NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
-}
-
-async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {
-    let (script_type, queues) = (ScriptType::default(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
-    store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
 }
 
 async fn take(store: &Store) -> Ended {

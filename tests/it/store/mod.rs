@@ -16,3 +16,13 @@ mod silence;
 mod spoilt;
 mod state;
 mod time;
+
+use hero::model::ScriptType;
+use hero::store::{ActorRoom, Ended, Store, Turn, Turned};
+
+/// A turn of an actor of osis that serves the queue of the type alone.
+async fn turn(store: &Store, ends: &[Ended], room: usize) -> Turned {
+    let (script_type, queues) = (ScriptType::default(), [("hero:q:work:type:osis".to_owned(), 0)]);
+    let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
+    store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
+}

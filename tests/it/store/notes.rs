@@ -2,16 +2,11 @@
 
 use std::time::Duration;
 
-use hero::model::{JobId, JobSpec, Output, OutputFormat, ScriptType, Status, Timestamp};
-use hero::store::{ActorRoom, Claimed, Created, Ended, NewJob, Outcome, Store, Turn, Turned, script_behind_the_modules};
+use hero::model::{JobId, JobSpec, Output, OutputFormat, Status, Timestamp};
+use hero::store::{Claimed, Created, Ended, NewJob, Outcome, Store, script_behind_the_modules};
 
+use super::turn;
 use crate::support::Redis;
-
-async fn turn(store: &Store, ends: &[Ended], room: usize) -> Turned {
-    let (script_type, queues) = (ScriptType::default(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
-    store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
-}
 
 /// A new job that lies in its queue: its id, and the key of its hash.
 async fn queued(store: &Store) -> (JobId, String) {

@@ -1,7 +1,7 @@
 //! Relations, put to the functions.
 
 use hero::model::{JobId, JobSpec, Output, OutputFormat, Status};
-use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Store, Turn};
+use hero::store::{Created, Ended, NewJob, Outcome, Store};
 
 use crate::support::Redis;
 
@@ -19,9 +19,7 @@ pub(super) async fn create(store: &Store, spec: JobSpec) -> (JobId, Status) {
 }
 
 pub(super) async fn turn(store: &Store, ends: &[Ended], room: usize) -> Vec<JobId> {
-    let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
-    let turned = store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap();
+    let turned = super::turn(store, ends, room).await;
     turned.taken.into_iter().map(|claimed| claimed.job).collect()
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use hero::model::{ErrorKind, Event, JobError, JobId, JobSpec, Next, Output, OutputFormat, Status};
 use hero::store::{ActorRoom, Created, Ended, NewJob, Outcome, Started, Stopping, Store, Turn};
 
+use super::turn;
 use crate::support::Redis;
 
 fn job() -> NewJob {
@@ -15,12 +16,6 @@ fn job() -> NewJob {
         waited: false,
         occurrence: None,
     }
-}
-
-async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {
-    let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
-    store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
 }
 
 fn ended(id: &JobId, attempt: u32, outcome: Outcome) -> Ended {

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hero::model::{JobId, JobSpec, Status, Timestamp};
-use hero::store::{
-    ActorRoom, ConveyorKeys, Created, Ended, Import, Imported, JobFilter, NewJob, Outcome, Store, Turn, script_behind_the_modules,
-};
+use hero::store::{ConveyorKeys, Created, Ended, Import, Imported, JobFilter, NewJob, Outcome, Store, script_behind_the_modules};
 
+use super::turn;
 use crate::support::{Redis, until};
 
 const HOUR: i64 = 3_600_000;
@@ -15,12 +14,6 @@ const HOUR: i64 = 3_600_000;
 fn new(later: Option<Timestamp>) -> NewJob {
     let spec = JobSpec { script: "1".into(), run_at: later, ..JobSpec::default() };
     NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
-}
-
-async fn turn(store: &Store, ends: &[Ended], room: usize) -> hero::store::Turned {
-    let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
-    let actors = [ActorRoom { actor: "osis:default:1".into(), room }];
-    store.turn(&Turn { script_type: &script_type, ends, actors: &actors, queues: &queues }).await.unwrap()
 }
 
 /// Looks as a reaper that is told to wait first.

@@ -31,8 +31,14 @@ async fn retries_that_make_redis_follow_many_relations_wait_for_its_time_and_say
     let most = 2 + began.elapsed().as_millis() / 100;
     let followed = many.iter().filter(|answer| matches!(answer, Ok(Retried::Tangled))).count();
     assert!((1..=most).contains(&(followed as u128)), "{followed} walks, {most} is what the budget allows");
-    // Where Redis itself is slow, as on a busy machine, that is told instead.
-    let waited = |answer: &&Result<Retried, Error>| matches!(answer, Ok(Retried::Busy) | Err(Error::Deadline(_)));
+    // The budget allows 30 walks in the time after which one is refused. Where Redis is far too slow for that, as on a busy machine, that
+    // is told instead.
+    let is_slow = followed < 20;
+    let waited = |answer: &&Result<Retried, Error>| match answer {
+        Ok(Retried::Busy) => true,
+        Err(Error::Deadline(_)) => is_slow,
+        _ => false,
+    };
     assert_eq!(many.iter().filter(waited).count(), 100 - followed, "{many:?}");
     assert_eq!(one.unwrap(), Retried::OnItsWay(Status::Dispatched));
 }
