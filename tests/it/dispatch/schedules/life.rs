@@ -2,13 +2,18 @@
 
 use super::*;
 
+/// Milliseconds.
+const HOUR: i64 = 3_600_000;
+
 #[tokio::test]
 async fn cron_and_intervals_fire_when_they_are_due_and_not_before() {
     let redis = Redis::start().await;
     let mut town = Town::on(&redis).await;
     let job = JobSpec { name: Some("n".into()), args: Some(serde_json::json!({"a": 1}).into()), ..spec("1") };
     let of_interval = town.create(ScheduleSpec { job, ..every(90.0) }).await;
-    let of_cron = town.create(by_cron("0 */6 * * *")).await;
+    // Some hours ahead, so that it is not due meanwhile.
+    let hour = (town.store.clock().now().as_millis() / HOUR + 6) % 24;
+    let of_cron = town.create(by_cron(&format!("0 {hour} * * *"))).await;
     town.tick().await;
     assert!(town.all_jobs().await.is_empty());
     let interval = town.schedule(&of_interval).await;
@@ -27,7 +32,7 @@ async fn cron_and_intervals_fire_when_they_are_due_and_not_before() {
     assert_eq!(interval.next_runs, (2..=6).map(due).collect::<Vec<_>>());
 
     let [first, ..] = town.schedule(&of_cron).await.next_runs[..] else { panic!("no next run") };
-    assert_eq!((first.as_millis() % (6 * 3_600_000), town.jobs(&of_cron).await.len()), (0, 0));
+    assert_eq!((first.as_millis() % HOUR, first.as_millis() / HOUR % 24, town.jobs(&of_cron).await.len()), (0, hour, 0));
     town.pass(first.since(town.store.clock().now()).as_secs() + 1).await;
     assert_eq!(town.jobs(&of_cron).await.iter().map(occurrence).collect::<Vec<_>>(), [first]);
 }
