@@ -121,7 +121,7 @@ impl ActorSet {
                 let lost = self.actors[actor].done(worker, ready).is_some_and(|running| running.lost);
                 self.status.set_running(actor, self.actors[actor].running(), worker > 0 || ready);
                 tracing::debug!(job = %ended.job, actor = %self.actors[actor].name, ?ran, outcome = ended.outcome.word(), "a job has ended");
-                self.end(lost, ended);
+                self.end(lost, *ended);
                 self.prefetch.ran(ran);
                 Some(ran)
             }

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use regex::Regex;
+use serde_json::Value;
 
 use super::Error;
-use crate::model::{ErrorKind, JobError};
+use crate::model::{ErrorKind, JobError, Json};
 
 /// Patterns whose matches never reach a log or the text of an error.
 ///
@@ -17,8 +18,8 @@ pub struct Mask {
 const MASKED: &str = "***";
 /// Values shorter than this are no secrets, and masking them would make logs unreadable.
 const SHORTEST_SECRET: usize = 3;
-/// What `*` stands for. Written out, because what is white space beyond ASCII is not built into the regular expressions here.
-const ANYTHING: &str = r"[^\x09-\x0d\x20\u{85}\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}]*";
+/// What `*` stands for.
+const ANYTHING: &str = r"\S*";
 /// Stands at the end of a message that was cut.
 const CUT: char = '…';
 
@@ -67,8 +68,34 @@ impl Mask {
         JobError {
             message: secrets.without_beginning_at_cut(self.apply(secrets, error.message)),
             stack: error.stack.into_iter().map(|name| self.apply(secrets, name)).collect(),
+            data: error.data.and_then(|data| self.of_data(secrets, &data)),
             ..error
         }
+    }
+
+    /// The same for everything that is written in JSON. A number that has to be masked becomes a text.
+    fn of_data(&self, secrets: &Secrets, data: &Json) -> Option<Json> {
+        let masked = |text: String| self.apply(secrets, text);
+        let mut value = data.to_value().ok()?;
+        let mut left = vec![&mut value];
+        while let Some(part) = left.pop() {
+            match part {
+                Value::String(text) => *text = masked(std::mem::take(text)),
+                Value::Number(number) => {
+                    let (plain, text) = (number.to_string(), masked(number.to_string()));
+                    if text != plain {
+                        *part = text.into();
+                    }
+                }
+                Value::Array(items) => left.extend(items),
+                Value::Object(members) => {
+                    *members = std::mem::take(members).into_iter().map(|(name, value)| (masked(name), value)).collect();
+                    left.extend(members.values_mut());
+                }
+                Value::Null | Value::Bool(_) => {}
+            }
+        }
+        Some(value.into())
     }
 }
 
@@ -161,5 +188,14 @@ mod tests {
         assert_eq!((error.message.as_str(), error.stack), ("no number: '***'", vec!["of_***".to_owned()]));
         assert_eq!(of("no number: hunter2…").message, "no number: ***…");
         assert_eq!(of("no number: hu…").message, "no number: hu…");
+    }
+
+    #[test]
+    fn what_a_script_threw_is_masked_in_all_its_parts() {
+        let secrets = Secrets::new(["hunter22", "4711"].map(ToOwned::to_owned).into_iter());
+        let data = serde_json::json!({ "list": ["a hunter22", 4711, 5, null], "hunter22": { "ok": true } });
+        let error = JobError { data: Some(data.into()), ..JobError::new(ErrorKind::Script, "x") };
+        let masked = Mask::default().of_error(&secrets, error).data.unwrap();
+        assert_eq!(masked.as_str(), r#"{"list":["a ***","***",5,null],"***":{"ok":true}}"#);
     }
 }

@@ -28,7 +28,7 @@ pub(super) enum Report {
     /// Its engine is ready.
     Ready { actor: usize, worker: usize },
     /// A job ended. `ready` says whether the worker can take the next one at once.
-    Done { actor: usize, worker: usize, ended: Ended, ran: Duration, ready: bool },
+    Done { actor: usize, worker: usize, ended: Box<Ended>, ran: Duration, ready: bool },
     /// The worker panicked and has ended.
     Failed { actor: usize, worker: usize },
 }
@@ -104,7 +104,7 @@ impl Worker {
                     self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());
                 }
                 let ready = engine.is_alive();
-                let report = Report::Done { actor: self.actor, worker: self.worker, ended, ran: began.elapsed(), ready };
+                let report = Report::Done { actor: self.actor, worker: self.worker, ended: Box::new(ended), ran: began.elapsed(), ready };
                 if self.reports.send(report).await.is_err() {
                     return;
                 }
@@ -143,7 +143,13 @@ impl Worker {
             // If the foreman has ended, the job runs again when its lease has expired.
             let _ = self
                 .reports
-                .send(Report::Done { actor: self.actor, worker: self.worker, ended, ran: Duration::from_secs(1), ready: false })
+                .send(Report::Done {
+                    actor: self.actor,
+                    worker: self.worker,
+                    ended: Box::new(ended),
+                    ran: Duration::from_secs(1),
+                    ready: false,
+                })
                 .await;
         }
     }
@@ -214,5 +220,5 @@ fn prepare(job: &Claimed, context: crate::model::ContextId, default_timeout: Dur
     };
     let timeout = job.timeout.clone()?.map_or(default_timeout, Seconds::duration);
     let caller_id = job.caller_id.clone().unwrap_or_default();
-    Ok(EngineJob { job_id: job.job.clone(), caller_id, context_id: context, script, args, env, timeout })
+    Ok(EngineJob { job_id: job.job.clone(), caller_id, context_id: context, attempt: job.attempt, script, args, env, timeout })
 }

@@ -283,6 +283,7 @@ fn engine_settings(settings: &Settings, hero: &std::path::Path) -> EngineSetting
     engine.limits = Limits {
         operations: (settings.script_operations > 0).then_some(settings.script_operations),
         memory: settings.script_memory,
+        strict: settings.script_strict,
         source: bytes(settings.script_source),
         result: bytes(settings.script_result),
         log: bytes(settings.script_log),

@@ -7,6 +7,7 @@ mod advice;
 mod backend;
 mod bench;
 mod candidates;
+mod check;
 mod child;
 mod choices;
 mod compilers;
@@ -15,6 +16,7 @@ mod context_pool;
 mod daemon;
 mod demo;
 mod exit;
+mod functions;
 mod gauges;
 mod global;
 mod job;
@@ -29,6 +31,7 @@ mod progress;
 mod queue;
 mod readiness;
 mod ready_line;
+mod repl;
 mod report;
 mod run;
 mod schedule;
@@ -84,6 +87,12 @@ enum Command {
     /// Look at work queues, pause and resume them
     #[command(subcommand)]
     Queue(queue::Queue),
+    /// Compile scripts without running them, and say what is wrong, and where
+    Check(check::Check),
+    /// Show the functions that scripts may call
+    Functions(functions::Functions),
+    /// Evaluate lines one after another, without a server
+    Repl(repl::Repl),
     /// Print the description of the wire protocol (OpenRPC)
     Openrpc,
     /// Show the whole system at work, in a minute and without leaving anything behind
@@ -160,6 +169,9 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Job(job) => patient(Box::pin(job.main(&global))),
         Command::Schedule(schedule) => patient(Box::pin(schedule.main(&global))),
         Command::Queue(queue) => patient(Box::pin(queue.main(&global))),
+        Command::Check(check) => check.main(global.json),
+        Command::Functions(functions) => functions.main(global.json),
+        Command::Repl(repl) => client(repl.main()),
         Command::Openrpc => openrpc::main(),
         Command::Demo => client(interruptible(demo::main(global.json))),
         Command::Bench(bench) => client(bench.main(&global)),

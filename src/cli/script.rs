@@ -47,7 +47,7 @@ impl Source {
 }
 
 /// Reads a script from a file, or from stdin for `-`.
-fn read_script(path: &Path) -> anyhow::Result<String> {
+pub(super) fn read_script(path: &Path) -> anyhow::Result<String> {
     let text = read_text("script", path)?;
     // The first line of a file that the shell can run is emptied but kept, so that errors name the right line.
     match text.strip_prefix("#!") {

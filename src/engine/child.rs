@@ -29,7 +29,7 @@ const OBEY: Duration = Duration::from_millis(100);
 const END: Duration = Duration::from_secs(5);
 /// How long an engine may take to read the job it is given.
 const READ_JOB: Duration = Duration::from_secs(10);
-/// Bytes that the message and the call stack of an error may have, far above what an engine makes.
+/// Bytes that the message, the data and the call stack of an error may have, far above what an engine makes.
 const ERROR: usize = 256 << 10;
 /// The address space an engine needs for itself: program, libraries, the script thread's stack, arenas of the allocator.
 const OWN_ADDRESS_SPACE: u64 = 640 << 20;
@@ -116,10 +116,19 @@ impl Child {
     /// died, or whose `run` was dropped half-way is not [alive](Self::is_alive) any more. [`Died`] means that the engine died
     /// by itself; the job then has no outcome.
     pub async fn run(&mut self, job: &EngineJob, log: &mut impl LogSink, stop: &CancellationToken) -> Result<Outcome, Died> {
+        self.run_in(job, false, log, stop).await
+    }
+
+    /// The same for the next line of a REPL: what earlier lines declared is still there. Not for an engine that runs jobs.
+    pub async fn evaluate(&mut self, line: &EngineJob, log: &mut impl LogSink, stop: &CancellationToken) -> Result<Outcome, Died> {
+        self.run_in(line, true, log, stop).await
+    }
+
+    async fn run_in(&mut self, job: &EngineJob, in_repl: bool, log: &mut impl LogSink, stop: &CancellationToken) -> Result<Outcome, Died> {
         if !self.idle {
             return Err(Died::new("the engine is dead or busy").without_job());
         }
-        if let Some(refusal) = self.refuse(job) {
+        if let Some(refusal) = self.refuse(job, in_repl) {
             return Ok(refusal);
         }
         self.idle = false;
@@ -223,9 +232,9 @@ impl Child {
     }
 
     /// Writes the job into the send buffer, or says at once why it can't be run.
-    fn refuse(&mut self, job: &EngineJob) -> Option<Outcome> {
+    fn refuse(&mut self, job: &EngineJob, in_repl: bool) -> Option<Outcome> {
         let encoded = self.settings.limits.check_length(&job.script).and_then(|()| {
-            frame::encode(&ToEngine::Run(Cow::Borrowed(job)), &mut self.outbox).map_err(|error| {
+            frame::encode(&ToEngine::Run { job: Cow::Borrowed(job), in_repl }, &mut self.outbox).map_err(|error| {
                 let message = format!("the job does not fit into an engine: {error}");
                 JobError { limit: Some(Limit::Memory), ..JobError::new(ErrorKind::Limit, message) }
             })
@@ -340,7 +349,8 @@ fn stop_frame() -> Vec<u8> {
 
 /// Whether an error is of a length that an engine makes.
 fn bounded(error: &JobError) -> bool {
-    error.message.len() + error.stack.iter().map(String::len).sum::<usize>() <= ERROR && error.stack.len() <= ERROR / 64
+    let data = error.data.as_ref().map_or(0, |data| data.as_str().len());
+    error.message.len() + data + error.stack.iter().map(String::len).sum::<usize>() <= ERROR && error.stack.len() <= ERROR / 64
 }
 
 /// The outcome of a job whose engine had to be killed.

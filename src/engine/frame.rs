@@ -29,7 +29,13 @@ pub enum ToEngine<'a> {
         limits: Cow<'a, Limits>,
     },
     /// Run this job and answer with `done`.
-    Run(Cow<'a, EngineJob>),
+    Run {
+        /// The job.
+        job: Cow<'a, EngineJob>,
+        /// Whether it is the next line of a REPL: what earlier lines declared is still there.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        in_repl: bool,
+    },
     /// Compile this script, do not run it, and answer with `checked`.
     Check {
         /// The script.
@@ -167,7 +173,7 @@ mod tests {
 
     fn run_frame(script: &str) -> Vec<u8> {
         let mut bytes = Vec::new();
-        encode(&ToEngine::Run(Cow::Owned(EngineJob::of(script))), &mut bytes).unwrap();
+        encode(&ToEngine::Run { job: Cow::Owned(EngineJob::of(script)), in_repl: false }, &mut bytes).unwrap();
         bytes
     }
 
@@ -191,7 +197,7 @@ mod tests {
             for piece in bytes.chunks(cut) {
                 inbox.room().extend_from_slice(piece);
                 while let Some(frame) = inbox.take::<ToEngine<'_>>().unwrap() {
-                    let ToEngine::Run(job) = frame else { panic!("not a job") };
+                    let ToEngine::Run { job, .. } = frame else { panic!("not a job") };
                     seen.push(job.script.clone());
                 }
             }
@@ -215,7 +221,7 @@ mod tests {
         inbox.room().extend_from_slice(b"\x02\0\0\0{}");
         inbox.room().extend_from_slice(&run_frame("1"));
         assert!(inbox.take::<ToEngine<'_>>().is_err());
-        assert!(matches!(inbox.take::<ToEngine<'_>>(), Ok(Some(ToEngine::Run(_)))));
+        assert!(matches!(inbox.take::<ToEngine<'_>>(), Ok(Some(ToEngine::Run { .. }))));
         assert!(inbox.take::<ToEngine<'_>>().unwrap().is_none());
     }
 }

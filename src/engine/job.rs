@@ -14,6 +14,8 @@ pub struct EngineJob {
     pub caller_id: String,
     /// The tenant; the script's `CONTEXT_ID`.
     pub context_id: ContextId,
+    /// The number of the attempt, from 1; the script's `ATTEMPT`.
+    pub attempt: u32,
     /// The script.
     pub script: String,
     /// What the script sees as `args`; an empty map if absent.
@@ -67,6 +69,7 @@ impl EngineJob {
             job_id: JobId::random(),
             caller_id: "alice".into(),
             context_id: ContextId(0),
+            attempt: 1,
             script: script.into(),
             args: None,
             env: BTreeMap::new(),

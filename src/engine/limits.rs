@@ -10,6 +10,8 @@ pub struct Limits {
     pub operations: Option<u64>,
     /// Bytes of memory allocated at once.
     pub memory: u64,
+    /// Whether it is an error to read what a map does not have, instead of `()`.
+    pub strict: bool,
     /// How deep script functions may call each other.
     pub call_levels: usize,
     /// How deep expressions may nest.
@@ -64,6 +66,7 @@ impl Default for Limits {
         Self {
             operations: None,
             memory: 64 << 20,
+            strict: false,
             call_levels: 32,
             expression_depth: 32,
             string: 256 << 10,

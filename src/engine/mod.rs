@@ -14,6 +14,7 @@ mod error;
 pub mod frame;
 mod job;
 mod limits;
+pub mod reference;
 mod rhai;
 mod settings;
 
@@ -21,5 +22,5 @@ pub use child::Child;
 pub use error::{Died, Error};
 pub use job::{EngineJob, LogRecord, LogSink, Outcome};
 pub use limits::Limits;
-pub use rhai::{check, engine_main};
+pub use rhai::{check, engine_main, is_heroscript};
 pub use settings::EngineSettings;

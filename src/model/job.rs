@@ -14,6 +14,9 @@ pub struct Usage {
     pub peak_memory: u64,
     /// How long the script ran, in milliseconds.
     pub run_ms: u64,
+    /// How much processor time it took, in microseconds; 0 where that is not known, as of a script whose engine was killed.
+    #[serde(default)]
+    pub cpu_us: u64,
 }
 
 /// How far a running script says it is.

@@ -108,12 +108,16 @@ pub struct JobError {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Limit")]
     pub limit: Option<Limit>,
+    /// What the script threw, unless that was a text, nothing, or more than 64 KB of JSON. If it is a map with a text `message`, that is the message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Json")]
+    pub data: Option<Json>,
 }
 
 impl JobError {
     /// An error without a place.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), line: None, column: None, stack: Vec::new(), limit: None }
+        Self { kind, message: message.into(), line: None, column: None, stack: Vec::new(), limit: None, data: None }
     }
 }
 

@@ -5,7 +5,7 @@ use jsonrpsee::types::{ErrorObject, ErrorObjectOwned};
 use serde_json::{Value, json};
 
 use crate::dispatch;
-use crate::model::{ErrorKind, Status};
+use crate::model::{ErrorKind, JobError, Status, tree};
 
 /// Every kind of error that a call can end with, and its number on the wire.
 ///
@@ -317,7 +317,7 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
             data["index"] = json!(index);
             Some(data)
         }
-        D::Script(error) => Some(json!({"error": error})),
+        D::Script(error) => Some(json!({"error": written(error)})),
         D::Invalid { .. } | D::NoContext(_) | D::UnknownScriptType { .. } => None,
         D::NoSchedule(schedule_id) | D::ScheduleExists(schedule_id) => Some(json!({"schedule_id": schedule_id})),
         D::NotFound(job_id) | D::Gone(job_id) | D::IdempotencyReused(job_id) => Some(json!({"job_id": job_id})),
@@ -326,7 +326,7 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
         D::Full { retry_after, .. } | D::Busy { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),
         D::TooLarge { limit, .. } => Some(json!({"limit": limit})),
         D::Failed { job_id, error, attempt } => {
-            Some(json!({"job_id": job_id, "status": Status::Error, "error": error, "attempt": attempt}))
+            Some(json!({"job_id": job_id, "status": Status::Error, "error": written(error), "attempt": attempt}))
         }
         D::StillRunning { job_id, status, explanation, reason } => {
             let mut data = json!({"job_id": job_id, "status": status, "explanation": explanation});
@@ -343,6 +343,12 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
             })
         }
     }
+}
+
+/// The error of a job as JSON. What a script threw is in it, so `json!` alone must not read it (see [`tree`]).
+fn written(error: &JobError) -> Value {
+    let text = serde_json::to_string(error).expect("an error has a JSON form");
+    tree(&text).expect("what was just written is JSON, and what scripts throw is nested less deeply than can be read")
 }
 
 fn millis(duration: Duration) -> u64 {

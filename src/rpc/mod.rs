@@ -42,7 +42,7 @@ pub(crate) use params::read_as_parameter;
 pub use server::{ServeError, ServerSettings, Serving, serve, serve_table};
 pub use table::Table;
 
-use methods::{actor, event, explanation, job, log, queue, result, schedule, server as this};
+use methods::{actor, event, explanation, function, job, log, queue, result, schedule, server as this};
 
 /// Every method and subscription, in document order.
 pub fn table() -> Table {
@@ -65,6 +65,7 @@ pub fn table() -> Table {
         .method::<schedule::ListSchedules>()
         .method::<schedule::DeleteSchedule>()
         .method::<actor::ListActors>()
+        .method::<function::ListFunctions>()
         .method::<queue::ListQueues>()
         .method::<queue::PauseQueue>()
         .method::<queue::ResumeQueue>()

@@ -78,7 +78,7 @@ pub(super) fn look(id: &JobId, values: Vec<Text>) -> JobView {
             let result = JobResult::of(id.clone(), output, format.0.as_deref(), attempt, times, parse_usage(&usage));
             JobView::Ended(JobEnd::Finished(result))
         }
-        Status::Error => JobView::Ended(JobEnd::Failed { error: error(next(), next(), next(), next(), next(), next()), attempt }),
+        Status::Error => JobView::Ended(JobEnd::Failed { error: error(ERROR_FIELDS.map(|_| next())), attempt }),
         open => JobView::Open(open),
     }
 }
@@ -87,7 +87,12 @@ fn parse_usage(text: &Text) -> Option<Usage> {
     text.0.as_deref().and_then(|text| serde_json::from_str(text).ok())
 }
 
-fn error(message: Text, kind: Text, line: Text, column: Text, stack: Text, limit: Text) -> JobError {
+/// The fields of an error; `jobs.ERROR` in the library.
+#[doc(hidden)]
+pub const ERROR_FIELDS: [&str; 7] = ["error", "error_kind", "error_line", "error_column", "error_stack", "error_limit", "error_data"];
+
+/// The error whose fields have these values, in the order of [`ERROR_FIELDS`].
+fn error([message, kind, line, column, stack, limit, data]: [Text; 7]) -> JobError {
     let message = message.0.unwrap_or_default();
     JobError {
         kind: ErrorKind::parse(kind.some().as_deref(), &message),
@@ -95,12 +100,13 @@ fn error(message: Text, kind: Text, line: Text, column: Text, stack: Text, limit
         column: column.parse(),
         stack: stack.some().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default(),
         limit: limit.some().and_then(|word| Limit::parse(&word)),
+        data: data.some().and_then(|text| serde_json::from_str(&text).ok()),
         message,
     }
 }
 
 /// The fields of a job's hash that foreign programs may see.
-pub(super) const SHOWN: [&str; 41] = [
+pub(super) const SHOWN: [&str; 42] = [
     "status",
     "name",
     "labels",
@@ -141,6 +147,7 @@ pub(super) const SHOWN: [&str; 41] = [
     "error_column",
     "error_stack",
     "error_limit",
+    "error_data",
     "usage",
 ];
 
@@ -155,7 +162,7 @@ pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
     let started_at_once = !matches!(status, Status::Created | Status::Scheduled | Status::WaitingForPrerequisites);
     let names = |text: Text| text.0.and_then(|text| serde_json::from_str::<BTreeMap<String, String>>(&text).ok()).unwrap_or_default();
     let ids = |text: Text| text.0.and_then(|text| serde_json::from_str::<Vec<JobId>>(&text).ok()).unwrap_or_default();
-    let (message, kind, line, column) = (take("error"), take("error_kind"), take("error_line"), take("error_column"));
+    let failure = ERROR_FIELDS.map(&mut take);
     let prerequisites = ids(take("prerequisites")).into_iter().chain(added).collect();
     Job {
         job_id: id.clone(),
@@ -193,10 +200,7 @@ pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
         stop_requested_at: take("stop_requested_at").parse(),
         progress: take("progress").0.and_then(|text| serde_json::from_str(&text).ok()),
         output: if status == Status::Finished { Some(fields.remove("output").unwrap_or_default().0.unwrap_or_default()) } else { None },
-        error: message.0.is_some().then(|| {
-            let mut take = |name: &str| fields.remove(name).unwrap_or_default();
-            error(message, kind, line, column, take("error_stack"), take("error_limit"))
-        }),
+        error: failure[0].0.is_some().then(|| error(failure)),
         usage: fields.remove("usage").and_then(|text| parse_usage(&text)),
         truncated: Vec::new(),
     }

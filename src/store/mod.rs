@@ -56,6 +56,8 @@ pub use batch::Weight;
 
 pub use claimed::Claimed;
 pub use clock::Clock;
+#[doc(hidden)]
+pub use codec::ERROR_FIELDS;
 pub use codec::{JobEnd, JobView};
 pub use conveyor::{AddTo, ConveyorProducer, Relative};
 pub use direct_start::{DirectStart, DirectStarts};

@@ -38,7 +38,7 @@ impl TestPool {
     fn done(&mut self, worker: usize, job: &Claimed, outcome: Outcome) {
         let ended = Ended::of(job.job.clone(), job.attempt, job.claim, job.started_at, outcome);
         let ran = Duration::from_secs(1);
-        self.actors.handle_report(Report::Done { actor: 0, worker, ended, ran, ready: true }, Timestamp::local());
+        self.actors.handle_report(Report::Done { actor: 0, worker, ended: Box::new(ended), ran, ready: true }, Timestamp::local());
     }
 
     fn ends(&mut self) -> Vec<Ended> {

@@ -1,4 +1,6 @@
-use clap::Args;
+use std::cmp::Reverse;
+
+use clap::{Args, ValueEnum};
 
 use crate::cli::choices::{Types, Wanted, one_of};
 use crate::cli::global::Global;
@@ -36,8 +38,56 @@ pub(in crate::cli) struct List {
     /// Only jobs created before this time
     #[arg(long, value_name = "TIME", value_parser = past)]
     until: Option<Timestamp>,
+    /// Of the jobs that are listed, those first that used most in their last attempt
+    #[arg(long, value_name = "WHAT", value_enum)]
+    sort: Option<Used>,
     #[command(flatten)]
     paging: Paging,
+}
+
+/// What jobs use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Used {
+    /// Processor time
+    Cpu,
+    /// The most memory at once
+    Memory,
+    /// Operations of the script
+    Operations,
+    /// Time
+    Time,
+}
+
+impl Used {
+    /// How much of it a job used.
+    fn by(self, job: &Job) -> Option<u64> {
+        let usage = job.usage.as_ref()?;
+        Some(match self {
+            Self::Cpu => usage.cpu_us,
+            Self::Memory => usage.peak_memory,
+            Self::Operations => usage.operations,
+            Self::Time => usage.run_ms,
+        })
+    }
+
+    fn head(self) -> &'static str {
+        match self {
+            Self::Cpu => "CPU",
+            Self::Memory => "MEMORY",
+            Self::Operations => "OPERATIONS",
+            Self::Time => "RAN",
+        }
+    }
+
+    fn shown(self, job: &Job) -> String {
+        let Some(used) = self.by(job) else { return "-".to_owned() };
+        match self {
+            Self::Cpu => format!("{}.{} ms", used / 1000, used % 1000 / 100),
+            Self::Memory => format!("{} KB", used.div_ceil(1024)),
+            Self::Operations => used.to_string(),
+            Self::Time => format!("{used} ms"),
+        }
+    }
 }
 
 fn past(text: &str) -> Result<Timestamp, String> {
@@ -62,9 +112,12 @@ impl List {
             let jobs = page.jobs.into_iter().filter(|job| self.status.is_none_or(|wanted| wanted.takes(job)));
             Ok((jobs.collect(), page.next_cursor))
         };
-        let (jobs, next_cursor) = self.paging.collect(page).await?;
+        let (mut jobs, next_cursor) = self.paging.collect(page).await?;
+        if let Some(used) = self.sort {
+            jobs.sort_by_key(|job| Reverse(used.by(job)));
+        }
         let found = JobPage { jobs, next_cursor };
-        if global.json { output::json(&found) } else { print(&found) }
+        if global.json { output::json(&found) } else { print(&found, self.sort) }
     }
 }
 
@@ -86,11 +139,16 @@ fn status(style: Style, job: &Job) -> Line {
     }
 }
 
-fn print(page: &JobPage) -> anyhow::Result<()> {
+fn print(page: &JobPage, sort: Option<Used>) -> anyhow::Result<()> {
     let style = Style::stdout();
-    let mut table = Table::new(style, &HEAD);
+    let mut head = HEAD.to_vec();
+    // What they are sorted by stands beside the status.
+    if let Some(used) = sort {
+        head.insert(2, (used.head(), Fit::Keep));
+    }
+    let mut table = Table::new(style, &head);
     for job in &page.jobs {
-        table.row(cells![
+        let mut row = Vec::from(cells![
             job.job_id.to_string(),
             status(style, job),
             job.script_type.as_ref().map_or("-", ScriptType::as_str).to_owned(),
@@ -99,6 +157,10 @@ fn print(page: &JobPage) -> anyhow::Result<()> {
             took(job),
             job.name.as_deref().map_or_else(|| style.dim(cell(gist(&job.script))), cell),
         ]);
+        if let Some(used) = sort {
+            row.insert(2, used.shown(job).into());
+        }
+        table.row(row);
     }
     table.print()?;
     note_more(page.next_cursor.as_deref());

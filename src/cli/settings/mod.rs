@@ -123,6 +123,9 @@ pub struct Settings {
     /// The most operations of a script; 0 is no limit.
     #[serde(deserialize_with = "value::count")]
     pub script_operations: u64,
+    /// Whether a script that reads what a map does not have gets an error.
+    #[serde(deserialize_with = "value::switch")]
+    pub script_strict: bool,
     /// The most bytes a script may log.
     #[serde(deserialize_with = "value::size")]
     pub script_log: u64,

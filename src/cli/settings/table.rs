@@ -198,6 +198,7 @@ pub static SETTINGS: &[Setting] = &[
     setting("script_source", One("SIZE"), Is("64KB"), Both, "The longest script"),
     setting("script_memory", One("SIZE"), Is("64MB"), Both, "The most memory a script may hold at once"),
     setting("script_operations", One("N"), Is("0"), Both, "The most operations a script may take; 0 leaves it to the timeout"),
+    setting("script_strict", Switch, Is("false"), Both, "Make it an error of a script to read what a map does not have, instead of ()"),
     setting("script_log", One("SIZE"), Is("1MB"), Both, "The most a script may log"),
     setting("script_result", One("SIZE"), Is("1MB"), Both, "The largest result"),
     setting("recycle_jobs", One("N"), Is("10000"), Both, "Replace an engine process after this many jobs; 0 never"),

@@ -16,10 +16,10 @@ use super::convert;
 use crate::engine::EngineJob;
 
 /// The names of the constants.
-const NAMES: [&str; 5] = ["args", "env", "JOB_ID", "CALLER_ID", "CONTEXT_ID"];
+const NAMES: [&str; 6] = ["args", "env", "JOB_ID", "CALLER_ID", "CONTEXT_ID", "ATTEMPT"];
 /// The functions that are put before a script. They have ten parameters, so they do not collide with functions of scripts.
 const DECLARED: &str = "fn args(a,b,c,d,e,f,g,h,i,j){}fn env(a,b,c,d,e,f,g,h,i,j){}fn JOB_ID(a,b,c,d,e,f,g,h,i,j){}\
-    fn CALLER_ID(a,b,c,d,e,f,g,h,i,j){}fn CONTEXT_ID(a,b,c,d,e,f,g,h,i,j){}\n";
+    fn CALLER_ID(a,b,c,d,e,f,g,h,i,j){}fn CONTEXT_ID(a,b,c,d,e,f,g,h,i,j){}fn ATTEMPT(a,b,c,d,e,f,g,h,i,j){}\n";
 const PARAMETERS: usize = 10;
 /// How many functions stand before a script.
 pub(super) const FUNCTIONS_BEFORE: usize = NAMES.len();
@@ -28,7 +28,7 @@ pub(super) const LINES_BEFORE: usize = 1;
 
 /// The constants of a job.
 pub(super) struct Constants {
-    job: [Dynamic; 3],
+    job: [Dynamic; 4],
     /// `args` and `env`.
     trees: [Rc<Value>; 2],
     /// The values of `args` and `env` that functions and closures are given. They are shared, so that nothing is copied at each use. A value
@@ -41,7 +41,12 @@ impl Constants {
     pub(super) fn new(job: &EngineJob, args: Rc<Value>) -> Self {
         let env = job.env.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
         Self {
-            job: [job.job_id.as_str().to_owned().into(), job.caller_id.clone().into(), INT::from(job.context_id.0).into()],
+            job: [
+                job.job_id.as_str().to_owned().into(),
+                job.caller_id.clone().into(),
+                INT::from(job.context_id.0).into(),
+                INT::from(job.attempt).into(),
+            ],
             trees: [args, Rc::new(Value::Object(env.collect()))],
             shared: RefCell::default(),
         }

@@ -85,6 +85,8 @@ impl Json {
                 Some(number) => self.put(format_args!("{number}")),
                 None => Err(Refused::NotJson(format!("the number {float}"))),
             }
+        } else if let Ok(decimal) = value.as_decimal() {
+            self.put(format_args!("{decimal}"))
         } else if let Some(items) = value.read_lock::<Array>() {
             self.array(&items, depth)
         } else if let Some(map) = value.read_lock::<Map>() {

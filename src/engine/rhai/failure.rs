@@ -2,16 +2,18 @@
 
 use std::any::Any;
 
-use rhai::{Dynamic, EvalAltResult, LexError, ParseErrorType, Position};
+use rhai::{Dynamic, EvalAltResult, LexError, Map, ParseErrorType, Position};
 
 use super::constants::LINES_BEFORE;
-use super::text;
+use super::{convert, text};
 use crate::engine::Limits;
 use crate::engine::limits::{FIXED, size};
-use crate::model::{ErrorKind, JobError, Limit};
+use crate::model::{ErrorKind, JobError, Json, Limit};
 
 /// How long a message may be. Rhai's messages can repeat whole strings of the script.
 const LONGEST_MESSAGE: usize = 2048;
+/// How long the JSON of what a script throws may be.
+const LONGEST_DATA: usize = 64 << 10;
 /// The longest name in a call stack; its depth is bounded by the call levels.
 const LONGEST_NAME: usize = 128;
 
@@ -48,7 +50,17 @@ pub(super) fn job_error(error: EvalAltResult, limits: &Limits) -> JobError {
         column: position.line().and_then(|_| u32::try_from(position.position().unwrap_or(1)).ok()),
         stack,
         limit,
+        data: thrown(&inner),
     }
+}
+
+/// What a script threw, if that is more than a text.
+fn thrown(error: &EvalAltResult) -> Option<Json> {
+    let EvalAltResult::ErrorRuntime(value, _) = error else { return None };
+    let plain = value.is_unit() || value.is_string() || value.is_char();
+    // What is too large, or cannot be said in JSON, is in the message as far as it goes.
+    let json = if plain { None } else { convert::json_of(value, LONGEST_DATA).ok() };
+    json.and_then(|json| serde_json::from_str(&json).ok())
 }
 
 fn limit_of(error: &EvalAltResult) -> Option<Limit> {
@@ -67,7 +79,10 @@ fn limit_of(error: &EvalAltResult) -> Option<Limit> {
 fn message(error: &EvalAltResult, limits: &Limits) -> String {
     match error {
         EvalAltResult::ErrorRuntime(thrown, _) if thrown.is_unit() => "the script threw an error".into(),
-        EvalAltResult::ErrorRuntime(thrown, _) => shown(thrown),
+        EvalAltResult::ErrorRuntime(thrown, _) => {
+            let told = thrown.read_lock::<Map>().and_then(|map| map.get("message").filter(|message| message.is_string()).map(shown));
+            told.unwrap_or_else(|| shown(thrown))
+        }
         EvalAltResult::ErrorIndexNotFound(index, _) => format!("Invalid index: {}", shown(index)),
         EvalAltResult::ErrorStackOverflow(_) => format!("functions call each other more than {} levels deep ({FIXED})", limits.call_levels),
         EvalAltResult::ErrorTooManyVariables(_) => format!("more than {} variables ({FIXED})", limits.variables),
@@ -85,6 +100,9 @@ fn message(error: &EvalAltResult, limits: &Limits) -> String {
         // Rhai lists the types by which Rust calls the one that scripts know.
         EvalAltResult::ErrorFunctionNotFound(..) => error.to_string().replace("&str | ImmutableString | String", "string"),
         EvalAltResult::ErrorDotExpr(text, _) if text.ends_with("'()'") => format!("{text}; `?.` passes over what is not there"),
+        EvalAltResult::ErrorPropertyNotFound(name, _) => {
+            format!("the map has no {}, and that is an error here (script_strict); `in` asks whether it has", cut(name, LONGEST_NAME))
+        }
         EvalAltResult::ErrorNonPureMethodCallOnConstant(..) => format!("{error}; change a copy: let mine = …"),
         EvalAltResult::ErrorDataRace(..) => format!("{error}; a closure uses the value whose method runs it, so copy that first"),
         error => error.to_string(),

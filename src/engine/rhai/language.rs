@@ -3,13 +3,13 @@ use std::rc::Rc;
 use std::thread;
 
 use rhai::packages::{Package, StandardPackage};
-use rhai::{AST, Dynamic, Engine, Module, OptimizationLevel, Shared};
+use rhai::{AST, Dynamic, Engine, Module, OptimizationLevel, Scope, Shared};
 use serde_json::{Map, Value};
 
 use super::cache::AstCache;
 use super::constants::{self, Constants, FUNCTIONS_BEFORE};
 use super::run::Run;
-use super::{convert, failure, functions, overrides};
+use super::{convert, failure, functions, heroscript, overrides};
 use crate::engine::{EngineJob, Limits};
 use crate::model::{ErrorKind, JobError, Json, LogLevel, Output, OutputFormat, Usage};
 
@@ -19,18 +19,32 @@ pub(super) struct Language {
     /// Our functions, and the overrides of Rhai's.
     functions: Shared<Module>,
     compiled: AstCache,
+    repl: Repl,
     run: Rc<Run>,
+}
+
+/// What the lines of a REPL have declared.
+#[derive(Default, Clone)]
+struct Repl {
+    scope: Option<Scope<'static>>,
+    functions: Option<AST>,
 }
 
 impl Language {
     pub(super) fn new(run: &Rc<Run>) -> Self {
         let mut functions = overrides::module(run);
         functions::add(&mut functions, run);
-        Self { standard: StandardPackage::new(), functions: functions.into(), compiled: AstCache::new(), run: Rc::clone(run) }
+        Self {
+            standard: StandardPackage::new(),
+            functions: functions.into(),
+            compiled: AstCache::new(),
+            repl: Repl::default(),
+            run: Rc::clone(run),
+        }
     }
 
-    /// Runs a job to its end.
-    pub(super) fn run(&mut self, job: &EngineJob) -> (Result<Output, JobError>, Usage) {
+    /// Runs a job to its end, or the next line of a REPL.
+    pub(super) fn run(&mut self, job: &EngineJob, in_repl: bool) -> (Result<Output, JobError>, Usage) {
         // The tree is made before the script's memory is counted, and dropped after the script, because it does not count as memory of the script.
         let args = match job.args.as_ref().map_or_else(|| Ok(Value::Object(Map::new())), Json::to_value) {
             Ok(args) => Rc::new(args),
@@ -39,7 +53,7 @@ impl Language {
             }
         };
         self.run.begin(job);
-        let result = catch_unwind(AssertUnwindSafe(|| self.evaluate(job, Rc::clone(&args)))).unwrap_or_else(|panic| {
+        let result = catch_unwind(AssertUnwindSafe(|| self.evaluate(job, Rc::clone(&args), in_repl))).unwrap_or_else(|panic| {
             let message = format!("a function of the engine failed: {}", failure::panic_text(panic.as_ref()));
             Err(JobError::new(ErrorKind::Script, failure::truncate(&message)))
         });
@@ -54,20 +68,33 @@ impl Language {
         (result, self.run.usage())
     }
 
-    fn evaluate(&mut self, job: &EngineJob, args: Rc<Value>) -> Result<Output, JobError> {
+    fn evaluate(&mut self, job: &EngineJob, args: Rc<Value>, in_repl: bool) -> Result<Output, JobError> {
         if job.script.trim() == "ping" {
             return Ok(Output { text: "pong".into(), format: OutputFormat::Text });
         }
-        let ast = self.compile(&job.script)?;
+        if heroscript::is_heroscript(&job.script) {
+            let value = heroscript::run(&job.script, &self.engine(), &self.run)?;
+            return convert::output(&value, self.run.limits.result);
+        }
+        let mut ast = self.compile(&job.script)?;
         let constants = Constants::new(job, args);
-        let Some(mut scope) = constants.scope() else {
+        let before = if in_repl { self.repl.clone() } else { Repl::default() };
+        if let Some(functions) = before.functions {
+            ast = Rc::new(functions.merge(&ast));
+        }
+        let Some(mut scope) = before.scope.or_else(|| constants.scope()) else {
             // Whoever gives jobs to engines names the path of the number: the text as it was written is not known here.
             return Err(JobError::new(ErrorKind::Unavailable, "args hold an integer beyond those of scripts"));
         };
         let mut engine = self.engine();
         constants.install(&mut engine);
         // The value is dropped here, too, because dropping deeply nested values needs the stack of this thread.
-        match engine.eval_ast_with_scope::<Dynamic>(&mut scope, &ast) {
+        let value = engine.eval_ast_with_scope::<Dynamic>(&mut scope, &ast);
+        if in_repl {
+            // What a line declared before it failed stays, too. Of variables with one name the last stays.
+            self.repl = Repl { scope: Some(scope.clone_visible()), functions: Some(ast.clone_functions_only()) };
+        }
+        match value {
             Ok(value) => convert::output(&value, self.run.limits.result),
             Err(error) => Err(failure::job_error(*error, &self.run.limits)),
         }
@@ -75,7 +102,8 @@ impl Language {
 
     /// Compiles a script that is not to run. Says what is wrong with it.
     pub(super) fn check(&mut self, source: &str) -> Option<JobError> {
-        catch_unwind(AssertUnwindSafe(|| self.compile(source).err())).unwrap_or_else(|panic| {
+        let wrong = || if heroscript::is_heroscript(source) { heroscript::check(source).err() } else { self.compile(source).err() };
+        catch_unwind(AssertUnwindSafe(wrong)).unwrap_or_else(|panic| {
             let message = format!("the compiler failed: {}", failure::panic_text(panic.as_ref()));
             Some(JobError::new(ErrorKind::Script, failure::truncate(&message)))
         })
@@ -114,6 +142,7 @@ fn limited(limits: &Limits) -> Engine {
     let mut engine = Engine::new_raw();
     engine
         .set_optimization_level(OptimizationLevel::None)
+        .set_fail_on_invalid_map_property(limits.strict)
         .set_max_call_levels(limits.call_levels)
         .set_max_expr_depths(depth, depth)
         .set_max_string_size(limits.string.max(1))
@@ -142,6 +171,9 @@ fn compiled(source: &str, limits: &Limits) -> Result<AST, JobError> {
 pub fn check(source: &str) -> Result<(), JobError> {
     let (source, limits) = (source.to_owned(), Limits::default());
     limits.check_length(&source)?;
+    if heroscript::is_heroscript(&source) {
+        return heroscript::check(&source);
+    }
     let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || compiled(&source, &limits).map(drop));
     // If there is no thread, or the compiler panics, nothing is known of the script. Its engine will find its errors.
     thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(Ok(()))

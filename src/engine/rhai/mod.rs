@@ -9,7 +9,9 @@ mod constants;
 mod convert;
 mod failure;
 mod functions;
+mod heroscript;
 mod language;
+mod native;
 mod overrides;
 mod pipe;
 mod run;
@@ -21,6 +23,8 @@ use std::thread;
 
 use super::frame::{FromEngine, ToEngine};
 use crate::model::{ErrorKind, JobError, Usage};
+pub(super) use functions::{Definition, GROUPS, Group};
+pub use heroscript::is_heroscript;
 use language::Language;
 pub use language::check;
 use pipe::{Pipe, Received};
@@ -64,8 +68,8 @@ fn serve() -> Result<(), String> {
     let mut language = Language::new(&run);
     loop {
         match run.pipe.receive() {
-            Received::Frame(ToEngine::Run(job)) => {
-                let (result, usage) = language.run(&job);
+            Received::Frame(ToEngine::Run { job, in_repl }) => {
+                let (result, usage) = language.run(&job, in_repl);
                 // The job's values are dropped by now, so what is still allocated is cached or leaked.
                 drop(job);
                 run.finish(result, usage);

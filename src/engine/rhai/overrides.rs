@@ -1,6 +1,6 @@
 //! Replacements for functions of Rhai's standard package that could not be stopped.
 //!
-//! Reviewed for rhai 1.27.0, to be reviewed at each upgrade: `sleep` ignores every limit and can panic; `replace` grows a
+//! Reviewed for rhai 1.27.0, to be reviewed at each upgrade: `sleep` ignores every limit and can panic, so it is one of ours (`functions/time.rs`); `replace` grows a
 //! string to gigabytes in one step; the texts and the JSON of arrays, maps and function pointers repeat shared strings, without
 //! a bound, and recurse for ever through cycles. All other functions check their size first, or grow by a factor that is small
 //! enough for the memory limit after them.
@@ -9,33 +9,18 @@
 //! interpolation), Rhai refuses to call `to_string` and writes its own text. The address space limit ends that engine.
 
 use std::rc::Rc;
-use std::time::Duration;
 
-use rhai::{Array, EvalAltResult, FLOAT, FnPtr, FuncRegistration, INT, ImmutableString, Map, Module, NativeCallContext, Position};
+use rhai::{Array, FnPtr, FuncRegistration, ImmutableString, Map, Module, NativeCallContext};
 
+use super::native::{Native, string_too_large};
 use super::run::{Ended, Run};
 use super::text;
 
-pub(super) type Native<T> = Result<T, Box<EvalAltResult>>;
-
 pub(super) fn module(run: &Rc<Run>) -> Module {
     let mut module = Module::new();
-    sleep(&mut module, run);
     replace(&mut module);
     texts(&mut module, run);
     module
-}
-
-fn sleep(module: &mut Module, run: &Rc<Run>) {
-    let register = || FuncRegistration::new("sleep").with_volatility(true);
-    let at = Rc::clone(run);
-    register().set_into_module(module, move |seconds: INT| at.sleep(Duration::from_secs(u64::try_from(seconds).unwrap_or(0))));
-    let at = Rc::clone(run);
-    register().set_into_module(module, move |seconds: FLOAT| {
-        // NaN and negative times count as 0; infinite ones last until the job ends.
-        let time = if seconds > 0.0 { Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX) } else { Duration::ZERO };
-        at.sleep(time)
-    });
 }
 
 fn replace(module: &mut Module) {
@@ -62,14 +47,10 @@ fn replaced(context: &NativeCallContext<'_>, string: &mut ImmutableString, from:
     let found = string.matches(from).count();
     let length = (string.len() - found * from.len()).saturating_add(found.saturating_mul(to.len()));
     if length > context.engine().max_string_size() {
-        return Err(too_large("Length of string", context.call_position()));
+        return Err(string_too_large(context));
     }
     *string = string.replace(from, to).into();
     Ok(())
-}
-
-pub(super) fn too_large(what: &str, position: Position) -> Box<EvalAltResult> {
-    Box::new(EvalAltResult::ErrorDataTooLarge(what.to_owned(), position))
 }
 
 fn texts(module: &mut Module, run: &Rc<Run>) {

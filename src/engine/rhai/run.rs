@@ -2,6 +2,7 @@ use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 use rhai::{Dynamic, EvalAltResult, Position};
+use rustix::time::{ClockId, clock_gettime};
 
 use super::pipe::Pipe;
 use crate::engine::frame::FromEngine;
@@ -19,6 +20,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 const BATCH: usize = 32 << 10;
 /// What a log line costs besides its text, so that empty lines are capped too.
 const LINE: usize = 32;
+
+/// How much processor time this thread has taken.
+fn processor_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
 
 /// Why a script was ended from outside. Scripts can't catch it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +46,8 @@ pub(super) struct Run {
     base: Cell<i64>,
     seen: Cell<i64>,
     began: Cell<Instant>,
+    /// The processor time of this thread when the job began.
+    processor: Cell<Duration>,
     deadline: Cell<Instant>,
     looked: Cell<Instant>,
     ended: Cell<Option<Ended>>,
@@ -77,6 +85,7 @@ impl Run {
             base: Cell::new(0),
             seen: Cell::new(0),
             began: Cell::new(now),
+            processor: Cell::new(Duration::ZERO),
             deadline: Cell::new(now),
             looked: Cell::new(now),
             ended: Cell::new(None),
@@ -92,6 +101,7 @@ impl Run {
         self.base.set(allocated);
         self.seen.set(allocated);
         self.began.set(now);
+        self.processor.set(processor_time());
         self.deadline.set(now + job.timeout.min(EngineJob::LONGEST));
         self.looked.set(now);
         self.ended.set(None);
@@ -104,6 +114,7 @@ impl Run {
             operations: self.operations.get(),
             peak_memory: u64::try_from(alloc::peak() - self.base.get()).unwrap_or(0),
             run_ms: u64::try_from(self.began.get().elapsed().as_millis()).unwrap_or(u64::MAX),
+            cpu_us: u64::try_from(processor_time().saturating_sub(self.processor.get()).as_micros()).unwrap_or(u64::MAX),
         }
     }
 
@@ -169,6 +180,16 @@ impl Run {
         if Instant::now() >= self.deadline.get() {
             self.end(Ended::Timeout);
         }
+        self.unless_ended()
+    }
+
+    /// Looks whether the script may go on, in a function that takes long.
+    pub(super) fn go_on(&self) -> Result<(), Box<EvalAltResult>> {
+        self.look();
+        self.unless_ended()
+    }
+
+    fn unless_ended(&self) -> Result<(), Box<EvalAltResult>> {
         match self.ended.get() {
             Some(_) => Err(Box::new(EvalAltResult::ErrorTerminated(Dynamic::UNIT, Position::NONE))),
             None => Ok(()),

@@ -3,6 +3,7 @@
 pub mod actor;
 pub mod event;
 pub mod explanation;
+pub mod function;
 pub mod job;
 pub mod log;
 mod notice;

@@ -25,7 +25,7 @@ pub(super) fn time(millis: i64) -> Timestamp {
 }
 
 pub(super) fn result() -> JobResult {
-    let usage = Usage { operations: 3, peak_memory: 2048, run_ms: 1 };
+    let usage = Usage { operations: 3, peak_memory: 2048, run_ms: 1, cpu_us: 250 };
     JobResult::of(job_id(), "42".into(), Some("json"), 1, [Some(time(1)), Some(time(2))], Some(usage))
 }
 
@@ -67,7 +67,7 @@ pub(super) fn job() -> Job {
         progress: None,
         output: Some("42".into()),
         error: None,
-        usage: Some(Usage { operations: 3, peak_memory: 2048, run_ms: 1 }),
+        usage: Some(Usage { operations: 3, peak_memory: 2048, run_ms: 1, cpu_us: 250 }),
         truncated: Vec::new(),
     }
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use rand::seq::IndexedRandom as _;
 use redis::Cmd;
 
-use crate::model::{ErrorKind, JobError, JobId, JobResult, Output, ScriptType, Status, Timestamp, Usage};
+use crate::model::{ErrorKind, JobError, JobId, JobResult, Json, Output, ScriptType, Status, Timestamp, Usage};
 use crate::store::codec::{JobEnd, JobView, Text, json};
 use crate::store::fcall::{Function, list, word_if};
 use crate::store::layouts::LayoutQueues;
@@ -266,7 +266,8 @@ fn add_end(call: &mut Cmd, end: &Ended) {
             let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
             call.arg(error.kind.as_str()).arg(&error.message).arg(number(error.line)).arg(number(error.column));
             call.arg(if error.stack.is_empty() { String::new() } else { json(&error.stack) });
-            call.arg(error.limit.map_or("", |limit| limit.as_str())).arg(u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX))
+            call.arg(error.limit.map_or("", |limit| limit.as_str())).arg(error.data.as_ref().map_or("", Json::as_str));
+            call.arg(u64::try_from(retry_in.as_millis()).unwrap_or(u64::MAX))
         }
         Outcome::Crashed | Outcome::GivenBack => call,
     };

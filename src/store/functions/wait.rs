@@ -15,7 +15,7 @@ fn seen(job: &JobId, answer: Vec<Text>) -> JobView {
 }
 
 /// The values of a job in an answer.
-const FIELDS: usize = 13;
+const FIELDS: usize = 14;
 
 /// Outputs that are longer are read by few at once: they would pile up here and in Redis.
 const LONG: usize = 64 * 1024;

@@ -71,7 +71,7 @@ function ends.fail(id, attempt, kind, text, job)
   try('ZREM', keys.watched, id)
   local ended = ends.ends_at(redis.call('HGET', key, 'started_at'))
   redis.call('HSET', key, 'status', 'error', 'lease', '', 'error', text, 'error_kind', kind, 'finished_at', ended, 'updated_at', ended)
-  redis.call('HDEL', key, 'error_line', 'error_column', 'error_stack', 'error_limit')
+  redis.call('HDEL', key, unpack(jobs.ERROR, 3))
   ends.end_job(id, 'error', attempt, text, kind, true, job)
 end
 

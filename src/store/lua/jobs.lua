@@ -17,6 +17,9 @@ jobs.GIVEN = {
   'created_at', 'script', 'args', 'env_vars', 'timeout', 'caller_id', 'log_path', 'queued_at', 'concurrent', 'retry_backoff', 'failures',
 }
 
+-- What a job has of the error of its last attempt: the message, the kind, and then what not every error has; codec.rs has the same.
+jobs.ERROR = { 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit', 'error_data' }
+
 -- What the end of a job needs of it.
 local OF_END = { 'origin', 'reply', 'reply_to', 'retention', 'idempotency_key', 'script_type', 'reply_to_queue', 'rel', 'dialect' }
 

@@ -11,7 +11,7 @@ fn help(arguments: &[&str]) -> String {
 #[test]
 fn every_command_explains_itself() {
     insta::assert_snapshot!("hero", help(&[]));
-    for command in ["serve", "actor", "run", "job", "schedule", "queue", "bench", "completions"] {
+    for command in ["serve", "actor", "run", "job", "schedule", "queue", "check", "functions", "repl", "bench", "completions"] {
         insta::assert_snapshot!(command, help(&[command]));
     }
     for command in ["create", "create-many", "wait", "logs", "list"] {

@@ -5,6 +5,7 @@ mod examples;
 mod fake;
 mod help;
 mod live;
+mod local;
 pub mod serve;
 mod terminal;
 

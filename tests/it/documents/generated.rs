@@ -59,3 +59,8 @@ fn every_key_of_the_program_is_documented() {
         assert!(documents.contains(&format!("`{name}")), "{word} is neither in docs/protocol.md nor in docs/layouts.md");
     }
 }
+
+#[test]
+fn the_functions_in_the_documents_are_those_of_the_program() {
+    agrees("docs/functions.md", "functions", &hero::engine::reference::markdown());
+}

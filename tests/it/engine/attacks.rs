@@ -269,3 +269,44 @@ async fn a_timeout_ends_loops_and_native_functions_with_callbacks() {
     }
     assert!(bench.child.is_alive());
 }
+
+#[tokio::test]
+async fn regular_expressions_neither_take_memory_before_they_are_compiled_nor_time_after_the_end_of_their_job() {
+    let mut bench = Bench::start().await;
+    for pattern in ["\\w", "\\pL", "(?i)k", "((", "a{1000}", "[^x]", ".*"] {
+        let script = format!("let p = ``; p.pad(4_000, `{pattern}`); try {{ regex_is_match(`x`, p); }} catch {{}} 42");
+        assert_eq!(bench.text(&script).await, "42", "{pattern}");
+    }
+    // Each match looks at all that follows.
+    for call in ["regex_replace(s, p, `x`)", "regex_find_all(s, p)", "regex_split(s, p)"] {
+        let mut job = job(&format!("let s = ``; s.pad(250_000, `A`); let p = `.*[^A-Z]|[A-Z]`; {call}"));
+        job.timeout = Duration::from_millis(200);
+        let error = bench.run_job(&job).await.result.unwrap_err();
+        assert!(matches!(error.kind, ErrorKind::Timeout | ErrorKind::Limit), "{call}: {error:?}");
+        assert!(bench.child.is_alive(), "{call}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_read_and_filled_in_takes_a_time_that_grows_with_its_length() {
+    let mut bench = Bench::start().await;
+    let fill = "let t = ``; for i in 0..12 { t += `{{a}}`; } for i in 0..12 { t += t; } template(t, #{ a: 1, b: [1, 2] }).len()";
+    assert_eq!(bench.text(fill).await, (12 << 12).to_string());
+    for script in [
+        format!("!!sum 1{}", "\n".repeat(60_000)),
+        format!("!!sum 1{}", "\n  ".repeat(20_000)),
+        format!("!!log.info{}x", "\n ".repeat(20_000)),
+        format!("// {}\n!!sum 1", "c".repeat(60_000)),
+        "!!uuid\n".repeat(8_000),
+        format!("!!sum {}", "1,".repeat(20_000) + "1"),
+        format!("!!log.info '{}'", "''".repeat(30_000)),
+        format!("!!log.info '{}'", "\n  x".repeat(15_000)),
+    ] {
+        bench.run(&script).await.result.unwrap_or_else(|error| panic!("{}: {error:?}", &script[..20]));
+    }
+    for script in
+        [format!("!!a.b {}", "k:".repeat(30_000)), format!("!!sum {}", "[".repeat(60_000)), format!("!!sum '{}", "'".repeat(60_000))]
+    {
+        assert_eq!(bench.error(&script).await.kind, ErrorKind::Script, "{}", &script[..20]);
+    }
+}

@@ -17,7 +17,7 @@ async fn with_args(bench: &mut Bench, script: &str) -> Result<Value, String> {
 async fn functions_and_closures_see_what_the_script_sees() {
     let mut bench = Bench::start().await;
     for (script, result) in [
-        ("fn f() { [args.n, env.LANG, CALLER_ID, CONTEXT_ID, JOB_ID.len()] } f()", json!([10, "de", "alice", 7, 36])),
+        ("fn f() { [args.n, env.LANG, CALLER_ID, CONTEXT_ID, JOB_ID.len(), ATTEMPT] } f()", json!([10, "de", "alice", 7, 36, 1])),
         ("fn f() { args.who.name + args[\"n\"] } f()", json!("Ada10")),
         ("args.list.map(|x| x * args.n)", json!([10, 20, 30])),
         ("fn f() { args.list.map(|x| x * args.n + CONTEXT_ID) } f()", json!([17, 27, 37])),

@@ -61,3 +61,18 @@ async fn a_log_of_empty_lines_is_cut_too_and_its_script_ends_with_its_time() {
     assert!(bench.log.0.len() <= 1 << 16, "{}", bench.log.0.len());
     assert_eq!(bench.text("40 + 2").await, "42");
 }
+
+#[tokio::test]
+async fn what_a_map_does_not_have_is_nothing_or_an_error_as_the_setting_says() {
+    let mut bench = Bench::start().await;
+    assert_eq!(bench.text("let m = #{ a: 1 }; [m.b, m[\"b\"], args.limit ?? 10].to_json()").await, "[null,null,10]");
+    let mut settings = settings();
+    settings.limits.strict = true;
+    let mut bench = Bench::with(settings).await;
+    for script in ["let m = #{ a: 1 }; m.b", "let m = #{ a: 1 }; m[\"b\"]", "args.limit ?? 10", "fn f() { args.limit } f()"] {
+        let error = bench.error(script).await;
+        assert_eq!(error.kind, ErrorKind::Script, "{script}");
+        assert!(error.message.contains("and that is an error here (script_strict)"), "{script}: {}", error.message);
+    }
+    assert_eq!(bench.text("let m = #{ a: 1 }; m.b = 2; [m.b, m.get(\"c\"), \"c\" in m].to_json()").await, "[2,null,false]");
+}

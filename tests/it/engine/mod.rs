@@ -7,7 +7,9 @@ mod child;
 mod confinement;
 mod constants;
 mod functions;
+mod heroscript;
 mod limits;
+mod reference;
 mod scripts;
 
 use std::path::PathBuf;
@@ -93,6 +95,7 @@ fn job(script: &str) -> EngineJob {
         job_id: JobId::random(),
         caller_id: "alice".into(),
         context_id: ContextId(7),
+        attempt: 1,
         script: script.into(),
         args: None,
         env: [("LANG".to_owned(), "de".to_owned())].into(),

@@ -133,6 +133,10 @@ async fn usage_says_what_the_job_took() {
     assert!(usage.operations > 2000, "{usage:?}");
     assert!((10_000..1 << 20).contains(&usage.peak_memory), "{usage:?}");
     assert!(usage.run_ms >= 20, "{usage:?}");
+    assert!(usage.cpu_us > 0, "{usage:?}");
+    // Who sleeps takes no processor.
+    let usage = bench.run("sleep(0.3)").await.usage;
+    assert!(usage.run_ms >= 300 && usage.cpu_us < 150_000, "{usage:?}");
 }
 
 #[tokio::test]
@@ -149,4 +153,30 @@ async fn a_script_runs_again_from_the_cache() {
         assert_eq!(bench.text(&format!("{n} // {}", "x".repeat(30_000))).await, n.to_string());
     }
     assert_eq!(bench.text(&format!("0 // {}", "x".repeat(30_000))).await, "0");
+}
+
+#[tokio::test]
+async fn what_a_script_throws_is_data_unless_it_is_a_text() {
+    let mut bench = Bench::start().await;
+    for (script, message, data) in [
+        ("throw `no`", "no", None),
+        ("throw ()", "the script threw an error", None),
+        (
+            "throw #{ code: 7, message: `no price`, items: [1, `a`] }",
+            "no price",
+            Some(json!({ "code": 7, "message": "no price", "items": [1, "a"] })),
+        ),
+        ("throw #{ code: 7 }", "#{\"code\": 7}", Some(json!({ "code": 7 }))),
+        ("throw #{ message: 5 }", "#{\"message\": 5}", Some(json!({ "message": 5 }))),
+        ("throw [1, 2]", "[1, 2]", Some(json!([1, 2]))),
+        ("throw 404", "404", Some(json!(404))),
+        ("fn f() { throw #{ code: 1 } } f()", "#{\"code\": 1}", Some(json!({ "code": 1 }))),
+        // What JSON cannot say, or what is too large, stays in the message.
+        ("throw #{ f: |x| x, message: `odd` }", "odd", None),
+        ("let big = ``; big.pad(70_000, `x`); throw #{ big: big, message: `large` }", "large", None),
+    ] {
+        let error = bench.error(script).await;
+        assert_eq!((error.message.as_str(), error.kind), (message, ErrorKind::Script), "{script}");
+        assert_eq!(error.data.map(|data| data.to_value().unwrap()), data, "{script}");
+    }
 }

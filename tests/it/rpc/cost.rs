@@ -45,6 +45,7 @@ async fn no_call_walks_through_the_keys() {
         ("list_schedules", json!({})),
         ("delete_schedule", json!([made["schedule_id"]])),
         ("list_actors", json!({})),
+        ("list_functions", json!({})),
         ("list_queues", json!({})),
         ("pause_queue", json!(["osis"])),
         ("resume_queue", json!(["osis"])),

@@ -154,6 +154,19 @@ async fn a_wait_that_runs_out_says_why_in_every_state() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nothing_of_a_failure_stays_when_the_next_attempt_ends_otherwise() {
+    let (_house, _server, client) = open(1).await;
+    let twice =
+        |then: &str| json!({"script": format!("if ATTEMPT == 1 {{ throw #{{ code: 1 }} }} {then}"), "retries": 1, "retry_backoff": 0});
+    let result = client.ok("run_and_wait", twice("ATTEMPT")).await;
+    assert_eq!((&result["output"], &result["attempt"]), (&json!("2"), &json!(2)));
+    assert!(client.ok("get_job", json!([result["job_id"]])).await.get("error").is_none());
+    let fault = client.fault("run_and_wait", twice("throw `again`")).await;
+    assert_eq!((&fault.data["error"]["message"], fault.data["error"].get("data")), (&json!("again"), None));
+    assert_eq!(client.ok("get_job", json!([fault.data["job_id"]])).await["error"], fault.data["error"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn failures_say_where_and_why() {
     let (_house, _server, client) = open(1).await;
     let run = async |spec: Value| -> Fault {
@@ -171,6 +184,15 @@ async fn failures_say_where_and_why() {
     assert!(fault.message.contains("broken"), "{}", fault.message);
     let fault = run(json!(["fn inner() { throw 1 }\nfn outer() { inner() }\nouter()"])).await;
     assert_eq!((fault.code, &fault.data["error"]["stack"]), (1101, &json!(["inner", "outer"])));
+    let fault = run(json!(["throw #{ code: 7, message: `no price` }"])).await;
+    let error = json!({"kind": "script", "message": "no price", "line": 1, "column": 1, "data": {"code": 7, "message": "no price"}});
+    assert_eq!(fault.data["error"], error);
+    // What serde_json would take for JSON within a text.
+    for marked in ["[", "{\"$serde_json::private::RawValue\":\"[\"}"] {
+        let thrown = json!({ "$serde_json::private::RawValue": marked });
+        let fault = run(json!({ "script": "throw args", "args": thrown })).await;
+        assert_eq!(fault.data["error"]["data"], thrown);
+    }
     let fault = run(json!(["let x = ;"])).await;
     assert_eq!((fault.code, &fault.data["error"]["kind"], &fault.data["error"]["line"]), (1101, &json!("script"), &json!(1)));
     let fault = run(json!({"script": "loop {}", "timeout": 0.05})).await;

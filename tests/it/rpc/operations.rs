@@ -144,3 +144,14 @@ async fn each_of_many_prerequisites_is_named_in_an_explanation() {
     let explained = client.ok("explain_job", json!([id])).await;
     assert_eq!((&explained["reason"], explained["waiting_for"].as_array().unwrap().len()), (&json!("waiting_for_prerequisites"), 1000));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_functions_of_scripts_are_listed_by_type() {
+    let (_house, _server, client) = open(1).await;
+    let all = client.ok("list_functions", json!([])).await;
+    let join = all.as_array().unwrap().iter().find(|function| function["name"] == "join").unwrap();
+    assert_eq!((&join["group"], &join["parameters"][1]["name"]), (&json!("arrays"), &json!("separator")));
+    assert_eq!(client.ok("run_and_wait", json!([join["example"]])).await["value"], join["example_result"]);
+    assert_eq!(client.ok("list_functions", json!({ "script_type": "sal" })).await, all);
+    assert_eq!(client.ok("list_functions", json!({ "script_type": "python" })).await, json!([]));
+}

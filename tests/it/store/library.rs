@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hero::cli::settings::{self, SETTINGS, parse_time};
 use hero::model::{Backoff, JobId, JobSpec, Output, OutputFormat, ScriptType, Status, Timestamp};
-use hero::store::{Claimed, Created, Ended, NewJob, Outcome, Periods, Store, Turn, Walked, script_behind_the_modules};
+use hero::store::{Claimed, Created, ERROR_FIELDS, Ended, NewJob, Outcome, Periods, Store, Turn, Walked, script_behind_the_modules};
 use rand::Rng as _;
 
 use super::turn;
@@ -177,6 +177,7 @@ async fn what_the_functions_take_for_granted_is_what_the_program_does() {
     let redis = Redis::start().await;
     assert_eq!(evaluated::<String>(&redis, "return jobs.DEFAULT_TYPE", "").await, ScriptType::default().to_string());
     assert_eq!(evaluated::<Vec<String>>(&redis, "return jobs.GIVEN", "").await, Claimed::GIVEN);
+    assert_eq!(evaluated::<Vec<String>>(&redis, "return jobs.ERROR", "").await, ERROR_FIELDS);
     let late = Turn::LATE.as_millis().to_string();
     assert_eq!(evaluated::<String>(&redis, "return tostring(request.LATE)", "").await, late);
     assert_eq!(evaluated::<u64>(&redis, "return news.STATS_SECONDS", "").await, Walked::COUNTERS_LAST.as_secs());

@@ -199,7 +199,7 @@ impl Client {
 async fn read(mut stream: SplitStream<WebSocketStream<MaybeTlsStream<TcpStream>>>, state: Arc<Mutex<State>>) {
     while let Some(Ok(message)) = stream.next().await {
         let Message::Text(text) = message else { continue };
-        let answer: Value = serde_json::from_str(&text).unwrap();
+        let answer = hero::model::tree(&text).unwrap();
         let mut state = locked(&state);
         if let Some(method) = answer.get("method") {
             let id = answer["params"]["subscription"].as_str().unwrap_or_else(|| panic!("{method} without a subscription"));

@@ -11,8 +11,8 @@ local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority
 
 -- What the attempt before left in the hash.
 local OF_THE_LAST = {
-  'output', 'output_format', 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit', 'finished_at', 'usage',
-  'stop_requested_at', 'failures', 'crashes', 'progress', 'lease', 'seen_at', 'missing_at', 'started_at',
+  'output', 'output_format', 'finished_at', 'usage', 'stop_requested_at', 'failures', 'crashes', 'progress', 'lease', 'seen_at',
+  'missing_at', 'started_at', unpack(jobs.ERROR),
 }
 -- How many fields are deleted with one command.
 local AT_ONCE = 1000

@@ -3,7 +3,8 @@
 -- ARGV  lease, ms · script type · number of ended attempts, each:
 --         id · claim · usage (JSON or '') · list: outcome · 'logged' or '-' · format of the output or '-' · then by outcome:
 --         'finished' · output
---         'error' · kind · message · line · column · stack (JSON or '') · limit · wait before a retry, ms
+--         'error' · kind · message · line · column · stack (JSON or '') · limit · data (JSON or '') · wait before a
+--                   retry, ms
 --         'crashed'       the engine died        'released'       the actor leaves and gives the job back
 --       then: list of actors ('type:group:instance') · how many jobs each can take …
 --       then: list of queues in the order of service · list of the number of the actor that each belongs to, or 0 for any
@@ -38,15 +39,15 @@ local read_rest = jobs.reader('retries', 'stop_requested_at', 'crashes', 'group'
 
 -- Reads an error from the arguments.
 local function take_error()
-  local kind, message, line, column, stack, limit, wait = request.take_many(7)
-  return { kind = kind, message = message, line = line, column = column, stack = stack, limit = limit, wait = tonumber(wait) }
+  local kind, message, line, column, stack, limit, data, wait = request.take_many(8)
+  return { kind = kind, message = message, line = line, column = column, stack = stack, limit = limit, data = data, wait = tonumber(wait) }
 end
 
 local function finish(id, job, output, format, usage, logged)
   local key, ended = keys.job(id), ends.ends_at(job.started_at)
   redis.call('HSET', key, 'status', 'finished', 'lease', '', 'updated_at', ended, 'output', output, 'output_format', format, 'usage', usage,
     'finished_at', ended)
-  if job.failures then redis.call('HDEL', key, 'error', 'error_kind', 'error_line', 'error_column', 'error_stack', 'error_limit') end
+  if job.failures then redis.call('HDEL', key, unpack(jobs.ERROR)) end
   ends.end_job(id, 'finished', job.attempt, output, nil, logged, job)
   return 'finished'
 end
@@ -58,7 +59,7 @@ local function fail(id, job, rest, failure, usage, logged, script_type)
   if again then insist('ZADD', keys.scheduled, request.now + failure.wait, id) end
   redis.call('HSET', key, 'status', again and 'scheduled' or 'error', 'lease', '', 'failures', failures, 'error', failure.message,
     'error_kind', failure.kind, 'error_line', failure.line, 'error_column', failure.column, 'error_stack', failure.stack,
-    'error_limit', failure.limit, 'usage', usage, 'updated_at', ended)
+    'error_limit', failure.limit, 'error_data', failure.data, 'usage', usage, 'updated_at', ended)
   if again then
     if job.dialect then layouts.mirror(id, job.dialect, 'scheduled') end
     news.event(id, 'scheduled', job.attempt, failure.kind)

@@ -6,10 +6,7 @@
 local try = commands.try
 local read = jobs.reader('status', 'origin', 'id', 'reply')
 
-local RESULT_FIELDS = {
-  'output_format', 'attempt', 'started_at', 'finished_at', 'usage', 'error', 'error_kind', 'error_line', 'error_column', 'error_stack',
-  'error_limit',
-}
+local RESULT_FIELDS = { 'output_format', 'attempt', 'started_at', 'finished_at', 'usage', unpack(jobs.ERROR) }
 -- A job has no more servers that wait for it, in bytes of their names.
 local LONGEST_ORIGIN = 1024
 

@@ -15,5 +15,5 @@ return function(names)
   end
   -- The words of a timeout and a stop are ours, and others compare them.
   if kind == 'script' or kind == 'limit' then message = masks.apply(message, commands.try('HGET', keys.job(id), 'env_vars')) end
-  return calling.record(id, claim, 'error', '-', kind, message, '', '', '', '', foreign.next_backoff(id))
+  return calling.record(id, claim, 'error', '-', kind, message, '', '', '', '', '', foreign.next_backoff(id))
 end

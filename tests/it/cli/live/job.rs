@@ -238,3 +238,23 @@ fn ids_are_read_in_any_case_and_integers_that_would_be_rounded_are_refused() {
     server.hero.file("jobs.json", "[{\"script\": \"1\", \"args\": null, \"labels\": null, \"priority\": null}]");
     server.ok(&["job", "create-many", "jobs.json"]);
 }
+
+#[test]
+fn jobs_are_sorted_by_what_they_used() {
+    let server = Server::start();
+    for (name, script) in
+        [("small", "1"), ("long", "sleep(1.5)"), ("busy", "for i in 0..1000000 {}"), ("large", "let s = ``; s.pad(200000, `x`); s.len()")]
+    {
+        server.ok(&["run", "-e", script, "--name", name]);
+    }
+    for (what, head, first) in
+        [("cpu", "CPU", "busy"), ("operations", "OPERATIONS", "busy"), ("memory", "MEMORY", "large"), ("time", "RAN", "long")]
+    {
+        let list = server.ok(&["job", "list", "--sort", what]);
+        let (names, rest) = list.split_once('\n').unwrap();
+        assert!(names.contains(head) && rest.lines().next().unwrap().ends_with(first), "{what}: {list}");
+        let page = server.json(&["job", "list", "--sort", what]);
+        assert_eq!(page["jobs"][0]["name"], first, "{what}");
+    }
+    assert_eq!(server.run(&["job", "list", "--sort", "beauty"]).code, 2);
+}

@@ -1,0 +1,89 @@
+use clap::Args;
+use serde_json::json;
+
+use super::choices::Types;
+use super::exit::{Exit, Usage};
+use super::output::{self, Style};
+use crate::engine::reference::{ScriptFunction, definition_file, functions_of};
+use crate::model::ScriptType;
+
+/// Which functions to show, and how.
+#[derive(Debug, Args)]
+pub(super) struct Functions {
+    /// Only those whose name or group has this word in it
+    #[arg(value_name = "WORD")]
+    word: Option<String>,
+    /// Only those of scripts of this type
+    #[arg(long = "type", value_name = "TYPE", value_parser = Types, hide_possible_values = true)]
+    script_type: Option<ScriptType>,
+    /// Print a definition file for editors that know Rhai (name it hero.d.rhai)
+    #[arg(long, conflicts_with_all = ["word", "script_type"])]
+    definitions: bool,
+}
+
+impl Functions {
+    pub(super) fn main(&self, json: bool) -> anyhow::Result<Exit> {
+        if self.definitions {
+            let definitions = definition_file();
+            if json {
+                output::json(&json!({ "definitions": definitions }))?
+            } else {
+                output::document(&definitions)?
+            }
+            return Ok(Exit::Ok);
+        }
+        if let Some(script_type) = self.script_type.as_ref().filter(|script_type| !script_type.is_built_in()) {
+            return Err(Usage(format!("what scripts of type {script_type} may call is not known here, only of osis and sal")).into());
+        }
+        let word = self.word.as_ref().map(|word| word.to_lowercase());
+        let has = |function: &ScriptFunction, word: &str| function.name.contains(word) || function.group.to_lowercase().contains(word);
+        let known = functions_of(self.script_type.as_ref()).iter();
+        let found: Vec<&ScriptFunction> = known.filter(|function| word.as_deref().is_none_or(|word| has(function, word))).collect();
+        if json {
+            output::json(&found)?;
+        } else {
+            show(&found, word.as_deref())?;
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+/// A list of functions, with everything about the one that is asked for.
+fn show(found: &[&ScriptFunction], word: Option<&str>) -> anyhow::Result<()> {
+    let style = Style::stdout();
+    if found.is_empty() {
+        output::note("no function is called so; `hero functions` shows all, and https://rhai.rs/book/lib/ those that are Rhai's own");
+    }
+    let mut group = "";
+    for function in found {
+        if group != function.group {
+            if !group.is_empty() {
+                output::line("")?;
+            }
+            group = &function.group;
+            output::line(style.bold(group.to_uppercase()))?;
+        }
+        output::line(style.green(function.signature()))?;
+        if found.len() == 1 || word == Some(function.name.as_str()) {
+            explain(style, function)?;
+        } else {
+            let first = function.description.split(". ").next().unwrap_or_default().trim_end_matches('.');
+            output::paragraph(format!("    {first}"), 4)?;
+        }
+    }
+    Ok(())
+}
+
+fn explain(style: Style, function: &ScriptFunction) -> anyhow::Result<()> {
+    output::paragraph(format!("    {}", function.description), 4)?;
+    if let Some(errors) = &function.errors {
+        output::paragraph(format!("    error: {errors}"), 4)?;
+    }
+    for line in function.example.lines() {
+        output::line(style.dim(format!("    {line}")))?;
+    }
+    match &function.example_result {
+        Some(result) => output::line(style.dim(format!("    gives {}", result.as_str()))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,32 @@
+use std::fmt::Write as _;
+
+use super::{ScriptFunction, TYPES, functions};
+
+/// The functions as a definition file of Rhai (`.d.rhai`), which editors read to complete and to check scripts.
+pub fn definition_file() -> String {
+    let mut text = String::from("module static;\n");
+    for function in functions() {
+        // Rhai has no parameters that may be left out, but several functions of one name.
+        for count in function.required()..=function.parameters.len() {
+            write(&mut text, function, count);
+        }
+    }
+    text
+}
+
+/// Writes a function with so many of its parameters.
+fn write(text: &mut String, function: &ScriptFunction, count: usize) {
+    text.push('\n');
+    let errors = function.errors.as_ref().map_or_else(String::new, |errors| format!("\n\nError: {errors}"));
+    for line in format!("{}{errors}\n\n```rhai\n{}\n```", function.description, function.example).lines() {
+        let _ = writeln!(text, "{}", format!("/// {line}").trim_end()); // A text takes all.
+    }
+    let parameters: Vec<String> =
+        function.parameters[..count].iter().map(|parameter| format!("{}: {}", parameter.name, rhai_name(&parameter.kind))).collect();
+    let _ = writeln!(text, "fn {}({}) -> {};", function.name, parameters.join(", "), rhai_name(&function.returns));
+}
+
+/// The name of a type in definition files; one of several types is any.
+fn rhai_name(kind: &str) -> &'static str {
+    TYPES.iter().find(|(name, _)| *name == kind).map_or("?", |(_, rhai)| rhai)
+}

@@ -1,0 +1,115 @@
+//! What is known of the functions that scripts have besides Rhai's own: `hero functions`, `docs/functions.md`, `list_functions` and the
+//! definitions for editors are all made from it.
+//!
+//! Each function is defined once, in the file that has its code (`src/engine/rhai/functions/`).
+
+mod definition_file;
+mod markdown;
+
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::rhai::{Definition, GROUPS, Group};
+use crate::model::{Json, ScriptType};
+pub use definition_file::definition_file;
+pub use markdown::markdown;
+
+/// The types that definitions name, each with its name in definition files of Rhai.
+///
+/// A `number` is an `int`, a `float` or a decimal number; `nothing` is `()`.
+pub const TYPES: [(&str, &str); 10] = [
+    ("any", "?"),
+    ("array", "Array"),
+    ("blob", "Blob"),
+    ("bool", "bool"),
+    ("float", "float"),
+    ("int", "int"),
+    ("map", "Map"),
+    ("nothing", "()"),
+    ("number", "?"),
+    ("string", "String"),
+];
+
+/// A function that scripts may call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScriptFunction {
+    /// The name by which it is called.
+    pub name: String,
+    /// The subject it belongs to.
+    pub group: String,
+    /// What it takes, in order. The first one may also stand before the name: `array.join(", ")`.
+    pub parameters: Vec<FunctionParameter>,
+    /// The type of what it gives, or several with `|` between them; `nothing` is `()`.
+    pub returns: String,
+    /// What it does.
+    pub description: String,
+    /// When it gives an error, which scripts may catch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub errors: Option<String>,
+    /// A script that uses it.
+    pub example: String,
+    /// The result of the example, unless it gives nothing or another one each time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Json")]
+    pub example_result: Option<Json>,
+}
+
+/// A parameter of a function.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FunctionParameter {
+    /// Its name. Scripts in Rhai give parameters by position, those in HeroScript also by name.
+    pub name: String,
+    /// The type, or several with `|` between them.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Whether it may be left out.
+    #[serde(default)]
+    pub optional: bool,
+}
+
+/// All functions, in the order of the documents.
+pub fn functions() -> &'static [ScriptFunction] {
+    static FUNCTIONS: LazyLock<Vec<ScriptFunction>> = LazyLock::new(|| {
+        let of = |group: &Group| group.definitions.iter().map(|definition| ScriptFunction::of(group.name, definition)).collect::<Vec<_>>();
+        GROUPS.iter().flat_map(of).collect()
+    });
+    &FUNCTIONS
+}
+
+/// The functions of scripts of one type, or all.
+pub fn functions_of(script_type: Option<&ScriptType>) -> &'static [ScriptFunction] {
+    // All built-in types that this version has are Rhai, and all have the same functions.
+    if script_type.is_none_or(ScriptType::is_built_in) { functions() } else { &[] }
+}
+
+impl ScriptFunction {
+    fn of(group: &str, definition: &Definition) -> Self {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let parameter = |(name, kind, optional): (&str, &str, bool)| FunctionParameter { name: name.into(), kind: kind.into(), optional };
+        Self {
+            name: definition.name().to_owned(),
+            group: group.to_owned(),
+            parameters: definition.parameters().into_iter().map(parameter).collect(),
+            returns: definition.returns().to_owned(),
+            description: definition.description.to_owned(),
+            errors: some(definition.errors),
+            example: definition.example.to_owned(),
+            example_result: some(definition.result).map(|json| serde_json::from_str(&json).expect("the result of an example is JSON")),
+        }
+    }
+
+    /// How it is called, with types: `name(parameter: type, other?: type) -> type`.
+    pub fn signature(&self) -> String {
+        let parameter = |one: &FunctionParameter| format!("{}{}: {}", one.name, if one.optional { "?" } else { "" }, one.kind);
+        let parameters: Vec<String> = self.parameters.iter().map(parameter).collect();
+        format!("{}({}) -> {}", self.name, parameters.join(", "), self.returns)
+    }
+
+    /// How many parameters may not be left out.
+    pub fn required(&self) -> usize {
+        self.parameters.iter().filter(|parameter| !parameter.optional).count()
+    }
+}

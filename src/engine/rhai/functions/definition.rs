@@ -1,0 +1,93 @@
+use std::rc::Rc;
+
+use rhai::{FuncRegistration, Module, RhaiNativeFunc};
+
+use crate::engine::rhai::run::Run;
+
+/// The definition of a function, as its author writes it.
+#[derive(Debug)]
+pub(in crate::engine) struct Definition {
+    /// `name(parameter: type, other?: type) -> type`. Types are those of [`TYPES`](crate::engine::reference::TYPES), several with `|` between them.
+    /// Parameters with a question mark may be left out.
+    pub(in crate::engine) signature: &'static str,
+    /// What it does, in one or more sentences.
+    pub(in crate::engine) description: &'static str,
+    /// When it gives an error that scripts may catch; empty if never.
+    pub(in crate::engine) errors: &'static str,
+    /// A script that uses it.
+    pub(in crate::engine) example: &'static str,
+    /// The JSON of what the example gives; empty if it gives nothing, or something else each time.
+    pub(in crate::engine) result: &'static str,
+}
+
+/// A parameter: its name, its type, and whether it may be left out.
+pub(in crate::engine) type Parameter = (&'static str, &'static str, bool);
+
+impl Definition {
+    /// The name of the function.
+    pub(in crate::engine) fn name(&self) -> &'static str {
+        self.parts().0
+    }
+
+    /// The parameters, in order.
+    pub(in crate::engine) fn parameters(&self) -> Vec<Parameter> {
+        let parameter = |text: &'static str| {
+            let (name, kind) = text.split_once(": ").expect("a parameter has a type");
+            name.strip_suffix('?').map_or((name, kind, false), |name| (name, kind, true))
+        };
+        self.parts().1.split(", ").filter(|text| !text.is_empty()).map(parameter).collect()
+    }
+
+    /// The type of what the function gives.
+    pub(in crate::engine) fn returns(&self) -> &'static str {
+        self.parts().2
+    }
+
+    /// The name, the parameters and what is given.
+    fn parts(&self) -> (&'static str, &'static str, &'static str) {
+        let (name, rest) = self.signature.split_once('(').expect("a signature has parameters");
+        let (parameters, returns) = rest.rsplit_once(") -> ").expect("a signature says what is given");
+        (name, parameters, returns)
+    }
+
+    /// Whether it may be called with so many values.
+    fn takes(&self, count: usize) -> bool {
+        let parameters = self.parameters();
+        let optional = parameters.iter().filter(|(_, _, optional)| *optional).count();
+        (parameters.len() - optional..=parameters.len()).contains(&count)
+    }
+}
+
+/// The functions about one subject.
+pub(in crate::engine) struct Group {
+    /// The subject.
+    pub(in crate::engine) name: &'static str,
+    /// What is said of the functions.
+    pub(in crate::engine) definitions: &'static [Definition],
+    /// Adds the functions.
+    pub(super) add: fn(&mut Functions<'_>),
+}
+
+/// Where the functions of a group are added.
+pub(super) struct Functions<'m> {
+    pub(super) module: &'m mut Module,
+    pub(super) run: &'m Rc<Run>,
+    pub(super) definitions: &'static [Definition],
+}
+
+impl Functions<'_> {
+    /// Adds a function, or one more form of it. Its definition must allow so many values.
+    pub(super) fn add<A: 'static, const N: usize, const X: bool, R: Clone + 'static, const F: bool>(
+        &mut self,
+        name: &'static str,
+        function: impl RhaiNativeFunc<A, N, X, R, F> + 'static,
+    ) {
+        let count = FuncRegistration::new(name).set_into_module(self.module, function).num_params;
+        debug_assert!(self.definitions.iter().any(|known| known.name() == name && known.takes(count)), "{name}/{count} has no definition");
+    }
+
+    /// The running script: its limits and its log.
+    pub(super) fn run(&self) -> Rc<Run> {
+        Rc::clone(self.run)
+    }
+}

@@ -1,0 +1,62 @@
+//! What functions that scripts call have in common: errors that a script may catch, and bounds on what they make.
+
+use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
+
+use super::text;
+
+/// What a function gives, or the error that the script gets.
+pub(super) type Native<T> = Result<T, Box<EvalAltResult>>;
+
+/// How much of what a script gave is repeated in an error, in characters.
+const EXCERPT: usize = 100;
+
+/// An error that a script may catch.
+pub(super) fn failed(context: &NativeCallContext<'_>, message: impl Into<String>) -> Box<EvalAltResult> {
+    Box::new(EvalAltResult::ErrorRuntime(message.into().into(), context.call_position()))
+}
+
+/// The error of a text that would be longer than texts of scripts may be. No script catches it. The words are Rhai's.
+pub(super) fn string_too_large(context: &NativeCallContext<'_>) -> Box<EvalAltResult> {
+    Box::new(EvalAltResult::ErrorDataTooLarge("Length of string".to_owned(), context.call_position()))
+}
+
+/// The same of an array or a blob.
+pub(super) fn array_too_large(context: &NativeCallContext<'_>) -> Box<EvalAltResult> {
+    Box::new(EvalAltResult::ErrorDataTooLarge("Size of array/BLOB".to_owned(), context.call_position()))
+}
+
+/// The beginning of a text, to be repeated in an error.
+pub(super) fn excerpt(text: &str) -> String {
+    text.chars().take(EXCERPT).collect()
+}
+
+/// The text of a value, as `print` shows it.
+pub(super) fn shown(context: &NativeCallContext<'_>, value: &Dynamic) -> Native<String> {
+    let mut out = String::new();
+    text::shown(value, &mut out, context.engine().max_string_size()).map_err(|_| string_too_large(context))?;
+    Ok(out)
+}
+
+/// A text that is made piece by piece, and no longer than texts of scripts may be.
+pub(super) struct Bounded<'c, 's> {
+    text: String,
+    context: &'c NativeCallContext<'s>,
+}
+
+impl<'c, 's> Bounded<'c, 's> {
+    pub(super) fn new(context: &'c NativeCallContext<'s>) -> Self {
+        Self { text: String::new(), context }
+    }
+
+    pub(super) fn push(&mut self, piece: &str) -> Native<()> {
+        if self.text.len() + piece.len() > self.context.engine().max_string_size() {
+            return Err(string_too_large(self.context));
+        }
+        self.text.push_str(piece);
+        Ok(())
+    }
+
+    pub(super) fn done(self) -> ImmutableString {
+        self.text.into()
+    }
+}

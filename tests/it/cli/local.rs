@@ -1,0 +1,153 @@
+//! The commands that help to write scripts, and need no server: `hero functions`, `hero check`, `hero repl`.
+
+use serde_json::{Value, json};
+
+use super::Hero;
+
+#[test]
+fn functions_are_listed_found_by_a_word_and_shown_alone() {
+    let hero = Hero::new();
+    let all = hero.run(&["functions"]);
+    assert_eq!(all.code, 0, "{}", all.err);
+    for line in ["ARRAYS", "join(array: array, separator: string) -> string", "parse_time(text: string, format?: string) -> int"] {
+        assert!(all.out.lines().any(|shown| shown == line), "{line}\n{}", all.out);
+    }
+    assert!(!all.out.contains("    gives "), "a list shows no examples");
+    let found = hero.run(&["functions", "base64"]).out;
+    assert!(found.contains("base64_encode(") && found.contains("base64_decode_blob(") && !found.contains("join("), "{found}");
+    let alone = hero.run(&["functions", "sum"]).out;
+    for part in ["sum(array: array) -> number", "error: an element is no number", "[1, 2, 3.5].sum()", "gives 6.5"] {
+        assert!(alone.contains(part), "{alone}");
+    }
+    let none = hero.run(&["functions", "frobnicate"]);
+    assert_eq!((none.code, none.out.as_str()), (0, ""));
+    assert!(none.err.contains("no function is called so"), "{}", none.err);
+    let python = hero.run(&["functions", "--type", "python"]);
+    assert_eq!((python.code, python.out.as_str()), (2, ""));
+    assert!(python.err.contains("scripts of type python"), "{}", python.err);
+}
+
+#[test]
+fn functions_are_listed_for_programs_and_editors() {
+    let hero = Hero::new();
+    let list: Value = serde_json::from_str(&hero.run(&["functions", "--json", "--type", "sal"]).out).unwrap();
+    let join = list.as_array().unwrap().iter().find(|function| function["name"] == "join").unwrap();
+    let parameter = |name: &str, kind: &str| json!({ "name": name, "type": kind, "optional": false });
+    assert_eq!(join["parameters"], json!([parameter("array", "array"), parameter("separator", "string")]));
+    assert_eq!((&join["returns"], &join["example_result"]), (&json!("string"), &json!("a, 1, true")));
+    let definitions = hero.run(&["functions", "--definitions"]).out;
+    assert!(definitions.starts_with("module static;\n"), "{definitions}");
+    for line in [
+        "fn join(array: Array, separator: String) -> String;",
+        "fn parse_time(text: String) -> int;",
+        "fn parse_time(text: String, format: String) -> int;",
+        "fn log_info(value: ?) -> ();",
+    ] {
+        assert!(definitions.lines().any(|shown| shown == line), "{line}\n{definitions}");
+    }
+}
+
+#[test]
+fn scripts_are_checked_without_being_run() {
+    let hero = Hero::new();
+    hero.file("good.rhai", "#!/usr/bin/env hero\nthrow \"this is not run\"");
+    hero.file("bad.rhai", "let x = 1;\nlet y = = 2;\n");
+    hero.file("worse.rhai", "import \"x\" as y;");
+    let good = hero.run(&["check", "good.rhai"]);
+    assert_eq!((good.code, good.out.as_str(), good.err.as_str()), (0, "", ""));
+    let bad = hero.run(&["check", "good.rhai", "bad.rhai", "worse.rhai"]);
+    assert_eq!(bad.code, 1, "{}", bad.err);
+    let mut lines = bad.out.lines();
+    assert!(lines.next().unwrap().starts_with("bad.rhai:2:9: script: "), "{}", bad.out);
+    assert!(bad.out.contains("  2 | let y = = 2;"), "{}", bad.out);
+    assert!(bad.out.contains("\nworse.rhai:1:1: script: scripts cannot import"), "{}", bad.out);
+    let documents: Value = serde_json::from_str(&hero.run(&["check", "bad.rhai", "--json"]).out).unwrap();
+    assert_eq!((&documents[0]["file"], &documents[0]["error"]["line"]), (&json!("bad.rhai"), &json!(2)));
+    assert_eq!(hero.run(&["check", "good.rhai", "--json"]).out.trim(), "[]");
+}
+
+#[test]
+fn what_cannot_be_checked_is_told() {
+    let hero = Hero::new();
+    let missing = hero.run(&["check", "missing.rhai"]);
+    assert_eq!(missing.code, 1);
+    assert!(missing.err.contains("the script missing.rhai cannot be opened"), "{}", missing.err);
+    let python = hero.run(&["check", "--type", "python", "missing.py"]);
+    assert_eq!(python.code, 2);
+    assert!(python.err.contains("scripts of type python are not compiled here"), "{}", python.err);
+    assert_eq!(hero.run(&["check"]).code, 2);
+}
+
+/// What a session prints for lines that come from a pipe.
+fn session(hero: &Hero, lines: &str) -> (String, String) {
+    use std::io::Write as _;
+    let mut command = hero.command(&["repl"]);
+    let piped = std::process::Stdio::piped;
+    let mut child = command.stdin(piped()).stdout(piped()).stderr(piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let ended: super::Ended = child.wait_with_output().unwrap().into();
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    (ended.out, ended.err)
+}
+
+#[test]
+fn a_session_keeps_what_its_lines_declare() {
+    let hero = Hero::new();
+    let lines = "let x = 40;\nfn twice(n) {\n  n * 2\n}\nx += 2;\ntwice(x)\n[x, \"a\"]\n\"text\"\nnot_there\nlet y = 1; throw `after`\ny\nprint(x)\n!!sum array:1,2\n";
+    let (out, err) = session(&hero, lines);
+    assert_eq!(out, "84\n[42,\"a\"]\ntext\n1\n[3]\n");
+    assert!(err.contains("repl:1:1: script: Variable not found: not_there"), "{err}");
+    assert!(err.contains("script: after") && err.contains("\n42\n"), "{err}");
+    let (_, err) = session(&hero, "fn f() {\n  1");
+    assert!(err.contains("repl:2:4: script: "), "what is not finished is told: {err}");
+}
+
+#[test]
+fn a_session_survives_what_ends_a_script() {
+    let (out, err) =
+        session(&Hero::new(), "fn f() { f() } f()\nlet a = []; loop { a.push(`xxxxxxxxxxxxxxxxxxxxxxxxxxxx${a.len()}`); }\n6 * 7\n");
+    assert_eq!(out, "42\n", "{err}");
+    assert!(err.contains("levels deep"), "{err}");
+}
+
+/// Reads until this was said.
+fn until(out: &mut impl std::io::Read, said: &mut String, word: &str) {
+    let mut buffer = [0; 4096];
+    while !said.contains(word) {
+        let read = out.read(&mut buffer).unwrap();
+        assert!(read > 0, "{word}: {said}");
+        said.push_str(&String::from_utf8_lossy(&buffer[..read]));
+    }
+    said.clear();
+}
+
+#[test]
+fn on_a_terminal_a_script_is_stopped_by_ctrl_c_and_lines_are_kept_for_the_next_time() {
+    use std::io::Write as _;
+    let hero = Hero::new();
+    let mut command = std::process::Command::new("script");
+    command.args(["-qec", &format!("exec {} repl", env!("CARGO_BIN_EXE_hero")), "/dev/null"]).env_clear();
+    command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", hero.home()).env("TERM", "xterm");
+    let mut child = command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().expect("script, of bsdutils");
+    let (mut typed, mut out, mut said) = (child.stdin.take().unwrap(), child.stdout.take().unwrap(), String::new());
+    until(&mut out, &mut said, "> ");
+    for (line, answer) in [
+        ("let x = 6;\r", "> "),
+        ("x * 1111\r", "6666"),
+        // An open bracket wants another line.
+        ("[x,\r", "[x,"),
+        ("x + 1\r", "x + 1"),
+        ("].sum() * 1000\r", "13000"),
+        ("print(x * 101); loop {}\r", "606"),
+        // Ctrl-C.
+        ("\x03", "stopped"),
+        ("x * 2222\r", "13332"),
+    ] {
+        typed.write_all(line.as_bytes()).unwrap();
+        until(&mut out, &mut said, answer);
+    }
+    typed.write_all(b"\x04").unwrap();
+    assert!(child.wait().unwrap().success());
+    let history = std::fs::read_to_string(hero.home().join(".local/state/hero/repl_history")).unwrap();
+    assert!(history.contains("x * 1111") && history.contains("x * 2222"), "{history}");
+}

@@ -1,0 +1,65 @@
+//! What the reference of functions says is so.
+
+use hero::engine::reference::{TYPES, functions};
+use hero::model::OutputFormat;
+use serde_json::Value;
+
+use super::Bench;
+
+#[tokio::test]
+async fn every_example_of_a_function_uses_it_and_gives_what_the_reference_says() {
+    let mut bench = Bench::start().await;
+    for function in functions() {
+        let example = &function.example;
+        assert!(example.contains(&format!("{}(", function.name)), "{example} does not use {}", function.name);
+        let output = bench.run(example).await.result.unwrap_or_else(|error| panic!("{example}: {error:?}"));
+        let given = match output.format {
+            OutputFormat::Empty => None,
+            OutputFormat::Text => Some(Value::from(output.text)),
+            OutputFormat::Json => Some(serde_json::from_str(&output.text).unwrap()),
+        };
+        match &function.example_result {
+            Some(result) => assert_eq!(given, Some(result.to_value().unwrap()), "{example}"),
+            None => assert_eq!(given.is_none(), function.returns == "nothing", "{example}"),
+        }
+    }
+}
+
+#[test]
+fn every_function_is_described_once_and_in_known_types() {
+    let functions = functions();
+    for (at, function) in functions.iter().enumerate() {
+        assert!(functions[..at].iter().all(|before| before.name != function.name), "{} stands there twice", function.name);
+        assert!(function.description.ends_with('.'), "{}", function.signature());
+        let kinds = function.parameters.iter().map(|parameter| parameter.kind.as_str()).chain([function.returns.as_str()]);
+        for kind in kinds.flat_map(|kinds| kinds.split('|')) {
+            assert!(TYPES.iter().any(|(known, _)| *known == kind), "{}: what is {kind}?", function.signature());
+        }
+        let mut optional = function.parameters.iter().skip_while(|parameter| !parameter.optional);
+        assert!(optional.all(|parameter| parameter.optional), "{}: what may be left out comes last", function.signature());
+    }
+}
+
+#[tokio::test]
+async fn what_may_be_left_out_may_be_left_out() {
+    let mut bench = Bench::start().await;
+    for (script, text) in [
+        (r#""a".pad_start(3) + "b".pad_end(3) + "|""#, "  ab  |"),
+        ("1234567.format_number(0) + ` ` + (-1234.5).format_number(1, ``)", "1,234,567 -1234.5"),
+        (r#"parse_time("2026-01-31") - parse_time("2026-01-30T23:00:00Z")"#, "3600000"),
+        (r#"format_time(0) + format_time(0, " %Y")"#, "1970-01-01T00:00:00.000Z 1970"),
+    ] {
+        assert_eq!(bench.text(script).await, text, "{script}");
+    }
+}
+
+/// Editors read a definition file as they read scripts, so no parameter may be called like a word of Rhai.
+#[tokio::test]
+async fn scripts_may_call_variables_like_the_parameters() {
+    let mut bench = Bench::start().await;
+    for function in functions() {
+        let names: Vec<&str> = function.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let script = format!("fn f({}) {{ }} 1", names.join(", "));
+        assert_eq!(bench.text(&script).await, "1", "{script}");
+    }
+}
