@@ -36,6 +36,10 @@ pub(super) struct Repl {
 
 /// How many lines are kept for the next time.
 const HISTORY: usize = 1000;
+/// How many expressions in texts a line may have, so that it is looked for their ends. The compiler tells of more.
+const DEEPEST: usize = 64;
+/// How long lines that belong together may be, bytes; scripts are no longer.
+const LONGEST: usize = 64 << 10;
 /// What the lines are called in errors.
 const NAME: &str = "repl";
 
@@ -103,7 +107,8 @@ impl Lines {
             },
             Self::Piped(lines) => {
                 let Some(mut text) = lines.next().transpose()? else { return Ok(None) };
-                while !is_complete(&text)
+                while text.len() < LONGEST
+                    && !is_complete(&text)
                     && let Some(more) = lines.next().transpose()?
                 {
                     text = format!("{text}\n{more}");
@@ -208,15 +213,15 @@ impl Completer for LineHelper {
 
 /// Whether all brackets and texts of a line are closed, as far as can be seen without compiling it.
 fn is_complete(line: &str) -> bool {
-    is_heroscript(line) || is_closed(&mut line.chars().peekable(), None)
+    is_heroscript(line) || line.matches("${").count() > DEEPEST || is_closed(&mut line.chars().peekable(), false)
 }
 
 /// Goes to the end, or behind the bracket that ends an expression in a text. Says whether everything was closed there.
-fn is_closed(letters: &mut Peekable<Chars<'_>>, end: Option<char>) -> bool {
+fn is_closed(letters: &mut Peekable<Chars<'_>>, in_text: bool) -> bool {
     let mut open = 0_i64;
     while let Some(letter) = letters.next() {
         match letter {
-            '}' if open == 0 && end == Some('}') => return true,
+            '}' if open == 0 && in_text => return true,
             '(' | '[' | '{' => open += 1,
             ')' | ']' | '}' => open -= 1,
             '/' if letters.peek() == Some(&'/') => while letters.next_if(|letter| *letter != '\n').is_some() {},
@@ -242,7 +247,7 @@ fn is_closed(letters: &mut Peekable<Chars<'_>>, end: Option<char>) -> bool {
                 match letters.next() {
                     Some('`') => break,
                     Some('$') if letters.next_if_eq(&'{').is_some() => {
-                        if !is_closed(letters, Some('}')) {
+                        if !is_closed(letters, true) {
                             return false;
                         }
                     }
@@ -253,7 +258,7 @@ fn is_closed(letters: &mut Peekable<Chars<'_>>, end: Option<char>) -> bool {
             _ => {}
         }
     }
-    open <= 0 && end.is_none()
+    open <= 0 && !in_text
 }
 
 /// Goes behind the end of a text in double quotes. One that has no end does so at the end of its line, which the compiler says.

@@ -59,8 +59,17 @@ pub(super) fn json_of_array(items: &Array, cap: usize) -> Result<String, Refused
     json(cap, |json| json.array(items, 0))
 }
 
+/// The JSON of what a script threw. Decimal numbers are texts in it: whoever reads it would round them, and a rounded secret is not recognised.
+pub(super) fn json_of_thrown(value: &Dynamic, cap: usize) -> Result<String, Refused> {
+    json_as(cap, true, |json| json.value(value, 0))
+}
+
 fn json(cap: usize, write: impl FnOnce(&mut Json) -> Result<(), Refused>) -> Result<String, Refused> {
-    let mut json = Json { out: Vec::new(), cap };
+    json_as(cap, false, write)
+}
+
+fn json_as(cap: usize, decimals_as_text: bool, write: impl FnOnce(&mut Json) -> Result<(), Refused>) -> Result<String, Refused> {
+    let mut json = Json { out: Vec::new(), cap, decimals_as_text };
     write(&mut json)?;
     Ok(String::from_utf8(json.out).expect("JSON written from strings is UTF-8"))
 }
@@ -68,6 +77,7 @@ fn json(cap: usize, write: impl FnOnce(&mut Json) -> Result<(), Refused>) -> Res
 struct Json {
     out: Vec<u8>,
     cap: usize,
+    decimals_as_text: bool,
 }
 
 impl Json {
@@ -86,7 +96,7 @@ impl Json {
                 None => Err(Refused::NotJson(format!("the number {float}"))),
             }
         } else if let Ok(decimal) = value.as_decimal() {
-            self.put(format_args!("{decimal}"))
+            if self.decimals_as_text { self.string(&decimal.to_string()) } else { self.put(format_args!("{decimal}")) }
         } else if let Some(items) = value.read_lock::<Array>() {
             self.array(&items, depth)
         } else if let Some(map) = value.read_lock::<Map>() {

@@ -59,7 +59,7 @@ fn thrown(error: &EvalAltResult) -> Option<Json> {
     let EvalAltResult::ErrorRuntime(value, _) = error else { return None };
     let plain = value.is_unit() || value.is_string() || value.is_char();
     // What is too large, or cannot be said in JSON, is in the message as far as it goes.
-    let json = if plain { None } else { convert::json_of(value, LONGEST_DATA).ok() };
+    let json = if plain { None } else { convert::json_of_thrown(value, LONGEST_DATA).ok() };
     json.and_then(|json| serde_json::from_str(&json).ok())
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Reviewed for rhai 1.27.0, to be reviewed at each upgrade: `sleep` ignores every limit and can panic, so it is one of ours (`functions/time.rs`); `replace` grows a
 //! string to gigabytes in one step; the texts and the JSON of arrays, maps and function pointers repeat shared strings, without
-//! a bound, and recurse for ever through cycles. All other functions check their size first, or grow by a factor that is small
+//! a bound, and recurse for ever through cycles. `sin`, `cos` and `tan` of decimal numbers panic beyond those. All other functions check their size first, or grow by a factor that is small
 //! enough for the memory limit after them.
 //!
 //! One way round stays: `m[k] = v` may grow a map above its limits; when such a map becomes part of a text (`"" + m`, or an
@@ -11,14 +11,16 @@
 use std::rc::Rc;
 
 use rhai::{Array, FnPtr, FuncRegistration, ImmutableString, Map, Module, NativeCallContext};
+use rust_decimal::{Decimal, MathematicalOps as _};
 
-use super::native::{Native, string_too_large};
+use super::native::{Native, failed, string_too_large};
 use super::run::{Ended, Run};
 use super::text;
 
 pub(super) fn module(run: &Rc<Run>) -> Module {
     let mut module = Module::new();
     replace(&mut module);
+    decimals(&mut module);
     texts(&mut module, run);
     module
 }
@@ -51,6 +53,17 @@ fn replaced(context: &NativeCallContext<'_>, string: &mut ImmutableString, from:
     }
     *string = string.replace(from, to).into();
     Ok(())
+}
+
+/// Functions of decimal numbers that could only fail by a panic, which no script can catch.
+fn decimals(module: &mut Module) {
+    let functions: [(&str, fn(&Decimal) -> Option<Decimal>); 3] =
+        [("sin", Decimal::checked_sin), ("cos", Decimal::checked_cos), ("tan", Decimal::checked_tan)];
+    for (name, function) in functions {
+        FuncRegistration::new(name).set_into_module(module, move |context: NativeCallContext, number: Decimal| {
+            function(&number).ok_or_else(|| failed(&context, format!("the {name} of {number} is beyond decimal numbers")))
+        });
+    }
 }
 
 fn texts(module: &mut Module, run: &Rc<Run>) {

@@ -108,6 +108,8 @@ fn a_session_survives_what_ends_a_script() {
         session(&Hero::new(), "fn f() { f() } f()\nlet a = []; loop { a.push(`xxxxxxxxxxxxxxxxxxxxxxxxxxxx${a.len()}`); }\n6 * 7\n");
     assert_eq!(out, "42\n", "{err}");
     assert!(err.contains("levels deep"), "{err}");
+    let (out, err) = session(&Hero::new(), &format!("{}\n6 * 7\n", "`${".repeat(20_000)));
+    assert_eq!(out, "42\n", "{err}");
 }
 
 /// Reads until this was said.

@@ -277,6 +277,11 @@ async fn regular_expressions_neither_take_memory_before_they_are_compiled_nor_ti
         let script = format!("let p = ``; p.pad(4_000, `{pattern}`); try {{ regex_is_match(`x`, p); }} catch {{}} 42");
         assert_eq!(bench.text(&script).await, "42", "{pattern}");
     }
+    // A place in the text for each group and state would take half a gigabyte.
+    let groups = "let p = ``; p.pad(3_800, `()`); p += `[ab]{0,2000}`; let t = ``; t.pad(400, `a`); regex_captures(t, p)";
+    assert!(bench.error(groups).await.message.contains("the pattern is too large"));
+    let groups = groups.replace("3_800", "64");
+    bench.run(&groups).await.result.unwrap();
     // Each match looks at all that follows.
     for call in ["regex_replace(s, p, `x`)", "regex_find_all(s, p)", "regex_split(s, p)"] {
         let mut job = job(&format!("let s = ``; s.pad(250_000, `A`); let p = `.*[^A-Z]|[A-Z]`; {call}"));
@@ -292,6 +297,10 @@ async fn what_is_read_and_filled_in_takes_a_time_that_grows_with_its_length() {
     let mut bench = Bench::start().await;
     let fill = "let t = ``; for i in 0..12 { t += `{{a}}`; } for i in 0..12 { t += t; } template(t, #{ a: 1, b: [1, 2] }).len()";
     assert_eq!(bench.text(fill).await, (12 << 12).to_string());
+    // A value whose text is short however large it is.
+    let large = "fn g() {} let a = []; a.pad(9000, 1); let f = Fn(`g`); for i in 0..20 { f = f.curry(a); } let t = ``; t.pad(50_000, `{{a}}`); \
+        template(t, #{ a: f }).len()";
+    assert_eq!(bench.text(large).await, "50000");
     for script in [
         format!("!!sum 1{}", "\n".repeat(60_000)),
         format!("!!sum 1{}", "\n  ".repeat(20_000)),

@@ -180,6 +180,7 @@ async fn what_a_function_cannot_do_is_an_error_that_says_why_and_can_be_caught()
         ("base64_decode(`a`)", "the text is no base64"),
         ("base64_decode(`/w==`)", "base64_decode_blob reads them"),
         ("random_int(2, 1)", "2 is more than 1"),
+        ("parse_decimal(`1.5707963267948966192313216916`).tan()", "is beyond decimal numbers"),
     ] {
         let error = bench.error(script).await;
         assert_eq!(error.kind, ErrorKind::Script, "{script}");

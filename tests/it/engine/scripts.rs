@@ -170,6 +170,11 @@ async fn what_a_script_throws_is_data_unless_it_is_a_text() {
         ("throw #{ message: 5 }", "#{\"message\": 5}", Some(json!({ "message": 5 }))),
         ("throw [1, 2]", "[1, 2]", Some(json!([1, 2]))),
         ("throw 404", "404", Some(json!(404))),
+        (
+            "throw #{ n: parse_decimal(`123456789012345678901234.50`) }",
+            "#{\"n\": 123456789012345678901234.50}",
+            Some(json!({ "n": "123456789012345678901234.50" })),
+        ),
         ("fn f() { throw #{ code: 1 } } f()", "#{\"code\": 1}", Some(json!({ "code": 1 }))),
         // What JSON cannot say, or what is too large, stays in the message.
         ("throw #{ f: |x| x, message: `odd` }", "odd", None),

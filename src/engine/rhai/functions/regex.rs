@@ -15,7 +15,7 @@ const WRONG: &str = "the pattern is wrong or too large; it says where.";
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "regex_is_match(text: string, pattern: string) -> bool",
-        description: "Says whether a regular expression matches anywhere in a string. Patterns are those of the Rust crate [regex](https://docs.rs/regex/1/regex/#syntax), without backreferences and look-around, so that the time of a match never grows faster than the string. A pattern has 4 KB at most; in backticks it needs no doubled backslashes.",
+        description: "Says whether a regular expression matches anywhere in a string. Patterns are those of the Rust crate [regex](https://docs.rs/regex/1/regex/#syntax), without backreferences and look-around, so that the time of a match never grows faster than the string. A pattern has 4 KB and 32 groups at most; in backticks it needs no doubled backslashes.",
         errors: WRONG,
         example: r"regex_is_match(`invoice-2026-001`, `^invoice-\d{4}-\d+$`)",
         result: "true",
@@ -60,7 +60,9 @@ pub(super) const DEFINITIONS: &[Definition] = &[
 /// How long a pattern may be, bytes. A short class such as `\w` stands for hundreds of ranges, which take memory before the next limit is asked.
 const LONGEST: usize = 4 << 10;
 /// Bytes that a compiled pattern may take, and those that it may take while it is used. The time to match grows with them.
-const SIZE: usize = 1 << 20;
+const SIZE: usize = 512 << 10;
+/// How many groups a pattern may have. A search may keep a place in the text for each group and state, which no other limit counts.
+const GROUPS: usize = 32;
 /// How many compiled patterns are kept.
 const KEPT: usize = 16;
 /// Bytes of text that one replacement may need for a moment, before it is known how long it is.
@@ -80,6 +82,10 @@ impl Patterns {
         }
         let compiled = RegexBuilder::new(pattern).size_limit(SIZE).dfa_size_limit(SIZE).build();
         let regex = Rc::new(compiled.map_err(|error| failed(context, format!("the pattern is wrong: {error}")))?);
+        // The first is the whole match.
+        if regex.captures_len() > GROUPS + 1 {
+            return Err(failed(context, format!("the pattern is too large: it has more than {GROUPS} groups")));
+        }
         self.0.borrow_mut().insert(pattern.into(), Rc::clone(&regex));
         Ok(regex)
     }

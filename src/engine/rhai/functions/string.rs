@@ -2,6 +2,7 @@ use rhai::{Dynamic, INT, ImmutableString, Map, NativeCallContext};
 
 use super::definition::{Definition, Functions};
 use crate::engine::rhai::native::{Bounded, Native, failed, shown, string_too_large};
+use crate::engine::rhai::run::Run;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
@@ -77,7 +78,8 @@ pub(super) fn add(functions: &mut Functions<'_>) {
         }
         Ok(out.done())
     });
-    functions.add("template", |context: NativeCallContext, text: &str, values: Map| filled(&context, text, &values));
+    let run = functions.run();
+    functions.add("template", move |context: NativeCallContext, text: &str, values: Map| filled(&context, &run, text, &values));
     functions.add("name_fix", |text: &str| ImmutableString::from(name_fix(text)));
     functions.add("path_fix", |path: &str| {
         let (folder, name) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
@@ -125,32 +127,33 @@ pub(in super::super) fn dedent(text: &str) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
-fn filled(context: &NativeCallContext<'_>, text: &str, values: &Map) -> Native<ImmutableString> {
+fn filled(context: &NativeCallContext<'_>, run: &Run, template: &str, values: &Map) -> Native<ImmutableString> {
     let mut out = Bounded::new(context);
-    let mut rest = text;
+    let mut rest = template;
     while let Some((before, behind)) = rest.split_once("{{") {
+        run.go_on()?;
         out.push(before)?;
-        let line = || text[..text.len() - behind.len()].matches('\n').count() + 1;
+        let line = || template[..template.len() - behind.len()].matches('\n').count() + 1;
         let Some((name, after)) = behind.split_once("}}") else {
             return Err(failed(context, format!("the template has a {{{{ without }}}} in line {}", line())));
         };
         let name = name.trim();
-        let Some(value) = value_at(values, name) else {
+        let Some(text) = text_at(context, values, name) else {
             let name: String = name.chars().take(100).collect();
             return Err(failed(context, format!("the template has {{{{{name}}}}} in line {}, and there is no such value", line())));
         };
-        out.push(&shown(context, &value)?)?;
+        out.push(&text?)?;
         rest = after;
     }
     out.push(rest)?;
     Ok(out.done())
 }
 
-/// The value of a name, or of a name in a map with that name: `customer.name`.
-fn value_at(values: &Map, name: &str) -> Option<Dynamic> {
+/// The text of the value of a name, or of a name in a map with that name: `customer.name`. `None`: there is none.
+fn text_at(context: &NativeCallContext<'_>, values: &Map, name: &str) -> Option<Native<String>> {
     match name.split_once('.') {
-        None => values.get(name).cloned(),
-        Some((first, rest)) => value_at(&*values.get(first)?.read_lock::<Map>()?, rest),
+        None => values.get(name).map(|value| shown(context, value)),
+        Some((first, rest)) => text_at(context, &*values.get(first)?.read_lock::<Map>()?, rest),
     }
 }
 
