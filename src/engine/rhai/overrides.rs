@@ -57,13 +57,14 @@ fn replaced(context: &NativeCallContext<'_>, string: &mut ImmutableString, from:
 
 /// Functions of decimal numbers that could only fail by a panic, which no script can catch.
 fn decimals(module: &mut Module) {
-    let functions: [(&str, fn(&Decimal) -> Option<Decimal>); 3] =
-        [("sin", Decimal::checked_sin), ("cos", Decimal::checked_cos), ("tan", Decimal::checked_tan)];
-    for (name, function) in functions {
+    let mut add = |name: &'static str, function: fn(&Decimal) -> Option<Decimal>| {
         FuncRegistration::new(name).set_into_module(module, move |context: NativeCallContext, number: Decimal| {
             function(&number).ok_or_else(|| failed(&context, format!("the {name} of {number} is beyond decimal numbers")))
         });
-    }
+    };
+    add("sin", Decimal::checked_sin);
+    add("cos", Decimal::checked_cos);
+    add("tan", Decimal::checked_tan);
 }
 
 fn texts(module: &mut Module, run: &Rc<Run>) {
