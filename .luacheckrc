@@ -3,9 +3,9 @@ std = 'lua51'
 max_line_length = 140
 self = false
 read_globals = {
-  'redis', 'cjson',
+  'redis', 'cjson', 'cmsgpack',
   'commands', 'values', 'keys', 'time', 'notes', 'jobs', 'news', 'layouts', 'ends', 'queues', 'routing', 'relations', 'cycles', 'index', 'filter',
-  'foreign', 'schedules', 'conveyor', 'fair', 'limit', 'masks', 'calling', 'functions', 'made_library',
+  'foreign', 'schedules', 'conveyor', 'fair', 'limit', 'masks', 'objects', 'calling', 'functions', 'made_library',
 }
 globals = { 'request' }
 files['src/store/lua/registration.lua'] = { unused = false }

@@ -30,6 +30,10 @@
 //! | `hero:meta:schedules` | zset by ms | schedule, create, skip_missed, unschedule | an entry as long as its schedule |
 //! | `hero:schedule:{id}` | hash | schedule, create, skip_missed | until it is deleted, or a week after its last occurrence |
 //! | `hero:schedule:{id}:waiting` | list | create: jobs of a schedule that queues them | with its schedule |
+//! | `hero:meta:collections` | set | set_object, declare_indexes | a member until its collection is dropped, or has no objects and no indexes |
+//! | `hero:osis:{collection}` | hash | set_object, declare_indexes: its indexes | with its collection |
+//! | `hero:osis:{collection}:objects` · `:entries` · `:ids` | hash · hash · zset | set_object, delete_object, fill_index: objects as JSON, what stands in indexes for each, their ids in order | until deleted |
+//! | `hero:osis:{collection}:index:{field}` | zset | set_object, delete_object, fill_index | until its objects are deleted, or the collection is dropped |
 //! | `hero:events` | stream | every transition | about 200,000 entries |
 //! | `hero:log:{id}` | stream | the actor, or `hero_log` | as long as its job |
 //! | `hero:index:{yyyymmddhh}` | list | create, and whoever first sees a foreign job | trimmed by the pruner |
@@ -52,6 +56,7 @@
 
 mod conveyor;
 mod layouts;
+mod objects;
 #[cfg(test)]
 mod tests;
 

@@ -3,8 +3,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::mask::{Mask, Secrets};
-use crate::engine::{LogRecord, LogSink};
+use super::mask::{Mask, Masker, Secrets};
+use crate::engine::LogRecord;
 use crate::log_file::{self, LogDirectory, LogFile};
 use crate::model::{JobError, JobId, LogLevel, Timestamp};
 use crate::store::Store;
@@ -61,6 +61,11 @@ impl JobLog {
         self.mask.of_error(&self.secrets, error)
     }
 
+    /// What masks other texts of the script.
+    pub(super) fn masker(&self) -> Masker {
+        Masker { mask: self.mask.clone(), secrets: self.secrets.clone() }
+    }
+
     /// Waits until every line is written. Gives whether there were any.
     pub(super) async fn finish(self) -> bool {
         let Some(Writer { lines, task }) = self.writer else { return false };
@@ -70,10 +75,9 @@ impl JobLog {
         }
         true
     }
-}
 
-impl LogSink for JobLog {
-    fn log(&mut self, records: Vec<LogRecord>) {
+    /// Takes what the script logged, in order. Does not block.
+    pub(super) fn log(&mut self, records: Vec<LogRecord>) {
         let writer = self.writer.get_or_insert_with(|| {
             // The log limit of the engine bounds how much can wait here.
             let (lines, incoming) = mpsc::unbounded_channel();

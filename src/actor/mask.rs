@@ -20,8 +20,10 @@ const MASKED: &str = "***";
 const SHORTEST_SECRET: usize = 3;
 /// What `*` stands for.
 const ANYTHING: &str = r"\S*";
-/// Stands at the end of a message that was cut.
+/// Stands where a message, or a text in it, was cut.
 const CUT: char = '…';
+/// In how many places a message may be cut.
+const MOST_CUTS: usize = 32;
 
 impl Mask {
     /// A mask of patterns.
@@ -82,7 +84,8 @@ impl Mask {
             match part {
                 Value::String(text) => *text = masked(std::mem::take(text)),
                 Value::Number(number) => {
-                    let (plain, text) = (number.to_string(), masked(number.to_string()));
+                    let plain = number.to_string();
+                    let text = masked(plain.clone());
                     if text != plain {
                         *part = text.into();
                     }
@@ -96,6 +99,20 @@ impl Mask {
             }
         }
         Some(value.into())
+    }
+}
+
+/// What must not be told of a job.
+#[derive(Debug, Clone)]
+pub(super) struct Masker {
+    pub(super) mask: Mask,
+    pub(super) secrets: Secrets,
+}
+
+impl Masker {
+    /// A text without it, also where the text was cut.
+    pub(super) fn apply(&self, text: String) -> String {
+        self.secrets.without_beginning_at_cut(self.mask.apply(&self.secrets, text))
     }
 }
 
@@ -118,17 +135,37 @@ impl Secrets {
         Self(secrets.into())
     }
 
-    /// Masks the beginning of a value with which a text that was cut ends.
+    /// Masks the beginnings of values wherever a text was cut.
     fn without_beginning_at_cut(&self, text: String) -> String {
-        let Some(whole) = text.strip_suffix(CUT) else { return text };
-        let begun = self.0.iter().filter_map(|secret| {
-            let ends = secret.char_indices().map(|(at, _)| at).filter(|at| *at >= SHORTEST_SECRET);
-            ends.filter(|at| whole.ends_with(&secret[..*at])).max()
-        });
-        match begun.max() {
-            Some(length) => format!("{}{MASKED}{CUT}", &whole[..whole.len() - length]),
-            None => text,
+        let cuts = text.matches(CUT).count();
+        if cuts == 0 || self.0.is_empty() {
+            return text;
         }
+        // Messages of ours are cut in one or two places. With more, somebody plays with us, and looking at each would take long.
+        if cuts > MOST_CUTS {
+            return MASKED.to_owned();
+        }
+        let mut masked = String::with_capacity(text.len());
+        for part in text.split_inclusive(CUT) {
+            masked.push_str(part);
+            if let Some(whole) = part.strip_suffix(CUT)
+                && let Some(length) = self.begun_at_end(whole)
+            {
+                masked.truncate(masked.len() - CUT.len_utf8() - length);
+                masked.push_str(MASKED);
+                masked.push(CUT);
+            }
+        }
+        masked
+    }
+
+    /// How much of a value stands at the end of a text, if the beginning of one does.
+    fn begun_at_end(&self, text: &str) -> Option<usize> {
+        let of = |secret: &String| {
+            let ends = secret.char_indices().map(|(at, _)| at).filter(|at| *at >= SHORTEST_SECRET);
+            ends.filter(|at| text.ends_with(&secret[..*at])).max()
+        };
+        self.0.iter().filter_map(of).max()
     }
 }
 
@@ -188,6 +225,8 @@ mod tests {
         assert_eq!((error.message.as_str(), error.stack), ("no number: '***'", vec!["of_***".to_owned()]));
         assert_eq!(of("no number: hunter2…").message, "no number: ***…");
         assert_eq!(of("no number: hu…").message, "no number: hu…");
+        assert_eq!(of("\"hunter2…\" is no time, nor is hunt…, nor this").message, "\"***…\" is no time, nor is ***…, nor this");
+        assert_eq!(of(&"hunt…".repeat(33)).message, "***");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::settings::PoolSettings;
 use super::status::PoolStatus;
 use super::stop_requests::StopRequests;
 use super::worker::Worker;
+use crate::dispatch::Dispatcher;
 use crate::model::{Presence, Priority, Queue, Target};
 use crate::process::{self, Spawner};
 use crate::service;
@@ -36,7 +37,13 @@ impl Pool {
     /// Jobs that earlier incarnations of the actors did not finish run again: at once if their process ran on this machine and has
     /// ended, otherwise when it has been silent for some time. The actors work until shutdown. Then running scripts get the grace
     /// period, and jobs that do not end in it are given back.
-    pub async fn start(store: Store, spawner: Spawner, settings: PoolSettings, shutdown: CancellationToken) -> Result<Self, Error> {
+    pub async fn start(
+        store: Store,
+        dispatcher: Dispatcher,
+        spawner: Spawner,
+        settings: PoolSettings,
+        shutdown: CancellationToken,
+    ) -> Result<Self, Error> {
         let settings = Arc::new(settings);
         let presence = Presence {
             pid: Some(std::process::id()),
@@ -56,12 +63,14 @@ impl Pool {
         let wake_up = store.wake_ups().register(&settings.script_type);
 
         let start_worker: StartWorker = {
-            let (store, settings, status, tasks) = (store.clone(), settings.clone(), status.clone(), tasks.clone());
+            let (store, dispatcher, settings, status, tasks) = (store.clone(), dispatcher, settings.clone(), status.clone(), tasks.clone());
             Box::new(move |actor, worker| {
                 let (work, incoming) = mpsc::channel(1);
-                let (store, spawner, settings, status) = (store.clone(), spawner.clone(), settings.clone(), status.clone());
+                let (store, dispatcher, spawner) = (store.clone(), dispatcher.clone(), spawner.clone());
+                let (settings, status) = (settings.clone(), status.clone());
                 tasks.spawn(
-                    Worker { actor, worker, store, spawner, settings, status, work: incoming, reports: reports.clone() }.supervised(),
+                    Worker { actor, worker, store, dispatcher, spawner, settings, status, work: incoming, reports: reports.clone() }
+                        .supervised(),
                 );
                 work
             })

@@ -9,9 +9,11 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::host::{Asker, JobHost};
 use super::job_log::JobLog;
 use super::settings::PoolSettings;
 use super::status::PoolStatus;
+use crate::dispatch::Dispatcher;
 use crate::engine::{Child, EngineJob};
 use crate::model::{Backoff, ErrorKind, JobError, Seconds, exact};
 use crate::process::Spawner;
@@ -40,6 +42,7 @@ pub(super) struct Worker {
     /// Its index in the actor. All workers but the first end when they have had nothing to do for a while.
     pub(super) worker: usize,
     pub(super) store: Store,
+    pub(super) dispatcher: Dispatcher,
     pub(super) spawner: Spawner,
     pub(super) settings: Arc<PoolSettings>,
     pub(super) status: Arc<PoolStatus>,
@@ -157,28 +160,41 @@ impl Worker {
     async fn attempt(&self, engine: &mut Child, work: &Work) -> Ended {
         let job = &work.job;
         let mut ended = Ended::of(job.job.clone(), job.attempt, job.claim, job.started_at, Outcome::Crashed);
-        let (run, mut log) = match self.prepared(job).await {
+        let (run, log) = match self.prepared(job).await {
             Ok(prepared) => prepared,
             Err(message) => {
                 ended.outcome = self.failed(job, JobError::new(ErrorKind::Unavailable, message));
                 return ended;
             }
         };
-        let mut ran = engine.run(&run, &mut log, &work.stop).await;
+        let mut host = JobHost {
+            log,
+            asker: Asker {
+                dispatcher: self.dispatcher.clone(),
+                store: self.store.clone(),
+                context: self.store.context(),
+                job: job.job.clone(),
+                claim: job.claim,
+                caller: run.caller_id.clone(),
+            },
+            capabilities: self.settings.engine.capabilities.clone(),
+            progress: None,
+        };
+        let mut ran = engine.run(&run, &mut host, &work.stop).await;
         // If the engine died before it got the job, another engine is tried, and the job loses no attempt.
         if ran.as_ref().is_err_and(|died| !died.had_job)
             && let Ok(fresh) = Child::start(&self.spawner, &self.settings.engine).await
         {
             *engine = fresh;
             self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());
-            ran = engine.run(&run, &mut log, &work.stop).await;
+            ran = engine.run(&run, &mut host, &work.stop).await;
         }
         match ran {
             Ok(outcome) => {
                 ended.usage = Some(outcome.usage);
                 ended.outcome = match outcome.result {
                     Ok(output) => Outcome::Finished(output),
-                    Err(error) => self.failed(job, log.masked(error)),
+                    Err(error) => self.failed(job, host.log.masked(error)),
                 };
             }
             Err(died) => {
@@ -187,7 +203,7 @@ impl Worker {
                 tracing::warn!(job = %job.job, attempt = job.attempt, %died, "an engine died under a job");
             }
         }
-        ended.logged = log.finish().await;
+        ended.logged = host.finish().await;
         ended
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -11,13 +12,14 @@ use tokio_util::task::TaskTracker;
 use super::compilers::compiler;
 use super::context_pool::{ContextPool, left_out};
 use super::exit::Usage;
+use super::object_schemas;
 use super::readiness::Watch;
 use super::settings::{self, Confinement, LayoutName, Settings};
 use super::stores::{connect, for_context, private};
 use crate::actor::{Instances, Mask, Pool, PoolSettings};
 use crate::conveyor::{Closer, Consumer, ConsumerSettings};
-use crate::dispatch::{self, Dispatcher};
-use crate::engine::{self, Child, EngineSettings, Limits};
+use crate::dispatch::{self, Dispatcher, Schemas};
+use crate::engine::{self, Capability, Child, EngineSettings, Limits};
 use crate::log_file::LogDirectory;
 use crate::model::{ContextId, ScriptType, ServerId};
 use crate::process::Spawner;
@@ -58,6 +60,7 @@ impl Backend {
     /// Starts everything, and returns when every pool has an actor that can run a job.
     pub(super) async fn open(settings: &Settings, shutdown: CancellationToken) -> anyhow::Result<Self> {
         check(settings)?;
+        let schemas = object_schemas::read(&settings.object_schemas)?;
         let hero = std::env::current_exe().context("cannot find this program's own file")?;
         let spawner = Spawner::start().context("cannot start the thread that starts children")?;
         if settings.confinement == Confinement::Required {
@@ -70,7 +73,7 @@ impl Backend {
             }),
             false => None,
         };
-        let mut backend = match Self::assemble(settings, managed.as_ref(), spawner, shutdown).await {
+        let mut backend = match Self::assemble(settings, schemas, managed.as_ref(), spawner, shutdown).await {
             Ok(backend) => backend,
             Err(error) => {
                 if let Some(managed) = managed {
@@ -100,6 +103,7 @@ impl Backend {
 
     async fn assemble(
         settings: &Settings,
+        schemas: Schemas,
         managed: Option<&Managed>,
         spawner: Spawner,
         shutdown: CancellationToken,
@@ -109,6 +113,7 @@ impl Backend {
         let mut of_dispatch = dispatch::Settings::new(LogDirectory::new(&settings.log_dir));
         of_dispatch.script_types = settings.script_types.iter().cloned().collect();
         of_dispatch.log_quota = settings.log_quota;
+        of_dispatch.schemas = Arc::new(schemas);
         of_dispatch.longest_script = usize::try_from(settings.script_source).unwrap_or(usize::MAX);
         let dispatcher = Dispatcher::new(stores.clone(), of_dispatch);
         let closing = CancellationToken::new();
@@ -146,7 +151,8 @@ impl Backend {
                 let mut of_pool = pool_settings(settings, pool, &hero, &mask);
                 of_pool.log_directory = of_pool.log_directory.of(*context);
                 let store = self.dispatcher.store(*context)?.clone();
-                let started = Pool::start(store, self._spawner.clone(), of_pool, self.shutdown.clone()).await;
+                let dispatcher = self.dispatcher.clone();
+                let started = Pool::start(store, dispatcher, self._spawner.clone(), of_pool, self.shutdown.clone()).await;
                 let pool = started.with_context(|| format!("cannot start the pool {}{}", pool.script_type, for_context(*context)))?;
                 self.pools.push(ContextPool { context: *context, pool });
             }
@@ -305,7 +311,7 @@ fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std:
             settings::Instances::Numbers(numbers) => Instances::Numbers(numbers.clone()),
         },
         capabilities: pool.capabilities.clone(),
-        engine: engine_settings(settings, hero),
+        engine: EngineSettings { capabilities: Capability::of(&pool.script_type).to_vec(), ..engine_settings(settings, hero) },
         fair: pool.fair,
         side_by_side: if pool.script_type == ScriptType::sal() { SIDE_BY_SIDE } else { 1 },
         timeout: Duration::from_secs(60),

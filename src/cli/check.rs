@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::choices::Types;
 use super::exit::{Exit, Usage};
 use super::output::{self, Style};
-use super::script::read_script;
+use super::script::{name, read_script};
 use super::script_error::render;
 use crate::model::{JobError, ScriptType};
 
@@ -42,10 +42,6 @@ impl Check {
         }
         Ok(if found.is_empty() { Exit::Ok } else { Exit::Other })
     }
-}
-
-fn name(file: &Path) -> String {
-    if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() }
 }
 
 fn show(found: &[(String, String, JobError)]) -> anyhow::Result<()> {

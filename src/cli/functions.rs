@@ -37,7 +37,7 @@ impl Functions {
         }
         let word = self.word.as_ref().map(|word| word.to_lowercase());
         let has = |function: &ScriptFunction, word: &str| function.name.contains(word) || function.group.to_lowercase().contains(word);
-        let known = functions_of(self.script_type.as_ref()).iter();
+        let known = functions_of(self.script_type.as_ref()).into_iter();
         let found: Vec<&ScriptFunction> = known.filter(|function| word.as_deref().is_none_or(|word| has(function, word))).collect();
         if json {
             output::json(&found)?;

@@ -24,6 +24,8 @@ mod local_server;
 mod local_time;
 mod logging;
 pub mod metric_families;
+mod object;
+mod object_schemas;
 mod openrpc;
 mod output;
 mod paging;
@@ -87,6 +89,9 @@ enum Command {
     /// Look at work queues, pause and resume them
     #[command(subcommand)]
     Queue(queue::Queue),
+    /// Look at the objects that scripts have stored, and change them
+    #[command(subcommand)]
+    Object(object::Object),
     /// Compile scripts without running them, and say what is wrong, and where
     Check(check::Check),
     /// Show the functions that scripts may call
@@ -169,6 +174,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Job(job) => patient(Box::pin(job.main(&global))),
         Command::Schedule(schedule) => patient(Box::pin(schedule.main(&global))),
         Command::Queue(queue) => patient(Box::pin(queue.main(&global))),
+        Command::Object(object) => patient(Box::pin(object.main(&global))),
         Command::Check(check) => check.main(global.json),
         Command::Functions(functions) => functions.main(global.json),
         Command::Repl(repl) => client(repl.main()),

@@ -22,7 +22,7 @@ use super::exit::{Exit, Usage};
 use super::output::{self, Style};
 use super::script_error::render;
 use crate::engine::reference::functions;
-use crate::engine::{Child, EngineJob, EngineSettings, LogRecord, LogSink, is_heroscript};
+use crate::engine::{Capability, Child, EngineJob, EngineSettings, Host, Limits, LogRecord, is_heroscript};
 use crate::model::{ContextId, JobId, ScriptType};
 use crate::process::Spawner;
 
@@ -38,8 +38,6 @@ pub(super) struct Repl {
 const HISTORY: usize = 1000;
 /// How many expressions in texts a line may have, so that it is looked for their ends. The compiler tells of more.
 const DEEPEST: usize = 64;
-/// How long lines that belong together may be, bytes; scripts are no longer.
-const LONGEST: usize = 64 << 10;
 /// What the lines are called in errors.
 const NAME: &str = "repl";
 
@@ -48,7 +46,8 @@ impl Repl {
         if !self.script_type.is_built_in() {
             return Err(Usage(format!("lines of type {} are not evaluated here, only those of osis and sal", self.script_type)).into());
         }
-        let settings = EngineSettings::new(std::env::current_exe().context("this program does not find itself")?);
+        let mut settings = EngineSettings::new(std::env::current_exe().context("this program does not find itself")?);
+        settings.capabilities = Capability::of(&self.script_type).to_vec();
         let spawner = Spawner::start().context("cannot start the thread that starts children")?;
         let mut engine = Child::start(&spawner, &settings).await?;
         let mut lines = Lines::open()?;
@@ -107,11 +106,12 @@ impl Lines {
             },
             Self::Piped(lines) => {
                 let Some(mut text) = lines.next().transpose()? else { return Ok(None) };
-                while text.len() < LONGEST
+                while text.len() < Limits::default().source
                     && !is_complete(&text)
                     && let Some(more) = lines.next().transpose()?
                 {
-                    text = format!("{text}\n{more}");
+                    text.push('\n');
+                    text.push_str(&more);
                 }
                 Ok(Some(text))
             }
@@ -168,7 +168,7 @@ async fn evaluate(engine: &mut Child, line: String, is_typed: bool) -> anyhow::R
 /// Shows what is logged at once.
 struct Shown;
 
-impl LogSink for Shown {
+impl Host for Shown {
     fn log(&mut self, records: Vec<LogRecord>) {
         let style = Style::stderr();
         for record in records {

@@ -38,12 +38,17 @@ impl Source {
 
     /// What it is called where its errors are shown.
     pub(super) fn name(&self) -> String {
-        match (&self.script, self.file()) {
+        match (&self.script, &self.file) {
             (Some(_), _) => "-e".to_owned(),
-            (None, Some(file)) => file.display().to_string(),
+            (None, Some(file)) => name(file),
             (None, None) => "stdin".to_owned(),
         }
     }
+}
+
+/// What a file is called where errors in it are shown.
+pub(super) fn name(file: &Path) -> String {
+    if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() }
 }
 
 /// Reads a script from a file, or from stdin for `-`.

@@ -104,7 +104,11 @@ fn why(explanation: &Explanation) -> String {
     // The advice at the end of the message does not fit into a line.
     let message = translated(explanation.message.split(';').next().unwrap_or_default());
     match explanation.reason {
-        Reason::Running => "running".to_owned(),
+        Reason::Running => match &explanation.progress {
+            Some(progress) if progress.text.is_empty() => format!("running: {}", progress.value),
+            Some(progress) => format!("running: {} {}", progress.value, progress.text),
+            None => "running".to_owned(),
+        },
         Reason::Ended => "ending".to_owned(),
         _ => format!("waiting: {place}{message}"),
     }

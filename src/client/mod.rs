@@ -6,6 +6,7 @@ mod connection;
 mod error;
 mod follow;
 mod jobs;
+mod objects;
 mod schedules;
 
 pub use connection::Client;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::model::{ContextId, ErrorKind, JobError, JobId, Reason, ScheduleId, ScriptType, Status};
+use crate::model::{ContextId, ErrorKind, JobError, JobId, Name, ObjectId, Reason, ScheduleId, ScriptType, Status};
 use crate::store::{self, NO_LIST};
 
 /// When to try again what was refused because something is full.
@@ -29,6 +29,14 @@ pub enum Error {
     /// There is no such schedule (any more).
     #[error("schedule {0} does not exist; list_schedules gives those that do")]
     NoSchedule(ScheduleId),
+    /// There is no such object (any more).
+    #[error("there is no object {id} in {collection}; find_objects gives those that there are")]
+    NoObject {
+        /// Where it was looked for.
+        collection: Name,
+        /// Its id.
+        id: ObjectId,
+    },
     /// A schedule with this id exists already.
     #[error("schedule {0} exists already; leave schedule_id out for a new one, or delete that one first")]
     ScheduleExists(ScheduleId),

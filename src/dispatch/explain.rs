@@ -8,7 +8,7 @@ const NAMED: usize = 3;
 /// The longest text of prerequisites that is read, in bytes: the ids of as many as a job can have are shorter.
 const LONGEST: usize = 64 * 1024;
 /// What an explanation is made of.
-const FIELDS: [&str; 14] = [
+const FIELDS: [&str; 15] = [
     "status",
     "attempt",
     "run_at",
@@ -23,6 +23,7 @@ const FIELDS: [&str; 14] = [
     "priority",
     "error",
     "error_kind",
+    "progress",
 ];
 
 impl Dispatcher {
@@ -54,7 +55,9 @@ impl Dispatcher {
             Status::Dispatched => self.explain_queued(context, &job, since).await?,
             Status::Started => {
                 let actor = job.actor.as_deref().unwrap_or("an actor");
-                because(Reason::Running, format!("{actor} runs it since {}", at(job.started_at, "an unknown time")))
+                let progress = job.progress.clone();
+                let running = because(Reason::Running, format!("{actor} runs it since {}", at(job.started_at, "an unknown time")));
+                Explanation { progress, ..running }
             }
             Status::Error if job.error.as_ref().is_some_and(|error| error.kind == ErrorKind::Prerequisite) => {
                 let error = job.error.as_ref().map_or("", |error| &error.message);

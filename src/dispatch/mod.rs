@@ -9,8 +9,10 @@ mod error;
 mod explain;
 mod follow;
 mod indexer;
+mod inputs;
 mod log_sweeper;
 mod logs;
+mod objects;
 mod pause;
 mod pressure;
 mod promoter;
@@ -48,6 +50,7 @@ pub use connect::Loops;
 pub use error::Error;
 pub use follow::Followed;
 pub use logs::LogPage;
+pub use objects::{Objects, Room, Schemas};
 pub use schedule::SchedulePage;
 pub use wait::Awaited;
 
@@ -80,6 +83,8 @@ pub struct Settings {
     pub log_directory: LogDirectory,
     /// How many bytes all log files may have together; then the oldest go. 0 is no limit.
     pub log_quota: u64,
+    /// What objects have to fit.
+    pub schemas: Arc<Schemas>,
 }
 
 impl Settings {
@@ -92,6 +97,7 @@ impl Settings {
             retry_backoff: Backoff::DEFAULT,
             log_directory,
             log_quota: 1 << 30,
+            schemas: Arc::default(),
         }
     }
 }
@@ -110,6 +116,7 @@ struct Inner {
     /// Contexts can be in different Redis, one full and another not.
     pressure: BTreeMap<ContextId, Arc<Pressure>>,
     memory: BTreeMap<ContextId, Memory>,
+    objects: BTreeMap<ContextId, Objects>,
     closing: CancellationToken,
     /// Permits to list jobs.
     lists: Semaphore,
@@ -124,6 +131,8 @@ impl Dispatcher {
     pub fn new(stores: impl IntoIterator<Item = Store>, settings: Settings) -> Self {
         let stores: BTreeMap<_, _> = stores.into_iter().map(|store| (store.context(), store)).collect();
         let pressure = stores.keys().map(|context| (*context, Arc::default())).collect();
+        let of = |store: &Store| (store.context(), Objects::new(store.clone(), Arc::clone(&settings.schemas)));
+        let objects = stores.values().map(of).collect();
         let memory = stores.keys().map(|context| (*context, Memory::default())).collect();
         let (lists, tails) = (Semaphore::new(query::LISTS), stores.keys().map(|context| (*context, Tails::default())).collect());
         Self(Arc::new(Inner {
@@ -131,6 +140,7 @@ impl Dispatcher {
             settings,
             pressure,
             memory,
+            objects,
             closing: CancellationToken::new(),
             lists,
             tails,
@@ -154,6 +164,11 @@ impl Dispatcher {
     #[doc(hidden)]
     pub fn store(&self, context: ContextId) -> Result<&Store, Error> {
         self.0.stores.get(&context).ok_or(Error::NoContext(context))
+    }
+
+    /// The objects of a context.
+    pub fn objects(&self, context: ContextId) -> Result<&Objects, Error> {
+        self.0.objects.get(&context).ok_or(Error::NoContext(context))
     }
 
     /// Every store.

@@ -96,7 +96,8 @@ impl Scheduler {
     async fn job(&self, spec: &JobSpec, firing: Firing, last_job: Option<&JobId>) -> Result<NewJob, Error> {
         let mut spec = spec.clone();
         spec.labels.entry("schedule".to_owned()).or_insert_with(|| firing.schedule.to_string());
-        spec.labels.entry("slot".to_owned()).or_insert_with(|| firing.occurrence.to_string());
+        // Whatever the schedule was given: scripts see it as SLOT.
+        spec.labels.insert("slot".to_owned(), firing.occurrence.to_string());
         if let (Overlap::Queue, Some(last)) = (firing.overlap, last_job)
             && self.store.look(last).await? != JobView::Missing
         {

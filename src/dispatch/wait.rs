@@ -101,13 +101,14 @@ impl Dispatcher {
         self.await_end(context, &id, &mut waiter, began, deadline).await
     }
 
-    /// Runs a job and does not wait. The same idempotency key gives the same job.
-    pub async fn run(&self, spec: JobSpec) -> Result<(), Error> {
+    /// Runs a job and gives its id, without a wait. The same idempotency key gives the same job.
+    pub async fn run(&self, spec: JobSpec) -> Result<JobId, Error> {
         let mut job = self.prepare_to_run(spec).await?;
         job.waited = false;
         let context = job.spec.context_id;
         let stored = self.store_job(job).await?;
-        self.start_earlier(context, &stored).await
+        self.start_earlier(context, &stored).await?;
+        Ok(stored.id)
     }
 
     /// Starts a job that was there before and may still wait for that.

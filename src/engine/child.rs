@@ -1,12 +1,12 @@
 mod check;
+mod death;
 
 use std::borrow::Cow;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdStream;
-use std::os::unix::process::ExitStatusExt;
 use std::pin::pin;
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
@@ -14,9 +14,10 @@ use tokio::net::UnixStream;
 use tokio::process::Child as Process;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::frame::{self, FromEngine, Inbox, ToEngine};
-use super::{Died, EngineJob, EngineSettings, Error, LogRecord, LogSink, Outcome};
+use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, LogRecord, Outcome, Question};
 use crate::model::{ErrorKind, JobError, Limit, Output, Usage};
 use crate::process::Spawner;
 use crate::process::confine::{self, Profile};
@@ -25,8 +26,8 @@ use crate::process::confine::{self, Profile};
 const START: Duration = Duration::from_secs(10);
 /// How long a script has to obey a stop before its engine is killed.
 const OBEY: Duration = Duration::from_millis(100);
-/// How long to wait for the end of a killed engine and the rest of its error output.
-const END: Duration = Duration::from_secs(5);
+/// How long an engine may take to read an answer that it waits for.
+const READ_ANSWER: Duration = Duration::from_secs(10);
 /// How long an engine may take to read the job it is given.
 const READ_JOB: Duration = Duration::from_secs(10);
 /// Bytes that the message, the data and the call stack of an error may have, far above what an engine makes.
@@ -90,7 +91,8 @@ impl Child {
     }
 
     async fn greet(&mut self) -> Result<(), Died> {
-        frame::encode(&ToEngine::Hello { limits: Cow::Borrowed(&self.settings.limits) }, &mut self.outbox)?;
+        let (limits, capabilities) = (Cow::Borrowed(&self.settings.limits), Cow::Borrowed(&*self.settings.capabilities));
+        frame::encode(&ToEngine::Hello { limits, capabilities }, &mut self.outbox)?;
         if self.send().await.is_err() {
             return Err(self.died().await);
         }
@@ -115,16 +117,16 @@ impl Child {
     /// `stop` ends it with kind `stopped`: the script has 100 ms to obey, then the engine is killed. An engine that was killed,
     /// died, or whose `run` was dropped half-way is not [alive](Self::is_alive) any more. [`Died`] means that the engine died
     /// by itself; the job then has no outcome.
-    pub async fn run(&mut self, job: &EngineJob, log: &mut impl LogSink, stop: &CancellationToken) -> Result<Outcome, Died> {
-        self.run_in(job, false, log, stop).await
+    pub async fn run(&mut self, job: &EngineJob, host: &mut impl Host, stop: &CancellationToken) -> Result<Outcome, Died> {
+        self.run_in(job, false, host, stop).await
     }
 
     /// The same for the next line of a REPL: what earlier lines declared is still there. Not for an engine that runs jobs.
-    pub async fn evaluate(&mut self, line: &EngineJob, log: &mut impl LogSink, stop: &CancellationToken) -> Result<Outcome, Died> {
-        self.run_in(line, true, log, stop).await
+    pub async fn evaluate(&mut self, line: &EngineJob, host: &mut impl Host, stop: &CancellationToken) -> Result<Outcome, Died> {
+        self.run_in(line, true, host, stop).await
     }
 
-    async fn run_in(&mut self, job: &EngineJob, in_repl: bool, log: &mut impl LogSink, stop: &CancellationToken) -> Result<Outcome, Died> {
+    async fn run_in(&mut self, job: &EngineJob, in_repl: bool, host: &mut impl Host, stop: &CancellationToken) -> Result<Outcome, Died> {
         if !self.idle {
             return Err(Died::new("the engine is dead or busy").without_job());
         }
@@ -139,7 +141,8 @@ impl Child {
         if self.send().await.is_err() {
             return Err(self.died().await.without_job());
         }
-        let (mut stopping, mut logged) = (false, 0);
+        let (mut stopping, mut asked, mut logged) = (false, false, 0);
+        let mut answering: Option<AbortOnDropHandle<Answer>> = None;
         loop {
             match self.inbox.take() {
                 Ok(None) => {}
@@ -148,12 +151,27 @@ impl Child {
                     if logged > self.log_cap() {
                         return Err(self.broke("it logged far more than its limit").await);
                     }
-                    log.log(records);
+                    host.log(records);
+                    continue;
+                }
+                Ok(Some(FromEngine::Ask { question })) => {
+                    asked = true;
+                    if answering.is_some() {
+                        return Err(self.broke("it asked twice at once").await);
+                    }
+                    if question.size() > Question::LARGEST {
+                        return Err(self.broke("its question is far too large").await);
+                    }
+                    // A task of its own: a stop is seen while an answer is computed.
+                    answering = Some(AbortOnDropHandle::new(tokio::spawn(host.answer(question))));
                     continue;
                 }
                 Ok(Some(FromEngine::Done { result, usage, allocated })) => {
                     if !self.plausible(&result) {
                         return Err(self.broke("its result is above its limit").await);
+                    }
+                    if !self.inbox.is_empty() {
+                        return Err(self.broke("it goes on after its job").await);
                     }
                     self.look_up_size(allocated, usage.peak_memory);
                     self.idle = true;
@@ -177,12 +195,29 @@ impl Child {
                     self.kill().await;
                     return Ok(ended(if stopping { ErrorKind::Stopped } else { ErrorKind::Timeout }, began));
                 }
+                answer = answered(&mut answering) => {
+                    self.write_answer(answer);
+                    // An engine that waits for its answer reads at once, unless it gets no processor, is dead or hostile.
+                    let obeyed = tokio::select! {
+                        sent = timeout(READ_ANSWER, self.send()) => sent.map(drop).map_err(|_| None),
+                        () = stop.cancelled(), if !stopping => Err(Some(ErrorKind::Stopped)),
+                        () = &mut end => Err(Some(if stopping { ErrorKind::Stopped } else { ErrorKind::Timeout })),
+                    };
+                    match obeyed {
+                        Ok(()) => {}
+                        Err(None) => return Err(self.broke("it does not read its answer").await),
+                        Err(Some(kind)) => {
+                            self.kill().await;
+                            return Ok(ended(kind, began));
+                        }
+                    }
+                }
                 read = self.socket.read_buf(self.inbox.room()) => {
                     if !matches!(read, Ok(1..)) {
                         let died = self.died().await;
-                        // A socket that is closed with unread data in it is reset. Without a stop, only the job can be unread.
+                        // A socket that is closed with unread data in it is reset. Without a stop and an answer, only the job can be unread.
                         let unread = matches!(&read, Err(error) if error.kind() == io::ErrorKind::ConnectionReset);
-                        let died = if unread && !stopping { died.without_job() } else { died };
+                        let died = if unread && !stopping && !asked { died.without_job() } else { died };
                         return if stopping { Ok(ended(ErrorKind::Stopped, began)) } else { Err(died) };
                     }
                 }
@@ -242,6 +277,14 @@ impl Child {
         encoded.err().map(|error| Outcome { result: Err(error), usage: Usage::default() })
     }
 
+    /// Writes the answer to a question into the send buffer.
+    fn write_answer(&mut self, answer: Answer) {
+        if let Err(error) = frame::encode(&ToEngine::Answer { answer }, &mut self.outbox) {
+            let answer = Err(format!("the answer does not fit into an engine: {error}"));
+            frame::encode(&ToEngine::Answer { answer }, &mut self.outbox).expect("a sentence is a small frame");
+        }
+    }
+
     /// Sends what is in the send buffer: one system call, unless the engine is slow to read.
     async fn send(&mut self) -> io::Result<()> {
         let mut rest = self.outbox.as_slice();
@@ -282,55 +325,6 @@ impl Child {
     fn log_cap(&self) -> usize {
         self.settings.limits.log.saturating_mul(2).saturating_add(self.settings.limits.string).saturating_add(64 << 10)
     }
-
-    /// Kills it and waits for its end.
-    async fn kill(&mut self) -> Option<ExitStatus> {
-        self.idle = false;
-        let mut process = self.process.take()?;
-        let _ = process.start_kill();
-        match timeout(END, process.wait()).await {
-            Ok(status) => status.ok(),
-            Err(_) => {
-                self.spawner.kill(process);
-                None
-            }
-        }
-    }
-
-    /// Says how it died, with the last line of its error output.
-    async fn died(&mut self) -> Died {
-        let stderr = self.process.as_mut().and_then(|process| process.stderr.take());
-        // Its end of the socket is closed, so it has ended or is ending. It is killed only if it does not end, so that its exit
-        // status tells what happened.
-        let waited = match self.process.as_mut() {
-            Some(process) => timeout(OBEY, process.wait()).await.ok().and_then(Result::ok),
-            None => None,
-        };
-        let status = match waited {
-            Some(status) => {
-                self.process = None;
-                Some(status)
-            }
-            None => self.kill().await,
-        };
-        self.idle = false;
-        let mut text = Vec::new();
-        if let Some(stderr) = stderr {
-            let _ = timeout(OBEY, stderr.take(64 << 10).read_to_end(&mut text)).await;
-        }
-        let text = String::from_utf8_lossy(&text);
-        let how = status.map_or_else(|| "engine did not end".to_owned(), describe);
-        match text.lines().rev().find(|line| !line.trim().is_empty() && !line.starts_with("note: ")) {
-            Some(line) => Died::new(format_args!("{how}: {}", line.trim().chars().take(300).collect::<String>())),
-            None => Died::new(how),
-        }
-    }
-
-    /// Kills an engine that violates the protocol.
-    async fn broke(&mut self, what: &str) -> Died {
-        self.kill().await;
-        Died::new(format_args!("engine was killed: {what}"))
-    }
 }
 
 impl Drop for Child {
@@ -339,6 +333,14 @@ impl Drop for Child {
             self.spawner.kill(process);
         }
     }
+}
+
+/// The answer to the question that the script waits for; never, while it waits for none.
+async fn answered(answering: &mut Option<AbortOnDropHandle<Answer>>) -> Answer {
+    let Some(answer) = answering else { return std::future::pending().await };
+    let answer = answer.await.unwrap_or_else(|_| Err("answering failed".to_owned()));
+    *answering = None;
+    answer
 }
 
 fn stop_frame() -> Vec<u8> {
@@ -362,23 +364,6 @@ fn ended(kind: ErrorKind, began: Instant) -> Outcome {
 
 fn size(records: &[LogRecord]) -> usize {
     records.iter().map(|record| record.text.len()).sum()
-}
-
-fn describe(status: ExitStatus) -> String {
-    match (status.signal(), status.code()) {
-        (Some(signal), _) => format!("engine was ended by signal {signal}{}", signal_name(signal)),
-        (None, Some(code)) => format!("engine exited with code {code}"),
-        (None, None) => "engine ended".to_owned(),
-    }
-}
-
-fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        6 => " (abort)",
-        9 => " (kill)",
-        11 => " (segmentation fault)",
-        _ => "",
-    }
 }
 
 /// The resident size of a process, in bytes.

@@ -2,14 +2,14 @@
 //!
 //! The parent says `hello`, the engine says `ready`; then for each `run` there are any number of `log` and one `done`. Between
 //! `run` and `done` the parent may send one `stop`. Because the pipe keeps order, a `stop` that crosses a `done` is read before
-//! the next `run` and ignored. Between jobs the parent may say `check`, and the engine answers with `checked`. If scripts are to ask their actor for more than logs one day, that is one more variant on each side.
+//! the next `run` and ignored. While a job runs the engine may `ask`, one question at a time, and waits for the parent's `answer`; one that crosses a `done` is read before the next `run` and ignored, too. Between jobs the parent may say `check`, and the engine answers with `checked`.
 
 use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{EngineJob, Limits, LogRecord};
+use super::{Answer, Capability, EngineJob, Limits, LogRecord, Question};
 use crate::model::{JobError, Output, Usage};
 
 /// The largest frame, without its length. Larger ones are refused on both sides.
@@ -27,6 +27,9 @@ pub enum ToEngine<'a> {
     Hello {
         /// What every script may use.
         limits: Cow<'a, Limits>,
+        /// What every script may ask for.
+        #[serde(default)]
+        capabilities: Cow<'a, [Capability]>,
     },
     /// Run this job and answer with `done`.
     Run {
@@ -40,6 +43,11 @@ pub enum ToEngine<'a> {
     Check {
         /// The script.
         script: Cow<'a, str>,
+    },
+    /// What the running script asked for.
+    Answer {
+        /// The answer, or why there is none.
+        answer: Answer,
     },
     /// End the running script now.
     Stop,
@@ -60,6 +68,11 @@ pub enum FromEngine {
     Checked {
         /// What is wrong with the script, if anything is.
         error: Option<JobError>,
+    },
+    /// What the running script asks, and waits for.
+    Ask {
+        /// The question.
+        question: Question,
     },
     /// What the script logged since the last frame.
     Log(Vec<LogRecord>),

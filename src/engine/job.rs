@@ -1,8 +1,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
+use super::{Answer, Question};
 use crate::model::{ContextId, JobError, JobId, Json, LogLevel, Output, Usage};
 
 /// What an engine needs to know of a job.
@@ -53,12 +55,17 @@ pub struct Outcome {
     pub usage: Usage,
 }
 
-/// Takes what a script logs while it runs. The actor implements it, so an engine does not know where the lines go.
-pub trait LogSink {
+/// What a script that runs has of the outside. The actor implements it, so an engine does not know where lines go and answers come from.
+pub trait Host {
     /// Takes what the script logged, in order, within some milliseconds.
     ///
     /// Must not block. An engine is killed when it sends far more than its log limit, so what arrives here is bounded.
     fn log(&mut self, records: Vec<LogRecord>);
+
+    /// Answers what the script asks. It may be dropped before it is done, when the script ends meanwhile.
+    fn answer(&mut self, _: Question) -> BoxFuture<'static, Answer> {
+        Box::pin(std::future::ready(Err("there is nobody here to ask: no server, and no objects".to_owned())))
+    }
 }
 
 #[cfg(test)]

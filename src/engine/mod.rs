@@ -6,7 +6,7 @@
 //!
 //! A script that is only to be compiled goes to an engine, too ([`Child::check`]). [`check()`] compiles a script in this process, for the user who runs it.
 //!
-//! An engine knows nothing of queues. What a script logs goes to a [`LogSink`].
+//! An engine knows nothing of queues. What a script logs, and what it asks of the outside, goes to a [`Host`].
 
 mod alloc;
 mod child;
@@ -14,13 +14,15 @@ mod error;
 pub mod frame;
 mod job;
 mod limits;
+mod question;
 pub mod reference;
 mod rhai;
 mod settings;
 
 pub use child::Child;
 pub use error::{Died, Error};
-pub use job::{EngineJob, LogRecord, LogSink, Outcome};
+pub use job::{EngineJob, Host, LogRecord, Outcome};
 pub use limits::Limits;
+pub use question::{Answer, Capability, Question};
 pub use rhai::{check, engine_main, is_heroscript};
 pub use settings::EngineSettings;

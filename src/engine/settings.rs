@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Limits;
+use super::{Capability, Limits};
 
 /// How engine processes are started, and when they are replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub struct EngineSettings {
     pub confined: bool,
     /// What a script may use.
     pub limits: Limits,
+    /// What a script may ask for.
+    pub capabilities: Vec<Capability>,
     /// An engine is replaced after this many jobs.
     pub recycle_after_jobs: u64,
     /// An engine is replaced at this age.
@@ -29,6 +31,7 @@ impl EngineSettings {
             hero,
             confined: false,
             limits: Limits::default(),
+            capabilities: Vec::new(),
             recycle_after_jobs: 10_000,
             recycle_after: Duration::from_secs(3600),
             recycle_above_bytes: 192 << 20,

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use super::{Error, LogDirectory, LogFile};
-use crate::model::JobId;
+use crate::model::{JobId, hex};
 
 /// The directory of the entries. No `log_path` leads there.
 pub(super) const OWNERS: &str = ".jobs";
@@ -236,8 +236,7 @@ fn around(path: &Path) -> u64 {
 }
 
 fn digest(path: &Path) -> String {
-    let sum = Sha256::digest(path.as_os_str().as_encoded_bytes());
-    sum.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(path.as_os_str().as_encoded_bytes()))
 }
 
 fn is_digest(name: &str) -> bool {

@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{JobId, Status, Timestamp};
+use super::{JobId, Progress, Status, Timestamp};
 
 /// Why a job does not run now, in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -51,7 +51,7 @@ pub struct WaitsFor {
 }
 
 /// Why a job has not ended, with what is known of it. It is gathered from several places, not of one moment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
     /// The job.
     pub job_id: JobId,
@@ -92,6 +92,10 @@ pub struct Explanation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub max_running: Option<u64>,
+    /// How far its script says it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Progress")]
+    pub progress: Option<Progress>,
 }
 
 impl Explanation {
@@ -110,6 +114,7 @@ impl Explanation {
             actors: None,
             running: None,
             max_running: None,
+            progress: None,
         }
     }
 }

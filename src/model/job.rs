@@ -29,6 +29,17 @@ pub struct Progress {
     pub text: String,
 }
 
+/// What a prerequisite of a job gave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Input {
+    /// The prerequisite.
+    pub job_id: JobId,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// What it gave: a text, JSON, or `null`.
+    pub value: Json,
+}
+
 /// The result of a finished job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobResult {

@@ -50,7 +50,7 @@ pub enum Code {
     StoreUnavailable,
     /// The idempotency key stands for a job with other parameters.
     IdempotencyReused,
-    /// There is no such context or schedule.
+    /// There is no such context, schedule or object.
     NotFound,
     /// The job ended badly.
     JobFailed,
@@ -143,7 +143,7 @@ impl Code {
             Self::TooLarge => "something is larger than allowed",
             Self::StoreUnavailable => "the store is unavailable",
             Self::IdempotencyReused => "the idempotency key was used with other parameters",
-            Self::NotFound => "there is no such context or schedule",
+            Self::NotFound => "there is no such context, schedule or object",
             Self::JobFailed => "the job failed",
             Self::WaitRanOut => "the wait ran out, the job goes on",
             Self::JobStopped => "the job was stopped",
@@ -295,7 +295,7 @@ fn code_of(error: &dispatch::Error) -> Code {
         D::Entry { error, .. } => code_of(error),
         D::Invalid { .. } | D::Script(_) => Code::InvalidParams,
         D::Store { .. } => Code::StoreUnavailable,
-        D::NoContext(_) | D::NoSchedule(_) => Code::NotFound,
+        D::NoContext(_) | D::NoSchedule(_) | D::NoObject { .. } => Code::NotFound,
         D::NotFound(_) | D::Gone(_) => Code::JobNotFound,
         D::State { .. } | D::Exists { .. } | D::Blocked { .. } | D::ScheduleExists(_) => Code::State,
         D::UnknownScriptType { .. } => Code::UnknownScriptType,
@@ -319,6 +319,7 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
         }
         D::Script(error) => Some(json!({"error": written(error)})),
         D::Invalid { .. } | D::NoContext(_) | D::UnknownScriptType { .. } => None,
+        D::NoObject { collection, id } => Some(json!({"collection": collection, "id": id})),
         D::NoSchedule(schedule_id) | D::ScheduleExists(schedule_id) => Some(json!({"schedule_id": schedule_id})),
         D::NotFound(job_id) | D::Gone(job_id) | D::IdempotencyReused(job_id) => Some(json!({"job_id": job_id})),
         D::State { job_id, status, .. } | D::Exists { job_id, status } => Some(json!({"job_id": job_id, "status": status})),

@@ -42,7 +42,7 @@ pub(crate) use params::read_as_parameter;
 pub use server::{ServeError, ServerSettings, Serving, serve, serve_table};
 pub use table::Table;
 
-use methods::{actor, event, explanation, function, job, log, queue, result, schedule, server as this};
+use methods::{actor, event, explanation, function, job, log, object, queue, result, schedule, server as this};
 
 /// Every method and subscription, in document order.
 pub fn table() -> Table {
@@ -64,6 +64,12 @@ pub fn table() -> Table {
         .method::<schedule::CreateSchedule>()
         .method::<schedule::ListSchedules>()
         .method::<schedule::DeleteSchedule>()
+        .method::<object::SetObject>()
+        .method::<object::GetObject>()
+        .method::<object::FindObjects>()
+        .method::<object::DeleteObject>()
+        .method::<object::ListCollections>()
+        .method::<object::DropCollection>()
         .method::<actor::ListActors>()
         .method::<function::ListFunctions>()
         .method::<queue::ListQueues>()

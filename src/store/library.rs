@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
+use crate::model::hex;
+
 /// Files of Lua by their names.
 type Files = &'static [(&'static str, &'static str)];
 
@@ -20,7 +22,7 @@ macro_rules! files {
 /// What functions share, in the order in which it builds on each other.
 const MODULES: Files = files!("lua/",
     "commands" "values" "keys" "time" "request" "notes" "jobs" "news" "layouts" "ends" "queues" "routing" "relations" "cycles" "index"
-    "filter" "foreign" "schedules" "conveyor" "fair" "limit" "masks" "calling"
+    "filter" "foreign" "schedules" "conveyor" "fair" "limit" "masks" "objects" "calling"
 );
 
 /// The globals that functions use most, as locals: a function of a library looks every other one up in two tables.
@@ -29,10 +31,12 @@ const GLOBALS: &str = "local redis, string, math, table, next, pairs, ipairs, ty
 
 /// What can be called.
 const FUNCTIONS: Files = files!("lua/functions/",
-    "claim_post" "clean_status_index" "close_conveyor" "control" "create" "current_state" "delete" "discover" "evict" "find"
+    "claim_post" "clean_status_index" "close_conveyor" "control" "create" "current_state" "declare_indexes" "delete" "delete_object" "discover"
+    "drop_collection" "drop_index" "evict" "fill_index" "find"
     "find_failed" "find_open" "find_position" "forget_keys" "import_conveyor" "import_queues" "list_leases" "note_displaced" "note_keys"
-    "note_native_only" "pause" "promote" "promote_conveyor" "prune" "read_conveyor_end" "read_lines" "reap" "recover" "release_post"
-    "release_relatives" "renew" "retry" "schedule" "skip_missed" "start" "stop" "summary" "sweep_conveyor" "turn" "turn_when_full"
+    "note_native_only" "note_progress" "pause" "promote" "promote_conveyor" "prune" "read_conveyor_end" "read_lines" "read_objects" "reap" "recover"
+    "release_post"
+    "release_relatives" "renew" "retry" "schedule" "set_object" "skip_missed" "start" "stop" "summary" "sweep_conveyor" "turn" "turn_when_full"
     "unschedule" "wait"
 );
 
@@ -222,10 +226,6 @@ fn made<'a>(functions: impl Iterator<Item = (&'a str, &'a str)>) -> String {
 fn registration(name: &str, flags: Flags, callback: &str) -> String {
     let flags = flags.word().map_or_else(String::new, |word| format!("'{word}'"));
     format!("redis.register_function({{ function_name = '{name}', flags = {{ {flags} }}, callback = {callback} }})\n")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

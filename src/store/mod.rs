@@ -32,7 +32,9 @@ mod managed;
 mod members;
 mod memory;
 mod memory_throttle;
+mod objects;
 mod of_status;
+mod outputs;
 mod peek;
 mod plain_connection;
 mod presence;
@@ -66,8 +68,8 @@ pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
 pub use filter::JobFilter;
 pub use functions::{
-    ActorRoom, Created, Deleted, Ended, Evicted, LogLines, NewJob, NotFired, Outcome, Pausing, Promoted, Pruning, Recovered, Retried,
-    Scheduling, Started, Stopping, Turn, Turned, Walked,
+    ActorRoom, Created, Deleted, Ended, Evicted, IndexesDeclared, LogLines, Making, NewJob, NotFired, ObjectStored, Outcome, Pausing,
+    Portion, Promoted, Pruning, Recovered, Retried, Scheduling, Started, Stopping, Turn, Turned, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use inbox::{Audience, Inbox, Waiter};
@@ -77,6 +79,7 @@ pub use layouts::{LayoutQueues, Layouts, Push};
 pub use library::script_behind_the_modules;
 pub use list::JobPage;
 pub use managed::{Durability, Managed, PrivateRedis};
+pub use objects::{EntryRange, IndexEntries, ReadObject, ReadObjects, key_of_entry};
 pub use peek::Peek;
 pub use presence::{PRESENCE, Post, PostClaim};
 pub use profile::Profile;

@@ -2,6 +2,7 @@
 //!
 //! `actor`, `cli`, `conveyor`, `dispatch`, `engine`, `rpc` and `store` are about what stands below the same name in `src`. The others are about the whole: `layouts`,
 //! `foreign` and `clients` play programs that are not ours, `model` and `chaos` lead random lives, `floors` reads the source. All stand on `support`.
+#![recursion_limit = "256"]
 #![expect(clippy::unwrap_used, reason = "what fails in a test shall panic")]
 #![expect(clippy::disallowed_macros, reason = "a test says its seed")]
 #![expect(unreachable_pub, reason = "a test binary has no outside")]

@@ -39,6 +39,12 @@ pub(super) struct Run {
 }
 
 impl Run {
+    /// Of calls one after another, each with its time.
+    pub(super) fn of(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        Self { wall: times.iter().sum(), sorted: times }
+    }
+
     /// The time within which this share of the calls was answered.
     pub(super) fn quantile_ms(&self, share: f64) -> f64 {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length is an index")]

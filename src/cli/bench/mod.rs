@@ -2,7 +2,9 @@
 
 mod group;
 mod load;
+mod objects;
 mod report;
+mod scripts;
 mod step;
 mod usage;
 
@@ -21,6 +23,7 @@ use super::output;
 use crate::client::Client;
 use crate::store::{Endpoint, Profile};
 use load::Load;
+use objects::Objects;
 use report::{Compat, Drain, Group, Report, Rest, Submit, Waiting};
 use step::Steps;
 use usage::{Meter, Tree};
@@ -107,6 +110,8 @@ impl Measuring<'_> {
             drain: None,
             waiting: self.waiting(load, None).await?,
             groups: self.groups(load, None).await?,
+            objects: None,
+            scripts: Vec::new(),
             compat: None,
         })
     }
@@ -126,11 +131,24 @@ impl Measuring<'_> {
         // The commands of a Redis that others use are not measured.
         let gauge = if self.bench.redis.is_none() { Some(gauge(directory.path()).await?) } else { None };
         let groups = self.groups(&load, gauge.as_ref()).await?;
+        let objects = Some(self.objects(&load).await?);
+        let scripts = self.steps.step("running several scripts", 0, load.scripts((self.bench.jobs / 60).clamp(2, 300))).await?;
         drop((load, gauge));
         server.stop().await?;
         let (drain, _) = self.drain(&directory, &pools, "").await?;
         let compat = self.compat(&directory, &pools).await?;
-        Ok(Report { server: "its own".to_owned(), jobs: self.bench.jobs, rest, submit, drain: Some(drain), waiting, groups, compat })
+        Ok(Report {
+            server: "its own".to_owned(),
+            jobs: self.bench.jobs,
+            rest,
+            submit,
+            drain: Some(drain),
+            waiting,
+            groups,
+            objects,
+            scripts,
+            compat,
+        })
     }
 
     async fn warm_up(&self, load: &Load) -> anyhow::Result<()> {
@@ -214,6 +232,12 @@ impl Measuring<'_> {
             });
         }
         Ok(groups)
+    }
+
+    /// Stores objects and finds some of them, five for each job.
+    async fn objects(&self, load: &Load) -> anyhow::Result<Objects> {
+        let objects = 5 * self.bench.jobs;
+        self.steps.step("storing and finding objects", objects, load.objects(objects, (self.bench.jobs / 10).clamp(10, 2000))).await
     }
 
     /// Compares what draining costs Redis with and without the queues of other layouts, twice each in turn.

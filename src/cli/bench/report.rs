@@ -1,5 +1,7 @@
 use serde::Serialize;
 
+use super::objects::{Objects, Times};
+use super::scripts::Script;
 use super::usage::Cpu;
 use crate::cli::output::{Style, line};
 use crate::cli::table::{Fit, Table};
@@ -21,6 +23,10 @@ pub(super) struct Report {
     pub(super) waiting: Vec<Waiting>,
     /// Jobs created in groups, and jobs that wait for each other.
     pub(super) groups: Vec<Group>,
+    /// Objects stored and found.
+    pub(super) objects: Option<Objects>,
+    /// What several scripts cost.
+    pub(super) scripts: Vec<Script>,
     /// What it costs to look into the queues of other layouts, too.
     pub(super) compat: Option<Compat>,
 }
@@ -106,6 +112,18 @@ impl Report {
             line(style.dim("HELD: the longest that Redis did nothing but one command, in ms"))?;
         }
         line("")?;
+        if !self.scripts.is_empty() {
+            self.of_scripts(style).print()?;
+            line(style.dim("medians in ms of one caller; ENGINE: without a server; COMPUTED: of that by the engine's thread, µs"))?;
+            line("")?;
+        }
+        if let Some(Objects { objects, set_per_s, get, find, find_in_script }) = &self.objects {
+            line(format!("objects: {set_per_s:.0} stored a second, {objects} in all, with an index"))?;
+            for (what, times) in [("one by its id", get), ("ten by an index", find), ("ten by an index, in a script", find_in_script)] {
+                let Times { p50_ms, p95_ms, p99_ms } = times;
+                line(format!("  {what}: p50 {p50_ms:.2}, p95 {p95_ms:.2}, p99 {p99_ms:.2} ms"))?;
+            }
+        }
         if let Some(compat) = &self.compat {
             let Compat { all_us, canonical_us, ratio } = compat;
             line(format!("other layouts: a job costs Redis {all_us:.1} µs with all, {canonical_us:.1} µs with none: {ratio:.2}"))?;
@@ -136,6 +154,16 @@ impl Report {
         if let Some(drain) = &self.drain {
             row("submit, no actors", drain.submit_per_s, [None; 3], None);
             row("drain of a full queue", drain.drain_per_s, [None; 3], Some(drain.cpu_s_per_1000));
+        }
+        table
+    }
+
+    fn of_scripts(&self, style: Style) -> Table {
+        let mut table = Table::new(style, &head(["SCRIPT", "COLD", "CACHED", "ENGINE", "COMPUTED"]));
+        let known = |figure: Option<f64>, decimals| figure.map_or("-".to_owned(), |figure| format!("{figure:.decimals$}"));
+        for Script { script, cached_ms, cold_ms, engine_ms, engine_cpu_us } in &self.scripts {
+            let (cold, cached) = (format!("{cold_ms:.2}"), format!("{cached_ms:.2}"));
+            table.row([(*script).to_owned(), cold, cached, known(*engine_ms, 3), known(*engine_cpu_us, 1)]);
         }
         table
     }

@@ -14,6 +14,8 @@ const ARGS: &str = include_str!("../../../examples/args.rhai");
 const ENDLESS: &str = include_str!("../../../examples/endless.rhai");
 const FAILING: &str = include_str!("../../../examples/failing.rhai");
 const PRIMES: &str = include_str!("../../../examples/primes.rhai");
+const CHILDREN: &str = include_str!("../../../examples/children.rhai");
+const OBJECTS: &str = include_str!("../../../examples/objects.rhai");
 const PROGRESS: &str = include_str!("../../../examples/progress.rhai");
 const REPORT: &str = include_str!("../../../examples/report.rhai");
 
@@ -31,6 +33,8 @@ pub(super) async fn run(calls: &Calls) -> anyhow::Result<()> {
     stop(calls).await?;
     delay(calls).await?;
     retry(calls).await?;
+    objects(calls).await?;
+    relatives(calls).await?;
     look(calls).await
 }
 
@@ -114,6 +118,31 @@ async fn retry(calls: &Calls) -> anyhow::Result<()> {
     let error = calls.refused("run_and_wait", spec, code::JOB_FAILED).await?;
     let failure = error.job_failure().context("the error has no data about the job")?;
     expect("the attempt", &failure.attempt, &3)
+}
+
+async fn objects(calls: &Calls) -> anyhow::Result<()> {
+    calls.title("Scripts store objects, and find them by their fields (examples/objects.rhai)")?;
+    let books = json!([
+        { "id": "emma", "title": "Emma", "author": "Austen", "year": 1815 },
+        { "id": "waves", "title": "The Waves", "author": "Woolf", "year": 1931 },
+        { "id": "orlando", "title": "Orlando", "author": "Woolf", "year": 1928 },
+    ]);
+    let result = calls.call("run_and_wait", json!({ "script": OBJECTS, "args": { "books": books, "author": "Woolf" } })).await?;
+    expect("the value", &result["value"], &json!(["1928 Orlando", "1931 The Waves"]))?;
+    let page = calls.call("find_objects", json!({ "collection": "books", "where": { "title": { "prefix": "E" } } })).await?;
+    expect("the object", &page["objects"][0]["id"], &json!("emma"))?;
+    expect("what no index was used for", &page["compared"], &json!(["title"]))
+}
+
+async fn relatives(calls: &Calls) -> anyhow::Result<()> {
+    calls.title("A job creates others, and says how far it is (examples/children.rhai)")?;
+    let result = calls.call("run_and_wait", json!({ "script": CHILDREN, "name": "parent" })).await?;
+    let heir = result["value"].as_str().context("the script gave no id")?;
+    let ended = calls.call("wait_job", json!({ "job_id": heir })).await?;
+    let parent = result["job_id"].as_str().unwrap_or_default();
+    expect("the value", &ended["value"], &json!(format!("all parts of {parent} have ended")))?;
+    let job = calls.call("get_job", json!({ "job_id": parent })).await?;
+    expect("the progress", &job["progress"], &json!({ "value": 3.0, "text": "part 3 of 3" }))
 }
 
 async fn look(calls: &Calls) -> anyhow::Result<()> {

@@ -62,6 +62,9 @@ pub struct Settings {
     /// Script types to accept although no actor here runs them.
     #[serde(deserialize_with = "script_types")]
     pub script_types: Vec<ScriptType>,
+    /// What objects have to fit: `COLLECTION=FILE` each, where the file is a JSON Schema.
+    #[serde(deserialize_with = "value::list")]
+    pub object_schemas: Vec<String>,
     /// The operator's Redis; `None` starts a private one.
     #[serde(deserialize_with = "value::maybe")]
     pub redis: Option<String>,

@@ -142,6 +142,13 @@ pub static SETTINGS: &[Setting] = &[
     ),
     setting("script_types", List("TYPE"), Default::None, Server, "Script types to accept although no actor here runs them"),
     setting(
+        "object_schemas",
+        List("COLLECTION=FILE"),
+        Default::None,
+        Both,
+        "JSON Schemas that the objects of collections have to fit; say the same on all machines of one Redis",
+    ),
+    setting(
         "redis",
         One("URL"),
         Default::None,

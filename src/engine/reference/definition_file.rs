@@ -4,14 +4,30 @@ use super::{ScriptFunction, TYPES, functions};
 
 /// The functions as a definition file of Rhai (`.d.rhai`), which editors read to complete and to check scripts.
 pub fn definition_file() -> String {
-    let mut text = String::from("module static;\n");
+    let (mut text, mut open) = (String::from("module static;\n"), None);
     for function in functions() {
+        let (namespace, _) = function.parts();
+        if namespace != open {
+            close(&mut text, open);
+            if let Some(namespace) = namespace {
+                let _ = writeln!(text, "\nmodule {namespace} {{"); // A text takes all.
+            }
+            open = namespace;
+        }
         // Rhai has no parameters that may be left out, but several functions of one name.
         for count in function.required()..=function.parameters.len() {
             write(&mut text, function, count);
         }
     }
+    close(&mut text, open);
     text
+}
+
+/// Ends a namespace.
+fn close(text: &mut String, open: Option<&str>) {
+    if open.is_some() {
+        text.push_str("}\n");
+    }
 }
 
 /// Writes a function with so many of its parameters.
@@ -23,7 +39,7 @@ fn write(text: &mut String, function: &ScriptFunction, count: usize) {
     }
     let parameters: Vec<String> =
         function.parameters[..count].iter().map(|parameter| format!("{}: {}", parameter.name, rhai_name(&parameter.kind))).collect();
-    let _ = writeln!(text, "fn {}({}) -> {};", function.name, parameters.join(", "), rhai_name(&function.returns));
+    let _ = writeln!(text, "fn {}({}) -> {};", function.parts().1, parameters.join(", "), rhai_name(&function.returns));
 }
 
 /// The name of a type in definition files; one of several types is any.

@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Capability;
 use super::rhai::{Definition, GROUPS, Group};
 use crate::model::{Json, ScriptType};
 pub use definition_file::definition_file;
@@ -35,7 +36,7 @@ pub const TYPES: [(&str, &str); 10] = [
 /// A function that scripts may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScriptFunction {
-    /// The name by which it is called.
+    /// The name by which it is called, with its namespace if it has one: `osis::get`. In HeroScript that is `!!osis.get`.
     pub name: String,
     /// The subject it belongs to.
     pub group: String,
@@ -45,6 +46,10 @@ pub struct ScriptFunction {
     pub returns: String,
     /// What it does.
     pub description: String,
+    /// What a script needs to have it; every script has it if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Capability")]
+    pub capability: Option<Capability>,
     /// When it gives an error, which scripts may catch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -73,28 +78,34 @@ pub struct FunctionParameter {
 /// All functions, in the order of the documents.
 pub fn functions() -> &'static [ScriptFunction] {
     static FUNCTIONS: LazyLock<Vec<ScriptFunction>> = LazyLock::new(|| {
-        let of = |group: &Group| group.definitions.iter().map(|definition| ScriptFunction::of(group.name, definition)).collect::<Vec<_>>();
+        let of = |group: &Group| group.definitions.iter().map(|definition| ScriptFunction::of(group, definition)).collect::<Vec<_>>();
         GROUPS.iter().flat_map(of).collect()
     });
     &FUNCTIONS
 }
 
 /// The functions of scripts of one type, or all.
-pub fn functions_of(script_type: Option<&ScriptType>) -> &'static [ScriptFunction] {
-    // All built-in types that this version has are Rhai, and all have the same functions.
-    if script_type.is_none_or(ScriptType::is_built_in) { functions() } else { &[] }
+pub fn functions_of(script_type: Option<&ScriptType>) -> Vec<&'static ScriptFunction> {
+    let has = |function: &&ScriptFunction| match (script_type, function.capability) {
+        (None, _) => true,
+        (Some(script_type), _) if !script_type.is_built_in() => false,
+        (Some(_), None) => true,
+        (Some(script_type), Some(needed)) => Capability::of(script_type).contains(&needed),
+    };
+    functions().iter().filter(has).collect()
 }
 
 impl ScriptFunction {
-    fn of(group: &str, definition: &Definition) -> Self {
+    fn of(group: &Group, definition: &Definition) -> Self {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let parameter = |(name, kind, optional): (&str, &str, bool)| FunctionParameter { name: name.into(), kind: kind.into(), optional };
         Self {
             name: definition.name().to_owned(),
-            group: group.to_owned(),
+            group: group.name.to_owned(),
             parameters: definition.parameters().into_iter().map(parameter).collect(),
             returns: definition.returns().to_owned(),
             description: definition.description.to_owned(),
+            capability: group.needs,
             errors: some(definition.errors),
             example: definition.example.to_owned(),
             example_result: some(definition.result).map(|json| serde_json::from_str(&json).expect("the result of an example is JSON")),
@@ -106,6 +117,16 @@ impl ScriptFunction {
         let parameter = |one: &FunctionParameter| format!("{}{}: {}", one.name, if one.optional { "?" } else { "" }, one.kind);
         let parameters: Vec<String> = self.parameters.iter().map(parameter).collect();
         format!("{}({}) -> {}", self.name, parameters.join(", "), self.returns)
+    }
+
+    /// The namespace and the name in it.
+    pub fn parts(&self) -> (Option<&str>, &str) {
+        self.name.split_once("::").map_or((None, &self.name), |(namespace, name)| (Some(namespace), name))
+    }
+
+    /// The name as one word: `osis_get`.
+    pub fn joined(&self) -> String {
+        self.name.replace("::", "_")
     }
 
     /// How many parameters may not be left out.

@@ -5,21 +5,29 @@
 //! So where the scope does not have them, the constants are resolved by name. The parser is told of functions with these names,
 //! because closures capture nothing that is called like a function. A script with variables of its own by these names is parsed without
 //! these functions, and its closures capture its variables.
+//!
+//! `inputs` and `SLOT` are asked for when a script first looks at them, so a script that does not pays nothing for them.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
-use rhai::{AST, Dynamic, Engine, INT, ParseError, Scope};
-use serde_json::Value;
+use rhai::{AST, Dynamic, Engine, EvalAltResult, INT, ParseError, Position, Scope};
+use serde_json::{Map, Value};
 
 use super::convert;
-use crate::engine::EngineJob;
+use super::native::Native;
+use super::run::Run;
+use crate::engine::{EngineJob, Question};
+use crate::model::{Input, Json};
 
 /// The names of the constants.
-const NAMES: [&str; 6] = ["args", "env", "JOB_ID", "CALLER_ID", "CONTEXT_ID", "ATTEMPT"];
+const NAMES: [&str; 8] = ["args", "env", "JOB_ID", "CALLER_ID", "CONTEXT_ID", "ATTEMPT", "inputs", "SLOT"];
+/// How many of them a script has without asking for them.
+const GIVEN: usize = 6;
 /// The functions that are put before a script. They have ten parameters, so they do not collide with functions of scripts.
 const DECLARED: &str = "fn args(a,b,c,d,e,f,g,h,i,j){}fn env(a,b,c,d,e,f,g,h,i,j){}fn JOB_ID(a,b,c,d,e,f,g,h,i,j){}\
-    fn CALLER_ID(a,b,c,d,e,f,g,h,i,j){}fn CONTEXT_ID(a,b,c,d,e,f,g,h,i,j){}fn ATTEMPT(a,b,c,d,e,f,g,h,i,j){}\n";
+    fn CALLER_ID(a,b,c,d,e,f,g,h,i,j){}fn CONTEXT_ID(a,b,c,d,e,f,g,h,i,j){}fn ATTEMPT(a,b,c,d,e,f,g,h,i,j){}\
+    fn inputs(a,b,c,d,e,f,g,h,i,j){}fn SLOT(a,b,c,d,e,f,g,h,i,j){}\n";
 const PARAMETERS: usize = 10;
 /// How many functions stand before a script.
 pub(super) const FUNCTIONS_BEFORE: usize = NAMES.len();
@@ -31,14 +39,17 @@ pub(super) struct Constants {
     job: [Dynamic; 4],
     /// `args` and `env`.
     trees: [Rc<Value>; 2],
-    /// The values of `args` and `env` that functions and closures are given. They are shared, so that nothing is copied at each use. A value
+    /// `inputs` and `SLOT`, once they were asked for.
+    asked: [OnceCell<Rc<Value>>; NAMES.len() - GIVEN],
+    /// The values of `args`, `env` and `inputs` that functions and closures are given. They are shared, so that nothing is copied at each use. A value
     /// is locked while one of its methods runs a closure, so the closure gets another one.
-    shared: RefCell<[Vec<Dynamic>; 2]>,
+    shared: RefCell<[Vec<Dynamic>; NAMES.len()]>,
+    run: Rc<Run>,
 }
 
 impl Constants {
     /// The constants of a job.
-    pub(super) fn new(job: &EngineJob, args: Rc<Value>) -> Self {
+    pub(super) fn new(job: &EngineJob, args: Rc<Value>, run: &Rc<Run>) -> Self {
         let env = job.env.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
         Self {
             job: [
@@ -48,37 +59,56 @@ impl Constants {
                 INT::from(job.attempt).into(),
             ],
             trees: [args, Rc::new(Value::Object(env.collect()))],
+            asked: Default::default(),
             shared: RefCell::default(),
+            run: Rc::clone(run),
         }
     }
 
-    /// The outermost scope, in which the constants are variables. `None` if `args` have a whole number that is too large for scripts.
+    /// The outermost scope, in which the constants are variables that need not be asked for. `None` if `args` have a whole number that is too large for scripts.
     pub(super) fn scope(&self) -> Option<Scope<'static>> {
         let mut scope = Scope::new();
-        for (at, name) in NAMES.into_iter().enumerate() {
+        for (at, name) in NAMES.into_iter().enumerate().take(GIVEN) {
             scope.push_constant_dynamic(name, self.value(at)?);
         }
         Some(scope)
     }
 
     fn value(&self, at: usize) -> Option<Dynamic> {
-        match self.trees.get(at) {
+        let asked = at.checked_sub(GIVEN).and_then(|at| self.asked[at].get());
+        match asked.or_else(|| self.trees.get(at)) {
             Some(tree) => convert::dynamic(tree),
             None => self.job.get(at - self.trees.len()).cloned(),
         }
     }
 
     /// The value of the constant with this index, where no variable has its name.
-    fn get(&self, at: usize) -> Option<Dynamic> {
+    fn get(&self, at: usize) -> Native<Option<Dynamic>> {
+        self.ask(at)?;
         let mut shared = self.shared.borrow_mut();
-        let Some(shared) = shared.get_mut(at) else { return self.value(at) };
-        if let Some(free) = shared.iter().find(|one| !one.is_locked()) {
-            return Some(free.clone());
+        if let Some(free) = shared[at].iter().find(|one| !one.is_locked()) {
+            return Ok(Some(free.clone()));
         }
-        let value = self.value(at)?.into_read_only();
+        let Some(value) = self.value(at) else { return Ok(None) };
+        if (self.trees.len()..GIVEN).contains(&at) {
+            return Ok(Some(value));
+        }
+        let value = value.into_read_only();
         let one = if value.is_map() || value.is_array() { value.into_shared() } else { value };
-        shared.push(one.clone());
-        Some(one)
+        shared[at].push(one.clone());
+        Ok(Some(one))
+    }
+
+    /// Asks for the constant with this index, if it has to be asked for and was not yet.
+    fn ask(&self, at: usize) -> Native<()> {
+        let Some(known) = at.checked_sub(GIVEN).map(|at| &self.asked[at]).filter(|known| known.get().is_none()) else { return Ok(()) };
+        let refused = |why: String| Box::new(EvalAltResult::ErrorRuntime(format!("{}: {why}", NAMES[at]).into(), Position::NONE));
+        let value = match NAMES[at] {
+            "SLOT" => self.run.ask(Question::Slot)?.map_err(refused)?.to_value().unwrap_or_default(),
+            _ => inputs(&self.run.ask(Question::Inputs)?.map_err(refused)?).map_err(refused)?,
+        };
+        let _ = known.set(Rc::new(value)); // Nobody else asks meanwhile.
+        Ok(())
     }
 
     /// Makes the constants visible to functions and closures of an engine.
@@ -87,9 +117,28 @@ impl Constants {
         engine.on_var(move |name, index, context| {
             // Variables of the script have an index, unless their position in the scope is known only when it runs.
             let at = if index == 0 { NAMES.iter().position(|known| *known == name) } else { None };
-            Ok(at.filter(|_| !context.scope().contains(name)).and_then(|at| self.get(at)))
+            match at.filter(|_| !context.scope().contains(name)) {
+                Some(at) => self.get(at),
+                None => Ok(None),
+            }
         });
     }
+}
+
+/// The outputs of prerequisites by their names, and by their ids. Of two with one name the last counts.
+fn inputs(answer: &Json) -> Result<Value, String> {
+    let inputs: Vec<Input> = serde_json::from_str(answer.as_str()).map_err(|error| error.to_string())?;
+    let (mut map, mut names) = (Map::new(), Map::new());
+    for Input { job_id, name, value } in inputs {
+        let value = value.to_value().map_err(|error| error.to_string())?;
+        if convert::dynamic(&value).is_none() {
+            return Err(format!("the output of {job_id} has an integer beyond those of scripts"));
+        }
+        names.extend(name.map(|name| (name, value.clone())));
+        map.insert(job_id.as_str().to_owned(), value);
+    }
+    map.extend(names);
+    Ok(map.into())
 }
 
 /// Compiles a script, with [`LINES_BEFORE`] lines before it. This changes the engine, so it must not be used for anything else afterwards.

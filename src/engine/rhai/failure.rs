@@ -8,6 +8,7 @@ use super::constants::LINES_BEFORE;
 use super::{convert, text};
 use crate::engine::Limits;
 use crate::engine::limits::{FIXED, size};
+use crate::engine::reference::functions;
 use crate::model::{ErrorKind, JobError, Json, Limit};
 
 /// How long a message may be. Rhai's messages can repeat whole strings of the script.
@@ -97,8 +98,11 @@ fn message(error: &EvalAltResult, limits: &Limits) -> String {
             (None, Some(hint)) => format!("{error}; {hint}"),
             (None, None) => error.to_string(),
         },
-        // Rhai lists the types by which Rust calls the one that scripts know.
-        EvalAltResult::ErrorFunctionNotFound(..) => error.to_string().replace("&str | ImmutableString | String", "string"),
+        EvalAltResult::ErrorFunctionNotFound(..)
+        | EvalAltResult::ErrorMismatchDataType(..)
+        | EvalAltResult::ErrorMismatchOutputType(..)
+        | EvalAltResult::ErrorIndexingType(..) => script_types(&error.to_string()),
+        EvalAltResult::ErrorModuleNotFound(name, _) => no_namespace(name),
         EvalAltResult::ErrorDotExpr(text, _) if text.ends_with("'()'") => format!("{text}; `?.` passes over what is not there"),
         EvalAltResult::ErrorPropertyNotFound(name, _) => {
             format!("the map has no {}, and that is an error here (script_strict); `in` asks whether it has", cut(name, LONGEST_NAME))
@@ -116,6 +120,35 @@ fn too_large(what: &str, limits: &Limits) -> String {
         what if what.contains("map") => format!("a value holds more than {} entries of maps ({FIXED})", limits.map),
         _ => format!("a value holds more than {} elements ({FIXED})", limits.array),
     }
+}
+
+/// A message of Rhai about types, with the names that they have in scripts instead of those in Rust.
+fn script_types(message: &str) -> String {
+    let message = message.replace("&str | ImmutableString | String", "string").replace("&str", "string");
+    let mut named = String::with_capacity(message.len());
+    let mut rest = message.as_str();
+    while !rest.is_empty() {
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let (word, behind) = rest.split_at(rest.find(|letter| !is_word(letter)).unwrap_or(rest.len()));
+        named.push_str(match word {
+            "i64" => "int",
+            "f64" => "float",
+            "Decimal" => "decimal",
+            "ImmutableString" => "string",
+            word => word,
+        });
+        let (between, behind) = behind.split_at(behind.find(is_word).unwrap_or(behind.len()));
+        named.push_str(between);
+        rest = behind;
+    }
+    named
+}
+
+/// That a script has no such namespace, and who has, as far as that is known.
+fn no_namespace(name: &str) -> String {
+    let known = functions().iter().find(|function| function.parts().0 == Some(name)).and_then(|function| function.capability);
+    let who = known.map_or_else(String::new, |needed| format!("; it is for {}", needed.who()));
+    format!("this script has no {}::{who}", cut(name, LONGEST_NAME))
 }
 
 /// The message for a word of Rhai that scripts do not have here.
@@ -168,4 +201,24 @@ fn cut(text: &str, most: usize) -> String {
 pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_called_as_scripts_call_them() {
+        for (rhai, told) in [
+            ("Function not found: f (i64, &str | ImmutableString | String, f64)", "Function not found: f (int, string, float)"),
+            ("Data type incorrect: i64 (expecting bool)", "Data type incorrect: int (expecting bool)"),
+            ("Function not found: i64_of (Decimal, &str)", "Function not found: i64_of (decimal, string)"),
+            ("i64", "int"),
+            ("", ""),
+            ("Function not found: & (bool, i64)", "Function not found: & (bool, int)"),
+            ("é i64", "é int"),
+        ] {
+            assert_eq!(script_types(rhai), told);
+        }
+    }
 }

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use super::cache::AstCache;
 use super::constants::{self, Constants, FUNCTIONS_BEFORE};
 use super::run::Run;
-use super::{convert, failure, functions, heroscript, overrides};
-use crate::engine::{EngineJob, Limits};
+use super::{convert, failure, functions, heroscript, namespaces, overrides};
+use crate::engine::{Capability, EngineJob, Limits};
 use crate::model::{ErrorKind, JobError, Json, LogLevel, Output, OutputFormat, Usage};
 
 /// Rhai as scripts see it: the standard package with our overrides, and the scripts compiled so far.
@@ -18,6 +18,10 @@ pub(super) struct Language {
     standard: StandardPackage,
     /// Our functions, and the overrides of Rhai's.
     functions: Shared<Module>,
+    /// The functions that have a namespace.
+    namespaces: Vec<(&'static str, Shared<Module>)>,
+    /// The same for HeroScript, which knows no namespaces.
+    of_namespaces: Shared<Module>,
     compiled: AstCache,
     repl: Repl,
     run: Rc<Run>,
@@ -37,6 +41,8 @@ impl Language {
         Self {
             standard: StandardPackage::new(),
             functions: functions.into(),
+            namespaces: functions::namespaces(run),
+            of_namespaces: functions::of_namespaces(run),
             compiled: AstCache::new(),
             repl: Repl::default(),
             run: Rc::clone(run),
@@ -72,12 +78,12 @@ impl Language {
         if job.script.trim() == "ping" {
             return Ok(Output { text: "pong".into(), format: OutputFormat::Text });
         }
-        if heroscript::is_heroscript(&job.script) {
-            let value = heroscript::run(&job.script, &self.engine(), &self.run)?;
-            return convert::output(&value, self.run.limits.result);
-        }
-        let mut ast = self.compile(&job.script)?;
-        let constants = Constants::new(job, args);
+        let mut ast = match self.compiled.get(&job.script) {
+            Some(ast) => ast,
+            None if heroscript::is_heroscript(&job.script) => return self.perform(&job.script),
+            None => self.compile(&job.script)?,
+        };
+        let constants = Constants::new(job, args, &self.run);
         let before = if in_repl { self.repl.clone() } else { Repl::default() };
         if let Some(functions) = before.functions {
             ast = Rc::new(functions.merge(&ast));
@@ -100,9 +106,21 @@ impl Language {
         }
     }
 
+    /// Performs a script in HeroScript.
+    fn perform(&self, source: &str) -> Result<Output, JobError> {
+        let mut engine = self.engine();
+        engine.register_global_module(self.of_namespaces.clone());
+        let value = heroscript::run(source, &engine, &self.run)?;
+        convert::output(&value, self.run.limits.result)
+    }
+
     /// Compiles a script that is not to run. Says what is wrong with it.
     pub(super) fn check(&mut self, source: &str) -> Option<JobError> {
-        let wrong = || if heroscript::is_heroscript(source) { heroscript::check(source).err() } else { self.compile(source).err() };
+        let wrong = || match self.compiled.get(source) {
+            Some(_) => None,
+            None if heroscript::is_heroscript(source) => heroscript::check(source, &self.run.capabilities).err(),
+            None => self.compile(source).err(),
+        };
         catch_unwind(AssertUnwindSafe(wrong)).unwrap_or_else(|panic| {
             let message = format!("the compiler failed: {}", failure::panic_text(panic.as_ref()));
             Some(JobError::new(ErrorKind::Script, failure::truncate(&message)))
@@ -110,9 +128,6 @@ impl Language {
     }
 
     fn compile(&mut self, source: &str) -> Result<Rc<AST>, JobError> {
-        if let Some(ast) = self.compiled.get(source) {
-            return Ok(ast);
-        }
         let ast = Rc::new(compiled(source, &self.run.limits)?);
         self.compiled.put(source, &ast);
         Ok(ast)
@@ -125,6 +140,9 @@ impl Language {
         self.standard.register_into_engine(&mut engine);
         // Functions that are registered later are found first.
         engine.register_global_module(self.functions.clone());
+        for (name, module) in &self.namespaces {
+            engine.register_static_module(name, module.clone());
+        }
         let run = Rc::clone(&self.run);
         engine.on_progress(move |_| run.step());
         let run = Rc::clone(&self.run);
@@ -162,6 +180,7 @@ fn compiled(source: &str, limits: &Limits) -> Result<AST, JobError> {
     engine.disable_symbol("eval");
     // There are no modules. This way that is said before a script runs, in our own words.
     engine.disable_symbol("import");
+    namespaces::allow_all_names(&mut engine);
     constants::compile(&mut engine, source).map_err(|error| failure::job_error((*error).into(), limits))
 }
 
@@ -172,7 +191,7 @@ pub fn check(source: &str) -> Result<(), JobError> {
     let (source, limits) = (source.to_owned(), Limits::default());
     limits.check_length(&source)?;
     if heroscript::is_heroscript(&source) {
-        return heroscript::check(&source);
+        return heroscript::check(&source, &Capability::ALL);
     }
     let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || compiled(&source, &limits).map(drop));
     // If there is no thread, or the compiler panics, nothing is known of the script. Its engine will find its errors.

@@ -11,6 +11,7 @@ mod failure;
 mod functions;
 mod heroscript;
 mod language;
+mod namespaces;
 mod native;
 mod overrides;
 mod pipe;
@@ -55,8 +56,8 @@ pub fn engine_main() -> ExitCode {
 
 fn serve() -> Result<(), String> {
     let pipe = Pipe::open().map_err(|error| format!("descriptor 0 is no socket to serve: {error}"))?;
-    let limits = match pipe.receive() {
-        Received::Frame(ToEngine::Hello { limits }) => limits.into_owned(),
+    let (limits, capabilities) = match pipe.receive() {
+        Received::Frame(ToEngine::Hello { limits, capabilities }) => (limits.into_owned(), capabilities.into_owned()),
         Received::Frame(_) => return Err("the first frame is not hello".into()),
         Received::Unreadable(error) => return Err(error),
         Received::End => return Ok(()),
@@ -64,7 +65,7 @@ fn serve() -> Result<(), String> {
     let confinement = std::env::var(crate::process::confine::CONFINEMENT).unwrap_or_else(|_| "weak: none".into());
     pipe.send(&[FromEngine::Ready { pid: std::process::id(), confinement }]);
 
-    let run = Rc::new(Run::new(pipe, limits));
+    let run = Rc::new(Run::new(pipe, limits, capabilities));
     let mut language = Language::new(&run);
     loop {
         match run.pipe.receive() {
@@ -78,8 +79,8 @@ fn serve() -> Result<(), String> {
                 let error = language.check(&script);
                 run.pipe.send(&[FromEngine::Checked { error }]);
             }
-            // This stop was sent while its job ended.
-            Received::Frame(ToEngine::Stop) => {}
+            // This was sent while its job ended.
+            Received::Frame(ToEngine::Stop | ToEngine::Answer { .. }) => {}
             Received::Frame(ToEngine::Hello { .. }) => return Err("hello came twice".into()),
             Received::Unreadable(error) => {
                 run.finish(Err(JobError::new(ErrorKind::Unavailable, format!("the engine can't read the job: {error}"))), Usage::default());

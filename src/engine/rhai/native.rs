@@ -25,16 +25,12 @@ pub(super) fn array_too_large(context: &NativeCallContext<'_>) -> Box<EvalAltRes
     Box::new(EvalAltResult::ErrorDataTooLarge("Size of array/BLOB".to_owned(), context.call_position()))
 }
 
-/// The beginning of a text, to be repeated in an error.
+/// The beginning of a text, to be repeated in an error. Where it was cut it says so, which is how a part of a secret is recognised.
 pub(super) fn excerpt(text: &str) -> String {
-    text.chars().take(EXCERPT).collect()
-}
-
-/// The text of a value, as `print` shows it.
-pub(super) fn shown(context: &NativeCallContext<'_>, value: &Dynamic) -> Native<String> {
-    let mut out = String::new();
-    text::shown(value, &mut out, context.engine().max_string_size()).map_err(|_| string_too_large(context))?;
-    Ok(out)
+    match text.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// A text that is made piece by piece, and no longer than texts of scripts may be.
@@ -54,6 +50,17 @@ impl<'c, 's> Bounded<'c, 's> {
         }
         self.text.push_str(piece);
         Ok(())
+    }
+
+    /// Adds the text of a value, as `print` shows it.
+    pub(super) fn show(&mut self, value: &Dynamic) -> Native<()> {
+        let cap = self.context.engine().max_string_size();
+        text::shown(value, &mut self.text, cap).map_err(|_| string_too_large(self.context))
+    }
+
+    /// How many characters it has so far.
+    pub(super) fn chars(&self) -> usize {
+        self.text.chars().count()
     }
 
     pub(super) fn done(self) -> ImmutableString {

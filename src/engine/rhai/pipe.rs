@@ -8,6 +8,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use crate::engine::Answer;
 use crate::engine::frame::{self, FrameError, FromEngine, Inbox, ToEngine};
 
 /// The engine's end of the socketpair.
@@ -24,6 +25,13 @@ pub(super) enum Received {
     Unreadable(String),
     /// The actor has closed its end.
     End,
+}
+
+/// What the actor said while a script runs.
+pub(super) enum Heard {
+    Nothing,
+    Stop,
+    Answer(Answer),
 }
 
 impl Pipe {
@@ -55,7 +63,7 @@ impl Pipe {
     pub(super) fn send(&self, frames: &[FromEngine]) {
         let mut outbox = self.outbox.borrow_mut();
         for frame in frames {
-            frame::encode(frame, &mut outbox).expect("logs and results are capped far below a frame");
+            frame::encode(frame, &mut outbox).expect("logs, results and questions are capped far below a frame");
         }
         if (&self.socket).write_all(&outbox).is_err() {
             std::process::exit(0);
@@ -64,18 +72,25 @@ impl Pipe {
     }
 
     /// Waits at most `time` for a stop and says whether it came. If the actor has closed its end, this process ends.
-    pub(super) fn stop_within(&self, time: Duration) -> bool {
+    pub(super) fn hears_stop_within(&self, time: Duration) -> bool {
+        matches!(self.hear_within(time), Heard::Stop)
+    }
+
+    /// Waits at most `time` for what the actor says while a script runs. If the actor has closed its end, this process ends.
+    pub(super) fn hear_within(&self, time: Duration) -> Heard {
         // A stop that was sent right after its job may have arrived with it.
         if self.inbox.borrow().is_empty() {
             let timeout = Timespec::try_from(time).ok();
             let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
             if !matches!(poll(&mut fds, timeout.as_ref()), Ok(1..)) {
-                return false;
+                return Heard::Nothing;
             }
         }
         match self.receive() {
-            Received::Frame(frame) => frame == ToEngine::Stop,
-            Received::Unreadable(_) => false,
+            Received::Frame(ToEngine::Stop) => Heard::Stop,
+            Received::Frame(ToEngine::Answer { answer }) => Heard::Answer(answer),
+            Received::Frame(_) => Heard::Nothing,
+            Received::Unreadable(error) => Heard::Answer(Err(format!("the answer cannot be read: {error}"))),
             Received::End => std::process::exit(0),
         }
     }

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 use rhai::{Dynamic, EvalAltResult, Position};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::pipe::Pipe;
+use super::pipe::{Heard, Pipe};
 use crate::engine::frame::FromEngine;
 use crate::engine::limits::{FIXED, size};
-use crate::engine::{EngineJob, Limits, LogRecord, alloc};
+use crate::engine::{Answer, Capability, EngineJob, Limits, LogRecord, Question, alloc};
 use crate::model::{ErrorKind, JobError, Limit, LogLevel, Output, Usage};
 
 /// After how many operations the clock is read.
@@ -41,6 +41,7 @@ pub(super) enum Ended {
 pub(super) struct Run {
     pub(super) pipe: Pipe,
     pub(super) limits: Limits,
+    pub(super) capabilities: Vec<Capability>,
     memory: i64,
     operations: Cell<u64>,
     base: Cell<i64>,
@@ -75,12 +76,13 @@ impl Log {
 }
 
 impl Run {
-    pub(super) fn new(pipe: Pipe, limits: Limits) -> Self {
+    pub(super) fn new(pipe: Pipe, limits: Limits, capabilities: Vec<Capability>) -> Self {
         let now = Instant::now();
         Self {
             pipe,
             memory: i64::try_from(limits.memory).unwrap_or(i64::MAX),
             limits,
+            capabilities,
             operations: Cell::new(0),
             base: Cell::new(0),
             seen: Cell::new(0),
@@ -146,7 +148,7 @@ impl Run {
         if now - self.looked.get() >= LOOK_EVERY {
             self.looked.set(now);
             self.flush();
-            if self.pipe.stop_within(Duration::ZERO) {
+            if self.pipe.hears_stop_within(Duration::ZERO) {
                 self.end(Ended::Stopped);
             }
         }
@@ -173,7 +175,7 @@ impl Run {
             if self.ended.get().is_some() {
                 break;
             }
-            if self.pipe.stop_within(left) {
+            if self.pipe.hears_stop_within(left) {
                 self.end(Ended::Stopped);
             }
         }
@@ -181,6 +183,28 @@ impl Run {
             self.end(Ended::Timeout);
         }
         self.unless_ended()
+    }
+
+    /// Asks the actor, and waits for the answer, but not past the job's end or a stop.
+    pub(super) fn ask(&self, question: Question) -> Result<Answer, Box<EvalAltResult>> {
+        self.go_on()?;
+        self.flush();
+        self.pipe.send(&[FromEngine::Ask { question }]);
+        while let Some(left) = self.deadline.get().checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+            match self.pipe.hear_within(left) {
+                Heard::Answer(answer) => return Ok(answer),
+                Heard::Stop => {
+                    self.end(Ended::Stopped);
+                    break;
+                }
+                Heard::Nothing => {}
+            }
+        }
+        // What was asked may still be done, but nobody waits for the answer.
+        if Instant::now() >= self.deadline.get() {
+            self.end(Ended::Timeout);
+        }
+        Err(self.unless_ended().expect_err("the script was stopped, or its time is over"))
     }
 
     /// Looks whether the script may go on, in a function that takes long.

@@ -37,6 +37,6 @@ impl Method for ListFunctions {
     }
 
     async fn call(self, _: &App, _: &Session) -> Result<Vec<ScriptFunction>, Error> {
-        Ok(reference::functions_of(self.script_type.as_ref()).to_vec())
+        Ok(reference::functions_of(self.script_type.as_ref()).into_iter().cloned().collect())
     }
 }

@@ -7,6 +7,7 @@ pub mod function;
 pub mod job;
 pub mod log;
 mod notice;
+pub mod object;
 mod page;
 pub mod queue;
 pub mod result;
@@ -23,6 +24,7 @@ pub use wait::{LONGEST_WAIT, Wait};
 mod tag {
     pub(super) const JOBS: &str = "jobs";
     pub(super) const SCHEDULES: &str = "schedules";
+    pub(super) const OBJECTS: &str = "objects";
     pub(super) const OPERATION: &str = "operation";
     pub(super) const SUBSCRIPTIONS: &str = "subscriptions";
 }

@@ -70,7 +70,8 @@ impl Method for RunAndWait {
     }
 
     async fn notify(self, app: &App, session: &Session) -> Result<(), Error> {
-        Ok(app.dispatcher.run(job::signed(self.spec, session)).await?)
+        app.dispatcher.run(job::signed(self.spec, session)).await?;
+        Ok(())
     }
 }
 

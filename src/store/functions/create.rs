@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::{NO_LIST, unexpected};
 use crate::keys::Keys;
-use crate::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, Timestamp};
+use crate::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, Timestamp, hex};
 use crate::store::batch::{Batch, Request, Weight};
 use crate::store::codec::{Text, fields, json};
 use crate::store::direct_start::Reservation;
@@ -356,5 +356,5 @@ fn digest(parts: &[&str]) -> String {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part.as_bytes());
     }
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&hasher.finalize())
 }

@@ -32,6 +32,7 @@ function keys.of_context(prefix, context)
   keys.fair = prefix .. 'hero:meta:fair'
   keys.schedules = prefix .. 'hero:meta:schedules'
   keys.events = prefix .. 'hero:events'
+  keys.collections = prefix .. 'hero:meta:collections'
 end
 
 function keys.job(id)
@@ -91,6 +92,8 @@ function keys.index_of_status(status) return keys.prefix .. 'hero:index:' .. sta
 function keys.fair_part(queue, what)
   return keys.prefix .. 'hero:q:fair:' .. string.sub(queue, #keys.prefix + #'hero:q:work:' + 1) .. ':' .. what
 end
+
+function keys.collection(name) return keys.prefix .. 'hero:osis:' .. name end
 
 function keys.schedule(id) return keys.prefix .. 'hero:schedule:' .. id end
 

@@ -34,6 +34,9 @@ function news.event(id, status, attempt, kind)
   end
 end
 
+-- Tells how far a running job says it is.
+function news.progress(id, attempt, progress) append('job', id, 'status', 'started', 'attempt', attempt, 'progress', progress) end
+
 -- Tells by one entry of two changes of a job that starts as it is stored: it was dispatched, and its first attempt started.
 function news.event_of_both(id) append('job', id, 'status', 'started', 'attempt', '1', 'dispatched', '1') end
 

@@ -33,6 +33,8 @@ end
 function routing.requeue(id, attempt, kind, script_type, job)
   redis.call('HSET', keys.job(id), 'status', 'dispatched', 'lease', '', 'attempt', attempt, 'queued_at', request.now_text,
     'updated_at', request.now_text)
+  -- How far the next run is it says itself.
+  redis.call('HDEL', keys.job(id), 'progress')
   local queue = keys.work(script_type, job.group, job.instance, job.priority)
   local status = routing.enqueue(queue, script_type, id, true)
   news.event(id, status, attempt, kind)

@@ -1,5 +1,6 @@
 //! Pools that run real scripts.
 
+mod inside;
 mod leases;
 mod masks;
 mod pool;

@@ -6,7 +6,7 @@ use hero::actor::{Pool, PoolSettings};
 use hero::model::{JobId, JobSpec, Priority, Queue, Status, Target};
 use hero::process::Spawner;
 
-use crate::support::{CONTEXT, House, PATIENCE, pool_settings, spec, until};
+use crate::support::{CONTEXT, House, PATIENCE, dispatcher, pool_settings, spec, until};
 
 /// Every change so far: job and status.
 async fn changes(house: &House) -> Vec<(String, String)> {
@@ -32,7 +32,15 @@ async fn two_pools_of_two_servers_never_run_more_than_may() {
     other.limit_running(3);
     let settings = pool_settings(house.redis.directory(), 3);
     house.hire(settings.clone()).await;
-    let second = Pool::start(other, Spawner::start().unwrap(), settings, house.shutdown.clone()).await.unwrap();
+    let second = Pool::start(
+        other.clone(),
+        dispatcher([other], house.redis.directory()),
+        Spawner::start().unwrap(),
+        settings,
+        house.shutdown.clone(),
+    )
+    .await
+    .unwrap();
     let mut jobs = Vec::new();
     for _ in 0..50 {
         jobs.push(house.start(spec("sleep(0.02); 1")).await);

@@ -19,11 +19,11 @@ fn every_example_compiles_and_begins_with_what_it_shows() {
     let directory = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/examples")).unwrap();
     let paths: Vec<_> =
         directory.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|ext| ext == "rhai")).collect();
-    assert!(paths.len() >= 7);
+    assert!(paths.len() >= 9);
     for path in paths {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("// ") && text.lines().next().unwrap().ends_with('.'), "{}", path.display());
-        Engine::new().compile(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        hero::engine::check(&text).unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
     }
 }
 

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use hero::engine::{Child, Error, LogRecord, LogSink, Outcome};
+use hero::engine::{Child, Error, Host, LogRecord, Outcome};
 use hero::model::ErrorKind;
 use hero::process::Spawner;
 use rustix::process::{Pid, Signal, kill_process};
@@ -23,7 +23,7 @@ pub(super) async fn freeze(pid: u32) {
 /// Does something at the first line that a script logs, and remembers when.
 struct AtFirstLine<F>(F, Option<Instant>);
 
-impl<F: FnMut()> LogSink for AtFirstLine<F> {
+impl<F: FnMut()> Host for AtFirstLine<F> {
     fn log(&mut self, _: Vec<LogRecord>) {
         if self.1.is_none() {
             self.1 = Some(Instant::now());

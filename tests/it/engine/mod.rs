@@ -9,13 +9,14 @@ mod constants;
 mod functions;
 mod heroscript;
 mod limits;
+mod questions;
 mod reference;
 mod scripts;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hero::engine::{Child, EngineJob, EngineSettings, LogRecord, LogSink, Outcome};
+use hero::engine::{Child, EngineJob, EngineSettings, Host, LogRecord, Outcome};
 use hero::model::{ContextId, ErrorKind, JobError, JobId, Limit};
 use hero::process::Spawner;
 use tokio_util::sync::CancellationToken;
@@ -31,7 +32,7 @@ struct Bench {
 #[derive(Default)]
 struct Log(Vec<LogRecord>);
 
-impl LogSink for Log {
+impl Host for Log {
     fn log(&mut self, records: Vec<LogRecord>) {
         self.0.extend(records);
     }

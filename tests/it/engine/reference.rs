@@ -1,28 +1,28 @@
 //! What the reference of functions says is so.
 
 use hero::engine::reference::{TYPES, functions};
-use hero::model::OutputFormat;
 use serde_json::Value;
 
 use super::Bench;
+use crate::support::House;
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn every_example_of_a_function_uses_it_and_gives_what_the_reference_says() {
-    let mut bench = Bench::start().await;
+    let house = House::open(1).await;
     for function in functions() {
         let example = &function.example;
         assert!(example.contains(&format!("{}(", function.name)), "{example} does not use {}", function.name);
-        let output = bench.run(example).await.result.unwrap_or_else(|error| panic!("{example}: {error:?}"));
-        let given = match output.format {
-            OutputFormat::Empty => None,
-            OutputFormat::Text => Some(Value::from(output.text)),
-            OutputFormat::Json => Some(serde_json::from_str(&output.text).unwrap()),
+        let result = house.run(example).await.unwrap_or_else(|error| panic!("{example}: {error}"));
+        let given = match result.value {
+            Some(value) => Some(value.to_value().unwrap()).filter(|value| !value.is_null()),
+            None => Some(Value::from(result.output)).filter(|text| *text != ""),
         };
         match &function.example_result {
             Some(result) => assert_eq!(given, Some(result.to_value().unwrap()), "{example}"),
             None => assert_eq!(given.is_none(), function.returns == "nothing", "{example}"),
         }
     }
+    house.close().await;
 }
 
 #[test]

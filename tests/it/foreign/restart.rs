@@ -10,7 +10,7 @@ use hero::store::{ActorRoom, Claimed, Post, PostClaim, Recovered, Store, Turn};
 use tokio_util::sync::CancellationToken;
 
 use super::{hget, hset, lpush};
-use crate::support::{PATIENCE, Process, Redis, pool_settings, until};
+use crate::support::{PATIENCE, Process, Redis, dispatcher, pool_settings, until};
 
 const CONTEXT: ContextId = ContextId(0);
 /// Far longer than any test waits.
@@ -180,7 +180,10 @@ async fn a_pool_takes_the_posts_of_a_process_that_ended_here() {
     let ended = format!("{}/1", own.rsplit_once('/').unwrap().0);
     let (settings, spawner) =
         (PoolSettings { instances: Instances::Numbers(vec![1]), ..pool_settings(redis.directory(), 1) }, Spawner::start().unwrap());
-    let pool = async || Pool::start(new.clone(), spawner.clone(), settings.clone(), CancellationToken::new()).await;
+    let pool = async || {
+        let dispatcher = dispatcher([new.clone()], redis.directory());
+        Pool::start(new.clone(), dispatcher, spawner.clone(), settings.clone(), CancellationToken::new()).await
+    };
     old.claim_post(&post(), &presence(&old, Some(own))).await.unwrap();
     assert!(pool().await.is_err());
     old.claim_post(&post(), &presence(&old, None)).await.unwrap();

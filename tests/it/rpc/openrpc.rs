@@ -46,6 +46,13 @@ async fn prepare(client: &Client, method: &str) {
         let spec = json!({"job": {"script": "1"}, "cron": "0 9 * * MON-FRI", "time_zone": "Europe/Berlin", "schedule_id": SCHEDULE});
         client.ok("create_schedule", spec).await;
     }
+    if method.ends_with("_object") || method.ends_with("_objects") || method.ends_with("_collection") || method.ends_with("_collections") {
+        client.ok("drop_collection", json!(["people"])).await;
+        if method == "list_collections" {
+            client.ok("run_and_wait", json!(["osis::index(\"people\", [\"born\"])"])).await;
+        }
+        client.ok("set_object", json!(["people", {"id": "ada", "name": "Ada Lovelace", "born": 1815}])).await;
+    }
     // That of the example before.
     let _ = client.call("delete_job", json!([ID])).await;
     // No actor takes jobs of sal here, so they stay queued.
@@ -88,6 +95,9 @@ fn agree(method: &str, expected: &Value, answer: &Value) {
                 assert_eq!(answer[field], expected[field], "{method}: {field}");
             }
             assert_eq!(answer["next_runs"].as_array().unwrap().len(), 5);
+        }
+        "set_object" | "get_object" | "find_objects" | "delete_object" | "list_collections" | "drop_collection" => {
+            assert_eq!(answer, expected, "{method}")
         }
         "list_actors" => assert_eq!(answer[0]["script_type"], expected[0]["script_type"]),
         "list_functions" => assert!(answer.as_array().unwrap().contains(&expected[0])),
@@ -175,6 +185,9 @@ async fn errors_are_those_that_the_document_lists() {
             let params = match method["params"][0]["name"].as_str() {
                 Some("script") => json!({"script": "1", "context_id": 7}),
                 Some("script_type") => json!({"script_type": "osis", "context_id": 7}),
+                Some("collection") if name == "set_object" => json!({"collection": "people", "object": {}, "context_id": 7}),
+                Some("collection") if name.ends_with("_object") => json!({"collection": "people", "id": "ada", "context_id": 7}),
+                Some("collection") => json!({"collection": "people", "context_id": 7}),
                 Some("schedule_id") => json!({"schedule_id": NOBODY, "context_id": 7}),
                 _ => first,
             };

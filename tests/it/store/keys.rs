@@ -57,6 +57,9 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.schedule(ARGV[4])".to_owned(), keys.schedule(&id.as_str().parse().unwrap())),
             ("keys.schedule_waiting(ARGV[4])".to_owned(), keys.schedule_waiting(&id.as_str().parse().unwrap())),
             ("keys.events".to_owned(), keys.events()),
+            ("keys.collections".to_owned(), keys.collections()),
+            ("keys.collection('io')".to_owned(), keys.collection(&io)),
+            ("objects.of('io').objects".to_owned(), keys.objects(&io)),
         ];
         let targets = [
             (Target::Type, "nil, nil"),

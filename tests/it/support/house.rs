@@ -62,7 +62,11 @@ impl House {
     }
 
     pub async fn hire(&mut self, settings: PoolSettings) {
-        self.pool = Some(Pool::start(self.store.clone(), Spawner::start().unwrap(), settings, self.shutdown.clone()).await.unwrap());
+        self.pool = Some(
+            Pool::start(self.store.clone(), self.dispatcher.clone(), Spawner::start().unwrap(), settings, self.shutdown.clone())
+                .await
+                .unwrap(),
+        );
     }
 
     pub async fn run(&self, script: &str) -> Result<JobResult, Error> {

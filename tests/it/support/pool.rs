@@ -1,14 +1,21 @@
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hero::actor::{Instances, Mask, PoolSettings};
-use hero::engine::EngineSettings;
+use hero::dispatch::Objects;
+use hero::engine::{Capability, EngineSettings};
 use hero::log_file::LogDirectory;
-use hero::store::Layouts;
+use hero::store::{Layouts, Store};
 
 /// The program under test.
 pub fn hero() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_hero"))
+}
+
+/// The objects of the context of a store, without schemas.
+pub fn objects(store: &Store) -> Objects {
+    Objects::new(store.clone(), Arc::default())
 }
 
 /// A pool of osis actors whose log files are below `directory`.
@@ -18,7 +25,7 @@ pub fn pool_settings(directory: &Path, actors: u32) -> PoolSettings {
         group: "default".parse().unwrap(),
         instances: Instances::Count(actors),
         capabilities: Vec::new(),
-        engine: EngineSettings::new(hero()),
+        engine: EngineSettings { capabilities: Capability::ALL.to_vec(), ..EngineSettings::new(hero()) },
         timeout: Duration::from_secs(60),
         fair: false,
         side_by_side: 1,

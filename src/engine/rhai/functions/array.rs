@@ -2,7 +2,7 @@ use rhai::{Array, Dynamic, FLOAT, INT, ImmutableString, NativeCallContext};
 use rust_decimal::Decimal;
 
 use super::definition::{Definition, Functions};
-use crate::engine::rhai::native::{Bounded, Native, failed, shown};
+use crate::engine::rhai::native::{Bounded, Native, failed};
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
@@ -28,7 +28,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
             if at > 0 {
                 out.push(separator)?;
             }
-            out.push(&shown(&context, item)?)?;
+            out.show(item)?;
         }
         Ok(out.done())
     });

@@ -2,12 +2,13 @@ use std::rc::Rc;
 
 use rhai::{FuncRegistration, Module, RhaiNativeFunc};
 
+use crate::engine::Capability;
 use crate::engine::rhai::run::Run;
 
 /// The definition of a function, as its author writes it.
 #[derive(Debug)]
 pub(in crate::engine) struct Definition {
-    /// `name(parameter: type, other?: type) -> type`. Types are those of [`TYPES`](crate::engine::reference::TYPES), several with `|` between them.
+    /// `name(parameter: type, other?: type) -> type`, where the name may begin with a namespace: `osis::get`. Types are those of [`TYPES`](crate::engine::reference::TYPES), several with `|` between them.
     /// Parameters with a question mark may be left out.
     pub(in crate::engine) signature: &'static str,
     /// What it does, in one or more sentences.
@@ -58,21 +59,52 @@ impl Definition {
     }
 }
 
-/// The functions about one subject.
+/// The functions about one subject. All are in one namespace, or none is.
 pub(in crate::engine) struct Group {
     /// The subject.
     pub(in crate::engine) name: &'static str,
+    /// What a script needs to have them, if anything.
+    pub(in crate::engine) needs: Option<Capability>,
     /// What is said of the functions.
     pub(in crate::engine) definitions: &'static [Definition],
     /// Adds the functions.
     pub(super) add: fn(&mut Functions<'_>),
 }
 
+impl Group {
+    /// The namespace of the functions.
+    pub(super) fn namespace(&self) -> Option<&'static str> {
+        self.definitions.first().and_then(|first| first.name().split_once(NAMESPACE)).map(|(namespace, _)| namespace)
+    }
+
+    /// Adds the functions that have such names.
+    pub(super) fn add_to(&self, module: &mut Module, run: &Rc<Run>, names: Names) {
+        if names != Names::Global || self.namespace().is_none() {
+            (self.add)(&mut Functions { module, run, definitions: self.definitions, names });
+        }
+    }
+}
+
+/// Stands between a namespace and a name.
+const NAMESPACE: &str = "::";
+
+/// By what names functions are added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    /// Without a namespace: those that have none.
+    Global,
+    /// Without their namespace, into its module.
+    Bare,
+    /// `namespace_name`.
+    Joined,
+}
+
 /// Where the functions of a group are added.
 pub(super) struct Functions<'m> {
-    pub(super) module: &'m mut Module,
-    pub(super) run: &'m Rc<Run>,
-    pub(super) definitions: &'static [Definition],
+    module: &'m mut Module,
+    run: &'m Rc<Run>,
+    definitions: &'static [Definition],
+    names: Names,
 }
 
 impl Functions<'_> {
@@ -82,7 +114,12 @@ impl Functions<'_> {
         name: &'static str,
         function: impl RhaiNativeFunc<A, N, X, R, F> + 'static,
     ) {
-        let count = FuncRegistration::new(name).set_into_module(self.module, function).num_params;
+        let registration = match (self.names, name.split_once(NAMESPACE)) {
+            (Names::Bare, Some((_, bare))) => FuncRegistration::new(bare),
+            (Names::Joined, Some((namespace, bare))) => FuncRegistration::new(format!("{namespace}_{bare}")),
+            _ => FuncRegistration::new(name),
+        };
+        let count = registration.set_into_module(self.module, function).num_params;
         debug_assert!(self.definitions.iter().any(|known| known.name() == name && known.takes(count)), "{name}/{count} has no definition");
     }
 

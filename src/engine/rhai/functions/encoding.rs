@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256, Sha512};
 
 use super::definition::{Definition, Functions};
 use crate::engine::rhai::native::{Native, array_too_large, failed, string_too_large};
+use crate::model::hex;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
@@ -60,10 +61,10 @@ pub(super) fn add(functions: &mut Functions<'_>) {
         let bytes = decoded(&context, text)?;
         if bytes.len() > context.engine().max_array_size() { Err(array_too_large(&context)) } else { Ok(bytes) }
     });
-    functions.add("sha256", |text: &str| hex(&Sha256::digest(text)));
-    functions.add("sha256", |bytes: &mut Blob| hex(&Sha256::digest(bytes)));
-    functions.add("sha512", |text: &str| hex(&Sha512::digest(text)));
-    functions.add("sha512", |bytes: &mut Blob| hex(&Sha512::digest(bytes)));
+    functions.add("sha256", |text: &str| ImmutableString::from(hex(&Sha256::digest(text))));
+    functions.add("sha256", |bytes: &mut Blob| ImmutableString::from(hex(&Sha256::digest(bytes))));
+    functions.add("sha512", |text: &str| ImmutableString::from(hex(&Sha512::digest(text))));
+    functions.add("sha512", |bytes: &mut Blob| ImmutableString::from(hex(&Sha512::digest(bytes))));
 }
 
 fn encoded(context: &NativeCallContext<'_>, bytes: &[u8]) -> Native<ImmutableString> {
@@ -76,8 +77,4 @@ fn encoded(context: &NativeCallContext<'_>, bytes: &[u8]) -> Native<ImmutableStr
 fn decoded(context: &NativeCallContext<'_>, text: &str) -> Native<Blob> {
     let usual = text.replace('-', "+").replace('_', "/");
     BASE64.decode(usual).map_err(|error| failed(context, format!("the text is no base64: {error}")))
-}
-
-fn hex(bytes: &[u8]) -> ImmutableString {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
 }

@@ -1,7 +1,7 @@
 use rhai::{Dynamic, INT, ImmutableString, Map, NativeCallContext};
 
 use super::definition::{Definition, Functions};
-use crate::engine::rhai::native::{Bounded, Native, failed, shown, string_too_large};
+use crate::engine::rhai::native::{Bounded, Native, excerpt, failed, string_too_large};
 use crate::engine::rhai::run::Run;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
@@ -94,17 +94,21 @@ enum Side {
 }
 
 fn padded(context: &NativeCallContext<'_>, value: &Dynamic, length: INT, fill: &str, side: Side) -> Native<ImmutableString> {
-    let text = shown(context, value)?;
-    let missing = usize::try_from(length).unwrap_or(0).saturating_sub(text.chars().count());
+    let mut text = Bounded::new(context);
+    text.show(value)?;
+    let missing = usize::try_from(length).unwrap_or(0).saturating_sub(text.chars());
     // A character has a byte at least.
     if missing > context.engine().max_string_size() {
         return Err(string_too_large(context));
     }
     let fill: String = fill.chars().cycle().take(missing).collect();
+    if side == Side::End {
+        text.push(&fill)?;
+        return Ok(text.done());
+    }
     let mut out = Bounded::new(context);
-    let (first, second) = if side == Side::Start { (&fill, &text) } else { (&text, &fill) };
-    out.push(first)?;
-    out.push(second)?;
+    out.push(&fill)?;
+    out.push(&text.done())?;
     Ok(out.done())
 }
 
@@ -138,22 +142,23 @@ fn filled(context: &NativeCallContext<'_>, run: &Run, template: &str, values: &M
             return Err(failed(context, format!("the template has a {{{{ without }}}} in line {}", line())));
         };
         let name = name.trim();
-        let Some(text) = text_at(context, values, name) else {
-            let name: String = name.chars().take(100).collect();
+        if !show_at(&mut out, values, name)? {
+            let name = excerpt(name);
             return Err(failed(context, format!("the template has {{{{{name}}}}} in line {}, and there is no such value", line())));
-        };
-        out.push(&text?)?;
+        }
         rest = after;
     }
     out.push(rest)?;
     Ok(out.done())
 }
 
-/// The text of the value of a name, or of a name in a map with that name: `customer.name`. `None`: there is none.
-fn text_at(context: &NativeCallContext<'_>, values: &Map, name: &str) -> Option<Native<String>> {
-    match name.split_once('.') {
-        None => values.get(name).map(|value| shown(context, value)),
-        Some((first, rest)) => text_at(context, &*values.get(first)?.read_lock::<Map>()?, rest),
+/// Adds the value of a name, or of a name in a map with that name: `customer.name`. False: there is none.
+fn show_at(out: &mut Bounded<'_, '_>, values: &Map, name: &str) -> Native<bool> {
+    let (first, rest) = name.split_once('.').map_or((name, None), |(first, rest)| (first, Some(rest)));
+    match (values.get(first), rest) {
+        (Some(value), None) => out.show(value).map(|()| true),
+        (Some(value), Some(rest)) => value.read_lock::<Map>().map_or(Ok(false), |inner| show_at(out, &inner, rest)),
+        (None, _) => Ok(false),
     }
 }
 

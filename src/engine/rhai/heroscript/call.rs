@@ -1,6 +1,7 @@
 use rhai::{AST, Array, Dynamic, Engine, FnPtr, INT, ImmutableString, Map};
 
 use super::{Action, CORE, Script, SyntaxError, Value};
+use crate::engine::Capability;
 use crate::engine::reference::{FunctionParameter, ScriptFunction, functions};
 use crate::engine::rhai::failure;
 use crate::engine::rhai::native::excerpt;
@@ -11,8 +12,8 @@ use crate::model::JobError;
 const NEAR: usize = 3;
 
 /// The calls that a script makes, in order.
-pub(super) fn calls(script: &Script) -> Result<Vec<Call<'_>>, SyntaxError> {
-    script.actions.iter().map(Call::new).collect()
+pub(super) fn calls<'a>(script: &'a Script, capabilities: &[Capability]) -> Result<Vec<Call<'a>>, SyntaxError> {
+    script.actions.iter().map(|action| Call::new(action, capabilities)).collect()
 }
 
 /// An action, and the function that it calls with these values.
@@ -24,8 +25,8 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// Finds the function of an action, and puts its arguments into the order of the function's parameters.
-    fn new(action: &'a Action) -> Result<Self, SyntaxError> {
-        let function = function_of(action)?;
+    fn new(action: &'a Action, capabilities: &[Capability]) -> Result<Self, SyntaxError> {
+        let function = function_of(action, capabilities)?;
         let parameters = &function.parameters;
         let mut values: Vec<Option<Dynamic>> = vec![None; parameters.len()];
         // What has no parameter of its own goes into the map that the function takes, if it takes one.
@@ -58,20 +59,28 @@ impl<'a> Call<'a> {
     pub(super) fn run(self, engine: &Engine, run: &Run) -> Result<Dynamic, JobError> {
         let called = run
             .go_on()
-            .and_then(|()| FnPtr::new(self.function.name.as_str()))
+            .and_then(|()| FnPtr::new(self.function.joined()))
             .and_then(|function| function.call(engine, &AST::empty(), self.values));
         called.map_err(|error| self.action.position.of(failure::job_error(*error, &run.limits)))
     }
 }
 
 /// The function `actor_action`, or `action` if the actor is not named.
-fn function_of(action: &Action) -> Result<&'static ScriptFunction, SyntaxError> {
+fn function_of(action: &Action, capabilities: &[Capability]) -> Result<&'static ScriptFunction, SyntaxError> {
     let written = if action.actor == CORE { action.name.clone() } else { format!("{}_{}", action.actor, action.name) };
     let core = format!("{CORE}_{}", action.name);
-    let known = functions().iter().find(|function| function.name == written || (action.actor == CORE && function.name == core));
+    let is_called = |function: &&ScriptFunction| {
+        let name = function.joined();
+        name == written || (action.actor == CORE && name == core)
+    };
+    let known = functions().iter().find(is_called);
+    if let Some(needed) = known.and_then(|function| function.capability).filter(|needed| !capabilities.contains(needed)) {
+        return Err(wrong(action, format!("{written} is for {}", needed.who())));
+    }
     known.ok_or_else(|| {
-        let distance = |function: &ScriptFunction| strsim::damerau_levenshtein(&function.name, &excerpt(&written));
-        let near = functions().iter().map(|function| (distance(function), &function.name)).min().filter(|(distance, _)| *distance <= NEAR);
+        let distance = |function: &ScriptFunction| strsim::damerau_levenshtein(&function.joined(), &excerpt(&written));
+        let near =
+            functions().iter().map(|function| (distance(function), function.joined())).min().filter(|(distance, _)| *distance <= NEAR);
         let near = near.map_or_else(String::new, |(_, name)| format!(": did you mean {name}?"));
         wrong(action, format!("there is no function {}{near}", excerpt(&written)))
     })

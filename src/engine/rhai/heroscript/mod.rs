@@ -13,19 +13,20 @@ use rhai::{Array, Dynamic, Engine};
 
 use super::failure;
 use super::run::Run;
+use crate::engine::Capability;
 use crate::model::{ErrorKind, JobError};
 
 /// Runs all actions of a script, one after another, and gives the array of their results. The first that fails ends the script.
 pub(super) fn run(source: &str, engine: &Engine, run: &Run) -> Result<Dynamic, JobError> {
     let script = parse::parse(source)?;
-    let results = call::calls(&script)?.into_iter().map(|call| call.run(engine, run)).collect::<Result<Array, _>>()?;
+    let results = call::calls(&script, &run.capabilities)?.into_iter().map(|call| call.run(engine, run)).collect::<Result<Array, _>>()?;
     Ok(results.into())
 }
 
 /// What is wrong with a script, as far as that is known before it runs.
-pub(super) fn check(source: &str) -> Result<(), JobError> {
+pub(super) fn check(source: &str, capabilities: &[Capability]) -> Result<(), JobError> {
     let script = parse::parse(source)?;
-    call::calls(&script)?;
+    call::calls(&script, capabilities)?;
     Ok(())
 }
 
@@ -59,8 +60,8 @@ struct Action {
 impl PartialEq for Action {
     /// Two actions are equal wherever they stand.
     fn eq(&self, other: &Self) -> bool {
-        let what = |action: &Self| (action.marks, action.actor.clone(), action.name.clone(), action.positional.clone());
-        what(self) == what(other) && self.arguments == other.arguments && self.comments == other.comments
+        (self.marks, &self.actor, &self.name) == (other.marks, &other.actor, &other.name)
+            && (&self.positional, &self.arguments, &self.comments) == (&other.positional, &other.arguments, &other.comments)
     }
 }
 

@@ -61,6 +61,8 @@ local function fail(id, job, rest, failure, usage, logged, script_type)
     'error_kind', failure.kind, 'error_line', failure.line, 'error_column', failure.column, 'error_stack', failure.stack,
     'error_limit', failure.limit, 'error_data', failure.data, 'usage', usage, 'updated_at', ended)
   if again then
+    -- How far the next attempt is it says itself.
+    redis.call('HDEL', key, 'progress')
     if job.dialect then layouts.mirror(id, job.dialect, 'scheduled') end
     news.event(id, 'scheduled', job.attempt, failure.kind)
     news.count(script_type, 'retried')

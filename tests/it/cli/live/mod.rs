@@ -3,6 +3,7 @@
 mod complete;
 mod display;
 mod job;
+mod object;
 mod own_server;
 mod refused;
 mod run;

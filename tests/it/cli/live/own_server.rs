@@ -45,6 +45,13 @@ fn bench_prints_every_figure_it_promises() {
     {
         assert!(report.pointer(figure).is_some_and(Value::is_number), "{figure}: {report}");
     }
+    assert_eq!(report["objects"]["objects"], 500);
+    assert!(report["scripts"].as_array().unwrap().iter().all(|script| script["cold_ms"].as_f64() > Some(0.0)), "{report}");
+    assert!(report["scripts"][0]["engine_cpu_us"].as_f64() > Some(0.0), "{report}");
+    for what in ["get", "find", "find_in_script"] {
+        let [p50, p99] = ["p50_ms", "p99_ms"].map(|name| report["objects"][what][name].as_f64().unwrap());
+        assert!(0.0 < p50 && p50 <= p99, "{what}: {report}");
+    }
     let waiting = report["waiting"].as_array().unwrap();
     assert!(waiting.iter().map(|row| row["callers"].as_u64().unwrap()).eq([1, 64, 256]));
     for row in waiting {

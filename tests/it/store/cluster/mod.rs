@@ -53,7 +53,7 @@ impl Server {
             let subscriber = Subscriber::new(store.clone(), vec!["osis".parse().unwrap()]);
             tokio::spawn(hero::service::run(subscriber, shutdown.clone()));
             let settings = pool_settings(cluster.directory(), actors);
-            pools.push(Pool::start(store, spawner.clone(), settings, shutdown.clone()).await.unwrap());
+            pools.push(Pool::start(store, dispatcher.clone(), spawner.clone(), settings, shutdown.clone()).await.unwrap());
         }
         Self { dispatcher, pools, shutdown }
     }
@@ -103,6 +103,16 @@ async fn everything_works(server: &Server, context: ContextId) {
     assert_eq!(server.output(context, "CONTEXT_ID").await, context.to_string());
     let Some(Ok(Followed::Item(first))) = events.next().await else { panic!("no event of context {context}") };
     assert_eq!(first.context_id, context);
+
+    let objects = r#"
+        osis::index("things", ["n"]);
+        for n in 0..20 { osis::set("things", #{ n: n }); }
+        let found = osis::find("things", #{ where: #{ n: #{ gte: 15 } }, order_by: "n" }).objects.map(|thing| thing.n);
+        for thing in osis::list("things").objects { osis::delete("things", thing.id); }
+        found
+    "#;
+    assert_eq!(server.output(context, objects).await, "[15,16,17,18,19]");
+    dispatcher.objects(context).unwrap().drop_collection(&"things".parse().unwrap()).await.unwrap();
 
     let logged = server.start(spec(context, "for i in 0..300 { print(i) } 1")).await;
     server.end(context, &logged).await;

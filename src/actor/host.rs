@@ -1,0 +1,156 @@
+use std::collections::HashMap;
+
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::job_log::JobLog;
+use super::progress::ProgressTeller;
+use crate::dispatch::{Dispatcher, Error, Room};
+use crate::engine::{Answer, Capability, Host, LogRecord, Question};
+use crate::model::{ContextId, ErrorKind, JobId, JobSpec, Json, Progress, Status};
+use crate::store::Store;
+
+/// What finds room on a page of objects for a script: a value holds 256 KB of text, 10,000 elements and 10,000 entries of maps.
+const ROOM: Room = Room { bytes: 240 << 10, values: 9000 };
+
+/// What one attempt of a job has of the outside: its log, its progress, and what its actor answers it.
+///
+/// Context, caller and rights are fixed here. An engine that was taken over asks for no more than a script of its pool may.
+pub(super) struct JobHost {
+    pub(super) log: JobLog,
+    pub(super) asker: Asker,
+    pub(super) capabilities: Vec<Capability>,
+    pub(super) progress: Option<ProgressTeller>,
+}
+
+/// In whose name a script asks.
+#[derive(Clone)]
+pub(super) struct Asker {
+    pub(super) dispatcher: Dispatcher,
+    pub(super) store: Store,
+    pub(super) context: ContextId,
+    pub(super) job: JobId,
+    /// The number of the claim, for what only its holder may do.
+    pub(super) claim: u32,
+    pub(super) caller: String,
+}
+
+impl Host for JobHost {
+    fn log(&mut self, records: Vec<LogRecord>) {
+        self.log.log(records);
+    }
+
+    fn answer(&mut self, question: Question) -> BoxFuture<'static, Answer> {
+        let needed = question.needs();
+        if !self.capabilities.contains(&needed) {
+            return Box::pin(std::future::ready(Err(format!("that is for {}", needed.who()))));
+        }
+        if let Question::Progress(progress) = question {
+            self.tell(progress);
+            return Box::pin(std::future::ready(Ok(Value::Null.into())));
+        }
+        let asker = self.asker.clone();
+        Box::pin(async move { asker.answer(question).await.map_err(|error| told(&error)) })
+    }
+}
+
+impl JobHost {
+    fn tell(&mut self, progress: Progress) {
+        let Asker { store, job, claim, .. } = &self.asker;
+        let new = || ProgressTeller::new(store.clone(), job.clone(), *claim, self.log.masker());
+        self.progress.get_or_insert_with(new).say(progress);
+    }
+
+    /// Waits until log and progress are written. Says whether there was a log.
+    pub(super) async fn finish(self) -> bool {
+        if let Some(progress) = self.progress {
+            progress.finish().await;
+        }
+        self.log.finish().await
+    }
+}
+
+impl Asker {
+    async fn answer(&self, question: Question) -> Result<Json, Error> {
+        let objects = self.dispatcher.objects(self.context)?;
+        Ok(match question {
+            Question::SetObject { collection, object } => objects.set(&collection, &object).await?.as_str().into(),
+            Question::GetObject { collection, id } => objects.get(&collection, &id).await?.unwrap_or_else(|| Value::Null.into()),
+            Question::HasObject { collection, id } => objects.exists(&collection, &id).await?.into(),
+            Question::DeleteObject { collection, id } => objects.delete(&collection, &id).await?.into(),
+            Question::FindObjects { collection, query } => written(&objects.find(&collection, &query, ROOM).await?)?,
+            Question::IndexObjects { collection, fields } => {
+                objects.index(&collection, &fields).await?;
+                Value::Null.into()
+            }
+            Question::DropIndex { collection, field } => objects.drop_index(&collection, &field).await?.into(),
+            Question::Spawn { spec, as_heir } => self.spawn(&spec, as_heir).await?.as_str().into(),
+            Question::Inputs => written(&self.dispatcher.inputs(self.context, &self.job).await?)?,
+            Question::Slot => self.dispatcher.slot(self.context, &self.job).await?.map_or(Value::Null, Value::from).into(),
+            // It was told before.
+            Question::Progress(_) => Value::Null.into(),
+        })
+    }
+
+    /// Creates a relative of the job and starts it: it waits for this one by itself.
+    async fn spawn(&self, spec: &Json, as_heir: bool) -> Result<JobId, Error> {
+        let wrong = |message: String| Error::Invalid { param: "job", message };
+        // The names alone: a tree would take many times the bytes.
+        let given: HashMap<String, IgnoredAny> = serde_json::from_str(spec.as_str()).map_err(|error| wrong(format!("is none: {error}")))?;
+        let relation = if as_heir { "predecessor_id" } else { "parent_id" };
+        for fixed in ["context_id", "caller_id", "parent_id", relation] {
+            if given.contains_key(fixed) {
+                return Err(wrong(format!("has a {fixed}, which follows from the job that creates it; leave it out")));
+            }
+        }
+        let spec: JobSpec = serde_json::from_str(spec.as_str()).map_err(|error| wrong(format!("is none: {error}")))?;
+        // A server that slept for longer than a lease does not act for an attempt that is another server's by now.
+        let lost = self.store.renew(&[(self.job.clone(), self.claim)]).await;
+        if !lost.map_err(|source| Error::Store { job_id: None, not_done: true, source })?.is_empty() {
+            return Err(wrong("cannot be created: this attempt lost its lease".to_owned()));
+        }
+        let this = || Some(self.job.clone());
+        let related = if as_heir { JobSpec { predecessor_id: this(), ..spec } } else { JobSpec { parent_id: this(), ..spec } };
+        let is_keyed = related.idempotency_key.is_some();
+        // A foreign job may name no caller.
+        let caller_id = Some(self.caller.clone()).filter(|caller| !caller.is_empty());
+        let id = Box::pin(self.dispatcher.run(JobSpec { context_id: self.context, caller_id, ..related })).await?;
+        if is_keyed {
+            self.try_again(&id).await?;
+        }
+        Ok(id)
+    }
+
+    /// A child that was created by an earlier attempt, and was given up because that failed, is tried again with its parent.
+    async fn try_again(&self, id: &JobId) -> Result<(), Error> {
+        let job = self.dispatcher.job(self.context, id).await?;
+        let given_up = job.status == Status::Error && job.error.is_some_and(|error| error.kind == ErrorKind::Prerequisite);
+        if !given_up {
+            return Ok(());
+        }
+        match Box::pin(self.dispatcher.retry(self.context, id)).await {
+            Ok(_) | Err(Error::State { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// As JSON that an engine reads. What is nested deeper than that may be cannot be told.
+fn written(value: &impl Serialize) -> Result<Json, Error> {
+    let text = serde_json::to_string(value).and_then(|text| serde_json::from_str(&text));
+    text.map_err(|error| Error::Invalid { param: "answer", message: format!("cannot be told: {error}") })
+}
+
+/// What a script is told. What went wrong in the store stays outside.
+fn told(error: &Error) -> String {
+    match error {
+        Error::Store { not_done: true, .. } => "the store is unavailable; nothing was done".to_owned(),
+        Error::Store { job_id: Some(id), .. } => format!("the store is unavailable; whether it was done is unknown (job {id})"),
+        Error::Store { .. } => "the store is unavailable; whether it was done is unknown".to_owned(),
+        // The script gave no parameters of these names.
+        Error::Invalid { param: what @ ("object" | "job" | "answer"), message } => format!("the {what} {message}"),
+        error => error.to_string(),
+    }
+}

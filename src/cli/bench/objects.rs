@@ -1,0 +1,115 @@
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::load::{HOME, IN_FLIGHT, Load, Run};
+use crate::model::{Condition, Find, JobSpec, Json, Name, ObjectId};
+
+/// The collection of a measurement, on a server that is started for it.
+const COLLECTION: &str = "bench";
+/// How many objects a find gives.
+const FOUND: u32 = 10;
+
+/// What objects cost a client.
+#[derive(Debug, Serialize)]
+pub(super) struct Objects {
+    /// How many there are.
+    pub(super) objects: u64,
+    /// How many are stored in a second by 64 callers, with one index.
+    pub(super) set_per_s: f64,
+    /// One caller, one object by its id.
+    pub(super) get: Times,
+    /// One caller, ten objects by an index.
+    pub(super) find: Times,
+    /// The same from within a script, without its job: ten objects by an index.
+    pub(super) find_in_script: Times,
+}
+
+/// How long calls took, in milliseconds.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct Times {
+    pub(super) p50_ms: f64,
+    pub(super) p95_ms: f64,
+    pub(super) p99_ms: f64,
+}
+
+impl From<&Run> for Times {
+    fn from(run: &Run) -> Self {
+        let [p50_ms, p95_ms, p99_ms] = [0.5, 0.95, 0.99].map(|share| run.quantile_ms(share));
+        Self { p50_ms, p95_ms, p99_ms }
+    }
+}
+
+impl Load {
+    /// Stores so many objects, each with a number in an index, and times so many calls of each kind.
+    pub(super) async fn objects(&self, objects: u64, calls: u64) -> anyhow::Result<Objects> {
+        let collection: Name = COLLECTION.parse()?;
+        self.script(format!(r#"osis::index("{COLLECTION}", ["number"])"#)).await?;
+        let begun = Instant::now();
+        let set = async |caller, number: u64| {
+            let object = json!({"id": id(number), "number": number, "name": format!("object {number}"), "tags": ["a", "b"]});
+            self.client(caller).set_object(HOME, &collection, &object.into()).await?;
+            Ok(())
+        };
+        self.share(IN_FLIGHT, objects, set).await?;
+        let set_per_s = objects as f64 / begun.elapsed().as_secs_f64();
+
+        // Numbers all over the collection, the same each time.
+        let at = Cell::new(0_u64);
+        let next = || at.replace((at.get() + 7919) % objects.max(1));
+        let get = self.timed(calls, async || {
+            let number: ObjectId = id(next()).parse()?;
+            self.client(0).get_object(HOME, &collection, &number).await?;
+            Ok(())
+        });
+        let get = Times::from(&get.await?);
+        let find = self.timed(calls, async || {
+            let from = next();
+            let range = Condition::try_from(Json::from(json!({"gte": from}))).map_err(anyhow::Error::msg)?;
+            let conditions = BTreeMap::from([("number".to_owned(), range)]);
+            let page = self.client(0).find_objects(HOME, &collection, &Find { conditions, limit: Some(FOUND), ..Find::default() }).await?;
+            let expected = objects.saturating_sub(from).min(u64::from(FOUND));
+            anyhow::ensure!(page.objects.len() as u64 == expected, "{} objects were found, not {expected}", page.objects.len());
+            Ok(())
+        });
+        let find = Times::from(&find.await?);
+        let in_script = self.script(format!(
+            r#"let times = [];
+            for round in 0..{calls} {{
+                let from = (round * 7919) % {objects};
+                let begun = timestamp();
+                osis::find("{COLLECTION}", #{{ where: #{{ number: #{{ gte: from }} }}, limit: {FOUND} }});
+                times.push(begun.elapsed);
+            }}
+            times"#
+        ));
+        let seconds: Vec<f64> = serde_json::from_str(&in_script.await?)?;
+        let run = Run::of(seconds.into_iter().map(Duration::from_secs_f64).collect());
+        self.client(0).drop_collection(HOME, &collection).await?;
+        Ok(Objects { objects, set_per_s, get, find, find_in_script: Times::from(&run) })
+    }
+
+    /// Runs a script and gives its result.
+    async fn script(&self, script: String) -> anyhow::Result<String> {
+        let spec = JobSpec { script, ..JobSpec::default() };
+        Ok(self.client(0).run_and_wait(&spec, Duration::from_secs(60)).await?.output)
+    }
+
+    /// Makes so many calls, one after another.
+    async fn timed<F: Future<Output = anyhow::Result<()>>>(&self, calls: u64, call: impl Fn() -> F) -> anyhow::Result<Run> {
+        let mut times = Vec::with_capacity(usize::try_from(calls)?);
+        for _ in 0..calls {
+            let begun = Instant::now();
+            call().await?;
+            times.push(begun.elapsed());
+        }
+        Ok(Run::of(times))
+    }
+}
+
+fn id(number: u64) -> String {
+    format!("o{number:08}")
+}

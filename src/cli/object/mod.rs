@@ -1,0 +1,124 @@
+//! `hero object …`: what scripts of type osis have stored.
+
+mod find;
+mod set;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::exit::Exit;
+use super::global::Global;
+use super::output::{self, Style};
+use super::table::{Fit, Table, cells};
+use crate::model::{Collection as Known, ContextId, Json, Name, ObjectId};
+
+/// What to do with objects.
+#[derive(Debug, Subcommand)]
+pub(super) enum Object {
+    /// List the collections: how many objects each has, and its indexes
+    Collections(InContext),
+    /// Print an object
+    Get(Named),
+    /// Find objects by their fields, and print each on a line
+    Find(find::FindObjects),
+    /// Store the object, or the list of objects, in a JSON file, and print their ids
+    Set(set::Set),
+    /// Delete an object
+    Delete(Named),
+    /// Delete a collection with all its objects and indexes
+    Drop(Collection),
+}
+
+/// Which context.
+#[derive(Debug, Args)]
+pub(super) struct InContext {
+    /// The context they belong to
+    #[arg(long = "context", value_name = "N", default_value_t = 0)]
+    number: u32,
+}
+
+/// Which collection.
+#[derive(Debug, Args)]
+pub(super) struct Collection {
+    /// The collection
+    #[arg(value_name = "COLLECTION")]
+    name: Name,
+    #[command(flatten)]
+    context: InContext,
+}
+
+/// Which object.
+#[derive(Debug, Args)]
+pub(super) struct Named {
+    /// The collection
+    collection: Name,
+    /// The id of the object
+    id: ObjectId,
+    #[command(flatten)]
+    context: InContext,
+}
+
+impl InContext {
+    fn id(&self) -> ContextId {
+        ContextId(self.number)
+    }
+}
+
+impl Object {
+    pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        let client = global.connect().await?;
+        match self {
+            Self::Collections(context) => {
+                let collections = client.list_collections(context.id()).await?;
+                if global.json { output::json(&collections)? } else { list(&collections)? }
+            }
+            Self::Get(Named { collection, id, context }) => show(global, &client.get_object(context.id(), collection, id).await?)?,
+            Self::Find(find) => find.main(global, &client).await?,
+            Self::Set(set) => set.main(global, &client).await?,
+            Self::Delete(Named { collection, id, context }) => {
+                let deleted = client.delete_object(context.id(), collection, id).await?;
+                let told = if deleted { "deleted" } else { "there was no such object" };
+                if global.json { output::json(&json!({ "deleted": deleted }))? } else { output::line(told)? }
+            }
+            Self::Drop(Collection { name, context }) => {
+                let objects = client.drop_collection(context.id(), name).await?;
+                let told = match objects {
+                    Some(1) => "dropped, with 1 object".to_owned(),
+                    Some(many) => format!("dropped, with {many} objects"),
+                    None => "there was no such collection".to_owned(),
+                };
+                if global.json { output::json(&json!({ "objects": objects }))? } else { output::line(told)? }
+            }
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+/// Prints one object: for people over several lines.
+fn show(global: &Global, object: &Json) -> anyhow::Result<()> {
+    if global.json {
+        return output::json(object);
+    }
+    for line in serde_json::to_string_pretty(&object.to_value()?)?.lines() {
+        output::line(line)?;
+    }
+    Ok(())
+}
+
+const HEAD: [(&str, Fit); 4] = [("COLLECTION", Fit::Cut), ("OBJECTS", Fit::Keep), ("TYPED", Fit::Keep), ("INDEXES", Fit::Spare(1))];
+
+fn list(collections: &[Known]) -> anyhow::Result<()> {
+    let style = Style::stdout();
+    let mut table = Table::new(style, &HEAD);
+    for collection in collections {
+        let of = |index: &crate::model::Index| if index.ready { index.field.clone() } else { format!("{} (being made)", index.field) };
+        let indexes: Vec<String> = collection.indexes.iter().map(of).collect();
+        table.row(cells![
+            collection.name.to_string(),
+            collection.objects.to_string(),
+            if collection.typed { "yes" } else { "-" }.to_owned(),
+            if indexes.is_empty() { "-".to_owned() } else { indexes.join(", ") },
+        ]);
+    }
+    table.print()
+}

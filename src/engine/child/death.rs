@@ -1,0 +1,80 @@
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::time::timeout;
+
+use super::{Child, OBEY};
+use crate::engine::Died;
+
+/// How long to wait for the end of a killed engine and the rest of its error output.
+const END: Duration = Duration::from_secs(5);
+
+impl Child {
+    /// Kills it and waits for its end.
+    pub(super) async fn kill(&mut self) -> Option<ExitStatus> {
+        self.idle = false;
+        let mut process = self.process.take()?;
+        let _ = process.start_kill();
+        match timeout(END, process.wait()).await {
+            Ok(status) => status.ok(),
+            Err(_) => {
+                self.spawner.kill(process);
+                None
+            }
+        }
+    }
+
+    /// Says how it died, with the last line of its error output.
+    pub(super) async fn died(&mut self) -> Died {
+        let stderr = self.process.as_mut().and_then(|process| process.stderr.take());
+        // Its end of the socket is closed, so it has ended or is ending. It is killed only if it does not end, so that its exit
+        // status tells what happened.
+        let waited = match self.process.as_mut() {
+            Some(process) => timeout(OBEY, process.wait()).await.ok().and_then(Result::ok),
+            None => None,
+        };
+        let status = match waited {
+            Some(status) => {
+                self.process = None;
+                Some(status)
+            }
+            None => self.kill().await,
+        };
+        self.idle = false;
+        let mut text = Vec::new();
+        if let Some(stderr) = stderr {
+            let _ = timeout(OBEY, stderr.take(64 << 10).read_to_end(&mut text)).await;
+        }
+        let text = String::from_utf8_lossy(&text);
+        let how = status.map_or_else(|| "engine did not end".to_owned(), describe);
+        match text.lines().rev().find(|line| !line.trim().is_empty() && !line.starts_with("note: ")) {
+            Some(line) => Died::new(format_args!("{how}: {}", line.trim().chars().take(300).collect::<String>())),
+            None => Died::new(how),
+        }
+    }
+
+    /// Kills an engine that violates the protocol.
+    pub(super) async fn broke(&mut self, what: &str) -> Died {
+        self.kill().await;
+        Died::new(format_args!("engine was killed: {what}"))
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("engine was ended by signal {signal}{}", signal_name(signal)),
+        (None, Some(code)) => format!("engine exited with code {code}"),
+        (None, None) => "engine ended".to_owned(),
+    }
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        6 => " (abort)",
+        9 => " (kill)",
+        11 => " (segmentation fault)",
+        _ => "",
+    }
+}

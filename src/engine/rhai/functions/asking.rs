@@ -1,0 +1,50 @@
+//! What functions have in common that ask the actor.
+
+use std::rc::Rc;
+
+use rhai::{Dynamic, NativeCallContext};
+use serde::de::DeserializeOwned;
+
+use crate::engine::rhai::convert;
+use crate::engine::rhai::native::{Native, failed, string_too_large};
+use crate::engine::rhai::run::Run;
+use crate::engine::{Answer, Question};
+use crate::model::exact;
+
+/// How long the JSON may be that goes to the actor, which says itself how large objects and jobs may be.
+const LONGEST: usize = 2 << 20;
+
+/// What a script gives, as the actor is told of it.
+pub(super) fn json<T: DeserializeOwned>(
+    context: &NativeCallContext<'_>,
+    write: impl FnOnce(usize) -> Result<String, convert::Refused>,
+) -> Native<T> {
+    let text = write(LONGEST).map_err(|refused| match refused {
+        convert::Refused::TooLarge => string_too_large(context),
+        refused => failed(context, format!("what is given {refused}")),
+    })?;
+    // Reading would round an integer that has too many digits.
+    exact(&text, "it").map_err(|beyond| failed(context, beyond.to_string()))?;
+    serde_json::from_str(&text).map_err(|error| failed(context, without_place(&error.to_string())))
+}
+
+/// A message about JSON without where in it: the script has not written that.
+fn without_place(message: &str) -> &str {
+    message.rfind(" at line ").map_or(message, |at| &message[..at])
+}
+
+/// Asks the actor, and gives what it answers.
+pub(super) fn ask(context: &NativeCallContext<'_>, run: &Rc<Run>, question: Question) -> Native<Dynamic> {
+    answered(context, run.ask(question)?)
+}
+
+/// What the actor answered, as a value. One that is larger than values of scripts may be is an error that scripts may catch.
+pub(super) fn answered(context: &NativeCallContext<'_>, answer: Answer) -> Native<Dynamic> {
+    let answer = answer.map_err(|refusal| failed(context, refusal))?;
+    let value = answer.to_value().map_err(|error| failed(context, error.to_string()))?;
+    // What scripts and clients store has no integer that scripts cannot hold.
+    let value = convert::dynamic(&value).unwrap_or(Dynamic::UNIT);
+    let fits = context.engine().ensure_data_size_within_limits(&value);
+    fits.map_err(|_| failed(context, "the answer is larger than a value of a script may be; ask for less at a time"))?;
+    Ok(value)
+}

@@ -1,0 +1,258 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{SortKey, at_path};
+use crate::model::Json;
+
+/// Which objects of a collection are wanted, and in which order.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Find {
+    /// What the fields of the objects have to be: a value, or any of `gte`, `gt`, `lte`, `lt` and `prefix` with theirs. A field that is an
+    /// array fits if one of its elements does, and one that is not there is `null`. All objects if absent.
+    #[serde(default, rename = "where", skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, Value>")]
+    pub conditions: BTreeMap<String, Condition>,
+    /// The field to sort by, which needs an index; the id by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub order_by: Option<String>,
+    /// Whether the last comes first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub descending: bool,
+    /// The most objects to give, from 1 to 1,000; 100 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub limit: Option<u32>,
+    /// Where to go on: the `next_cursor` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub cursor: Option<String>,
+}
+
+/// What a field has to be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Json", into = "Json")]
+pub struct Condition {
+    /// As it was given.
+    given: Json,
+    test: Test,
+}
+
+/// What the key of a value has to be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Test {
+    /// This one.
+    Is(SortKey),
+    /// One in this range.
+    In(Range),
+}
+
+/// A range of the keys of values of one kind.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Range {
+    /// The least key.
+    pub gte: Option<SortKey>,
+    /// A key that is less than all of them.
+    pub gt: Option<SortKey>,
+    /// The greatest key.
+    pub lte: Option<SortKey>,
+    /// A key that is greater than all of them.
+    pub lt: Option<SortKey>,
+    /// How the keys of texts begin.
+    pub prefix: Option<SortKey>,
+}
+
+impl TryFrom<Json> for Condition {
+    type Error = String;
+
+    fn try_from(given: Json) -> Result<Self, String> {
+        // Taken apart by hand: reading a tree again would read texts in it that look like JSON to serde.
+        let test = match given.to_value().map_err(|error| error.to_string())? {
+            Value::Object(bounds) => Test::In(Range::of(bounds)?),
+            Value::Array(_) => return Err("whether a field is an array with these elements cannot be asked; ask for one element".into()),
+            value => Test::Is(key_of(&value)?),
+        };
+        Ok(Self { given, test })
+    }
+}
+
+impl From<Condition> for Json {
+    fn from(condition: Condition) -> Self {
+        condition.given
+    }
+}
+
+/// The longest text in a condition, in bytes: it is compared with each object.
+const LONGEST: usize = 4096;
+
+fn key_of(value: &Value) -> Result<SortKey, String> {
+    match value.as_str() {
+        Some(text) if text.len() > LONGEST => Err(format!("a text in a condition has at most {LONGEST} bytes")),
+        _ => Ok(SortKey::of(value)),
+    }
+}
+
+impl Range {
+    fn of(bounds: Map<String, Value>) -> Result<Self, String> {
+        let mut range = Self::default();
+        for (name, value) in &bounds {
+            match value {
+                Value::Null => return Err(format!("{name} is null, which is no bound; leave it out, or ask for null itself")),
+                Value::Array(_) | Value::Object(_) => return Err("arrays and objects have no order, so they are no bounds".into()),
+                _ => {}
+            }
+            let bound = match name.as_str() {
+                "gte" => &mut range.gte,
+                "gt" => &mut range.gt,
+                "lte" => &mut range.lte,
+                "lt" => &mut range.lt,
+                "prefix" if value.is_string() => &mut range.prefix,
+                "prefix" => return Err("prefix is a text".into()),
+                other => {
+                    let other: String = other.chars().take(48).collect();
+                    return Err(format!("unknown bound {other:?}; a condition is a value, or an object of gte, gt, lte, lt and prefix"));
+                }
+            };
+            *bound = Some(key_of(value)?);
+        }
+        if bounds.is_empty() {
+            return Err("a condition without gte, gt, lte, lt or prefix says nothing".into());
+        }
+        Ok(range)
+    }
+
+    fn has(&self, key: &SortKey) -> bool {
+        let compared = |bound: &Option<SortKey>, fits: fn(&SortKey, &SortKey) -> bool| {
+            bound.as_ref().is_none_or(|bound| bound.kind() == key.kind() && fits(key, bound))
+        };
+        compared(&self.gte, SortKey::ge)
+            && compared(&self.gt, SortKey::gt)
+            && compared(&self.lte, SortKey::le)
+            && compared(&self.lt, SortKey::lt)
+            && self.prefix.as_ref().is_none_or(|prefix| key.begins_with(prefix))
+    }
+}
+
+impl Condition {
+    /// What it asks of the key of a value.
+    pub fn test(&self) -> &Test {
+        &self.test
+    }
+
+    /// Whether the field of an object at a path is so.
+    pub fn holds(&self, object: &Value, path: &str) -> bool {
+        match at_path(object, path) {
+            Value::Array(items) if !items.is_empty() => items.iter().any(|item| self.has(&SortKey::of(item))),
+            value => self.has(&SortKey::of(value)),
+        }
+    }
+
+    /// Whether a value with this key is so.
+    pub fn has(&self, key: &SortKey) -> bool {
+        match &self.test {
+            Test::Is(wanted) => wanted == key,
+            Test::In(range) => range.has(key),
+        }
+    }
+}
+
+/// The keys of the field of an object at a path of names with dots between, in order, each once: those of its elements if it is an array
+/// with any.
+pub fn keys_at(object: &Value, path: &str) -> BTreeSet<SortKey> {
+    match at_path(object, path) {
+        Value::Array(items) if !items.is_empty() => items.iter().map(SortKey::of).collect(),
+        value => BTreeSet::from([SortKey::of(value)]),
+    }
+}
+
+/// Some objects of a collection.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ObjectPage {
+    /// The objects, in order.
+    pub objects: Vec<Json>,
+    /// Where to go on, as `cursor`; absent at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub next_cursor: Option<String>,
+    /// The fields that were asked for and not looked up in an index: objects were read one after another and compared, at most 10,000 for
+    /// one page, which therefore may be short although more follow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compared: Vec<String>,
+    /// How many objects were looked at.
+    pub looked_at: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn condition(value: Value) -> Result<Condition, String> {
+        Condition::try_from(Json::from(value))
+    }
+
+    #[test]
+    fn a_condition_is_a_value_or_a_range() {
+        let object = json!({"age": 36, "name": "Ada", "tags": ["math", "code"], "gone": null, "none": []});
+        for (path, wanted, holds) in [
+            ("age", json!(36), true),
+            ("age", json!(36.0), true),
+            ("age", json!("36"), false),
+            ("age", json!({"gte": 36, "lt": 37}), true),
+            ("age", json!({"gt": 36}), false),
+            ("age", json!({"lte": 35.9}), false),
+            ("age", json!({"lt": "a"}), false),
+            ("name", json!({"gte": 0}), false),
+            ("name", json!({"prefix": "A"}), true),
+            ("name", json!({"prefix": "a"}), false),
+            ("name", json!({"prefix": ""}), true),
+            ("age", json!({"prefix": ""}), false),
+            ("tags", json!("code"), true),
+            ("tags", json!({"prefix": "ma"}), true),
+            ("tags", json!("art"), false),
+            ("gone", json!(null), true),
+            ("never", json!(null), true),
+            ("none", json!(null), false),
+            ("age", json!(null), false),
+        ] {
+            assert_eq!(condition(wanted.clone()).unwrap().holds(&object, path), holds, "{path}: {wanted}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_condition_is_refused_with_a_reason() {
+        for (wrong, reason) in [
+            (json!({}), "says nothing"),
+            (json!({"ge": 1}), "unknown bound \"ge\""),
+            (json!({"gte": [1]}), "no order"),
+            (json!({"gte": null, "lt": 5}), "gte is null"),
+            (json!({"prefix": 1}), "prefix is a text"),
+            (json!([1]), "one element"),
+            (json!("x".repeat(4097)), "at most 4096"),
+            (json!({"lt": "x".repeat(4097)}), "at most 4096"),
+        ] {
+            let error = condition(wrong.clone()).unwrap_err();
+            assert!(error.contains(reason), "{wrong}: {error}");
+        }
+    }
+
+    /// What serde_json takes for the mark of a text that it has not read yet is a name like any other.
+    #[test]
+    fn nothing_in_a_bound_is_read_again() {
+        let text = format!("{}{}", "[".repeat(60), "]".repeat(60));
+        let marked = format!(r#"{{"gte": {{"$serde_json::private::RawValue": "{text}"}}}}"#);
+        let error = serde_json::from_str::<Condition>(&marked).unwrap_err().to_string();
+        assert!(error.contains("no order"), "{error}");
+    }
+
+    #[test]
+    fn a_condition_is_written_as_it_was_given() {
+        let find: Find = serde_json::from_str(r#"{"where":{"a":{"gte":1.50},"b":"x"}}"#).unwrap();
+        assert_eq!(serde_json::to_string(&find).unwrap(), r#"{"where":{"a":{"gte":1.5},"b":"x"}}"#);
+    }
+}

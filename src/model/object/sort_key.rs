@@ -1,0 +1,170 @@
+use serde_json::{Number, Value};
+
+/// The place of a value among all values, as bytes that compare as the values do.
+///
+/// Nothing comes first, then `false`, `true`, numbers, texts, and last what has no order: arrays and objects. Integers are exact, and
+/// compare with fractions as numbers do. Texts compare by their characters' codes. No key has a zero byte.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SortKey(Vec<u8>);
+
+/// How many bytes of a key stand in an index.
+const LONGEST: usize = 512;
+const NUMBER: u8 = b'3';
+const TEXT: u8 = b'4';
+const OTHER: u8 = b'5';
+
+impl SortKey {
+    /// The key of a value. Nothing, and what is not there, is `null`.
+    pub fn of(value: &Value) -> Self {
+        Self(match value {
+            Value::Null => vec![b'0'],
+            Value::Bool(false) => vec![b'1'],
+            Value::Bool(true) => vec![b'2'],
+            Value::Number(number) => of_number(number),
+            Value::String(text) => of_text(text),
+            Value::Array(_) | Value::Object(_) => vec![OTHER],
+        })
+    }
+
+    /// The key as it stands in an index: its first bytes. Two that are the same there may differ behind these.
+    pub fn cut(&self) -> Self {
+        Self(self.0[..self.0.len().min(LONGEST)].to_vec())
+    }
+
+    /// Whether an index has all of the key.
+    pub fn is_whole(&self) -> bool {
+        self.0.len() <= LONGEST
+    }
+
+    /// A key that is written in an index.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self(bytes.to_vec())
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The first byte of the values of its kind, and the first byte behind these.
+    pub fn kind(&self) -> (u8, u8) {
+        let kind = self.0.first().copied().unwrap_or(OTHER);
+        // Both truth values are of one kind.
+        match kind {
+            b'1' | b'2' => (b'1', NUMBER),
+            kind => (kind, kind + 1),
+        }
+    }
+
+    /// Whether it is the key of a text that begins with that of another key.
+    pub fn begins_with(&self, prefix: &Self) -> bool {
+        self.0.starts_with(&prefix.0)
+    }
+}
+
+fn of_text(text: &str) -> Vec<u8> {
+    let mut key = vec![TEXT];
+    for byte in text.bytes() {
+        // Zero ends a key in an index, so it is written as two bytes; so is one, that the order stays.
+        match byte {
+            0 => key.extend([1, 1]),
+            1 => key.extend([1, 2]),
+            byte => key.push(byte),
+        }
+    }
+    key
+}
+
+fn of_number(number: &Number) -> Vec<u8> {
+    let float = number.as_f64().unwrap_or_default();
+    // Minus zero is zero.
+    let bits = if float == 0.0 { 0 } else { float.to_bits() };
+    let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+    // How far an integer is from the float that is next to it, at most 1,024 for those of 64 bits.
+    let off = number.as_i128().map_or(0, |integer| integer - float as i128);
+    format!("{}{ordered:016x}{:04x}", char::from(NUMBER), off + 0x8000).into_bytes()
+}
+
+/// The value at a path of names with dots between, and nothing where there is none.
+pub(super) fn at_path<'v>(object: &'v Value, path: &str) -> &'v Value {
+    path.split('.').try_fold(object, |value, name| value.get(name)).unwrap_or(&Value::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_in_the_order_of_values() {
+        let ascending = [
+            json!(null),
+            json!(false),
+            json!(true),
+            json!(-1e300),
+            json!(i64::MIN),
+            json!(i64::MIN + 1),
+            json!(-2.5),
+            json!(-2),
+            json!(-1e-300),
+            json!(0),
+            json!(1e-300),
+            json!(1),
+            json!(1.5),
+            json!(2),
+            json!(9_007_199_254_740_992_i64),
+            json!(9_007_199_254_740_993_i64),
+            json!(i64::MAX - 1),
+            json!(i64::MAX),
+            json!(1e300),
+            json!(""),
+            json!("\0"),
+            json!("\u{1}"),
+            json!(" "),
+            json!("a"),
+            json!("a\0b"),
+            json!("ab"),
+            json!("é"),
+        ];
+        for pair in ascending.windows(2) {
+            assert!(SortKey::of(&pair[0]) < SortKey::of(&pair[1]), "{} < {}", pair[0], pair[1]);
+        }
+        assert_eq!(SortKey::of(&json!(2)), SortKey::of(&json!(2.0)));
+        assert_eq!(SortKey::of(&json!(0)), SortKey::of(&json!(-0.0)));
+    }
+
+    proptest! {
+        #[test]
+        fn texts_compare_as_their_keys(one: String, other: String) {
+            let key = |text: &str| SortKey::of(&json!(text));
+            prop_assert_eq!(one.cmp(&other), key(&one).cmp(&key(&other)));
+            prop_assert!(!key(&one).as_bytes().contains(&0));
+        }
+
+        #[test]
+        fn numbers_compare_as_their_keys(one: i64, other: f64) {
+            let exact = rust_decimal::Decimal::try_from(other).ok();
+            if let Some(exact) = exact.filter(|exact| rust_decimal::prelude::ToPrimitive::to_f64(exact) == Some(other)) {
+                let order = rust_decimal::Decimal::from(one).cmp(&exact);
+                prop_assert_eq!(order, SortKey::of(&json!(one)).cmp(&SortKey::of(&json!(other))));
+            }
+        }
+
+        #[test]
+        fn integers_compare_as_their_keys(one: i64, apart in -3_i64..=3) {
+            let other = one.saturating_add(apart);
+            prop_assert_eq!(one.cmp(&other), SortKey::of(&json!(one)).cmp(&SortKey::of(&json!(other))));
+        }
+    }
+
+    #[test]
+    fn a_path_leads_through_objects() {
+        let object = json!({"address": {"city": "Ghent"}, "tags": ["a"]});
+        assert_eq!(at_path(&object, "address.city"), &json!("Ghent"));
+        for nowhere in ["city", "address.street", "address.city.x", "tags.0", ""] {
+            assert_eq!(at_path(&object, nowhere), &Value::Null, "{nowhere}");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+use crate::model::{Name, ObjectId};
+use crate::store::fcall::Function;
+use crate::store::{Error, Store};
+
+const FUNCTION: Function = Function("delete_object");
+
+impl Store {
+    /// Deletes an object, and its collection if nothing else is in it and it has no index. Says whether there was such an object.
+    pub async fn delete_object(&self, collection: &Name, id: &ObjectId) -> Result<bool, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(collection.as_str()).arg(id.as_str());
+        self.0.commands.function(&call).await
+    }
+}

@@ -1,0 +1,36 @@
+use super::unexpected;
+use crate::model::{Name, StoredObject};
+use crate::store::fcall::Function;
+use crate::store::objects::{IndexEntries, add_entries};
+use crate::store::{Error, Store};
+
+const FUNCTION: Function = Function("set_object");
+
+/// What came of an object that was to be stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectStored {
+    /// It is stored.
+    Stored,
+    /// Other fields have an index than those that have entries here. Nothing was done.
+    Stale,
+    /// There are as many collections as may be. Nothing was done.
+    Full,
+}
+
+impl Store {
+    /// Stores an object in place of the one that has its id, together with its entries in the indexes of the collection: one of each field
+    /// that has an index.
+    pub async fn set_object(&self, collection: &Name, object: &StoredObject, entries: &IndexEntries) -> Result<ObjectStored, Error> {
+        let fields: Vec<&str> = entries.keys().map(String::as_str).collect();
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(collection.as_str()).arg(object.id.as_str()).arg(object.object.as_str()).arg(fields.len()).arg(&fields);
+        add_entries(&mut call, entries);
+        self.0.memory.add(1, &call);
+        match self.0.commands.function::<String>(&call).await?.as_str() {
+            "stored" => Ok(ObjectStored::Stored),
+            "stale" => Ok(ObjectStored::Stale),
+            "full" => Ok(ObjectStored::Full),
+            reply => Err(unexpected("set_object", &reply)),
+        }
+    }
+}

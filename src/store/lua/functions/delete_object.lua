@@ -1,0 +1,14 @@
+-- Flags: allow-oom
+-- Deletes an object, and its collection if that has no other object and no index.
+-- ARGV  collection · id
+-- Gives 1, or 0 if there was no such object.
+return function()
+  local name, id = request.take_many(2)
+  local collection = objects.of(name)
+  objects.leave(collection, id, objects.entries(collection, id), {})
+  commands.try('HDEL', collection.entries, id)
+  commands.try('ZREM', collection.ids, id)
+  local deleted = commands.try('HDEL', collection.objects, id) or 0
+  objects.forget_if_empty(collection)
+  return deleted
+end

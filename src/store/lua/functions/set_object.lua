@@ -1,0 +1,24 @@
+-- Flags:
+-- Stores an object, in place of the one that has its id, with its entries in the indexes of its collection.
+-- ARGV  collection · id · object, JSON · number of fields for which there are entries · the fields … · then of each entry: field · key
+-- Gives 'stored', 'stale' (other fields have an index) or 'full' (there are as many collections as may be).
+return function()
+  local name, id, json = request.take_many(3)
+  local collection, fields = objects.of(name), {}
+  for at = 1, request.take_number() do fields[at] = request.take() end
+  if not objects.has_indexes_of(collection, fields) then return 'stale' end
+  if not objects.note(collection) then return 'full' end
+
+  local before, entries, stay = objects.entries(collection, id), {}, {}
+  while request.has_more() do
+    local field, key = request.take_many(2)
+    entries[#entries + 1], entries[#entries + 2] = field, key
+    stay[field .. '\0' .. key] = true
+  end
+  objects.leave(collection, id, before, stay)
+  for at = 1, #entries, 2 do objects.enter(collection, entries[at], entries[at + 1], id) end
+  objects.keep_entries(collection, id, objects.next_revision(collection), entries)
+  commands.insist('ZADD', collection.ids, 0, id)
+  commands.insist('HSET', collection.objects, id, json)
+  return 'stored'
+end

@@ -1,0 +1,118 @@
+-- Objects that scripts store, and their indexes.
+--
+-- What a foreign program made of one of these keys gives way.
+--
+-- An index is a sorted set whose entries all have the score 0, so they stand in the order of their bytes: the key of a value, a zero byte,
+-- the id of the object. For each object it is kept what stands in indexes for it, so that it can be taken out again.
+local try, insist = commands.try, commands.insist
+local objects = {}
+
+-- The most collections of a context, and the most indexes of a collection.
+objects.MOST_COLLECTIONS, objects.MOST_INDEXES = 1000, 16
+
+-- What stands before the name of a field in the hash of a collection, where it has an index.
+local INDEX, READY = 'index:', 'ready'
+
+-- The keys of a collection.
+function objects.of(name)
+  local key = keys.collection(name)
+  return { name = name, key = key, objects = key .. ':objects', entries = key .. ':entries', ids = key .. ':ids' }
+end
+
+function objects.index_key(collection, field) return collection.key .. ':index:' .. field end
+
+-- What is known of an index: 'ready', or the mark of whoever makes it. Nil: there is none.
+function objects.state(collection, field) return try('HGET', collection.key, INDEX .. field) or nil end
+
+function objects.is_ready(collection, field) return objects.state(collection, field) == READY end
+
+-- Notes that an index has all objects.
+function objects.note_ready(collection, field) insist('HSET', collection.key, INDEX .. field, READY) end
+
+-- Notes that an index is being made. Gives the mark of this making, and whether it has begun just now: who makes the same index at the same
+-- time has the same mark.
+function objects.note_making(collection, field)
+  local state = objects.state(collection, field)
+  if state then return state, false end
+  local mark = objects.next_revision(collection)
+  insist('HSET', collection.key, INDEX .. field, mark)
+  return mark, true
+end
+
+-- Notes that a field has no index. Gives 0 if it had none.
+function objects.forget_index(collection, field) return try('HDEL', collection.key, INDEX .. field) or 0 end
+
+-- The fields of a collection that have an index.
+function objects.fields(collection)
+  local fields = {}
+  for _, name in ipairs(try('HKEYS', collection.key) or {}) do
+    if string.sub(name, 1, #INDEX) == INDEX then fields[#fields + 1] = string.sub(name, #INDEX + 1) end
+  end
+  return fields
+end
+
+-- Whether just these fields have an index: whoever has made entries for others has to make them anew.
+function objects.has_indexes_of(collection, fields)
+  local has = {}
+  for _, field in ipairs(fields) do has[field] = true end
+  local known = objects.fields(collection)
+  for _, field in ipairs(known) do
+    if not has[field] then return false end
+  end
+  return #known == #fields
+end
+
+-- Another value each time that an object is stored.
+function objects.next_revision(collection)
+  return values.digits(request.now) .. '-' .. commands.increase(collection.key, 'revision', 1)
+end
+
+-- Notes that there is a collection. False: there are as many as may be.
+function objects.note(collection)
+  if try('SISMEMBER', keys.collections, collection.name) == 1 then return true end
+  if (try('SCARD', keys.collections) or 0) >= objects.MOST_COLLECTIONS then return false end
+  insist('SADD', keys.collections, collection.name)
+  return true
+end
+
+-- Forgets a collection that has no objects and no indexes.
+function objects.forget_if_empty(collection)
+  if redis.call('EXISTS', collection.objects) == 1 or #objects.fields(collection) > 0 then return end
+  redis.call('DEL', collection.key, collection.entries, collection.ids)
+  try('SREM', keys.collections, collection.name)
+end
+
+-- The revision of an object, which is kept before what stands in indexes for it. Nil: nothing is known.
+function objects.revision(collection, id)
+  local packed = try('HGET', collection.entries, id)
+  local is_read, _, revision = pcall(cmsgpack.unpack_one, packed or '')
+  return packed and is_read and type(revision) == 'string' and revision or nil
+end
+
+-- What stands in indexes for an object: field · key …. What is none of that was not written here, and counts as nothing.
+function objects.entries(collection, id)
+  local packed = try('HGET', collection.entries, id)
+  local is_read, _, entries = pcall(cmsgpack.unpack, packed or '')
+  if not (packed and is_read and type(entries) == 'table' and #entries % 2 == 0) then return {} end
+  for _, part in ipairs(entries) do
+    if type(part) ~= 'string' then return {} end
+  end
+  return entries
+end
+
+function objects.keep_entries(collection, id, revision, entries)
+  insist('HSET', collection.entries, id, cmsgpack.pack(revision, entries))
+end
+
+-- Enters an object into an index.
+function objects.enter(collection, field, key, id) insist('ZADD', objects.index_key(collection, field), 0, key .. '\0' .. id) end
+
+-- Takes an object out of all indexes but for those entries, a set of field .. zero byte .. key, that stay.
+function objects.leave(collection, id, entries, stay)
+  for at = 1, #entries, 2 do
+    local field, key = entries[at], entries[at + 1]
+    if not stay[field .. '\0' .. key] then try('ZREM', objects.index_key(collection, field), key .. '\0' .. id) end
+  end
+end
+
+return objects
