@@ -19,11 +19,13 @@ static ALLOCATOR: Counting = Counting;
 struct Allocated {
     now: Cell<i64>,
     peak: Cell<i64>,
+    /// All bytes that were ever allocated, freed or not.
+    made: Cell<i64>,
 }
 
 thread_local! {
     // Const and without a destructor: no lazy initialisation that would allocate, and still there while a thread ends.
-    static ALLOCATED: Allocated = const { Allocated { now: Cell::new(0), peak: Cell::new(0) } };
+    static ALLOCATED: Allocated = const { Allocated { now: Cell::new(0), peak: Cell::new(0), made: Cell::new(0) } };
 }
 
 /// Adds to the count of this thread. It uses `try_with`, because an allocator must never panic.
@@ -32,6 +34,7 @@ fn count(bytes: i64) {
     let _ = ALLOCATED.try_with(|allocated| {
         let now = allocated.now.get() + bytes;
         allocated.now.set(now);
+        allocated.made.set(allocated.made.get().wrapping_add(bytes.max(0)));
         if now > allocated.peak.get() {
             allocated.peak.set(now);
         }
@@ -48,6 +51,12 @@ fn signed(bytes: usize) -> i64 {
 #[inline]
 pub(super) fn allocated() -> i64 {
     ALLOCATED.with(|allocated| allocated.now.get())
+}
+
+/// How many bytes this thread has ever allocated, freed or not. The number may wrap.
+#[inline]
+pub(super) fn made() -> i64 {
+    ALLOCATED.with(|allocated| allocated.made.get())
 }
 
 /// The most that [`allocated`] was since [`restart_peak`].
@@ -98,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_thread_counts_what_it_holds() {
-        let before = allocated();
+        let (before, made_before) = (allocated(), made());
         let mut block = vec![0_u8; 1 << 20];
         assert_eq!(allocated() - before, 1 << 20);
         block.reserve_exact(1 << 21);
@@ -106,6 +115,7 @@ mod tests {
         drop(block);
         assert_eq!(allocated(), before);
         assert!(peak() - before >= 3 << 20);
+        assert_eq!(made() - made_before, 3 << 20);
         std::thread::scope(|scope| {
             scope.spawn(|| assert!(allocated() < 1 << 20)).join().unwrap();
         });

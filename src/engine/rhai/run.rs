@@ -12,8 +12,8 @@ use crate::model::{ErrorKind, JobError, Limit, LogLevel, Output, Usage};
 
 /// After how many operations the clock is read.
 const CLOCK_EVERY: u64 = 256;
-/// The clock is also read when memory went up or down by this much: such operations are slow.
-const CLOCK_AFTER_BYTES: u64 = 128 << 10;
+/// The clock is also read when so much memory was allocated, though it may be free again: such operations are slow.
+const CLOCK_AFTER_BYTES: i64 = 128 << 10;
 /// How often a running script looks for a stop and sends what it logged.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Log bytes that are sent at once.
@@ -45,7 +45,8 @@ pub(super) struct Run {
     memory: i64,
     operations: Cell<u64>,
     base: Cell<i64>,
-    seen: Cell<i64>,
+    /// What [`alloc::made`] was when the clock was read.
+    made: Cell<i64>,
     began: Cell<Instant>,
     /// The processor time of this thread when the job began.
     processor: Cell<Duration>,
@@ -85,7 +86,7 @@ impl Run {
             capabilities,
             operations: Cell::new(0),
             base: Cell::new(0),
-            seen: Cell::new(0),
+            made: Cell::new(0),
             began: Cell::new(now),
             processor: Cell::new(Duration::ZERO),
             deadline: Cell::new(now),
@@ -101,7 +102,7 @@ impl Run {
         alloc::restart_peak();
         self.operations.set(0);
         self.base.set(allocated);
-        self.seen.set(allocated);
+        self.made.set(alloc::made());
         self.began.set(now);
         self.processor.set(processor_time());
         self.deadline.set(now + job.timeout.min(EngineJob::LONGEST));
@@ -125,18 +126,24 @@ impl Run {
     pub(super) fn step(&self) -> Option<Dynamic> {
         let operations = self.operations.get() + 1;
         self.operations.set(operations);
-        let allocated = alloc::allocated();
-        if operations.is_multiple_of(CLOCK_EVERY) || allocated.abs_diff(self.seen.get()) > CLOCK_AFTER_BYTES {
-            self.seen.set(allocated);
+        let made = alloc::made();
+        if operations.is_multiple_of(CLOCK_EVERY) || made.wrapping_sub(self.made.get()) > CLOCK_AFTER_BYTES {
+            self.made.set(made);
             self.look();
         }
-        if allocated - self.base.get() > self.memory {
-            self.end(Ended::Memory);
-        }
+        self.weigh();
         if self.limits.operations.is_some_and(|most| operations > most) {
             self.end(Ended::Operations);
         }
         self.ended.get().map(|_| Dynamic::UNIT)
+    }
+
+    /// Ends the script if it holds too much memory.
+    #[inline]
+    fn weigh(&self) {
+        if alloc::allocated() - self.base.get() > self.memory {
+            self.end(Ended::Memory);
+        }
     }
 
     /// Looks at the clock, and now and then at the pipe.
@@ -210,6 +217,7 @@ impl Run {
     /// Looks whether the script may go on, in a function that takes long.
     pub(super) fn go_on(&self) -> Result<(), Box<EvalAltResult>> {
         self.look();
+        self.weigh();
         self.unless_ended()
     }
 

@@ -96,6 +96,22 @@ async fn what_rhai_makes_of_an_oversized_map_in_a_text_ends_at_most_the_engine()
 }
 
 #[tokio::test]
+async fn an_operation_that_copies_much_does_not_hide_the_end_of_its_job() {
+    let mut settings = settings();
+    settings.grace = Duration::from_secs(3);
+    let mut bench = Bench::with(settings).await;
+    let large = "let a = []; a.pad(9000, 0); let v = []; v.pad(9000, 1); let m = #{}; for i in 0..150 { m[`k${i}`] = v; }";
+    for search in ["m in a", "a.contains(m)", "a.index_of(m)", "loop { let n = m; n = 0; }"] {
+        let mut job = job(&format!("{large} {search}"));
+        job.timeout = Duration::from_millis(300);
+        let outcome = bench.run_job(&job).await;
+        assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Timeout, "{search}");
+        // Its engine says so itself: nobody had to kill it.
+        assert!(outcome.usage.operations > 0 && bench.child.is_alive(), "{search}");
+    }
+}
+
+#[tokio::test]
 async fn replace_still_replaces() {
     let mut bench = Bench::start().await;
     assert_eq!(
