@@ -162,7 +162,7 @@ pub(super) fn compile(engine: &mut Engine, source: &str) -> Result<AST, Box<Pars
 }
 
 /// Whether a loop or a `catch` may declare a variable with one of the names, which the parser does not tell. It may be wrong and say yes,
-/// because it also looks into texts and comments.
+/// because it also looks into texts and comments. It takes a time that grows with the length of the script, because no clock looks at it.
 fn binds_in_passing(source: &str) -> bool {
     let binds = |text: &str| {
         let (first, rest) = word(text);
@@ -170,13 +170,20 @@ fn binds_in_passing(source: &str) -> bool {
         [first, second].into_iter().any(|name| NAMES.contains(&name))
             || [text, rest].into_iter().any(|text| text.trim_start().starts_with('/'))
     };
-    ["for", "catch"].into_iter().any(|keyword| source.match_indices(keyword).any(|(at, _)| binds(&source[at + keyword.len()..])))
+    ["for", "catch"].into_iter().any(|keyword| {
+        let behind = source.match_indices(keyword).map(|(at, _)| &source[at + keyword.len()..]);
+        behind.filter(|text| !text.starts_with(is_word)).any(binds)
+    })
 }
 
 /// The next word, past white space and a parenthesis, and what follows.
 fn word(text: &str) -> (&str, &str) {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
-    text.split_at(text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len()))
+    text.split_at(text.find(|c| !is_word(c)).unwrap_or(text.len()))
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]
@@ -196,9 +203,15 @@ mod tests {
         ] {
             assert!(binds_in_passing(script), "{script}");
         }
-        for script in
-            ["for x in args {}", "args.list.for_each(|x| x)", "for (x, i) in args.list {}", "try {} catch { args }", "for", "catch ("]
-        {
+        for script in [
+            "for x in args {}",
+            "args.list.for_each(|x| x)",
+            "for (x, i) in args.list {}",
+            "try {} catch { args }",
+            "for",
+            "catch (",
+            "forargs in 0..3",
+        ] {
             assert!(!binds_in_passing(script), "{script}");
         }
     }
