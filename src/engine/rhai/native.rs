@@ -63,6 +63,21 @@ impl<'c, 's> Bounded<'c, 's> {
         self.text.chars().count()
     }
 
+    /// Adds so many characters of this text, from its beginning again and again. An empty text adds nothing.
+    pub(super) fn fill(&mut self, text: &str, characters: usize) -> Native<()> {
+        let whole = text.chars().count();
+        if whole == 0 {
+            return Ok(());
+        }
+        // So much is bounded before it is made: a character has a byte at least.
+        if characters > self.context.engine().max_string_size() {
+            return Err(string_too_large(self.context));
+        }
+        self.push(&text.repeat(characters / whole))?;
+        let rest = text.char_indices().nth(characters % whole).map_or(text.len(), |(at, _)| at);
+        self.push(&text[..rest])
+    }
+
     pub(super) fn done(self) -> ImmutableString {
         self.text.into()
     }

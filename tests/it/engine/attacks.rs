@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hero::engine::{Child, EngineSettings};
+use hero::engine::EngineSettings;
 use hero::model::{ErrorKind, Limit};
 
 use super::{Bench, job, settings};
@@ -83,16 +83,34 @@ async fn texts_of_large_values_are_cut_before_they_are_made() {
 }
 
 #[tokio::test]
-async fn what_rhai_makes_of_an_oversized_map_in_a_text_ends_at_most_the_engine() {
+async fn a_map_above_its_limits_becomes_part_of_no_text() {
     let mut bench = Bench::start().await;
-    // Rhai refuses to call our `to_string` on it, and falls back to its own text of 2 GB.
-    for text in ["`${a}`", "\"\" + a", "let t = \"\"; t += a;"] {
-        let script = format!("let s = \"x\"; s.pad(250000, 'x'); let a = #{{}}; for i in 0..9000 {{ a[\"k\" + i] = s; }} {text}; 1 + 1");
-        let died = bench.child.run(&job(&script), &mut bench.log, &bench.stop).await.unwrap_err();
-        assert!(died.how.contains("memory allocation"), "{died}");
-        bench.child = Child::start(&bench.spawner, &settings()).await.unwrap();
-        assert_eq!(bench.text("40 + 2").await, "42");
+    // Without a bound Rhai would write two gigabytes of its own.
+    for text in ["`${a}`", "\"\" + a", "a + \"\"", "let t = \"\"; t += a;", "`${[1, a]}`"] {
+        let large = "let s = \"x\"; s.pad(250000, 'x'); let a = #{}; for i in 0..9000 { a[\"k\" + i] = s; }";
+        bench.hits(Limit::Memory, &format!("{large} {text}; 1 + 1")).await;
     }
+    assert!(bench.child.is_alive());
+}
+
+#[tokio::test]
+async fn padding_pads_ends_and_counts_what_functions_have_curried() {
+    let mut bench = Bench::start().await;
+    for (script, padded) in [
+        ("let s = `a`; s.pad(10, ``); s", "a"),
+        ("let s = `a`; s.pad(6, `xyz`); s", "axyzxy"),
+        ("let s = `aé`; s.pad(5, `éü`); s", "aééüé"),
+        ("let s = `abc`; s.pad(2, `x`); s.pad(-1, `x`); s", "abc"),
+        ("let a = [1]; a.pad(3, [0]); a", "[1,[0],[0]]"),
+        ("let a = [1, 2]; a.pad(1, 0); a.pad(-9223372036854775807, 0); a", "[1,2]"),
+    ] {
+        assert_eq!(bench.text(script).await, padded, "{script}");
+    }
+    let curried = "fn g(x) { x } let v = []; v.pad(9000, 1); let f = Fn(`g`).curry(v); let a = [];";
+    bench.hits(Limit::Memory, &format!("{curried} a.pad(10000, f);")).await;
+    bench.hits(Limit::Memory, "let a = []; a.pad(10000, [1, 2]);").await;
+    assert_eq!(bench.text(&format!("{curried} a.pad(10, f); a.len()")).await, "10");
+    assert!(bench.child.is_alive());
 }
 
 #[tokio::test]
@@ -332,6 +350,7 @@ async fn what_is_read_and_filled_in_takes_a_time_that_grows_with_its_length() {
         job.timeout = Duration::from_secs(2);
         bench.run_job(&job).await.result.unwrap_or_else(|error| panic!("{}: {error:?}", &script[..20]));
     }
+    bench.hits(Limit::Memory, &"!!pad.start x 262144\n".repeat(2_500)).await;
     for script in
         [format!("!!a.b {}", "k:".repeat(30_000)), format!("!!sum {}", "[".repeat(60_000)), format!("!!sum '{}", "'".repeat(60_000))]
     {

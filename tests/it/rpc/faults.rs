@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use tokio::time::Instant;
 
 use super::*;
-use crate::support::{Fault, Redis};
+use crate::support::{Fault, Redis, pool_settings};
 
 /// Runs a job until it is known to have ended: what a careful client does.
 ///
@@ -190,9 +190,12 @@ async fn who_subscribes_while_redis_is_gone_is_refused_or_misses_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_script_that_kills_its_engine_three_times_is_given_up_alone() {
-    let (_house, _server, client) = open(2).await;
-    // A text of 2 GB, made where the engine's limits cannot look.
-    let deadly = "let s = \"x\"; s.pad(250000, 'x'); let a = #{}; for i in 0..9000 { a[\"k\" + i] = s; } `${a}`; 1";
+    let (mut house, _server, client) = open(0).await;
+    let mut settings = pool_settings(house.redis.directory(), 2);
+    settings.engine.limits.string = 2 << 30;
+    house.hire(settings).await;
+    // One operation that takes more than the address space, before the memory limit can see it.
+    let deadly = "let s = \"x\"; s.pad(40000, 'x'); let t = s; s.replace(\"x\", t); s.len()";
     let killer = tokio::spawn({
         let client = client.clone();
         async move { client.fault("run_and_wait", json!({"script": deadly, "retries": 5})).await }

@@ -43,7 +43,10 @@ pub(super) fn add(functions: &mut Functions<'_>) {
         let run = functions.run();
         functions.add(name, move |value: Dynamic| match value.read_lock::<ImmutableString>() {
             Some(text) => run.log(level, &text),
-            None => run.log(level, &shown(&run, |out, cap| text::shown(&value, out, cap))),
+            None => {
+                let (Ok(text) | Err(text)) = shown(&run, |out, cap| text::shown(&value, out, cap));
+                run.log(level, &text);
+            }
         });
     }
 }

@@ -1,7 +1,7 @@
 use rhai::{Dynamic, INT, ImmutableString, Map, NativeCallContext};
 
 use super::definition::{Definition, Functions};
-use crate::engine::rhai::native::{Bounded, Native, excerpt, failed, string_too_large};
+use crate::engine::rhai::native::{Bounded, Native, excerpt, failed};
 use crate::engine::rhai::run::Run;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
@@ -97,17 +97,12 @@ fn padded(context: &NativeCallContext<'_>, value: &Dynamic, length: INT, fill: &
     let mut text = Bounded::new(context);
     text.show(value)?;
     let missing = usize::try_from(length).unwrap_or(0).saturating_sub(text.chars());
-    // A character has a byte at least.
-    if missing > context.engine().max_string_size() {
-        return Err(string_too_large(context));
-    }
-    let fill: String = fill.chars().cycle().take(missing).collect();
     if side == Side::End {
-        text.push(&fill)?;
+        text.fill(fill, missing)?;
         return Ok(text.done());
     }
     let mut out = Bounded::new(context);
-    out.push(&fill)?;
+    out.fill(fill, missing)?;
     out.push(&text.done())?;
     Ok(out.done())
 }
