@@ -316,6 +316,9 @@ async fn regular_expressions_neither_take_memory_before_they_are_compiled_nor_ti
     assert!(bench.error(groups).await.message.contains("the pattern is too large"));
     let groups = groups.replace("3_800", "64");
     bench.run(&groups).await.result.unwrap();
+    // The reason stands behind the pattern, and is told however long that is.
+    let error = bench.error("let p = ``; p.pad(4_000, `(a)b`); regex_is_match(`x`, p + `(`)").await;
+    assert_eq!(error.message, "the pattern is wrong: error: unclosed group");
     // Each match looks at all that follows.
     for call in ["regex_replace(s, p, `x`)", "regex_find_all(s, p)", "regex_split(s, p)"] {
         let mut job = job(&format!("let s = ``; s.pad(250_000, `A`); let p = `.*[^A-Z]|[A-Z]`; {call}"));

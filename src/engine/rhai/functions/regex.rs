@@ -63,6 +63,8 @@ const LONGEST: usize = 4 << 10;
 const SIZE: usize = 512 << 10;
 /// How many groups a pattern may have. A search may keep a place in the text for each group and state, which no other limit counts.
 const GROUPS: usize = 32;
+/// Bytes of what is told of a wrong pattern as it is.
+const TOLD: usize = 1000;
 /// How many compiled patterns are kept.
 const KEPT: usize = 16;
 /// Bytes of text that one replacement may need for a moment, before it is known how long it is.
@@ -81,7 +83,7 @@ impl Patterns {
             return Err(failed(context, format!("the pattern is too large: it has {} bytes, more than {LONGEST}", pattern.len())));
         }
         let compiled = RegexBuilder::new(pattern).size_limit(SIZE).dfa_size_limit(SIZE).build();
-        let regex = Rc::new(compiled.map_err(|error| failed(context, format!("the pattern is wrong: {error}")))?);
+        let regex = Rc::new(compiled.map_err(|error| failed(context, format!("the pattern is wrong: {}", told(&error))))?);
         // The first is the whole match.
         if regex.captures_len() > GROUPS + 1 {
             return Err(failed(context, format!("the pattern is too large: it has more than {GROUPS} groups")));
@@ -89,6 +91,12 @@ impl Patterns {
         self.0.borrow_mut().insert(pattern.into(), Rc::clone(&regex));
         Ok(regex)
     }
+}
+
+/// What is wrong with a pattern. The message first repeats the whole pattern; of a long one only the last line is told, which says why.
+fn told(error: &regex::Error) -> String {
+    let text = error.to_string();
+    if text.len() <= TOLD { text } else { text.lines().last().unwrap_or_default().to_owned() }
 }
 
 pub(super) fn add(functions: &mut Functions<'_>) {
