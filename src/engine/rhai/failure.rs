@@ -55,6 +55,15 @@ pub(super) fn job_error(error: EvalAltResult, limits: &Limits) -> JobError {
     }
 }
 
+/// What a script gave to `exit`. Where that was called in the closure of a native function, Rhai takes it for an error of that function.
+pub(super) fn exited(error: &EvalAltResult) -> Option<Dynamic> {
+    match error {
+        EvalAltResult::Exit(value, _) => Some(value.clone()),
+        EvalAltResult::ErrorInFunctionCall(_, _, cause, _) => exited(cause),
+        _ => None,
+    }
+}
+
 /// What a script threw, if that is more than a text.
 fn thrown(error: &EvalAltResult) -> Option<Json> {
     let EvalAltResult::ErrorRuntime(value, _) = error else { return None };

@@ -100,7 +100,7 @@ impl Language {
             // What a line declared before it failed stays, too. Of variables with one name the last stays.
             self.repl = Repl { scope: Some(scope.clone_visible()), functions: Some(ast.clone_functions_only()) };
         }
-        match value {
+        match value.or_else(|error| failure::exited(&error).ok_or(error)) {
             Ok(value) => convert::output(&value, self.run.limits.result),
             Err(error) => Err(failure::job_error(*error, &self.run.limits)),
         }

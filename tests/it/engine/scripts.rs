@@ -15,6 +15,7 @@ async fn results_of_every_type_have_their_text_and_format() {
         ("let x = 1;", "", OutputFormat::Empty),
         ("return 1; 2", "1", OutputFormat::Json),
         ("exit(3); 4", "3", OutputFormat::Json),
+        ("fn f() { [1, 2].map(|x| exit(x + 2)); } f(); 4", "3", OutputFormat::Json),
         ("\"a\\\"b\"", "a\"b", OutputFormat::Text),
         ("'c'", "c", OutputFormat::Text),
         ("1.0", "1.0", OutputFormat::Json),
