@@ -12,6 +12,9 @@ mod alloc;
 mod child;
 mod error;
 pub mod frame;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod job;
 mod limits;
 mod question;

@@ -12,9 +12,9 @@ use crate::engine::reference::functions;
 use crate::model::{ErrorKind, JobError, Json, Limit};
 
 /// How long a message may be. Rhai's messages can repeat whole strings of the script.
-const LONGEST_MESSAGE: usize = 2048;
+pub(super) const LONGEST_MESSAGE: usize = 2048;
 /// How long the JSON of what a script throws may be.
-const LONGEST_DATA: usize = 64 << 10;
+pub(super) const LONGEST_DATA: usize = 64 << 10;
 /// The longest name in a call stack; its depth is bounded by the call levels.
 const LONGEST_NAME: usize = 128;
 

@@ -9,6 +9,8 @@ mod constants;
 mod convert;
 mod failure;
 mod functions;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) mod fuzzing;
 mod heroscript;
 mod language;
 mod namespaces;

@@ -4,6 +4,8 @@
 //! functions.
 
 mod call;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) mod fuzzing;
 mod parse;
 mod print;
 #[cfg(test)]
