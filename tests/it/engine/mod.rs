@@ -8,6 +8,7 @@ mod confinement;
 mod constants;
 mod functions;
 mod heroscript;
+mod hostile;
 mod limits;
 mod questions;
 mod reference;

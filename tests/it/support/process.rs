@@ -208,7 +208,7 @@ impl Kin {
     }
 
     /// Nothing for what has ended, even if nobody has asked how.
-    fn read(pid: u32) -> Option<Self> {
+    pub fn read(pid: u32) -> Option<Self> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (start, rest) = stat.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();

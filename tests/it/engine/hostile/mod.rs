@@ -1,0 +1,158 @@
+//! The scripts of `tests/hostile`, in a server as an operator starts it, beside jobs that do no harm.
+
+mod script;
+
+use futures_util::{StreamExt as _, stream};
+use hero::client::Client;
+use hero::model::{ContextId, Job, JobId, JobSpec, LogLine, Status};
+
+use crate::support::{Kin, PATIENCE, Process, until};
+use script::{Hostile, LANGUAGES};
+
+const CONTEXT: ContextId = ContextId(0);
+/// How many actors a script type has, and how many scripts attack at once: some have to wait. More actors would be in the way of other tests.
+const ACTORS: usize = 2;
+const AT_ONCE: usize = 4;
+/// How often a script is tried that did not obey in time. An engine that can obey does so unless the whole machine stands still.
+const TRIES: usize = 4;
+/// What an engine may have when all is over: above that it is replaced (`recycle_memory`).
+const ENGINE: u64 = 192 << 20;
+/// What the server may have.
+const SERVER: u64 = 256 << 20;
+/// What a neighbour computes.
+const HARMLESS: (&str, &str) = ("let sum = 0; for n in 0..100 { sum += n; } `${sum}: ${args.name}`", "4950: neighbour");
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_hostile_script_ends_the_server_or_harms_its_neighbours_and_the_memory_returns() {
+    let scripts = Hostile::all();
+    assert!(scripts.len() >= 80, "only {} scripts", scripts.len());
+    let home = tempfile::tempdir().unwrap();
+    let mut pools: Vec<String> = LANGUAGES.iter().map(|language| format!("{}={ACTORS}", language.script_type)).collect();
+    pools.sort();
+    pools.dedup();
+    let arguments: Vec<&str> = pools.iter().flat_map(|pool| ["--pool", pool]).collect();
+    let server = Process::serve(&home.path().join("data"), &arguments).await;
+    let client = server.client().await;
+    let before = client.server_info().await.unwrap();
+
+    let attacks = scripts.into_iter().map(async |script| {
+        let (failure, ()) = tokio::join!(attack(&client, &script), neighbour(&client, &script));
+        failure.map(|failure| format!("{}: {failure}", script.name))
+    });
+    let ended: Vec<Option<String>> = stream::iter(attacks).buffer_unordered(AT_ONCE).collect().await;
+    let failures: Vec<String> = ended.into_iter().flatten().collect();
+    assert!(failures.is_empty(), "{failures:#?}");
+
+    let after = client.server_info().await.unwrap();
+    assert_eq!((&before["server_id"], &before["started_at"]), (&after["server_id"], &after["started_at"]));
+    assert_eq!(client.list_actors(CONTEXT).await.unwrap().len(), ACTORS * pools.len());
+    until("engines of the usual size", || async {
+        // An engine that is to be replaced is replaced at the end of a job.
+        futures_util::future::join_all((0..2 * ACTORS).map(|_| harmless(&client))).await;
+        let engines = server.engines();
+        (engines.len() >= ACTORS && engines.iter().filter_map(resident).all(|bytes| bytes <= ENGINE)).then_some(())
+    })
+    .await;
+    let size = resident(&Kin::read(server.pid()).unwrap()).unwrap();
+    assert!(size <= SERVER, "the server has {} MB", size >> 20);
+    server.stop().await;
+}
+
+/// Runs a hostile script, and says what came otherwise than it should.
+async fn attack(client: &Client, script: &Hostile) -> Option<String> {
+    let mut failure = None;
+    for _ in 0..TRIES {
+        let id = match client.create_job(&script.spec).await {
+            Ok(id) => id,
+            Err(refused) => return compared(script, "refused", "", &refused.to_string()),
+        };
+        let job = ended(client, script, &id).await;
+        failure = judged(client, script, &job).await;
+        if script.kills || !was_killed(&job) {
+            break;
+        }
+    }
+    failure
+}
+
+/// The job when it has run to its end.
+async fn ended(client: &Client, script: &Hostile, id: &JobId) -> Job {
+    client.start_job(CONTEXT, id).await.unwrap();
+    if script.stopped {
+        let status = async || client.get_status(CONTEXT, id).await.unwrap();
+        until(&format!("{} runs", script.name), || async { (status().await == Status::Started).then_some(()) }).await;
+        client.stop_job(CONTEXT, id).await.unwrap();
+    }
+    // How it ended stands in the job.
+    let _ = client.wait_job(CONTEXT, id, PATIENCE).await;
+    let job = async || client.get_job(CONTEXT, id).await.unwrap();
+    until(&format!("the end of {}", script.name), || async { Some(job().await).filter(|job| job.status.is_final()) }).await
+}
+
+/// Whether the engine had to be killed: then it ran for a while, and nobody knows what the script used.
+fn was_killed(job: &Job) -> bool {
+    job.usage.is_some_and(|usage| usage.run_ms > 0 && usage.operations == 0 && usage.cpu_us == 0)
+}
+
+async fn judged(client: &Client, script: &Hostile, job: &Job) -> Option<String> {
+    let ended = match &job.error {
+        Some(error) => [error.kind.as_str()].into_iter().chain(error.limit.map(|limit| limit.as_str())).collect::<Vec<_>>().join(" "),
+        None => job.status.to_string(),
+    };
+    let message = job.error.as_ref().map_or("", |error| &error.message);
+    let failure = compared(script, &ended, job.output.as_deref().unwrap_or_default(), message);
+    if failure.is_some() {
+        return failure;
+    }
+    if was_killed(job) != script.kills {
+        return Some(format!("its engine was killed: {}, where {} was expected", was_killed(job), script.kills));
+    }
+    if ended != "crashed" && job.crashes > 0 {
+        return Some(format!("its engine died {} times", job.crashes));
+    }
+    let (told, lines) = (serde_json::to_string(&job.error).unwrap(), logged(client, &job.job_id).await);
+    let secret =
+        script.spec.env_vars.values().find(|secret| told.contains(*secret) || lines.iter().any(|line| line.text.contains(*secret)));
+    secret.map(|_| "it told what it was given in confidence".to_owned())
+}
+
+/// What is otherwise than expected.
+fn compared(script: &Hostile, ended: &str, output: &str, message: &str) -> Option<String> {
+    if !script.expected.iter().any(|expected| expected == ended) {
+        let what = format!("{ended}, where {} was expected", script.expected.join(" or "));
+        return Some(format!("{what}: {}", shortened(&format!("{output}{message}"))));
+    }
+    if let Some(says) = script.says.as_deref().filter(|says| !message.contains(*says)) {
+        return Some(format!("its error does not say {says:?}: {}", shortened(message)));
+    }
+    let gives = script.gives.as_deref().filter(|gives| *gives != output)?;
+    Some(format!("it gives {}, where {gives} was expected", shortened(output)))
+}
+
+/// The first lines of what a job logged.
+async fn logged(client: &Client, id: &JobId) -> Vec<LogLine> {
+    client.get_logs(CONTEXT, id, None, 1000).await.unwrap().lines
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(300).collect()
+}
+
+/// A job that does no harm, and must not be harmed by the one beside it.
+async fn neighbour(client: &Client, beside: &Hostile) {
+    let result = harmless(client).await;
+    assert_eq!(result, Ok(HARMLESS.1.to_owned()), "beside {}", beside.name);
+}
+
+async fn harmless(client: &Client) -> Result<String, String> {
+    let args = Some(serde_json::from_str(r#"{"name": "neighbour"}"#).unwrap());
+    let spec = JobSpec { script: HARMLESS.0.to_owned(), args, ..JobSpec::default() };
+    client.run_and_wait(&spec, PATIENCE).await.map(|result| result.output).map_err(|error| error.to_string())
+}
+
+/// The resident size of a process, unless it has ended.
+fn resident(process: &Kin) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.pid)).ok()?;
+    let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"))?;
+    Some(kilobytes.parse::<u64>().ok()? << 10)
+}
