@@ -1,4 +1,6 @@
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -14,6 +16,9 @@ use crate::store::Store;
 
 /// What finds room on a page of objects for a script: a value holds 256 KB of text, 10,000 elements and 10,000 entries of maps.
 const ROOM: Room = Room { bytes: 240 << 10, values: 9000 };
+
+/// How many jobs an attempt of a job may create.
+const MOST_CREATED: u32 = 1000;
 
 /// What one attempt of a job has of the outside: its log, its progress, and what its actor answers it.
 ///
@@ -35,6 +40,8 @@ pub(super) struct Asker {
     /// The number of the claim, for what only its holder may do.
     pub(super) claim: u32,
     pub(super) caller: String,
+    /// How many jobs it has created in this attempt.
+    pub(super) created: Arc<AtomicU32>,
 }
 
 impl Host for JobHost {
@@ -97,15 +104,23 @@ impl Asker {
     /// Creates a relative of the job and starts it: it waits for this one by itself.
     async fn spawn(&self, spec: &Json, as_heir: bool) -> Result<JobId, Error> {
         let wrong = |message: String| Error::Invalid { param: "job", message };
+        // Where in a text that the script has not written says nothing.
+        let none = |error: serde_json::Error| {
+            let said = error.to_string();
+            wrong(format!("is not what a job may be: {}", said.rfind(" at line ").map_or(&*said, |at| &said[..at])))
+        };
         // The names alone: a tree would take many times the bytes.
-        let given: HashMap<String, IgnoredAny> = serde_json::from_str(spec.as_str()).map_err(|error| wrong(format!("is none: {error}")))?;
+        let given: HashMap<String, IgnoredAny> = serde_json::from_str(spec.as_str()).map_err(none)?;
         let relation = if as_heir { "predecessor_id" } else { "parent_id" };
         for fixed in ["context_id", "caller_id", "parent_id", relation] {
             if given.contains_key(fixed) {
                 return Err(wrong(format!("has a {fixed}, which follows from the job that creates it; leave it out")));
             }
         }
-        let spec: JobSpec = serde_json::from_str(spec.as_str()).map_err(|error| wrong(format!("is none: {error}")))?;
+        let spec: JobSpec = serde_json::from_str(spec.as_str()).map_err(none)?;
+        if self.created.fetch_add(1, Ordering::Relaxed) >= MOST_CREATED {
+            return Err(wrong(format!("is one too many: an attempt of a job creates {MOST_CREATED} others at most")));
+        }
         // A server that slept for longer than a lease does not act for an attempt that is another server's by now.
         let lost = self.store.renew(&[(self.job.clone(), self.claim)]).await;
         if !lost.map_err(|source| Error::Store { job_id: None, not_done: true, source })?.is_empty() {

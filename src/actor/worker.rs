@@ -176,6 +176,7 @@ impl Worker {
                 job: job.job.clone(),
                 claim: job.claim,
                 caller: run.caller_id.clone(),
+                created: Arc::default(),
             },
             capabilities: self.settings.engine.capabilities.clone(),
             progress: None,

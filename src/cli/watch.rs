@@ -14,6 +14,8 @@ use crate::model::{ContextId, Explanation, JobId, JobResult, LogLine, Reason};
 pub(super) const PAGE: usize = 1000;
 /// How long to wait for the last lines of a job that has ended.
 const DRAIN: Duration = Duration::from_secs(5);
+/// When to ask for the first time why a job has not ended.
+const FIRST: Duration = Duration::from_millis(300);
 /// How often the log is asked for these last lines.
 const DRAIN_POLL: Duration = Duration::from_millis(50);
 
@@ -85,13 +87,14 @@ impl Watch<'_> {
 
 /// Keeps `told` up to date with why the job has not ended.
 async fn news(client: &Client, context: ContextId, job_id: &JobId, every: Duration, told: &RefCell<String>) -> Infallible {
+    sleep(every.min(FIRST)).await;
     loop {
-        sleep(every).await;
         match client.explain_job(context, job_id).await {
             Ok(explanation) => *told.borrow_mut() = why(&explanation),
             Err(error) if error.has_code(code::STORE_UNAVAILABLE) => *told.borrow_mut() = "Redis does not answer the server".to_owned(),
             Err(_) => {} // What is known stays; the wait itself tells of errors.
         }
+        sleep(every).await;
     }
 }
 
@@ -106,7 +109,7 @@ fn why(explanation: &Explanation) -> String {
     match explanation.reason {
         Reason::Running => match &explanation.progress {
             Some(progress) if progress.text.is_empty() => format!("running: {}", progress.value),
-            Some(progress) => format!("running: {} {}", progress.value, progress.text),
+            Some(progress) => format!("running: {}, {}", progress.value, progress.text),
             None => "running".to_owned(),
         },
         Reason::Ended => "ending".to_owned(),

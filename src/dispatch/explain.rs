@@ -56,7 +56,10 @@ impl Dispatcher {
             Status::Started => {
                 let actor = job.actor.as_deref().unwrap_or("an actor");
                 let progress = job.progress.clone();
-                let running = because(Reason::Running, format!("{actor} runs it since {}", at(job.started_at, "an unknown time")));
+                let far =
+                    progress.as_ref().map_or_else(String::new, |progress| format!("; it is at {}, {}", progress.value, progress.text));
+                let far = far.trim_end_matches(", ");
+                let running = because(Reason::Running, format!("{actor} runs it since {}{far}", at(job.started_at, "an unknown time")));
                 Explanation { progress, ..running }
             }
             Status::Error if job.error.as_ref().is_some_and(|error| error.kind == ErrorKind::Prerequisite) => {

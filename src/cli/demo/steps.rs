@@ -139,9 +139,9 @@ async fn relatives(calls: &Calls) -> anyhow::Result<()> {
     let result = calls.call("run_and_wait", json!({ "script": CHILDREN, "name": "parent" })).await?;
     let heir = result["value"].as_str().context("the script gave no id")?;
     let ended = calls.call("wait_job", json!({ "job_id": heir })).await?;
-    let parent = result["job_id"].as_str().unwrap_or_default();
-    expect("the value", &ended["value"], &json!(format!("all parts of {parent} have ended")))?;
-    let job = calls.call("get_job", json!({ "job_id": parent })).await?;
+    expect("the value", &ended["value"], &json!(14))?;
+    let job: serde_json::Value = calls.client.call("get_job", json!({ "job_id": result["job_id"] })).await?;
+    calls.show_item("progress", &job["progress"])?;
     expect("the progress", &job["progress"], &json!({ "value": 3.0, "text": "part 3 of 3" }))
 }
 

@@ -15,7 +15,8 @@ use crate::model::{Condition, Find, Json, Name, ObjectPage};
 pub(in crate::cli) struct FindObjects {
     /// The collection
     collection: Name,
-    /// What a field has to be: FIELD=VALUE, or with >, >=, <, <= or ^= (begins with) between; several times for several
+    /// What a field has to be, such as 'born>=1800': =, >, >=, <, <= or ^= (begins with) between a field and a value, which is JSON if it
+    /// reads as such, else a text ('zip="9000"' is one); several times for several
     #[arg(long = "where", short = 'w', value_name = "CONDITION", value_parser = comparison)]
     conditions: Vec<Comparison>,
     /// Sort by this field, which needs an index; by the id otherwise
@@ -48,7 +49,12 @@ fn comparison(text: &str) -> Result<Comparison, String> {
         let (operator, bound) = OPERATORS.into_iter().find(|(operator, _)| rest.starts_with(operator))?;
         Some((field, bound, &rest[operator.len()..]))
     });
-    let (field, bound, value) = split.ok_or("a field, one of = > >= < <= ^=, and a value are expected")?;
+    let expected = "a field, one of = > >= < <= ^=, and a value are expected; in quotes, because the shell takes > and < for itself";
+    let (field, bound, value) = split.ok_or(expected)?;
+    let (field, value) = (field.trim(), value.trim());
+    if value.starts_with(['=', '<', '>']) || field.ends_with('!') {
+        return Err("there is only one of = > >= < <= ^= between a field and a value".to_owned());
+    }
     // What is no number, truth value, null or quoted text is a text.
     let value = match serde_json::from_str::<Value>(value) {
         Ok(Value::Array(_) | Value::Object(_)) | Err(_) => Value::from(value),
@@ -123,12 +129,12 @@ mod tests {
             ("address.zip>=9000", "address.zip", Some("gte"), json!(9000)),
             ("a<b", "a", Some("lt"), json!("b")),
             ("name^=12", "name", Some("prefix"), json!("12")),
-            ("x==", "x", None, json!("=")),
+            ("born >= 1800", "born", Some("gte"), json!(1800)),
             ("x=[1]", "x", None, json!("[1]")),
         ] {
             assert_eq!(comparison(text).unwrap(), Comparison { field: field.into(), bound, value }, "{text}");
         }
-        for wrong in ["", "city", "=Ghent", "a^b", ">1"] {
+        for wrong in ["", "city", "=Ghent", "a^b", ">1", "a==1", "a!=1", "a=<5", "a<=>5"] {
             assert!(comparison(wrong).is_err(), "{wrong}");
         }
     }

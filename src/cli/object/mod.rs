@@ -16,16 +16,17 @@ use crate::model::{Collection as Known, ContextId, Json, Name, ObjectId};
 #[derive(Debug, Subcommand)]
 pub(super) enum Object {
     /// List the collections: how many objects each has, and its indexes
+    #[command(visible_alias = "list")]
     Collections(InContext),
     /// Print an object
     Get(Named),
     /// Find objects by their fields, and print each on a line
     Find(find::FindObjects),
-    /// Store the object, or the list of objects, in a JSON file, and print their ids
+    /// Store the objects in a JSON file, one after another or in a list, and print their ids
     Set(set::Set),
     /// Delete an object
     Delete(Named),
-    /// Delete a collection with all its objects and indexes
+    /// Delete a collection with all its objects and indexes, for good
     Drop(Collection),
 }
 

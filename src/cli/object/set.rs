@@ -15,7 +15,7 @@ use crate::model::{Json, Name, ObjectId, exact};
 pub(in crate::cli) struct Set {
     /// The collection
     collection: Name,
-    /// A JSON file with an object or a list of objects, or - for stdin
+    /// A JSON file with objects, each on lines of its own or all in a list, or - for stdin
     #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     file: PathBuf,
     #[command(flatten)]
@@ -35,15 +35,17 @@ impl Set {
         let text = read_text("file", &self.file)?;
         let wrong = |beyond: crate::model::Beyond| Usage(format!("{}: {beyond}", self.file.display()));
         exact(&text, "it").map_err(wrong)?;
-        let given = serde_json::from_str(&text).map_err(|error| Usage(format!("{} is not JSON: {error}", self.file.display())))?;
-        let (objects, is_list) = match given {
-            Given::Several(objects) => (objects, true),
-            Given::One(object) => (vec![object], false),
-        };
+        let mut objects = Vec::new();
+        for given in serde_json::Deserializer::from_str(&text).into_iter() {
+            match given.map_err(|error| Usage(format!("{} is not JSON: {error}", self.file.display())))? {
+                Given::Several(several) => objects.extend(several),
+                Given::One(object) => objects.push(object),
+            }
+        }
         let mut ids: Vec<ObjectId> = Vec::with_capacity(objects.len());
         for (at, object) in objects.iter().enumerate() {
             let stored = client.set_object(self.context.id(), &self.collection, object).await;
-            if is_list && stored.is_err() {
+            if objects.len() > 1 && stored.is_err() {
                 output::note(format!("the object at index {at} was refused; {} before it are stored", ids.len()));
             }
             let id = stored?;

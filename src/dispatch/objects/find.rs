@@ -2,7 +2,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 
-use super::{ID, Objects, check_path, failed};
+use super::{ID, Objects, check_path, count, failed};
 use crate::dispatch::Error;
 use crate::model::{Condition, Find, Index, Name, ObjectPage, Range, SortKey, Test, keys_at};
 use crate::store::{EntryRange, Portion, ReadObject, key_of_entry};
@@ -114,15 +114,6 @@ impl Objects {
             }
             (range, least) = (range.after(&reached, query.descending), OBJECTS.1);
         }
-    }
-}
-
-/// How many values a value has in it, with itself.
-fn count(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
-        Value::Object(fields) => 1 + fields.values().map(count).sum::<usize>(),
-        _ => 1,
     }
 }
 

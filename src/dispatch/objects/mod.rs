@@ -19,8 +19,9 @@ use crate::store::{IndexEntries, ObjectStored, Store};
 pub use find::Room;
 pub use schema::Schemas;
 
-/// The largest object, in bytes of JSON.
-const LARGEST: usize = 1 << 20;
+/// The largest object, in bytes of JSON, and the most values in one: a value of a script holds a little more.
+const LARGEST: usize = 240 << 10;
+const MOST_VALUES: usize = 9000;
 /// How deep an object may be nested. Results of scripts may be nested as deep.
 const DEEPEST: usize = 64;
 /// The longest path of a field, in bytes.
@@ -97,11 +98,14 @@ impl Objects {
                 fields.shift_insert(0, ID.to_owned(), id.as_str().into());
                 id
             }
-            Some(Value::String(id)) => id.parse().map_err(|error| Error::invalid("object", format!("its id is none: {error}")))?,
-            Some(_) => return Err(Error::invalid("object", "its id is no text; leave it out for a new one")),
+            Some(Value::String(id)) => id.parse().map_err(|error| Error::invalid("object", format!("has no proper id: {error}")))?,
+            Some(_) => return Err(Error::invalid("object", "has an id that is no text; leave it out for a new one")),
         };
         if depth(&value) > DEEPEST {
             return Err(Error::invalid("object", format!("is nested deeper than {DEEPEST}")));
+        }
+        if count(&value) > MOST_VALUES {
+            return Err(Error::invalid("object", format!("has {} values in it, more than {MOST_VALUES}", count(&value))));
         }
         self.0.schemas.check(collection, &value).map_err(|misfit| Error::invalid("object", misfit))?;
         let object = Json::from(value);
@@ -203,6 +207,15 @@ fn entries(object: &Value, fields: &[String]) -> Result<IndexEntries, String> {
 
 fn tree(object: &Json) -> Result<Value, Error> {
     object.to_value().map_err(|error| Error::invalid("object", error.to_string()))
+}
+
+/// How many values a value has in it, with itself.
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(count).sum::<usize>(),
+        _ => 1,
+    }
 }
 
 /// How many arrays and objects lie in each other.

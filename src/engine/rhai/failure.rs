@@ -8,13 +8,15 @@ use super::constants::LINES_BEFORE;
 use super::{convert, text};
 use crate::engine::Limits;
 use crate::engine::limits::{FIXED, size};
-use crate::engine::reference::functions;
+use crate::engine::reference::{ScriptFunction, functions};
 use crate::model::{ErrorKind, JobError, Json, Limit};
 
 /// How long a message may be. Rhai's messages can repeat whole strings of the script.
 pub(super) const LONGEST_MESSAGE: usize = 2048;
 /// How long the JSON of what a script throws may be.
 pub(super) const LONGEST_DATA: usize = 64 << 10;
+/// In how many letters a name may differ from one that is meant.
+const NEAR: usize = 3;
 /// The longest name in a call stack; its depth is bounded by the call levels.
 const LONGEST_NAME: usize = 128;
 
@@ -107,10 +109,10 @@ fn message(error: &EvalAltResult, limits: &Limits) -> String {
             (None, Some(hint)) => format!("{error}; {hint}"),
             (None, None) => error.to_string(),
         },
-        EvalAltResult::ErrorFunctionNotFound(..)
-        | EvalAltResult::ErrorMismatchDataType(..)
-        | EvalAltResult::ErrorMismatchOutputType(..)
-        | EvalAltResult::ErrorIndexingType(..) => script_types(&error.to_string()),
+        EvalAltResult::ErrorFunctionNotFound(call, _) => format!("{}{}", script_types(&error.to_string()), as_defined(call)),
+        EvalAltResult::ErrorMismatchDataType(..) | EvalAltResult::ErrorMismatchOutputType(..) | EvalAltResult::ErrorIndexingType(..) => {
+            script_types(&error.to_string())
+        }
         EvalAltResult::ErrorModuleNotFound(name, _) => no_namespace(name),
         EvalAltResult::ErrorDotExpr(text, _) if text.ends_with("'()'") => format!("{text}; `?.` passes over what is not there"),
         EvalAltResult::ErrorPropertyNotFound(name, _) => {
@@ -128,6 +130,18 @@ fn too_large(what: &str, limits: &Limits) -> String {
         what if what.contains("string") => format!("a value holds more than {} of text ({FIXED})", size(limits.string)),
         what if what.contains("map") => format!("a value holds more than {} entries of maps ({FIXED})", limits.map),
         _ => format!("a value holds more than {} elements ({FIXED})", limits.array),
+    }
+}
+
+/// How a function in a namespace is called that was called in another way, or which is meant, if that is known.
+fn as_defined(call: &str) -> String {
+    let name = call.split(" (").next().unwrap_or_default();
+    let Some((namespace, _)) = name.split_once("::") else { return String::new() };
+    let distance = |function: &ScriptFunction| strsim::damerau_levenshtein(&function.name, &cut(name, LONGEST_NAME));
+    let near = functions().iter().filter(|function| function.parts().0 == Some(namespace)).map(|function| (distance(function), function));
+    match near.filter(|(distance, _)| *distance <= NEAR).min_by_key(|(distance, _)| *distance) {
+        Some((_, function)) => format!("; there is {}", function.signature()),
+        None => String::new(),
     }
 }
 

@@ -56,7 +56,8 @@ async fn an_heir_runs_when_the_job_and_its_children_have_ended() {
 async fn what_cannot_be_a_job_is_refused_and_the_script_may_catch_it() {
     let house = House::open(1).await;
     for (script, told) in [
-        ("job::spawn(#{})", "missing field `script`"),
+        ("job::spawn(#{})", "the job is not what a job may be: missing field `script`"),
+        ("for i in 0..1001 { job::spawn(#{ script: `1`, run_at: `2099-01-01T00:00:00Z` }) }", "creates 1000 others at most"),
         (r#"job::spawn(#{ script: "1", scrip: 1 })"#, "unknown field `scrip`"),
         (r#"job::spawn(#{ script: "1", context_id: 1 })"#, "has a context_id"),
         (r#"job::spawn(#{ script: "1", caller_id: "root" })"#, "has a caller_id"),

@@ -108,5 +108,5 @@ async fn a_script_without_the_capability_is_told_who_has_it() {
     assert_eq!(error.message, "osis_get is for scripts of type osis");
     // In a session there is nobody to ask.
     let mut alone = Bench::with(with_objects()).await;
-    assert!(alone.error(ASKS).await.message.starts_with("there is nobody here to ask"));
+    assert!(alone.error(ASKS).await.message.starts_with("there is no server here"));
 }

@@ -11,8 +11,8 @@ use crate::model::Progress;
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "job::spawn(spec: map) -> string",
-        description: "Creates a child of this job and gives its id. It runs as soon as this script has returned; an heir of this job waits for it, too. The map has what `create_job` takes: `script`, and any of `script_type`, `args`, `name`, `timeout` and others. Context and caller are those of this job. If this job runs again, so does this; an `idempotency_key` gives the same child again.",
-        errors: "the map is not what a job may be, or the queue is full.",
+        description: "Creates a child of this job and gives its id. It runs as soon as this script has returned, and not if this job fails; an heir of this job waits for it, too. The map has what `create_job` takes: `script`, and any of `script_type`, `args`, `name`, `timeout` and others. Context and caller are those of this job. If this job runs again, so does this; an `idempotency_key` gives the same child again.",
+        errors: "the map is not what a job may be, this attempt has created 1,000 others, or the queue is full.",
         example: "job::spawn(#{ script: \"40 + 2\", name: \"child\" }).len()",
         result: "36",
     },

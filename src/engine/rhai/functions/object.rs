@@ -18,7 +18,7 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
         signature: "osis::set(collection: string, object: map) -> string",
         description: "Stores an object, in place of one with the same `id`, and gives its id; without one it gets a new one. The object and what stands in indexes for it are written in one step.",
-        errors: "the object does not fit the schema of the collection (it says where), is larger than 1 MB, or holds what JSON cannot say.",
+        errors: "the object does not fit the schema of the collection (it says where), is larger than 240 KB or has more than 9,000 values in it, or holds what JSON cannot say.",
         example: "osis::set(\"people\", #{ id: \"ada\", name: \"Ada\", born: 1815 })",
         result: r#""ada""#,
     },

@@ -106,7 +106,7 @@ async fn what_cannot_be_stored_is_refused_with_a_reason() {
     for (object, reason) in [
         ("[1]".to_owned(), "is not an object"),
         ("7".to_owned(), "is not an object"),
-        (r#"{"id": 7}"#.to_owned(), "its id is no text"),
+        (r#"{"id": 7}"#.to_owned(), "an id that is no text"),
         (r#"{"id": ""}"#.to_owned(), "1 to 256 bytes"),
         (r#"{"id": "a\nb"}"#.to_owned(), "control characters"),
         (r#"{"n": 9223372036854775808}"#.to_owned(), "object.n"),
