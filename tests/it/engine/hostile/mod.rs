@@ -14,7 +14,7 @@ const CONTEXT: ContextId = ContextId(0);
 const ACTORS: usize = 2;
 const AT_ONCE: usize = 4;
 /// How often a script is tried that did not obey in time. An engine that can obey does so unless the whole machine stands still.
-const TRIES: usize = 4;
+const TRIES: usize = 16;
 /// What an engine may have when all is over: above that it is replaced (`recycle_memory`).
 const ENGINE: u64 = 192 << 20;
 /// What the server may have.
