@@ -11,11 +11,8 @@ use super::job_log::JobLog;
 use super::progress::ProgressTeller;
 use crate::dispatch::{Dispatcher, Error, Room};
 use crate::engine::{Answer, Capability, Host, LogRecord, Question};
-use crate::model::{ContextId, ErrorKind, JobId, JobSpec, Json, Progress, Status};
+use crate::model::{ContextId, ErrorKind, JobId, JobSpec, Json, Progress, Status, without_position};
 use crate::store::Store;
-
-/// What finds room on a page of objects for a script: a value holds 256 KB of text, 10,000 elements and 10,000 entries of maps.
-const ROOM: Room = Room { bytes: 240 << 10, values: 9000 };
 
 /// How many jobs an attempt of a job may create.
 const MOST_CREATED: u32 = 1000;
@@ -87,7 +84,7 @@ impl Asker {
             Question::GetObject { collection, id } => objects.get(&collection, &id).await?.unwrap_or_else(|| Value::Null.into()),
             Question::HasObject { collection, id } => objects.exists(&collection, &id).await?.into(),
             Question::DeleteObject { collection, id } => objects.delete(&collection, &id).await?.into(),
-            Question::FindObjects { collection, query } => written(&objects.find(&collection, &query, ROOM).await?)?,
+            Question::FindObjects { collection, query } => written(&objects.find(&collection, &query, Room::OF_SCRIPT).await?)?,
             Question::IndexObjects { collection, fields } => {
                 objects.index(&collection, &fields).await?;
                 Value::Null.into()
@@ -105,10 +102,7 @@ impl Asker {
     async fn spawn(&self, spec: &Json, as_heir: bool) -> Result<JobId, Error> {
         let wrong = |message: String| Error::Invalid { param: "job", message };
         // Where in a text that the script has not written says nothing.
-        let none = |error: serde_json::Error| {
-            let said = error.to_string();
-            wrong(format!("is not what a job may be: {}", said.rfind(" at line ").map_or(&*said, |at| &said[..at])))
-        };
+        let none = |error: serde_json::Error| wrong(format!("is not what a job may be: {}", without_position(&error.to_string())));
         // The names alone: a tree would take many times the bytes.
         let given: HashMap<String, IgnoredAny> = serde_json::from_str(spec.as_str()).map_err(none)?;
         let relation = if as_heir { "predecessor_id" } else { "parent_id" };

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::mask::Masker;
-use crate::model::{JobId, Progress};
+use crate::model::{JobId, Progress, excerpt};
 use crate::store::Store;
 
 /// How often it is written at most. Each is an event, of which there are not more than some.
@@ -76,9 +76,5 @@ fn shown(masker: &Masker, mut text: String) -> String {
         // So that a secret that was cut is recognised.
         text.push('…');
     }
-    let masked = masker.apply(text);
-    match masked.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &masked[..end]),
-        None => masked,
-    }
+    excerpt(&masker.apply(text), LONGEST).into_owned()
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::excerpt;
+
 /// Why a text is not an id or a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidId {
@@ -19,10 +21,7 @@ pub enum InvalidId {
 
 /// Keeps error texts short when somebody sends a novel as an id.
 fn shorten(text: &str) -> String {
-    match text.char_indices().nth(48) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
+    excerpt(text, 48).into_owned()
 }
 
 /// The id of a job: a UUID, exactly as it stands in Redis keys.

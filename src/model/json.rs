@@ -31,6 +31,12 @@ impl Json {
     }
 }
 
+/// An error of the JSON parser without its line and column, for callers who never saw the text that they belong to.
+pub fn without_position(error: &str) -> &str {
+    let is_position = |text: &str| text.split(" column ").all(|number| number.parse::<u64>().is_ok());
+    error.rsplit_once(" at line ").filter(|(_, position)| is_position(position)).map_or(error, |(said, _)| said)
+}
+
 impl<Any: Into<Value>> From<Any> for Json {
     fn from(value: Any) -> Self {
         Self(serde_json::value::to_raw_value(&value.into()).expect("a JSON value can be written"))

@@ -2,6 +2,7 @@
 
 mod actor;
 mod event;
+mod excerpt;
 mod explanation;
 mod given;
 mod hex;
@@ -23,13 +24,14 @@ mod tree;
 
 pub use actor::{Actor, Presence};
 pub use event::JobEvent;
+pub use excerpt::excerpt;
 pub use explanation::{Explanation, Reason, WaitsFor};
 pub use given::{or_default, whole_number};
 pub use hex::hex;
 pub use id::{ContextId, InvalidId, JobId, Name, ServerId};
 pub use integer::{Beyond, exact, plain_zeros};
 pub use job::{Input, Job, JobResult, Progress, Usage};
-pub use json::Json;
+pub use json::{Json, without_position};
 pub use log::{LogLevel, LogLine};
 pub use object::{Collection, Condition, Find, Index, InvalidObjectId, ObjectId, ObjectPage, Range, SortKey, StoredObject, Test, keys_at};
 pub use outcome::{ErrorKind, JobError, Limit, Output, OutputFormat};

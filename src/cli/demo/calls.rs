@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::cli::output::{self, Line, Style};
 use crate::client::{Client, Error, RpcError};
-use crate::model::JobId;
+use crate::model::{JobId, excerpt};
 
 /// Longer texts are cut when a call is shown.
 const WIDTH: usize = 110;
@@ -99,9 +99,5 @@ pub(super) fn expect<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, prom
 
 /// JSON on one line, cut where it is long.
 fn short(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(WIDTH) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
+    excerpt(&value.to_string(), WIDTH).into_owned()
 }

@@ -2,7 +2,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 
-use super::{ID, Objects, check_path, count, failed};
+use super::{ID, LARGEST, MOST_VALUES, Objects, check_path, count, failed};
 use crate::dispatch::Error;
 use crate::model::{Condition, Find, Index, Name, ObjectPage, Range, SortKey, Test, keys_at};
 use crate::store::{EntryRange, Portion, ReadObject, key_of_entry};
@@ -36,6 +36,8 @@ pub struct Room {
 impl Room {
     /// On a page for a client.
     pub const OF_CLIENT: Self = Self { bytes: 4 << 20, values: usize::MAX };
+    /// On a page for a script, which holds what one object may be.
+    pub const OF_SCRIPT: Self = Self { bytes: LARGEST, values: MOST_VALUES };
 }
 
 /// In which order objects are read: by an index, or by their ids.

@@ -4,7 +4,7 @@ use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
 use super::depth;
-use crate::model::Name;
+use crate::model::{self, Name};
 
 /// How much of what is wrong with an object is told, in characters: a value that does not fit may be long.
 const LONGEST: usize = 300;
@@ -57,11 +57,7 @@ fn place(pointer: &str) -> &str {
 }
 
 fn excerpt(error: &impl std::fmt::Display) -> String {
-    let text = error.to_string();
-    match text.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
+    model::excerpt(&error.to_string(), LONGEST).into_owned()
 }
 
 #[cfg(test)]

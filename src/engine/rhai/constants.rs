@@ -182,7 +182,8 @@ fn word(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c| !is_word(c)).unwrap_or(text.len()))
 }
 
-fn is_word(c: char) -> bool {
+/// Whether names of scripts have this letter in them.
+pub(super) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 

@@ -4,7 +4,7 @@ use std::any::Any;
 
 use rhai::{Dynamic, EvalAltResult, LexError, Map, ParseErrorType, Position};
 
-use super::constants::LINES_BEFORE;
+use super::constants::{LINES_BEFORE, is_word};
 use super::{convert, text};
 use crate::engine::Limits;
 use crate::engine::limits::{FIXED, size};
@@ -151,7 +151,6 @@ fn script_types(message: &str) -> String {
     let mut named = String::with_capacity(message.len());
     let mut rest = message.as_str();
     while !rest.is_empty() {
-        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
         let (word, behind) = rest.split_at(rest.find(|letter| !is_word(letter)).unwrap_or(rest.len()));
         named.push_str(match word {
             "i64" => "int",

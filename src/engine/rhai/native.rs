@@ -3,6 +3,7 @@
 use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
 
 use super::text;
+use crate::model;
 
 /// What a function gives, or the error that the script gets.
 pub(super) type Native<T> = Result<T, Box<EvalAltResult>>;
@@ -25,12 +26,9 @@ pub(super) fn array_too_large(context: &NativeCallContext<'_>) -> Box<EvalAltRes
     Box::new(EvalAltResult::ErrorDataTooLarge("Size of array/BLOB".to_owned(), context.call_position()))
 }
 
-/// The beginning of a text, to be repeated in an error. Where it was cut it says so, which is how a part of a secret is recognised.
+/// The beginning of a text, to be repeated in an error.
 pub(super) fn excerpt(text: &str) -> String {
-    match text.char_indices().nth(EXCERPT) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    model::excerpt(text, EXCERPT).into_owned()
 }
 
 /// A text that is made piece by piece, and no longer than texts of scripts may be.

@@ -3,7 +3,7 @@ use std::fmt;
 
 use serde::de::{Error, Expected, Unexpected};
 
-use crate::model::Beyond;
+use crate::model::{Beyond, excerpt, without_position};
 
 /// What is wrong with the parameters of a call, and where, in words for whoever made it.
 #[derive(Debug)]
@@ -45,12 +45,7 @@ impl Fault {
 
     /// An error of the JSON parser, without its line and column: they belong to a text that the caller never saw.
     pub(super) fn parser(error: impl fmt::Display) -> Self {
-        let mut text = error.to_string();
-        let is_position = |text: &str| text.split(" column ").all(|number| number.parse::<u64>().is_ok());
-        if let Some((said, _)) = text.rsplit_once(" at line ").filter(|(_, position)| is_position(position)) {
-            text.truncate(said.len());
-        }
-        Self::custom(text)
+        Self::custom(without_position(&error.to_string()))
     }
 
     /// A number in free JSON that scripts cannot have.
@@ -206,5 +201,5 @@ fn kind_of(shown: &str) -> &str {
 }
 
 fn cut(text: &str) -> Cow<'_, str> {
-    text.char_indices().nth(LONGEST).map_or(Cow::Borrowed(text), |(at, _)| format!("{}…", &text[..at]).into())
+    excerpt(text, LONGEST)
 }

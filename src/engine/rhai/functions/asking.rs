@@ -9,7 +9,7 @@ use crate::engine::rhai::convert;
 use crate::engine::rhai::native::{Native, failed, string_too_large};
 use crate::engine::rhai::run::Run;
 use crate::engine::{Answer, Question};
-use crate::model::exact;
+use crate::model::{exact, without_position};
 
 /// How long the JSON may be that goes to the actor, which says itself how large objects and jobs may be.
 const LONGEST: usize = 2 << 20;
@@ -25,12 +25,8 @@ pub(super) fn json<T: DeserializeOwned>(
     })?;
     // Reading would round an integer that has too many digits.
     exact(&text, "it").map_err(|beyond| failed(context, beyond.to_string()))?;
-    serde_json::from_str(&text).map_err(|error| failed(context, without_place(&error.to_string())))
-}
-
-/// A message about JSON without where in it: the script has not written that.
-fn without_place(message: &str) -> &str {
-    message.rfind(" at line ").map_or(message, |at| &message[..at])
+    // The script has not written the text.
+    serde_json::from_str(&text).map_err(|error| failed(context, without_position(&error.to_string())))
 }
 
 /// Asks the actor, and gives what it answers.
