@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::directory::Directory;
 use super::frame::{self, FromEngine, Inbox, ToEngine};
 use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, LogRecord, Outcome, Question};
 use crate::model::{ErrorKind, JobError, Limit, Output, Usage};
@@ -28,6 +29,8 @@ const START: Duration = Duration::from_secs(10);
 const OBEY: Duration = Duration::from_millis(100);
 /// How long an engine may take to read an answer that it waits for.
 const READ_ANSWER: Duration = Duration::from_secs(10);
+/// The same for the processes of a job, which may clear up after SIGTERM.
+const PROCESSES_OBEY: Duration = Duration::from_secs(3);
 /// How long an engine may take to read the job it is given.
 const READ_JOB: Duration = Duration::from_secs(10);
 /// Bytes that the message, the data and the call stack of an error may have, far above what an engine makes.
@@ -49,6 +52,8 @@ pub struct Child {
     outbox: Vec<u8>,
     settings: EngineSettings,
     spawner: Spawner,
+    /// That of a supervisor; it is removed when that has ended.
+    directory: Option<Directory>,
     pid: u32,
     confinement: String,
     started: Instant,
@@ -63,10 +68,24 @@ impl Child {
     pub async fn start(spawner: &Spawner, settings: &EngineSettings) -> Result<Self, Error> {
         let (ours, theirs) = StdStream::pair()?;
         ours.set_nonblocking(true)?;
-        let profile = Profile::Engine { address_space: OWN_ADDRESS_SPACE.saturating_add(settings.limits.memory.saturating_mul(2)) };
-        let mut command = confine::command(&settings.hero, &profile, &settings.hero, &["engine"]);
+        let (mut command, directory) = if settings.program.has_processes() {
+            let directory = Directory::create()?;
+            let mut command = confine::command(&settings.hero, &Profile::Supervisor, &settings.hero, &["supervisor"]);
+            // It ends by itself when the socket is closed, and with it what a job has started.
+            command.current_dir(directory.path()).kill_on_drop(false);
+            (command, Some(directory))
+        } else {
+            let address_space = OWN_ADDRESS_SPACE.saturating_add(settings.limits.memory.saturating_mul(2));
+            (confine::command(&settings.hero, &Profile::Engine { address_space }, &settings.hero, &["engine"]), None)
+        };
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
-        let process = spawner.spawn(command).await?;
+        let process = match spawner.spawn(command).await {
+            Ok(process) => process,
+            Err(error) => {
+                directory.into_iter().for_each(Directory::remove);
+                return Err(error.into());
+            }
+        };
         let mut child = Self {
             pid: process.id().unwrap_or_default(),
             process: Some(process),
@@ -75,6 +94,7 @@ impl Child {
             outbox: Vec::new(),
             settings: settings.clone(),
             spawner: spawner.clone(),
+            directory,
             confinement: String::new(),
             started: Instant::now(),
             jobs: 0,
@@ -92,7 +112,8 @@ impl Child {
 
     async fn greet(&mut self) -> Result<(), Died> {
         let (limits, capabilities) = (Cow::Borrowed(&self.settings.limits), Cow::Borrowed(&*self.settings.capabilities));
-        frame::encode(&ToEngine::Hello { limits, capabilities }, &mut self.outbox)?;
+        let program = Cow::Borrowed(&self.settings.program);
+        frame::encode(&ToEngine::Hello { limits, capabilities, program }, &mut self.outbox)?;
         if self.send().await.is_err() {
             return Err(self.died().await);
         }
@@ -186,7 +207,8 @@ impl Child {
                 biased;
                 () = stop.cancelled(), if !stopping => {
                     stopping = true;
-                    let obeyed = end.deadline().min(Instant::now() + OBEY);
+                    let obey = if self.directory.is_some() { PROCESSES_OBEY } else { OBEY };
+                    let obeyed = end.deadline().min(Instant::now() + obey);
                     end.as_mut().reset(obeyed);
                     // If the socket is full or closed, the engine is killed a little later.
                     let _ = self.socket.try_write(&stop_frame());
@@ -324,14 +346,6 @@ impl Child {
     /// The log bytes of one job above which the engine is killed: twice the limit that the engine itself enforces, and a little more.
     fn log_cap(&self) -> usize {
         self.settings.limits.log.saturating_mul(2).saturating_add(self.settings.limits.string).saturating_add(64 << 10)
-    }
-}
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        if let Some(process) = self.process.take() {
-            self.spawner.kill(process);
-        }
     }
 }
 

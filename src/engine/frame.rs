@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Capability, EngineJob, Limits, LogRecord, Question};
+use super::{Answer, Capability, EngineJob, Limits, LogRecord, Program, Question};
 use crate::model::{JobError, Output, Usage};
 
 /// The largest frame, without its length. Larger ones are refused on both sides.
@@ -30,6 +30,9 @@ pub enum ToEngine<'a> {
         /// What every script may ask for.
         #[serde(default)]
         capabilities: Cow<'a, [Capability]>,
+        /// What runs the scripts.
+        #[serde(default)]
+        program: Cow<'a, Program>,
     },
     /// Run this job and answer with `done`.
     Run {

@@ -51,6 +51,17 @@ impl Limits {
 /// What is said in parentheses after a limit that no setting changes.
 pub(super) const FIXED: &str = "a fixed limit";
 
+/// The last line of a log that is cut.
+pub(super) fn log_is_cut(limits: &Limits) -> String {
+    format!("the log is cut here: the script logged more than {} (script_log)", size(limits.log))
+}
+
+/// Why a result that is too long is refused.
+pub(super) fn result_is_too_long(limits: &Limits) -> JobError {
+    let message = format!("the result has more than {} (script_result)", size(limits.result));
+    JobError { limit: Some(Limit::Result), ..JobError::new(ErrorKind::Limit, message) }
+}
+
 /// A number of bytes as it is written in settings, where that is exact.
 pub(super) fn size(bytes: impl TryInto<u64>) -> String {
     let bytes = bytes.try_into().unwrap_or(u64::MAX);

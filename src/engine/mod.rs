@@ -4,12 +4,17 @@
 //! the body of the hidden `hero engine`, and [`frame`] the whole contract between them. Every child is started through the one
 //! permanent thread of a [`Spawner`](crate::process::Spawner) and through the hidden `hero exec`, which confines it first ([`crate::process::confine`]).
 //!
+//! Scripts in Rhai run inside the engine. Others are run by a [`Program`], a process for each job: then the engine is a supervisor
+//! ([`supervisor_main`]), which starts, watches and ends these processes, and speaks the same frames.
+//!
 //! A script that is only to be compiled goes to an engine, too ([`Child::check`]). [`check()`] compiles a script in this process, for the user who runs it.
 //!
 //! An engine knows nothing of queues. What a script logs, and what it asks of the outside, goes to a [`Host`].
 
 mod alloc;
 mod child;
+mod command;
+mod directory;
 mod error;
 pub mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -23,6 +28,7 @@ mod rhai;
 mod settings;
 
 pub use child::Child;
+pub use command::{Command, Program, Python, V, confinement_main, supervisor_main};
 pub use error::{Died, Error};
 pub use job::{EngineJob, Host, LogRecord, Outcome};
 pub use limits::Limits;

@@ -1,13 +1,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Capability, Limits};
+use super::{Capability, Limits, Program};
 
 /// How engine processes are started, and when they are replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineSettings {
     /// The `hero` program.
     pub hero: PathBuf,
+    /// What runs the scripts.
+    pub program: Program,
     /// Whether an engine is refused where the system does not offer all steps of confinement.
     pub confined: bool,
     /// What a script may use.
@@ -29,6 +31,7 @@ impl EngineSettings {
     pub fn new(hero: PathBuf) -> Self {
         Self {
             hero,
+            program: Program::Rhai,
             confined: false,
             limits: Limits::default(),
             capabilities: Vec::new(),

@@ -4,6 +4,7 @@ mod arguments;
 pub mod confine;
 mod identity;
 mod spawn;
+pub mod tree;
 
 pub use arguments::arguments;
 pub use identity::{has_ended, identity};

@@ -1,10 +1,16 @@
 use std::io;
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
+use rustix::process::Pid;
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::tree;
 
 struct Request {
     command: Command,
@@ -49,6 +55,24 @@ impl Spawner {
         let gone = || io::Error::other("the spawning thread has ended");
         self.requests.send(Request { command, reply }).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
+    }
+
+    /// Waits for a child that ends by itself. If it does not in time it is killed with everything below it. Then the rest is done.
+    pub(crate) fn end(&self, mut child: Child, within: Duration, rest: impl FnOnce() + Send + 'static) {
+        self.runtime.spawn(async move {
+            if timeout(within, child.wait()).await.is_err() {
+                if let Some(pid) = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed())) {
+                    let _ = spawn_blocking(move || tree::end_with(pid, within)).await;
+                }
+                let _ = child.wait().await;
+            }
+            let _ = spawn_blocking(rest).await;
+        });
+    }
+
+    /// Does what may take a while.
+    pub(crate) fn later(&self, rest: impl FnOnce() + Send + 'static) {
+        self.runtime.spawn_blocking(rest);
     }
 
     /// Kills `child` and takes its exit status, so that no zombie stays.

@@ -2,11 +2,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use rustix::process::Pid;
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
 use super::{Child, OBEY};
 use crate::engine::Died;
+use crate::process::tree;
 
 /// How long to wait for the end of a killed engine and the rest of its error output.
 const END: Duration = Duration::from_secs(5);
@@ -16,7 +18,11 @@ impl Child {
     pub(super) async fn kill(&mut self) -> Option<ExitStatus> {
         self.idle = false;
         let mut process = self.process.take()?;
-        let _ = process.start_kill();
+        match process.id().and_then(|pid| Pid::from_raw(pid.cast_signed())).filter(|_| self.directory.is_some()) {
+            // What its jobs have started is found only below it.
+            Some(pid) => drop(tokio::task::spawn_blocking(move || tree::end_with(pid, END)).await),
+            None => drop(process.start_kill()),
+        }
         match timeout(END, process.wait()).await {
             Ok(status) => status.ok(),
             Err(_) => {
@@ -59,6 +65,18 @@ impl Child {
     pub(super) async fn broke(&mut self, what: &str) -> Died {
         self.kill().await;
         Died::new(format_args!("engine was killed: {what}"))
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        match (self.process.take(), self.directory.take()) {
+            (Some(process), None) => self.spawner.kill(process),
+            // It ends when the socket is closed, which is right after this, and with it everything that it started.
+            (Some(process), Some(directory)) => self.spawner.end(process, END, move || directory.remove()),
+            (None, Some(directory)) => self.spawner.later(move || directory.remove()),
+            (None, None) => {}
+        }
     }
 }
 

@@ -59,7 +59,7 @@ pub fn engine_main() -> ExitCode {
 fn serve() -> Result<(), String> {
     let pipe = Pipe::open().map_err(|error| format!("descriptor 0 is no socket to serve: {error}"))?;
     let (limits, capabilities) = match pipe.receive() {
-        Received::Frame(ToEngine::Hello { limits, capabilities }) => (limits.into_owned(), capabilities.into_owned()),
+        Received::Frame(ToEngine::Hello { limits, capabilities, .. }) => (limits.into_owned(), capabilities.into_owned()),
         Received::Frame(_) => return Err("the first frame is not hello".into()),
         Received::Unreadable(error) => return Err(error),
         Received::End => return Ok(()),

@@ -6,7 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::pipe::{Heard, Pipe};
 use crate::engine::frame::FromEngine;
-use crate::engine::limits::{FIXED, size};
+use crate::engine::limits::{FIXED, log_is_cut, size};
 use crate::engine::{Answer, Capability, EngineJob, Limits, LogRecord, Question, alloc};
 use crate::model::{ErrorKind, JobError, Limit, LogLevel, Output, Usage};
 
@@ -236,7 +236,7 @@ impl Run {
         }
         if log.bytes + text.len() + LINE > self.limits.log {
             log.cut = true;
-            log.push(LogLevel::Warn, &format!("the log is cut here: the script logged more than {} (script_log)", size(self.limits.log)));
+            log.push(LogLevel::Warn, &log_is_cut(&self.limits));
         } else {
             log.push(level, text);
         }

@@ -15,6 +15,30 @@ const TESTED: ABI = ABI::V7;
 /// What the dynamic loader reads. Which of them exist depends on the distribution, so missing ones are skipped.
 const LIBRARIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];
 
+/// What programs read of the system's configuration. The rest of it may hold secrets, and root reads all of it.
+const CONFIGURATION: [&str; 14] = [
+    "/etc/alternatives",
+    "/etc/group",
+    "/etc/hosts",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/timezone",
+];
+
+/// What programs read of the machine and of themselves. This process will be the program, so `self` is right; its children have another.
+const MACHINE: [&str; 7] =
+    ["/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/filesystems", "/proc/sys/kernel", "/proc/sys/vm", "/sys/devices/system/cpu"];
+
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/urandom", "/dev/random"];
+
 /// Restricts this thread, which is the only one of this process. Gives the interface version in force.
 pub(super) fn restrict(profile: &Profile, program: &Path) -> Result<i32, String> {
     let ruleset = ruleset(profile).and_then(|ruleset| rules(ruleset, profile, program)).map_err(|error| error.to_string())?;
@@ -53,7 +77,25 @@ fn rules(ruleset: RulesetCreated, profile: &Profile, program: &Path) -> Result<R
             let ruleset = allow(ruleset, ["/dev/null", "/dev/zero", "/dev/urandom", "/dev/random"], read | AccessFs::WriteFile)?;
             allow(ruleset, writable.iter().map(PathBuf::as_path), AccessFs::from_all(TESTED) & !BitFlags::from(AccessFs::Execute))
         }
+        // It is not restricted.
+        Profile::Supervisor => Ok(ruleset),
+        Profile::Job(rights) => {
+            let ruleset = allow(allow(ruleset, LIBRARIES, execute)?, [program], execute)?;
+            let ruleset = allow(ruleset, ["/usr", "/bin", "/sbin"], execute)?;
+            let ruleset = allow(ruleset, rights.readable.iter().map(PathBuf::as_path), execute)?;
+            let ruleset = allow(allow(allow(ruleset, CONFIGURATION, read)?, of_python(), read)?, MACHINE, read)?;
+            let ruleset = allow(ruleset, DEVICES, read | AccessFs::WriteFile)?;
+            // Whoever is root could make any disk a file of his.
+            let devices = AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev;
+            allow(ruleset, [&rights.writable], AccessFs::from_all(TESTED) & !devices)
+        }
     }
+}
+
+/// Where distributions keep what every Python of theirs reads at its start.
+fn of_python() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/etc").into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"python")).map(|entry| entry.path()).collect()
 }
 
 fn allow(

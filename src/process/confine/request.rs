@@ -1,7 +1,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::Profile;
+use super::{JobRights, Profile};
 
 /// A command line of `hero exec`, understood.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,11 +13,11 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Reads `PROFILE --parent PID [--address-space BYTES] [--rw DIR]… -- program args…`.
+    /// Reads `PROFILE --parent PID [--address-space BYTES] [--memory BYTES] [--rw DIR]… [--ro PATH]… -- program args…`.
     pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
         let mut args = args.into_iter();
-        let word = args.next().ok_or("a profile is missing: engine or redis")?;
-        let (mut parent, mut address_space, mut writable) = (None, None, Vec::new());
+        let word = args.next().ok_or("a profile is missing: engine, redis, supervisor or job")?;
+        let (mut parent, mut address_space, mut memory, mut writable, mut readable) = (None, None, None, Vec::new(), Vec::new());
         loop {
             let option = args.next().ok_or("`-- program` is missing")?;
             let mut value = || args.next().ok_or_else(|| format!("{} needs a value", option.display()));
@@ -25,6 +25,8 @@ impl Request {
                 Some("--") => break,
                 Some("--parent") => parent = Some(number(&value()?)?),
                 Some("--address-space") => address_space = Some(number(&value()?)?),
+                Some("--memory") => memory = Some(number(&value()?)?),
+                Some("--ro") => readable.push(PathBuf::from(value()?)),
                 Some("--rw") => writable.push(PathBuf::from(value()?)),
                 _ => return Err(format!("unknown option {}", option.display())),
             }
@@ -32,7 +34,13 @@ impl Request {
         let profile = match word.to_str() {
             Some("engine") => Profile::Engine { address_space: address_space.ok_or("--address-space is missing")? },
             Some("redis") => Profile::Redis { writable },
-            _ => return Err(format!("unknown profile {}: engine or redis", word.display())),
+            Some("supervisor") => Profile::Supervisor,
+            Some("job") => Profile::Job(JobRights {
+                writable: writable.pop().ok_or("--rw is missing")?,
+                readable,
+                memory: memory.ok_or("--memory is missing")?,
+            }),
+            _ => return Err(format!("unknown profile {}: engine, redis, supervisor or job", word.display())),
         };
         let program = args.next().ok_or("the program is missing")?.into();
         Ok(Self { profile, parent: parent.ok_or("--parent is missing")?, program, args: args.collect() })
@@ -52,8 +60,13 @@ mod tests {
 
     #[test]
     fn what_command_writes_is_understood() {
-        for profile in [Profile::Engine { address_space: 1 << 30 }, Profile::Redis { writable: vec!["/data".into(), "/with space".into()] }]
-        {
+        let rights = JobRights { writable: "/job".into(), readable: vec!["/opt/x".into(), "/with space".into()], memory: 1 << 20 };
+        for profile in [
+            Profile::Engine { address_space: 1 << 30 },
+            Profile::Redis { writable: vec!["/data".into(), "/with space".into()] },
+            Profile::Supervisor,
+            Profile::Job(rights),
+        ] {
             let command = command(Path::new("hero"), &profile, Path::new("/bin/x"), &["--parent", "--", "a b"]);
             let request = Request::parse(command.as_std().get_args().skip(1).map(ToOwned::to_owned)).unwrap();
             assert_eq!(request.profile, profile);
@@ -74,6 +87,8 @@ mod tests {
             ("redis --parent 1", "`-- program`"),
             ("redis --parent 1 --", "the program is missing"),
             ("redis --rw", "needs a value"),
+            ("job --parent 1 --memory 1 -- x", "--rw is missing"),
+            ("job --parent 1 --rw /x -- x", "--memory is missing"),
             ("redis --open", "unknown option"),
         ] {
             let error = Request::parse(line.split_whitespace().map(OsString::from)).unwrap_err();

@@ -4,15 +4,18 @@
 mod attacks;
 mod check;
 mod child;
+mod command;
 mod confinement;
 mod constants;
 mod functions;
 mod heroscript;
 mod hostile;
 mod limits;
+mod python;
 mod questions;
 mod reference;
 mod scripts;
+mod v;
 
 use std::path::PathBuf;
 use std::time::Duration;

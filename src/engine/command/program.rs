@@ -1,0 +1,41 @@
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::python::Python;
+use super::v::V;
+
+/// What an engine runs its jobs with.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Program {
+    /// The interpreter of this program, inside the engine's own process.
+    #[default]
+    Rhai,
+    /// A command, a process for each job.
+    Command(Command),
+    /// Python, a process for each job.
+    Python(Python),
+    /// The compiler of V, and then a process for each job.
+    V(V),
+}
+
+/// A command that runs scripts of one type.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// The program, by its whole path, and its arguments. In these `{script}` and `{args}` stand for the paths of the job's files.
+    pub command: Vec<String>,
+    /// The name that the script's file gets.
+    pub file: String,
+    /// What processes of jobs may read and run, besides the system's programs.
+    pub readable: Vec<PathBuf>,
+    /// Bytes of memory for the data of one process.
+    pub memory: u64,
+}
+
+impl Program {
+    /// Whether each job is a process of its own below the engine's.
+    pub const fn has_processes(&self) -> bool {
+        !matches!(self, Self::Rhai)
+    }
+}

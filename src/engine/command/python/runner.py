@@ -1,0 +1,182 @@
+"""Runs scripts of jobs: `runner.py run` the one in the current directory, `runner.py serve` one after another, each in a fork."""
+
+import atexit
+import builtins
+import gc
+import importlib.util
+import json
+import linecache
+import os
+import sys
+import traceback
+
+CHANNEL = 3
+SCRIPT = "script.py"
+LONGEST_MESSAGE = 2000
+LONGEST_FUNCTION = 200
+MOST_FUNCTIONS = 30
+
+
+def beside(name):
+    """A module that is a file beside this one. An isolated Python does not look there."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+hero = sys.modules["hero"] = beside("hero")
+
+
+def run():
+    """Runs the script in the current directory, and gives the exit code."""
+    with open("job.json", encoding="utf-8") as file:
+        job = json.load(file)
+    os.unlink("job.json")
+    os.environ.clear()
+    os.environ.update(job.pop("environment"))
+    with open("args.json", encoding="utf-8") as file:
+        job["args"] = json.load(file)
+    with open(SCRIPT, encoding="utf-8", errors="surrogatepass") as file:
+        source = file.read()
+    hero._begin(job, CHANNEL)
+    sys.argv = [SCRIPT]
+    # What is printed is a line of the log as soon as it is one.
+    for descriptor, name in ((1, "stdout"), (2, "stderr")):
+        stream = open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    main = type(sys)("__main__")
+    main.__file__ = SCRIPT
+    main.__builtins__ = builtins
+    sys.modules["__main__"] = main
+    linecache.cache[SCRIPT] = (len(source), None, source.splitlines(True), SCRIPT)
+    try:
+        exec(compile(source, SCRIPT, "exec", dont_inherit=True), main.__dict__)
+    except SystemExit as end:
+        return leave(main, end.code)
+    except BaseException as error:
+        fail(error)
+        return leave(main, 1)
+    return leave(main, 0)
+
+
+def leave(main, code):
+    """Ends as Python does, but without freeing what this process shares with others. Gives the exit code."""
+    if code is None:
+        code = 0
+    elif not isinstance(code, int):
+        print(code, file=sys.stderr)
+        code = 1
+    if "threading" in sys.modules:
+        sys.modules["threading"]._shutdown()
+    atexit._run_exitfuncs()
+    # Files that the script left open are written to their end.
+    main.__dict__.clear()
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+    return code & 0xFF
+
+
+def fail(error):
+    """Says what went wrong, and where: in the log for people, and to hero."""
+    frames = error.__traceback__ and error.__traceback__.tb_next
+    error.__traceback__ = frames
+    try:
+        sys.stdout.flush()
+        traceback.print_exception(type(error), error, frames)
+        sys.stderr.flush()
+    except Exception:
+        pass
+    line, column, stack = None, None, []
+    for frame, number in traceback.walk_tb(frames):
+        code = frame.f_code
+        in_script = code.co_filename == SCRIPT
+        if in_script:
+            line = number
+        if code.co_name != "<module>" and code.co_filename != hero.__file__:
+            place = f"line {number}" if in_script else f"{os.path.basename(code.co_filename)}:{number}"
+            stack.append(f"{code.co_name[:LONGEST_FUNCTION]} ({place[:LONGEST_FUNCTION]})")
+    if isinstance(error, SyntaxError) and error.filename == SCRIPT:
+        line, column = error.lineno, error.offset
+    else:
+        column = column_of(frames)
+    told = {"message": message(error), "line": line, "column": column, "stack": stack[::-1][:MOST_FUNCTIONS]}
+    told["limit"] = isinstance(error, hero.LimitError)
+    hero._send("e", json.dumps(told, ensure_ascii=False))
+
+
+def column_of(frames):
+    """The column of the innermost place in the script, where this version knows it."""
+    column = None
+    while frames is not None:
+        code = frames.tb_frame.f_code
+        if code.co_filename == SCRIPT and hasattr(code, "co_positions"):
+            places = list(code.co_positions())
+            place = places[frames.tb_lasti // 2] if frames.tb_lasti // 2 < len(places) else (None,) * 4
+            column = None if place[2] is None else place[2] + 1
+        frames = frames.tb_next
+    return column
+
+
+def message(error):
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ in ("builtins", "__main__", "hero") else f"{kind.__module__}.{kind.__qualname__}"
+    if isinstance(error, hero.ResultError):
+        return str(error)[:LONGEST_MESSAGE]
+    try:
+        text = error.msg if isinstance(error, SyntaxError) and error.msg else str(error)
+    except Exception:
+        text = "(its text cannot be made)"
+    return (f"{name}: {text}" if text else name)[:LONGEST_MESSAGE]
+
+
+def serve():
+    """Forks for each job, and tells how it ended. Gives whether this is such a fork; the socket's end is the end."""
+    import socket
+
+    confine = beside("confine")
+    control = socket.socket(fileno=CHANNEL)
+    confine.prepare()
+    # What is there now stays: the forks share its memory as long as nobody writes to it.
+    gc.collect()
+    gc.freeze()
+    control.send(b"ready")
+    zygote = os.getpid()
+    while True:
+        directory, descriptors, _, _ = socket.recv_fds(control, 4096, 3)
+        if not directory:
+            return False
+        child = os.fork()
+        if child == 0:
+            # Nothing of the zygote's is the job's: neither its session nor its socket.
+            os.setsid()
+            out, err, channel = descriptors
+            os.dup2(out, 1)
+            os.dup2(err, 2)
+            control.detach()
+            os.dup2(channel, CHANNEL)
+            for descriptor in descriptors:
+                os.close(descriptor)
+            try:
+                confine.restrict(os.fsdecode(directory), zygote)
+            except OSError as error:
+                os.write(2, f"hero exec: {error}\n".encode())
+                os._exit(125)
+            os.chdir(directory)
+            return True
+        for descriptor in descriptors:
+            os.close(descriptor)
+        control.send(str(child).encode())
+        _, status, usage = os.wait4(child, 0)
+        time = int((usage.ru_utime + usage.ru_stime) * 1_000_000)
+        control.send(f"{status} {time} {usage.ru_maxrss * 1024}".encode())
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "run" or serve():
+        os._exit(run())

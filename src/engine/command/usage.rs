@@ -1,0 +1,30 @@
+//! What the processes of a job used, as /proc tells it.
+
+use std::fs;
+use std::time::Duration;
+
+use rustix::param::clock_ticks_per_second;
+use rustix::process::Pid;
+
+/// The processor time of this process' children that have ended and were waited for, in ticks, which are coarse.
+pub(super) fn time_of_ended() -> Duration {
+    let fields = fs::read_to_string("/proc/self/stat").ok().and_then(|stat| {
+        // The name stands in parentheses and may contain anything.
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(13).map(str::parse::<u64>);
+        Some(fields.next()?.ok()? + fields.next()?.ok()?)
+    });
+    Duration::from_millis(fields.unwrap_or(0) * 1000 / clock_ticks_per_second().max(1))
+}
+
+/// The processor time of a process' first thread, exactly, also after it has ended but was not waited for.
+pub(super) fn time_of(pid: Pid) -> Duration {
+    let schedule = fs::read_to_string(format!("/proc/{}/schedstat", pid.as_raw_nonzero())).unwrap_or_default();
+    Duration::from_nanos(schedule.split_whitespace().next().and_then(|time| time.parse().ok()).unwrap_or(0))
+}
+
+/// The most memory that a process had until now, in bytes. Nothing is known of one that has ended.
+pub(super) fn peak_memory(pid: Pid) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|kilobytes| kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok()).unwrap_or(0) << 10
+}

@@ -1,0 +1,119 @@
+//! The processes below another one: found in /proc, whatever sessions and groups they made, and ended so that none starts one more.
+//!
+//! That finds everything where the one above adopts orphans (a *subreaper*), as the supervisors of job processes do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};
+
+/// A process that runs. When it started tells it from a later one with the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Process {
+    pid: i32,
+    parent: i32,
+    started: u64,
+}
+
+/// How often those that run are looked for, until there are no new ones to stop.
+const ROUNDS: usize = 50;
+/// How long those that were killed have to be gone before it is looked again.
+const PAUSE: Duration = Duration::from_millis(1);
+
+impl Process {
+    /// The process with this number, unless it has ended, asked for or not.
+    fn read(pid: i32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name stands in parentheses and may contain anything.
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        if matches!(fields.next()?, "Z" | "X") {
+            return None;
+        }
+        Some(Self { pid, parent: fields.next()?.parse().ok()?, started: fields.nth(17)?.parse().ok()? })
+    }
+
+    fn all() -> impl Iterator<Item = Self> {
+        let entries = fs::read_dir("/proc").into_iter().flatten();
+        entries.filter_map(|entry| Self::read(entry.ok()?.file_name().to_str()?.parse().ok()?))
+    }
+
+    /// Sends it a signal, and never to another process that got its number.
+    fn signal(&self, signal: Signal) {
+        let Some(pid) = Pid::from_raw(self.pid) else { return };
+        if let Ok(same) = pidfd_open(pid, PidfdFlags::empty())
+            && Self::read(self.pid).is_some_and(|now| now.started == self.started)
+        {
+            // It may have ended just now.
+            let _ = pidfd_send_signal(same, signal);
+        }
+    }
+}
+
+/// Everything below `root` but the spared ones. What is below these is found, too.
+fn below(root: Pid, spared: &[Pid]) -> Vec<Process> {
+    let mut children: BTreeMap<i32, Vec<Process>> = BTreeMap::new();
+    for process in Process::all() {
+        children.entry(process.parent).or_default().push(process);
+    }
+    let (mut found, mut parents) = (Vec::new(), vec![root.as_raw_nonzero().get()]);
+    while let Some(parent) = parents.pop() {
+        for child in children.remove(&parent).into_iter().flatten() {
+            parents.push(child.pid);
+            found.push(child);
+        }
+    }
+    found.retain(|process| !spared.iter().any(|spared| spared.as_raw_nonzero().get() == process.pid));
+    found
+}
+
+/// How many processes run below `root`, without the spared ones.
+pub fn count(root: Pid, spared: &[Pid]) -> usize {
+    below(root, spared).len()
+}
+
+/// Sends a signal to everything below `root` but the spared ones.
+pub fn signal(root: Pid, spared: &[Pid], signal: Signal) {
+    below(root, spared).iter().for_each(|process| process.signal(signal));
+}
+
+/// Kills everything below `root` but the spared ones, and gives whether nothing was left in time.
+///
+/// All are stopped before any is killed, so that none starts another when it sees one die. Whoever is above has to wait for the dead.
+pub fn end(root: Pid, spared: &[Pid], within: Duration) -> bool {
+    let until = Instant::now() + within;
+    let mut stopped = BTreeSet::new();
+    for _ in 0..ROUNDS {
+        let fresh: Vec<_> = below(root, spared).into_iter().filter(|process| stopped.insert((process.pid, process.started))).collect();
+        if fresh.is_empty() {
+            break;
+        }
+        fresh.iter().for_each(|process| process.signal(Signal::STOP));
+    }
+    loop {
+        let left = below(root, spared);
+        if left.is_empty() {
+            return true;
+        }
+        if Instant::now() > until {
+            return false;
+        }
+        left.iter().for_each(|process| process.signal(Signal::KILL));
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Kills a process with everything below it, for which it must adopt orphans. It is held meanwhile, so that it does.
+pub fn end_with(root: Pid, within: Duration) {
+    let _ = kill_process(root, Signal::STOP);
+    end(root, &[], within);
+    let _ = kill_process(root, Signal::KILL);
+}
+
+/// The numbers of a process' children, ended ones too. `None` where the kernel does not list them.
+pub fn children(pid: Pid) -> Option<Vec<i32>> {
+    let pid = pid.as_raw_nonzero();
+    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+    list.split_whitespace().map(|child| child.parse().ok()).collect()
+}
