@@ -60,7 +60,7 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
     let backend = Backend::open(&settings, shutdown.clone()).await?;
     // There is no `/readyz` here, but the log says when Redis is unreachable.
     drop(backend.watch());
-    output::line(ready_line::actors(&backend.redis, &settings.pools, &settings.contexts))?;
+    output::line(ready_line::actors(&backend.redis, &settings.pools, &settings.contexts, &backend.absent))?;
     shutdown.cancelled().await;
     backend.close().await;
     Ok(())
@@ -103,7 +103,8 @@ async fn list(global: &Global, context: ContextId) -> anyhow::Result<Exit> {
     }
     let dash = || "-".to_owned();
     let mut table = Table::new(Style::stdout(), &HEAD);
-    for actor in actors {
+    let (absent, live): (Vec<_>, Vec<_>) = actors.into_iter().partition(|actor| actor.unavailable.is_some());
+    for actor in live {
         let presence = actor.presence;
         let capabilities = presence.capabilities.join(",");
         table.row(cells![
@@ -120,6 +121,9 @@ async fn list(global: &Global, context: ContextId) -> anyhow::Result<Exit> {
         ]);
     }
     table.print()?;
+    for actor in absent {
+        output::note(format!("no {}: {}", actor.script_type, actor.unavailable.unwrap_or_default()));
+    }
     Ok(Exit::Ok)
 }
 

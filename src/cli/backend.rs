@@ -1,6 +1,6 @@
 //! What `hero serve` and `hero actor` have in common: Redis, the dispatcher, its loops, and the pools.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use super::compilers::compiler;
 use super::context_pool::{ContextPool, left_out};
+use super::engines::Engines;
 use super::exit::Usage;
 use super::object_schemas;
 use super::readiness::Watch;
@@ -33,6 +34,8 @@ pub(super) struct Backend {
     pub(super) pools: Vec<ContextPool>,
     /// Which Redis is used, as people are told.
     pub(super) redis: String,
+    /// The script types of pools that are not offered here, and why.
+    pub(super) absent: BTreeMap<ScriptType, String>,
     managed: Option<Managed>,
     /// Ends the pools.
     pub(super) shutdown: CancellationToken,
@@ -59,7 +62,12 @@ const READY: Duration = Duration::from_secs(30);
 impl Backend {
     /// Starts everything, and returns when every pool has an actor that can run a job.
     pub(super) async fn open(settings: &Settings, shutdown: CancellationToken) -> anyhow::Result<Self> {
-        check(settings)?;
+        check(settings);
+        let engines = Engines::find(settings).await?;
+        let absent = engines.absent(settings);
+        for (script_type, why) in &absent {
+            tracing::warn!(%script_type, "no actor of this script type is offered here: {why}");
+        }
         let schemas = object_schemas::read(&settings.object_schemas)?;
         let hero = std::env::current_exe().context("cannot find this program's own file")?;
         let spawner = Spawner::start().context("cannot start the thread that starts children")?;
@@ -73,7 +81,7 @@ impl Backend {
             }),
             false => None,
         };
-        let mut backend = match Self::assemble(settings, schemas, managed.as_ref(), spawner, shutdown).await {
+        let mut backend = match Self::assemble(settings, schemas, absent, managed.as_ref(), spawner, shutdown).await {
             Ok(backend) => backend,
             Err(error) => {
                 if let Some(managed) = managed {
@@ -83,7 +91,7 @@ impl Backend {
             }
         };
         backend.managed = managed;
-        if let Err(error) = backend.start_pools(settings, hero).await {
+        if let Err(error) = backend.start_pools(settings, &engines, hero).await {
             backend.close().await;
             return Err(error);
         }
@@ -104,6 +112,7 @@ impl Backend {
     async fn assemble(
         settings: &Settings,
         schemas: Schemas,
+        absent: BTreeMap<ScriptType, String>,
         managed: Option<&Managed>,
         spawner: Spawner,
         shutdown: CancellationToken,
@@ -111,7 +120,8 @@ impl Backend {
         let server = ServerId::new();
         let (stores, redis) = connect(settings, managed, &server).await?;
         let mut of_dispatch = dispatch::Settings::new(LogDirectory::new(&settings.log_dir));
-        of_dispatch.script_types = settings.script_types.iter().cloned().collect();
+        of_dispatch.script_types = known_types(settings);
+        of_dispatch.absent = absent.clone();
         of_dispatch.log_quota = settings.log_quota;
         of_dispatch.schemas = Arc::new(schemas);
         of_dispatch.longest_script = usize::try_from(settings.script_source).unwrap_or(usize::MAX);
@@ -135,6 +145,7 @@ impl Backend {
             server,
             pools: Vec::new(),
             redis,
+            absent,
             managed: None,
             shutdown,
             closing,
@@ -144,11 +155,13 @@ impl Backend {
         })
     }
 
-    async fn start_pools(&mut self, settings: &Settings, hero: PathBuf) -> anyhow::Result<()> {
+    async fn start_pools(&mut self, settings: &Settings, engines: &Engines, hero: PathBuf) -> anyhow::Result<()> {
         let mask = Mask::new(&settings.mask)?;
-        for pool in &settings.pools {
+        for (at, pool) in settings.pools.iter().enumerate() {
+            let Some(program) = engines.of_pool(at) else { continue };
             for context in &pool.contexts {
                 let mut of_pool = pool_settings(settings, pool, &hero, &mask);
+                of_pool.engine.program = program.clone();
                 of_pool.log_directory = of_pool.log_directory.of(*context);
                 let store = self.dispatcher.store(*context)?.clone();
                 let dispatcher = self.dispatcher.clone();
@@ -224,12 +237,9 @@ async fn ensure_confinement(spawner: &Spawner, settings: &Settings, hero: &std::
     }
 }
 
-/// Refuses settings that this version does not support, and warns of settings that have no effect.
-fn check(settings: &Settings) -> anyhow::Result<()> {
+/// Warns of settings that have no effect.
+fn check(settings: &Settings) {
     for pool in &settings.pools {
-        if !pool.script_type.is_built_in() {
-            bail!("pool {}: there is no engine for this script type in this version; osis and sal have one", pool.script_type);
-        }
         for (name, names, layout) in [("worker_ids", &pool.worker_ids, LayoutName::Legacy), ("circles", &pool.circles, LayoutName::Rhailib)]
         {
             if names.is_some() && !settings.compat.contains(&layout) {
@@ -240,7 +250,12 @@ fn check(settings: &Settings) -> anyhow::Result<()> {
             tracing::warn!(pool = %pool.script_type, "capabilities have no effect in this version: no module needs one yet");
         }
     }
-    Ok(())
+}
+
+/// The script types that are accepted besides the built-in ones, also while no actor runs them.
+fn known_types(settings: &Settings) -> BTreeSet<ScriptType> {
+    let of_pools = settings.pools.iter().map(|pool| &pool.script_type);
+    settings.script_types.iter().map(|configured| &configured.name).chain(of_pools).cloned().collect()
 }
 
 /// What the pools of a context take from conveyor queues, if anything.
@@ -261,7 +276,7 @@ fn consumer_settings(settings: &Settings, context: ContextId) -> Option<Consumer
     Some(ConsumerSettings {
         namespace: settings.conveyor_namespace.clone(),
         queues,
-        script_types: [ScriptType::osis(), ScriptType::sal()].into_iter().chain(settings.script_types.iter().cloned()).collect(),
+        script_types: [ScriptType::osis(), ScriptType::sal()].into_iter().chain(known_types(settings)).collect(),
         backlog: consuming.map(|pool| pool.instances.len() * TAKEN_AHEAD).sum(),
         longest_script: usize::try_from(settings.script_source).unwrap_or(usize::MAX),
     })

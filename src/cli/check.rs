@@ -6,7 +6,7 @@ use serde_json::json;
 use super::choices::Types;
 use super::exit::{Exit, Usage};
 use super::output::{self, Style};
-use super::script::{name, read_script};
+use super::script::{as_rhai, name, read_script};
 use super::script_error::render;
 use crate::model::{JobError, ScriptType};
 
@@ -29,7 +29,7 @@ impl Check {
         }
         let mut found = Vec::new();
         for file in &self.files {
-            let script = read_script(file)?;
+            let script = as_rhai(read_script(file)?);
             if let Err(error) = crate::engine::check(&script) {
                 found.push((name(file), script, error));
             }

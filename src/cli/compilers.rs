@@ -7,10 +7,10 @@ use crate::dispatch::Compiler;
 use crate::model::ScriptType;
 use crate::process::Spawner;
 
-/// Has scripts of the types that have a pool here compiled. Of others this process knows nothing.
+/// Has scripts of the types that have a pool here compiled. Of others this process knows nothing, and the script of a process is its program's to judge.
 pub(super) fn compiler(spawner: &Spawner, pools: &[ContextPool]) -> Compiler {
     let mut checkers: BTreeMap<ScriptType, Arc<ScriptChecker>> = BTreeMap::new();
-    for settings in pools.iter().map(|entry| &entry.pool.settings) {
+    for settings in pools.iter().map(|entry| &entry.pool.settings).filter(|settings| !settings.engine.program.has_processes()) {
         let checker = || Arc::new(ScriptChecker::new(spawner.clone(), settings.engine.clone()));
         checkers.entry(settings.script_type.clone()).or_insert_with(checker);
     }

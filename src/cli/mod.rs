@@ -15,6 +15,7 @@ mod completions;
 mod context_pool;
 mod daemon;
 mod demo;
+mod engines;
 mod exit;
 mod functions;
 mod gauges;

@@ -1,31 +1,37 @@
 //! The line that `hero serve` and `hero actor` print on stdout when they are ready.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use super::settings::{Instances, PoolSettings};
-use crate::model::{ContextId, Name};
+use crate::model::{ContextId, Name, ScriptType};
 
 /// The line of `hero serve`: `hero 0.1.0 ready on ws://127.0.0.1:8700 (redis: …, pools: osis ×2, sal:io 3,5)`.
 ///
 /// `redis` describes which Redis is used. It must not contain passwords.
-pub(super) fn line(address: SocketAddr, redis: &str, pools: &[PoolSettings], contexts: &[ContextId]) -> String {
-    format!("hero {} ready on ws://{address} ({})", env!("CARGO_PKG_VERSION"), what(redis, pools, contexts))
+pub(super) fn line(address: SocketAddr, redis: &str, pools: &[PoolSettings], contexts: &[ContextId], absent: &Absent) -> String {
+    format!("hero {} ready on ws://{address} ({})", env!("CARGO_PKG_VERSION"), what(redis, pools, contexts, absent))
 }
 
 /// The line of `hero actor`: `hero 0.1.0 actors ready (redis: …, pools: osis ×2)`.
-pub(super) fn actors(redis: &str, pools: &[PoolSettings], contexts: &[ContextId]) -> String {
-    format!("hero {} actors ready ({})", env!("CARGO_PKG_VERSION"), what(redis, pools, contexts))
+pub(super) fn actors(redis: &str, pools: &[PoolSettings], contexts: &[ContextId], absent: &Absent) -> String {
+    format!("hero {} actors ready ({})", env!("CARGO_PKG_VERSION"), what(redis, pools, contexts, absent))
 }
 
-/// Redis, the pools, and the contexts if there are others than 0.
-fn what(redis: &str, pools: &[PoolSettings], contexts: &[ContextId]) -> String {
+/// The script types of pools that are not offered, and why.
+type Absent = BTreeMap<ScriptType, String>;
+
+/// Redis, the pools, the contexts if there are others than 0, and the pools that are not offered.
+fn what(redis: &str, pools: &[PoolSettings], contexts: &[ContextId], absent: &Absent) -> String {
     let numbers = contexts.iter().map(ContextId::to_string).collect::<Vec<_>>().join("+");
     let contexts = if numbers == "0" { String::new() } else { format!(", contexts: {numbers}") };
-    format!("redis: {redis}, pools: {}{contexts}", list(pools))
+    let offered: Vec<String> = pools.iter().filter(|pool| !absent.contains_key(&pool.script_type)).map(describe).collect();
+    let absent: String = absent.iter().map(|(script_type, why)| format!("; no {script_type}: {why}")).collect();
+    format!("redis: {redis}, pools: {}{contexts}{absent}", list(&offered))
 }
 
-fn list(pools: &[PoolSettings]) -> String {
-    if pools.is_empty() { "none".to_owned() } else { pools.iter().map(describe).collect::<Vec<_>>().join(", ") }
+fn list(pools: &[String]) -> String {
+    if pools.is_empty() { "none".to_owned() } else { pools.join(", ") }
 }
 
 fn describe(pool: &PoolSettings) -> String {
@@ -50,7 +56,7 @@ mod tests {
     #[test]
     fn the_address_is_read_from_the_ready_line() {
         let pools = ["osis=2".parse().unwrap(), "sal:io=1".parse().unwrap()];
-        let text = line(([127, 0, 0, 1], 4711).into(), "private, /d/redis.sock", &pools, &[ContextId(0)]);
+        let text = line(([127, 0, 0, 1], 4711).into(), "private, /d/redis.sock", &pools, &[ContextId(0)], &Absent::new());
         assert_eq!(
             text,
             format!(
@@ -59,7 +65,9 @@ mod tests {
             )
         );
         assert_eq!(parse(&text), Some("ws://127.0.0.1:4711"));
-        assert!(actors("private", &pools, &[ContextId(0), ContextId(4)]).ends_with("sal:io ×1, contexts: 0+4)"));
+        let absent = Absent::from([("sal".parse().unwrap(), "there is none".to_owned())]);
+        let text = actors("private", &pools, &[ContextId(0), ContextId(4)], &absent);
+        assert!(text.ends_with("pools: osis ×2, contexts: 0+4; no sal: there is none)"), "{text}");
         assert_eq!(parse("a log line that says ready on ws://x"), None);
     }
 }

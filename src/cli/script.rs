@@ -53,11 +53,14 @@ pub(super) fn name(file: &Path) -> String {
 
 /// Reads a script from a file, or from stdin for `-`.
 pub(super) fn read_script(path: &Path) -> anyhow::Result<String> {
-    let text = read_text("script", path)?;
-    // The first line of a file that the shell can run is emptied but kept, so that errors name the right line.
-    match text.strip_prefix("#!") {
-        Some(rest) => Ok(format!("//{rest}")),
-        None => Ok(text),
+    read_text("script", path)
+}
+
+/// A script in Rhai whose first line, if it names the program for the shell, is a comment. It is kept, so that errors name the right line.
+pub(super) fn as_rhai(script: String) -> String {
+    match script.strip_prefix("#!") {
+        Some(rest) => format!("//{rest}"),
+        None => script,
     }
 }
 

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::exit::Exit;
 use super::output::{Line, Style};
-use super::script::Source;
+use super::script::{Source, as_rhai};
 use super::spec::SpecArgs;
 use crate::model::{ErrorKind, JobError, JobSpec, Seconds};
 
@@ -40,7 +40,10 @@ impl Wrong {
 /// It is compiled in this process and not in a confined one, because the script is the user's own and one more process would make each
 /// call slower. Limits are left to the server, which may have others, and so are scripts of types that may not be Rhai.
 pub(super) fn compiled(source: &Source, args: &SpecArgs, exit: Exit) -> anyhow::Result<JobSpec> {
-    let spec = args.spec(source.read()?)?;
+    let mut spec = args.spec(source.read()?)?;
+    if spec.script_type.is_built_in() {
+        spec.script = as_rhai(spec.script);
+    }
     compiles(&spec).map_err(|error| Wrong { file: source.name(), script: spec.script.clone(), error, index: None, exit })?;
     Ok(spec)
 }

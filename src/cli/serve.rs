@@ -63,7 +63,7 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
     };
     match serve(&settings, &backend, metrics, shutdown).await {
         Ok(serving) => {
-            output::line(ready_line::line(serving.local_addr(), &backend.redis, &settings.pools, &settings.contexts))?;
+            output::line(ready_line::line(serving.local_addr(), &backend.redis, &settings.pools, &settings.contexts, &backend.absent))?;
             backend.shutdown.cancelled().await;
             backend.drain().await;
             // The last answers need Redis, so it ends after them.

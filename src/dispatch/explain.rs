@@ -136,7 +136,9 @@ impl Dispatcher {
         let (reason, message) = if in_queue.paused {
             (Reason::Paused, format!("the queue of {of} is paused; resume_queue has it served again"))
         } else if actors == 0 {
-            (Reason::NoLiveActor, format!("no live actor takes jobs of {of}; it waits in its queue until one starts"))
+            let why =
+                self.0.settings.absent.get(&queue.script_type).map_or_else(String::new, |why| format!("; this server offers none: {why}"));
+            (Reason::NoLiveActor, format!("no live actor takes jobs of {of}; it waits in its queue until one starts{why}"))
         } else if most > 0 && in_queue.running >= most {
             (
                 Reason::AtConcurrencyCap,

@@ -73,6 +73,8 @@ use tail::Tails;
 pub struct Settings {
     /// Script types that the operator configured, beside the built-in ones.
     pub script_types: BTreeSet<ScriptType>,
+    /// Of these types actors were to be here, but cannot; and why.
+    pub absent: BTreeMap<ScriptType, String>,
     /// The longest script of a built-in type, in bytes.
     pub longest_script: usize,
     /// What `timeout` is by default.
@@ -92,6 +94,7 @@ impl Settings {
     pub fn new(log_directory: LogDirectory) -> Self {
         Self {
             script_types: BTreeSet::new(),
+            absent: BTreeMap::new(),
             longest_script: 64 * 1024,
             timeout: Duration::from_secs(60),
             retry_backoff: Backoff::DEFAULT,

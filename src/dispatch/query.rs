@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::{Dispatcher, Error, error, spec, wait};
-use crate::model::{Actor, ContextId, Job, JobId, JobResult, QueueInfo, Status};
+use crate::model::{Actor, ContextId, Job, JobId, JobResult, Name, Presence, QueueInfo, Status};
 use crate::store::{JobFilter, JobPage, JobView, StoreInfo};
 
 /// How many lists of jobs are made at once. Others wait.
@@ -88,6 +88,18 @@ impl Dispatcher {
     pub async fn actors(&self, context: ContextId) -> Result<Vec<Actor>, Error> {
         let actors = self.store(context)?.actors_now().await.map_err(|error| Error::store(error, None))?;
         Ok(actors.to_vec())
+    }
+
+    /// The script types of which actors were to be here and cannot, as entries that say why.
+    pub fn absent_actors(&self) -> impl Iterator<Item = Actor> {
+        self.0.settings.absent.iter().map(|(script_type, why)| Actor {
+            script_type: script_type.clone(),
+            group: Name::default_group(),
+            instance: 0,
+            foreign: false,
+            unavailable: Some(why.clone()),
+            presence: Presence::default(),
+        })
     }
 
     /// Every work queue in use.

@@ -83,6 +83,10 @@ pub struct Actor {
     /// Whether it is some other program, which takes jobs by the protocol alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
+    /// Why there is none: the server was to offer actors of this type and cannot. Such an entry is no live actor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub unavailable: Option<String>,
     /// What it says of itself.
     #[serde(flatten)]
     pub presence: Presence,

@@ -15,6 +15,12 @@ impl ScriptType {
     /// The script types this program can run by itself.
     pub const BUILT_IN: [&'static str; 2] = ["osis", "sal"];
 
+    /// The type of scripts in Python, which runs where that is installed.
+    pub const PYTHON: &'static str = "python";
+
+    /// The type of scripts in V, which runs where its compiler is installed.
+    pub const V: &'static str = "v";
+
     /// The default: Rhai over the job's context.
     pub fn osis() -> Self {
         "osis".parse().expect("osis is a name")

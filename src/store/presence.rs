@@ -57,7 +57,7 @@ impl Store {
             let (script_type, group, instance) = self.keys().parse_presence(key)?;
             // A foreign actor may say anything; that it says something means that it lives.
             let presence = answer.map_or_else(|_| Some(Presence::default()), |text| text.0.as_deref().map(Presence::read))?;
-            Some(Actor { script_type, group, instance, foreign: presence.incarnation.is_none(), presence })
+            Some(Actor { script_type, group, instance, foreign: presence.incarnation.is_none(), unavailable: None, presence })
         };
         let mut actors: Vec<Actor> = keys.iter().zip(presences).filter_map(actor).collect();
         actors.sort_by(|a, b| (&a.script_type, &a.group, a.instance).cmp(&(&b.script_type, &b.group, b.instance)));

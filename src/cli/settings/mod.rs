@@ -10,6 +10,7 @@ mod origins;
 mod pool;
 mod print;
 mod resolve;
+mod script_type;
 mod source;
 mod table;
 mod value;
@@ -19,11 +20,12 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::model::{ContextId, Name, ScriptType};
+use crate::model::{ContextId, Name};
 pub use context::ContextEndpoint;
 pub use listen::Listen;
 pub use pool::{Instances, LayoutName, PoolSettings};
 pub use resolve::{Invalid, Origin, Resolved, resolve};
+pub use script_type::ScriptTypeSettings;
 pub use source::Flags;
 pub use table::{Default, Kind, SETTINGS, Scope, Setting, markdown};
 pub use value::{parse_size, parse_time};
@@ -59,9 +61,9 @@ pub struct Settings {
     pub compat: Vec<LayoutName>,
     /// Which queues new jobs go to.
     pub push: Push,
-    /// Script types to accept although no actor here runs them.
-    #[serde(deserialize_with = "script_types")]
-    pub script_types: Vec<ScriptType>,
+    /// Script types to accept although no actor here runs them, and what runs their scripts.
+    #[serde(deserialize_with = "script_type::script_types")]
+    pub script_types: Vec<ScriptTypeSettings>,
     /// What objects have to fit: `COLLECTION=FILE` each, where the file is a JSON Schema.
     #[serde(deserialize_with = "value::list")]
     pub object_schemas: Vec<String>,
@@ -259,10 +261,6 @@ impl std::str::FromStr for Secret {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(Self(text.to_owned()))
     }
-}
-
-fn script_types<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<ScriptType>, D::Error> {
-    value::list(from)?.iter().map(|name| name.parse().map_err(serde::de::Error::custom)).collect()
 }
 
 /// Says that a name is unknown, and which known one it resembles.

@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::de::Error as _;
@@ -32,6 +33,9 @@ pub struct PoolSettings {
     /// What their scripts may use besides the language.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
+    /// The virtual environment of its scripts in Python, in place of that of the script type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub venv: Option<PathBuf>,
     /// The legacy work queues they take from, too; the script type's by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker_ids: Option<Vec<Name>>,
@@ -112,6 +116,7 @@ impl PoolSettings {
             contexts: Vec::new(),
             fair: false,
             capabilities: Vec::new(),
+            venv: None,
             worker_ids: None,
             circles: None,
             conveyor_queues: None,
@@ -133,6 +138,9 @@ impl PoolSettings {
             if let Some(twice) = numbers.iter().find(|number| !seen.insert(**number)) {
                 return Some(format!("{of} names instance {twice} twice"));
             }
+        }
+        if let Some(venv) = self.venv.as_ref().filter(|venv| venv.is_relative()) {
+            return Some(format!("{of}: venv: {:?} is not a whole path", venv.display().to_string()));
         }
         let unknown = self.capabilities.iter().find(|capability| !CAPABILITIES.contains(&capability.as_str()))?;
         Some(format!("{of}: {unknown:?} is not a capability (one of {})", CAPABILITIES.join(", ")))

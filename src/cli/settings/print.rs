@@ -23,17 +23,19 @@ impl Resolved {
             writeln!(text, "\n# {}: {}", origin.setting.name, origin.from).expect("writing to a String cannot fail");
             match origin.setting.kind {
                 Kind::Pools => self.pools_to_toml(&mut text),
+                Kind::Types(_) => self.script_types_to_toml(&mut text),
                 _ => self.endpoints_to_toml(&mut text),
             }
         }
         text
     }
 
-    /// Whether a setting is written as tables, which come last in a TOML file. An empty list of endpoints is one line.
+    /// Whether a setting is written as tables, which come last in a TOML file. An empty list of endpoints is one line, and so are script types that are only named.
     fn is_in_tables(&self, origin: &Origin) -> bool {
         match origin.setting.kind {
             Kind::Pools => true,
             Kind::Endpoints => !self.settings.context_endpoints.is_empty(),
+            Kind::Types(_) => origin.value.as_dict().is_some(),
             _ => false,
         }
     }
@@ -44,6 +46,15 @@ impl Resolved {
             for (name, value) in endpoint.shown(without_password, MASKED) {
                 let comment = if name == "redis_password" { "# " } else { "" };
                 writeln!(text, "{comment}{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
+            }
+        }
+    }
+
+    fn script_types_to_toml(&self, text: &mut String) {
+        for script_type in &self.settings.script_types {
+            writeln!(text, "[script_types.{:?}]", script_type.name.as_str()).expect("writing to a String cannot fail");
+            for (name, value) in script_type.shown() {
+                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
             }
         }
     }
@@ -93,13 +104,13 @@ fn shown(origin: &Origin) -> Option<Value> {
     let text = origin.value.as_str();
     if text == Some("") {
         return match (origin.setting.kind, origin.setting.default) {
-            (Kind::List(_) | Kind::Endpoints, Default::None) => Some(Value::from(Vec::<String>::new())),
+            (Kind::List(_) | Kind::Types(_) | Kind::Endpoints, Default::None) => Some(Value::from(Vec::<String>::new())),
             _ => None,
         };
     }
     Some(match (origin.setting.kind, text) {
         (Kind::Secret, _) => MASKED.into(),
-        (Kind::List(_), Some(text)) => text.split(',').map(str::trim).collect::<Vec<_>>().into(),
+        (Kind::List(_) | Kind::Types(_), Some(text)) => text.split(',').map(str::trim).collect::<Vec<_>>().into(),
         (Kind::Switch, Some(text)) if matches!(text, "true" | "false") => (text == "true").into(),
         (Kind::One("N"), Some(text)) if text.parse::<u64>().is_ok() => text.parse::<u64>().unwrap_or_default().into(),
         (_, Some(text)) if origin.setting.name == "redis" => without_password(text).into(),

@@ -35,6 +35,8 @@ pub enum Kind {
     Pools,
     /// `--context-endpoint N=URL`, or tables in a file.
     Endpoints,
+    /// `--name A,B`, or a table for each in a file.
+    Types(&'static str),
 }
 
 /// The default of a setting.
@@ -60,7 +62,7 @@ pub enum Scope {
 }
 
 use self::Default::{Computed, Is, Limit};
-use Kind::{Endpoints, List, One, Pools, Secret, Switch};
+use Kind::{Endpoints, List, One, Pools, Secret, Switch, Types};
 use Scope::{Both, Server};
 
 const fn setting(name: &'static str, kind: Kind, default: Default, scope: Scope, doc: &'static str) -> Setting {
@@ -140,7 +142,13 @@ pub static SETTINGS: &[Setting] = &[
         Server,
         "Which queues new jobs go to: `canonical`, `legacy`, or `both` while actors migrate",
     ),
-    setting("script_types", List("TYPE"), Default::None, Server, "Script types to accept although no actor here runs them"),
+    setting(
+        "script_types",
+        Types("TYPE"),
+        Default::None,
+        Both,
+        "Script types to accept although no actor here runs them; in a file also tables with the command that runs them: [script_types.bash]",
+    ),
     setting(
         "object_schemas",
         List("COLLECTION=FILE"),
@@ -294,7 +302,7 @@ impl Setting {
             Kind::Secret => None,
             Kind::Pools => Some("pool".to_owned()),
             Kind::Endpoints => Some("context-endpoint".to_owned()),
-            Kind::One(_) | Kind::Switch | Kind::List(_) => Some(self.name.replace('_', "-")),
+            Kind::One(_) | Kind::Switch | Kind::List(_) | Kind::Types(_) => Some(self.name.replace('_', "-")),
         }
     }
 
@@ -321,7 +329,7 @@ pub fn markdown() -> String {
     for setting in SETTINGS {
         let flag = match (setting.flag(), setting.kind) {
             (Some(flag), Kind::Switch) => format!("`--{flag}`"),
-            (Some(flag), Kind::One(value) | Kind::List(value)) => format!("`--{flag} {value}`"),
+            (Some(flag), Kind::One(value) | Kind::List(value) | Kind::Types(value)) => format!("`--{flag} {value}`"),
             (Some(flag), Kind::Endpoints) => format!("`--{flag} N=URL`"),
             (Some(flag), _) => format!("`--{flag} TYPE[:GROUP]=N`"),
             (None, _) => "–".to_owned(),

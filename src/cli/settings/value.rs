@@ -134,11 +134,16 @@ pub(super) fn read_table<T>(value: &figment::value::Value, key: &str) -> Result<
 where
     T: FromStr<Err = String> + serde::de::DeserializeOwned,
 {
+    match value.as_str() {
+        Some(text) => text.parse(),
+        None => table(value, key),
+    }
+}
+
+/// Reads a table; `key` says in errors what its keys are.
+pub(super) fn table<T: serde::de::DeserializeOwned>(value: &figment::value::Value, key: &str) -> Result<T, String> {
     use figment::error::Kind;
 
-    if let Some(text) = value.as_str() {
-        return text.parse();
-    }
     value.deserialize().map_err(|error| match &error.kind {
         Kind::UnknownField(field, known) => super::unknown(key, field, known.iter().copied()),
         Kind::Message(message) if !error.path.is_empty() => format!("{}: {message}", error.path.join(".")),

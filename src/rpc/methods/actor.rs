@@ -12,6 +12,7 @@ use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Method};
 
 /// Lists the live actors, with what each may do and how it is confined. Actors of other programs that say that they live are among them.
+/// Behind them come the script types of which this server was to offer actors and cannot, each with why (`unavailable`).
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListActors {
@@ -40,11 +41,13 @@ impl Method for ListActors {
             ..Presence::default()
         };
         let group = Name::default_group();
-        let actor = Actor { script_type: ScriptType::osis(), group, instance: 0, foreign: false, presence };
+        let actor = Actor { script_type: ScriptType::osis(), group, instance: 0, foreign: false, unavailable: None, presence };
         vec![Example { name: "actors", params: Self { context_id: ContextId(0) }, result: vec![actor] }]
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Vec<Actor>, Error> {
-        Ok(app.dispatcher.actors(self.context_id).await?)
+        let mut actors = app.dispatcher.actors(self.context_id).await?;
+        actors.extend(app.dispatcher.absent_actors());
+        Ok(actors)
     }
 }

@@ -81,6 +81,23 @@ fn the_printed_settings_are_a_file_that_gives_the_same_settings() {
 }
 
 #[test]
+fn script_types_are_names_or_tables_and_are_printed_as_they_can_be_given() {
+    let hero = Hero::new();
+    let names = hero.file("names.toml", "script_types = [\"a\", \"b\"]\n");
+    assert_eq!(setting(&hero, &["--config", &names], "script_types").0, json!(["a", "b"]));
+    assert_eq!(setting(&hero, &["--script-types", "a,b"], "script_types").0, json!(["a", "b"]));
+    let tables = "[script_types.bash]\ncommand = [\"bash\", \"{script}\"]\nread = [\"/opt\"]\nmemory = \"1GB\"\n[script_types.foreign]\n";
+    let file = hero.file("hero.toml", tables);
+    let expected = json!({ "bash": { "command": ["bash", "{script}"], "read": ["/opt"], "memory": "1GB" }, "foreign": {} });
+    assert_eq!(setting(&hero, &["--config", &file], "script_types").0, expected);
+    // A flag replaces the whole of it.
+    assert_eq!(setting(&hero, &["--config", &file, "--script-types", "c"], "script_types").0, json!(["c"]));
+    let printed = hero.run(&["serve", "--print-config", "--config", &file]);
+    let again = hero.file("again.toml", &printed.out);
+    assert_eq!(setting(&hero, &["--config", &again], "script_types").0, expected, "{}", printed.out);
+}
+
+#[test]
 fn a_password_is_never_printed() {
     let hero = Hero::new().env("HERO_REDIS_PASSWORD", "hunter2").env("HERO_REDIS", "redis://me:hunter3@localhost");
     let endpoints =

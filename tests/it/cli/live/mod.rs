@@ -1,5 +1,6 @@
 //! The commands that need a server, against a real one.
 
+mod command;
 mod complete;
 mod display;
 mod job;

@@ -1,0 +1,10 @@
+# Run with bash, as a command of the configuration (examples/commands/hero.toml):
+#   hero run --type bash --env WORDS='one two three' examples/commands/count.sh
+set -euo pipefail
+
+count=0
+for word in ${WORDS:-}; do
+  echo "word $((++count)): $word" # A line of the log.
+done
+# The result goes to a descriptor of its own, so nothing that is printed can be taken for it.
+echo "{\"words\": $count}" >&"$HERO_RESULT_FD"

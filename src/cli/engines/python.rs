@@ -1,0 +1,110 @@
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde::Deserialize;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use super::super::settings::ScriptTypeSettings;
+use super::{Absent, look_up};
+use crate::engine::Python;
+use crate::model::ScriptType;
+
+/// How long an interpreter may take to say what it is.
+const PROBE: Duration = Duration::from_secs(20);
+/// The oldest version that the runner of scripts knows.
+const OLDEST: (u32, u32) = (3, 9);
+/// What an interpreter is asked.
+const QUESTION: &str = "import json, sys, sysconfig; print(json.dumps({
+'version': sys.version_info[:2], 'executable': sys.executable, 'prefix': sys.prefix,
+'directories': [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sysconfig.get_paths().values()]}))";
+
+/// What an interpreter says of itself.
+#[derive(Deserialize)]
+struct Said {
+    version: (u32, u32),
+    executable: PathBuf,
+    prefix: PathBuf,
+    directories: Vec<PathBuf>,
+}
+
+/// The interpreter for a script type: that of a virtual environment, the configured one, or `python3`. Only the last may be absent.
+pub(super) async fn find(
+    script_type: &ScriptType,
+    configured: Option<&ScriptTypeSettings>,
+    of_pool: Option<&Path>,
+) -> Result<Result<Python, Absent>, String> {
+    let of_type = configured.and_then(|configured| configured.venv.as_deref());
+    let interpreter = configured.and_then(|configured| configured.interpreter.as_deref());
+    let said = match (of_pool, of_type, interpreter) {
+        (Some(venv), _, _) => in_environment(venv).await.map_err(|why| format!("pool {script_type}: venv: {why}"))?,
+        (None, Some(venv), _) => in_environment(venv).await.map_err(|why| format!("script_types.{script_type}.venv: {why}"))?,
+        (None, None, Some(interpreter)) => {
+            let asked = async { ask(&look_up(interpreter)?).await };
+            asked.await.map_err(|why| format!("script_types.{script_type}.interpreter: {why}"))?
+        }
+        (None, None, None) => match async { ask(&look_up("python3")?).await }.await {
+            Ok(said) => said,
+            Err(why) => return Ok(Err(why)),
+        },
+    };
+    let read = configured.map_or(&[][..], |configured| &configured.read).iter().cloned();
+    // Some builds have their library outside of what they call their prefix. The root of the system would be all of it.
+    let own = said.directories.into_iter().chain([said.prefix]).chain(said.executable.canonicalize().ok());
+    let readable: BTreeSet<PathBuf> = own.filter(|path| path.is_absolute() && path.components().count() > 1).chain(read).collect();
+    let memory = match configured {
+        Some(configured) => configured.memory,
+        None => ScriptTypeSettings::MEMORY,
+    };
+    Ok(Ok(Python { interpreter: said.executable, readable: readable.into_iter().collect(), memory }))
+}
+
+/// The interpreter of a virtual environment.
+async fn in_environment(venv: &Path) -> Result<Said, String> {
+    let shown = venv.display();
+    if !venv.is_dir() {
+        return Err(format!("there is no directory {shown}; `python3 -m venv {shown}` makes a virtual environment"));
+    }
+    if !venv.join("pyvenv.cfg").is_file() {
+        return Err(format!("{shown} is no virtual environment: it has no pyvenv.cfg; `python3 -m venv {shown}` makes one"));
+    }
+    let interpreter = venv.join("bin/python");
+    if let Ok(target) = interpreter.read_link()
+        && !interpreter.exists()
+    {
+        let target = target.display();
+        return Err(format!(
+            "{shown} is broken: its bin/python leads to {target}, which is gone; make it anew: python3 -m venv --clear {shown}"
+        ));
+    }
+    let broken = |why| format!("{shown} is broken: {why}; make it anew: python3 -m venv --clear {shown}");
+    let said = async { ask(&look_up(&interpreter.to_string_lossy())?).await }.await.map_err(broken)?;
+    match (said.prefix.canonicalize(), venv.canonicalize()) {
+        (Ok(prefix), Ok(venv)) if prefix == venv => Ok(said),
+        _ => Err(broken(format!("its bin/python is that of {}", said.prefix.display()))),
+    }
+}
+
+/// Asks an interpreter what it is.
+async fn ask(interpreter: &Path) -> Result<Said, String> {
+    let shown = interpreter.display();
+    let mut command = Command::new(interpreter);
+    command.args(["-I", "-B", "-c", QUESTION]).stdin(Stdio::null()).kill_on_drop(true);
+    let said = match timeout(PROBE, command.output()).await {
+        Ok(said) => said.map_err(|error| format!("{shown} can't be run: {error}"))?,
+        Err(_) => return Err(format!("{shown} did not say within {} s which Python it is", PROBE.as_secs())),
+    };
+    let stderr = String::from_utf8_lossy(&said.stderr);
+    let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it does not say why").trim();
+    if !said.status.success() {
+        return Err(format!("{shown} does not work: {last}"));
+    }
+    let said: Said = serde_json::from_slice(&said.stdout).map_err(|_| format!("{shown} is no Python of version 3"))?;
+    if said.version < OLDEST {
+        let ((major, minor), (least_major, least_minor)) = (said.version, OLDEST);
+        return Err(format!("{shown} is Python {major}.{minor}; at least {least_major}.{least_minor} is needed"));
+    }
+    Ok(said)
+}
