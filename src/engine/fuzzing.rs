@@ -106,7 +106,7 @@ fn to_engine(text: &str) -> [ToEngine<'static>; 5] {
     };
     let limits = Limits { memory: u64::from(number), ..Limits::default() };
     [
-        ToEngine::Hello { limits: Cow::Owned(limits), capabilities: Cow::Borrowed(&Capability::ALL) },
+        ToEngine::Hello { limits: Cow::Owned(limits), capabilities: Cow::Borrowed(&Capability::ALL), program: Cow::default() },
         ToEngine::Run { job: Cow::Owned(job), in_repl: number.is_multiple_of(2) },
         ToEngine::Check { script: Cow::Owned(text.to_owned()) },
         ToEngine::Answer { answer: json(text).ok_or_else(|| text.to_owned()) },
