@@ -75,7 +75,7 @@ end
 -- Has a job watched whose end others wait for: foreign actors tell nobody when they end one, and what they have may never have been seen
 -- here.
 local function watch_end_of(id, status)
-  if values.is_waiting(status) then return end
+  if values.is_waiting(status) or not status and not jobs.exists(id) then return end
   local due = request.now + queues.FOREIGN_PAUSE
   if try('ZSCORE', keys.leases, id) or insist('ZADD', keys.watched, 'NX', due, id) == 0 then return end
   redis.call('HSET', keys.job(id), 'unseen', '1')
@@ -85,11 +85,12 @@ end
 -- go for the earlier one.
 local function field_of(what, other) return 'waits:' .. what .. ':' .. other end
 
--- Enters a job into a list of another one. Further fields are set together with the one that says that it stands there.
+-- Enters a job into a list of another one. Further fields are set together with the one that says that it stands there. One that was
+-- deleted may be about to let go those in its lists: it gets no hash again.
 local function enter_list(id, what, other, ...)
   insist('RPUSH', keys.relatives(other, what), id)
   redis.call('HSET', keys.job(id), field_of(what, other), '1', ...)
-  try('HSETNX', keys.job(other), 'rel', '-')
+  if jobs.exists(other) then try('HSETNX', keys.job(other), 'rel', '-') end
 end
 
 -- Notes that a job was taken out of a list. False: it never stood there, an earlier job with its id did.

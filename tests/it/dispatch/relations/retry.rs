@@ -336,3 +336,27 @@ async fn an_end_that_was_taken_back_before_its_release_ends_nobody() {
     hand.finish(&before).await;
     hand.finish(&behind).await;
 }
+
+/// The predecessor was deleted, and its relatives are not released yet.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_heir_that_is_retried_does_not_bring_back_its_deleted_predecessor() {
+    let redis = crate::support::Redis::start().await;
+    let store = redis.store().await;
+    let create = async |spec, start| {
+        let id = JobId::random();
+        store.create(hero::store::NewJob { id: id.clone(), spec, start, waited: false, occurrence: None }).await.unwrap();
+        id
+    };
+    let predecessor = create(spec("1"), false).await;
+    let heir = create(heir_of(&predecessor), true).await;
+    create(child_of(&predecessor), true).await;
+    store.delete(&predecessor).await.unwrap();
+    store.stop(&heir).await.unwrap();
+    store.retry(&heir).await.unwrap();
+    assert!(store.job(&predecessor).await.unwrap().is_none());
+    while store.release_relatives(128).await.unwrap() {}
+    assert!(store.job(&predecessor).await.unwrap().is_none());
+    super::Hand::of(&store).finish(&heir).await;
+    let left: Vec<String> = redis.run(&["KEYS", "hero:rel:*"]).await;
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -33,7 +33,7 @@ impl Plain {
 
     /// Has a job looked after that others wait for and that a foreign program may have.
     pub(in crate::model) fn watch_end_of(&mut self, job: Number, status: Option<Status>) {
-        let elsewhere = !matches!(status, Some(Status::Created | Status::Scheduled | Status::WaitingForPrerequisites));
+        let elsewhere = !matches!(status, None | Some(Status::Created | Status::Scheduled | Status::WaitingForPrerequisites));
         if elsewhere && !self.leases.contains_key(&job) && !self.watched.contains_key(&job) {
             self.watched.insert(job, self.now + FOREIGN_PAUSE);
             self.jobs[job].unseen = true;
