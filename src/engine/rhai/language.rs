@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::cache::AstCache;
 use super::constants::{self, Constants, FUNCTIONS_BEFORE};
 use super::run::Run;
-use super::{convert, failure, functions, heroscript, namespaces, overrides};
+use super::{convert, failure, functions, heroscript, overrides, tokens};
 use crate::engine::{Capability, EngineJob, Limits};
 use crate::model::{ErrorKind, JobError, Json, LogLevel, Output, OutputFormat, Usage};
 
@@ -81,7 +81,7 @@ impl Language {
         let mut ast = match self.compiled.get(&job.script) {
             Some(ast) => ast,
             None if heroscript::is_heroscript(&job.script) => return self.perform(&job.script),
-            None => self.compile(&job.script)?,
+            None => self.compile(&job.script, Some(&self.run.clone()))?,
         };
         let constants = Constants::new(job, args, &self.run);
         let before = if in_repl { self.repl.clone() } else { Repl::default() };
@@ -119,7 +119,7 @@ impl Language {
         let wrong = || match self.compiled.get(source) {
             Some(_) => None,
             None if heroscript::is_heroscript(source) => heroscript::check(source, &self.run.capabilities).err(),
-            None => self.compile(source).err(),
+            None => self.compile(source, None).err(),
         };
         catch_unwind(AssertUnwindSafe(wrong)).unwrap_or_else(|panic| {
             let message = format!("the compiler failed: {}", failure::panic_text(panic.as_ref()));
@@ -127,8 +127,9 @@ impl Language {
         })
     }
 
-    fn compile(&mut self, source: &str) -> Result<Rc<AST>, JobError> {
-        let ast = Rc::new(compiled(source, &self.run.limits)?);
+    /// Compiles a script; one that is to run in this run.
+    fn compile(&mut self, source: &str, run: Option<&Rc<Run>>) -> Result<Rc<AST>, JobError> {
+        let ast = Rc::new(compiled(source, &self.run.limits, run)?);
         self.compiled.put(source, &ast);
         Ok(ast)
     }
@@ -173,14 +174,14 @@ fn limited(limits: &Limits) -> Engine {
     engine
 }
 
-/// Compiles a script.
-fn compiled(source: &str, limits: &Limits) -> Result<AST, JobError> {
+/// Compiles a script, for as long as its run may go on, if it is to run.
+fn compiled(source: &str, limits: &Limits, run: Option<&Rc<Run>>) -> Result<AST, JobError> {
     let mut engine = limited(limits);
     // `eval` would compile at run time, out of reach of the clock.
     engine.disable_symbol("eval");
     // There are no modules. This way that is said before a script runs, in our own words.
     engine.disable_symbol("import");
-    namespaces::allow_all_names(&mut engine);
+    tokens::watch(&mut engine, run);
     constants::compile(&mut engine, source).map_err(|error| failure::job_error((*error).into(), limits))
 }
 
@@ -193,7 +194,7 @@ pub fn check(source: &str) -> Result<(), JobError> {
     if heroscript::is_heroscript(&source) {
         return heroscript::check(&source, &Capability::ALL);
     }
-    let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || compiled(&source, &limits).map(drop));
+    let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || compiled(&source, &limits, None).map(drop));
     // If there is no thread, or the compiler panics, nothing is known of the script. Its engine will find its errors.
     thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(Ok(()))
 }

@@ -13,12 +13,12 @@ mod functions;
 pub(super) mod fuzzing;
 mod heroscript;
 mod language;
-mod namespaces;
 mod native;
 mod overrides;
 mod pipe;
 mod run;
 mod text;
+mod tokens;
 
 use std::process::ExitCode;
 use std::rc::Rc;

@@ -308,6 +308,19 @@ async fn a_timeout_ends_loops_and_native_functions_with_callbacks() {
 }
 
 #[tokio::test]
+async fn a_script_whose_time_is_over_while_it_is_compiled_does_not_run_and_its_engine_lives() {
+    let mut bench = Bench::start().await;
+    let mut job = job(&format!("if false {{ {} }}", "1;".repeat(30_000)));
+    job.timeout = Duration::from_millis(1);
+    let outcome = bench.run_job(&job).await;
+    assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Timeout);
+    assert_eq!(outcome.usage.operations, 0);
+    assert!(bench.child.is_alive());
+    job.timeout = Duration::from_secs(30);
+    assert_eq!(bench.run_job(&job).await.result.unwrap().text, "");
+}
+
+#[tokio::test]
 async fn regular_expressions_neither_take_memory_before_they_are_compiled_nor_time_after_the_end_of_their_job() {
     let mut bench = Bench::start().await;
     for pattern in ["\\w", "\\pL", "(?i)k", "((", "a{1000}", "[^x]", ".*"] {

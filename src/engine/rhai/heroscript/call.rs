@@ -1,6 +1,9 @@
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use rhai::{AST, Array, Dynamic, Engine, FnPtr, INT, ImmutableString, Map};
 
-use super::{Action, CORE, Script, SyntaxError, Value};
+use super::{Action, CORE, SyntaxError, Value};
 use crate::engine::Capability;
 use crate::engine::reference::{FunctionParameter, ScriptFunction, functions};
 use crate::engine::rhai::failure;
@@ -11,10 +14,9 @@ use crate::model::JobError;
 /// How many letters the name of a function may differ from what was written, so that it is proposed.
 const NEAR: usize = 3;
 
-/// The calls that a script makes, in order.
-pub(super) fn calls<'a>(script: &'a Script, capabilities: &[Capability]) -> Result<Vec<Call<'a>>, SyntaxError> {
-    script.actions.iter().map(|action| Call::new(action, capabilities)).collect()
-}
+/// The functions by their joined names. Of several with one name the first counts.
+static BY_NAME: LazyLock<HashMap<String, &'static ScriptFunction>> =
+    LazyLock::new(|| functions().iter().rev().map(|function| (function.joined(), function)).collect());
 
 /// An action, and the function that it calls with these values.
 pub(super) struct Call<'a> {
@@ -25,7 +27,7 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// Finds the function of an action, and puts its arguments into the order of the function's parameters.
-    fn new(action: &'a Action, capabilities: &[Capability]) -> Result<Self, SyntaxError> {
+    pub(super) fn new(action: &'a Action, capabilities: &[Capability]) -> Result<Self, SyntaxError> {
         let function = function_of(action, capabilities)?;
         let parameters = &function.parameters;
         let mut values: Vec<Option<Dynamic>> = vec![None; parameters.len()];
@@ -69,11 +71,8 @@ impl<'a> Call<'a> {
 fn function_of(action: &Action, capabilities: &[Capability]) -> Result<&'static ScriptFunction, SyntaxError> {
     let written = if action.actor == CORE { action.name.clone() } else { format!("{}_{}", action.actor, action.name) };
     let core = format!("{CORE}_{}", action.name);
-    let is_called = |function: &&ScriptFunction| {
-        let name = function.joined();
-        name == written || (action.actor == CORE && name == core)
-    };
-    let known = functions().iter().find(is_called);
+    let of_core = || BY_NAME.get(&core).filter(|_| action.actor == CORE);
+    let known = BY_NAME.get(&written).or_else(of_core).copied();
     if let Some(needed) = known.and_then(|function| function.capability).filter(|needed| !capabilities.contains(needed)) {
         return Err(wrong(action, format!("{written} is for {}", needed.who())));
     }

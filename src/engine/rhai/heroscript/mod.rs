@@ -11,24 +11,32 @@ mod print;
 #[cfg(test)]
 mod tests;
 
-use rhai::{Array, Dynamic, Engine};
+use rhai::{Array, Dynamic, Engine, EvalAltResult};
 
 use super::failure;
 use super::run::Run;
 use crate::engine::Capability;
 use crate::model::{ErrorKind, JobError};
+use call::Call;
 
 /// Runs all actions of a script, one after another, and gives the array of their results. The first that fails ends the script.
 pub(super) fn run(source: &str, engine: &Engine, run: &Run) -> Result<Dynamic, JobError> {
     let script = parse::parse(source)?;
-    let results = call::calls(&script, &run.capabilities)?.into_iter().map(|call| call.run(engine, run)).collect::<Result<Array, _>>()?;
+    let ended = |error: Box<EvalAltResult>| failure::job_error(*error, &run.limits);
+    // All are looked at before the first of them runs. Of thousands that takes a while.
+    let calls = script.actions.iter().map(|action| {
+        run.go_on().map_err(ended)?;
+        Ok(Call::new(action, &run.capabilities)?)
+    });
+    let calls = calls.collect::<Result<Vec<_>, JobError>>()?;
+    let results = calls.into_iter().map(|call| call.run(engine, run)).collect::<Result<Array, _>>()?;
     Ok(results.into())
 }
 
 /// What is wrong with a script, as far as that is known before it runs.
 pub(super) fn check(source: &str, capabilities: &[Capability]) -> Result<(), JobError> {
     let script = parse::parse(source)?;
-    call::calls(&script, capabilities)?;
+    script.actions.iter().try_for_each(|action| Call::new(action, capabilities).map(drop))?;
     Ok(())
 }
 
