@@ -1,6 +1,7 @@
 //! `hero demo`: the whole system at work. Every answer is checked; a wrong one ends the demo with an error.
 
 mod calls;
+mod languages;
 mod steps;
 
 use std::time::Instant;
@@ -18,7 +19,9 @@ pub(super) async fn main(json: bool) -> anyhow::Result<Exit> {
     say(style.bold("hero demo"))?;
     let directory = TempDir::new()?;
     say("starting a server with a private Redis on a free port …".into())?;
-    let server = LocalServer::start(directory.path(), &["--pool", "osis=2", "--pool", "sal=1"]).await?;
+    let languages = languages::arguments(directory.path())?;
+    let arguments: Vec<&str> = ["--pool", "osis=2", "--pool", "sal=1"].into_iter().chain(languages.iter().map(String::as_str)).collect();
+    let server = LocalServer::start(directory.path(), &arguments).await?;
     say(style.dim(&server.ready))?;
     let client = Client::connect(&server.url, None).await?;
     let calls = Calls::new(client, json);

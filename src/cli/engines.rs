@@ -78,7 +78,7 @@ async fn find(settings: &Settings, pool: &PoolSettings) -> Result<Result<Program
 }
 
 /// The file of a program: a path, or a name that is looked for in PATH.
-fn look_up(program: &str) -> Result<PathBuf, String> {
+pub(super) fn look_up(program: &str) -> Result<PathBuf, String> {
     if program.contains('/') {
         let path = std::path::absolute(program).map_err(|error| format!("{program}: {error}"))?;
         return match is_program(&path) {

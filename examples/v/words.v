@@ -1,0 +1,10 @@
+// Run with a pool of V, where its compiler is (hero serve --pool v=2):
+//   hero run --type v --env WORDS='one two three' examples/v/words.v
+import os
+
+words := os.getenv('WORDS').fields()
+for word in words {
+	println('word: ${word}') // A line of the log.
+}
+// The result goes to a descriptor of its own, so nothing that is printed can be taken for it.
+os.fd_write(os.getenv('HERO_RESULT_FD').int(), '{"words": ${words.len}}')
