@@ -74,9 +74,14 @@ impl Builder {
         let arguments = ARGUMENTS.into_iter().chain([PROGRAM, FILE]).collect::<Vec<_>>();
         let mut command = confine::plain_command(Path::new(OURSELVES), &Profile::Job(rights), &self.v.compiler, &arguments);
         command.current_dir(&files.directory);
-        let own = [("VTMP", ".vtmp"), ("VMODULES", ".vmodules")];
-        let own = own.map(|(name, of)| (name.to_owned(), files.directory.join(of).to_string_lossy().into_owned()));
-        environment::give(&mut command, environment::expected(files).into_iter().chain(own).collect());
+        let mut variables = environment::expected(files);
+        for (name, directory) in [("VTMP", ".vtmp"), ("VMODULES", ".vmodules")] {
+            let directory = files.directory.join(directory);
+            // Some versions of the compiler do not make it themselves.
+            fs::create_dir(&directory)?;
+            variables.insert(name.to_owned(), directory.to_string_lossy().into_owned());
+        }
+        environment::give(&mut command, variables);
         Process::start(command)
     }
 

@@ -51,7 +51,7 @@ async fn a_script_is_compiled_once_and_its_program_runs_each_time() {
     }
     // The compiler sees nothing of the job, because the next one with the same script gets the same program.
     let compiled: Vec<_> = bench.log.texts().into_iter().filter(|line| line.contains("compiled")).collect();
-    assert_eq!(compiled, ["args.json main.v compiled with no token no job"]);
+    assert_eq!(compiled, [".vmodules .vtmp args.json main.v compiled with no token no job"]);
     bench.text("// another\ntrue").await;
     assert_eq!(bench.log.texts().into_iter().filter(|line| line.contains("compiled")).count(), 2);
 }
