@@ -124,7 +124,8 @@ impl Backend {
         of_dispatch.absent = absent.clone();
         of_dispatch.log_quota = settings.log_quota;
         of_dispatch.schemas = Arc::new(schemas);
-        of_dispatch.longest_script = usize::try_from(settings.script_source).unwrap_or(usize::MAX);
+        let longest = |context: &ContextId| usize::try_from(settings.within(*context).script_source).unwrap_or(usize::MAX);
+        of_dispatch.longest_scripts = settings.contexts.iter().map(|context| (*context, longest(context))).collect();
         let dispatcher = Dispatcher::new(stores.clone(), of_dispatch);
         let closing = CancellationToken::new();
         let services = TaskTracker::new();
@@ -160,8 +161,11 @@ impl Backend {
         for (at, pool) in settings.pools.iter().enumerate() {
             let Some(program) = engines.of_pool(at) else { continue };
             for context in &pool.contexts {
-                let mut of_pool = pool_settings(settings, pool, &hero, &mask);
+                let mut of_pool = pool_settings(&settings.within(*context), pool, &hero, &mask);
                 of_pool.engine.program = program.clone();
+                if let Some(most) = settings.process_memory(*context) {
+                    of_pool.engine.program.limit_memory(most);
+                }
                 of_pool.log_directory = of_pool.log_directory.of(*context);
                 let store = self.dispatcher.store(*context)?.clone();
                 let dispatcher = self.dispatcher.clone();
@@ -278,7 +282,7 @@ fn consumer_settings(settings: &Settings, context: ContextId) -> Option<Consumer
         queues,
         script_types: [ScriptType::osis(), ScriptType::sal()].into_iter().chain(known_types(settings)).collect(),
         backlog: consuming.map(|pool| pool.instances.len() * TAKEN_AHEAD).sum(),
-        longest_script: usize::try_from(settings.script_source).unwrap_or(usize::MAX),
+        longest_script: usize::try_from(settings.within(context).script_source).unwrap_or(usize::MAX),
     })
 }
 

@@ -13,6 +13,7 @@ use crate::store::{self, Barred, Endpoint, Managed, Periods, PrivateRedis, Store
 pub(super) async fn connect(settings: &Settings, managed: Option<&Managed>, server: &ServerId) -> anyhow::Result<(Vec<Store>, String)> {
     let (mut stores, mut places, mut shown_so_far, mut said) = (Vec::new(), BTreeMap::new(), Vec::new(), BTreeSet::new());
     for &context in &settings.contexts {
+        let settings = &settings.within(context);
         let (endpoint, shown) = match (settings.redis_of(context), managed) {
             (Some(given), _) => {
                 let endpoint = endpoint(given);

@@ -75,8 +75,8 @@ pub struct Settings {
     pub script_types: BTreeSet<ScriptType>,
     /// Of these types actors were to be here, but cannot; and why.
     pub absent: BTreeMap<ScriptType, String>,
-    /// The longest script of a built-in type, in bytes.
-    pub longest_script: usize,
+    /// The longest script of a built-in type in a context, in bytes; 64 KB where none is named.
+    pub longest_scripts: BTreeMap<ContextId, usize>,
     /// What `timeout` is by default.
     pub timeout: Duration,
     /// What `retry_backoff` is by default.
@@ -95,7 +95,7 @@ impl Settings {
         Self {
             script_types: BTreeSet::new(),
             absent: BTreeMap::new(),
-            longest_script: 64 * 1024,
+            longest_scripts: BTreeMap::new(),
             timeout: Duration::from_secs(60),
             retry_backoff: Backoff::DEFAULT,
             log_directory,

@@ -5,6 +5,8 @@ use crate::store::{JobFilter, NewJob};
 
 /// The longest text field, but for the script, in bytes.
 pub(super) const LONGEST_TEXT: usize = 1024;
+/// The longest script of a built-in type where no other limit is set, in bytes.
+const LONGEST_SCRIPT: usize = 64 << 10;
 /// How many labels, and how many environment variables, a job may have.
 const MOST_ENTRIES: usize = 256;
 /// How many labels a filter may have.
@@ -23,8 +25,8 @@ impl Dispatcher {
         check_texts(&spec)?;
         self.spell_relations(&mut spec).await?;
         check_relations(&mut spec)?;
-        if spec.script_type.is_built_in() && spec.script.len() > settings.longest_script {
-            let (size, limit) = (spec.script.len(), settings.longest_script);
+        let (size, limit) = (spec.script.len(), settings.longest_scripts.get(&spec.context_id).copied().unwrap_or(LONGEST_SCRIPT));
+        if spec.script_type.is_built_in() && size > limit {
             return Err(Error::TooLarge { what: "script", size, limit, setting: "script_source" });
         }
         if spec.timeout.is_some_and(|timeout| timeout.duration().is_zero()) {

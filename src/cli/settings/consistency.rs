@@ -1,5 +1,6 @@
 //! Settings that do not fit together, or not with the program: refused where they cannot work, warned of where they have no effect.
 
+use super::context_settings::LEAST_SCRIPT_MEMORY;
 use super::table::Scope;
 use super::value::size_text;
 use super::{Settings, nearest};
@@ -7,8 +8,6 @@ use crate::actor::Mask;
 
 /// A Redis has used a few megabytes before the first job is there.
 const LEAST_REDIS: u64 = 16 << 20;
-/// An engine needs some of it before a script has done anything.
-const LEAST_SCRIPT_MEMORY: u64 = 1 << 20;
 /// A job without much of a script, and what is told of it, take some of it.
 const LEAST_MESSAGE: u64 = 4 << 10;
 
@@ -87,6 +86,9 @@ pub(super) fn warnings(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str
         let why = format!("has {pattern:?}, which reads like a regular expression and is none: only * is special, such as in tok_*");
         warn("mask", &why);
     }
+    let of_contexts = settings.of_contexts.iter().flat_map(|one| one.warnings(settings, said));
+    warnings.extend(of_contexts);
+    let mut warn = |name: &str, why: &str| warnings.push(format!("{} {why}", said(name)));
     let with = |own: bool| settings.contexts.iter().any(|context| settings.redis_of(*context).is_none() == own);
     if scope == Scope::Server && !with(true) {
         for name in ["redis_max_memory", "durability"] {

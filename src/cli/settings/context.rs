@@ -7,11 +7,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
+use super::context_settings::{self, MOST};
 use super::{Secret, Settings};
 use crate::model::ContextId;
-
-/// How many contexts a process may have. Each has connections of its own, so a larger number is a typing error.
-const MOST: usize = 256;
 
 /// The Redis of one context, with its credentials. The keys have the names of the settings for the Redis of all other contexts.
 #[derive(Debug, Clone, Deserialize)]
@@ -135,8 +133,21 @@ pub(super) fn endpoints<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Contex
     endpoints.map_err(D::Error::custom)
 }
 
+/// Reads the contexts to serve: as [`contexts`] does, or the tables `[contexts.N]`.
+pub(super) fn served<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<ContextId>, D::Error> {
+    let contexts = match <Value as Deserialize>::deserialize(from)? {
+        Value::Dict(_, tables) => context_settings::tables(&tables).map(|tables| tables.into_iter().map(|table| table.context).collect()),
+        other => listed(other),
+    };
+    contexts.and_then(several).map_err(D::Error::custom)
+}
+
 /// Reads numbers and ranges such as `0-4`, in order and each once.
 pub(super) fn contexts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<ContextId>, D::Error> {
+    listed(<Value as Deserialize>::deserialize(from)?).and_then(several).map_err(D::Error::custom)
+}
+
+fn listed(value: Value) -> Result<BTreeSet<ContextId>, String> {
     fn texts(value: Value) -> Option<Vec<String>> {
         Some(match value {
             Value::String(_, text) => text.split(',').map(|item| item.trim().to_owned()).collect(),
@@ -148,22 +159,14 @@ pub(super) fn contexts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Context
             _ => return None,
         })
     }
-    let texts = texts(<Value as Deserialize>::deserialize(from)?)
-        .ok_or_else(|| D::Error::custom("contexts are numbers, such as [0, 1, 2] or \"0-4\""))?;
-    let mut contexts = BTreeSet::new();
-    for text in texts.iter().filter(|text| !text.is_empty()) {
-        let (first, last) = text.split_once('-').unwrap_or((text, text));
-        let number = |text: &str| text.trim().parse::<u32>().ok();
-        let range = number(first).zip(number(last)).filter(|(first, last)| first <= last);
-        let (first, last) = range.ok_or_else(|| D::Error::custom(format!("{text:?} is not a context or a range such as 0-4")))?;
-        if (last - first) as usize >= MOST {
-            return Err(D::Error::custom(format!("{text} is more than {MOST} contexts")));
-        }
-        contexts.extend((first..=last).map(ContextId));
-    }
+    let texts = texts(value).ok_or("contexts are numbers, such as [0, 1, 2] or \"0-4\"")?;
+    context_settings::numbers(texts.iter().map(String::as_str))
+}
+
+fn several(contexts: BTreeSet<ContextId>) -> Result<Vec<ContextId>, String> {
     match contexts.len() {
-        0 => Err(D::Error::custom("at least one context is needed; the default is 0")),
-        count if count > MOST => Err(D::Error::custom(format!("{count} are more than {MOST} contexts"))),
+        0 => Err("at least one context is needed; the default is 0".to_owned()),
+        count if count > MOST => Err(format!("{count} are more than {MOST} contexts")),
         _ => Ok(contexts.into_iter().collect()),
     }
 }
@@ -172,6 +175,9 @@ pub(super) fn contexts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Context
 pub(super) fn fault(settings: &Settings, said: &dyn Fn(&str) -> String) -> Option<String> {
     let list = |contexts: &[ContextId]| contexts.iter().map(ContextId::to_string).collect::<Vec<_>>().join(", ");
     let known = list(&settings.contexts);
+    if let Some(fault) = settings.of_contexts.iter().find_map(|one| one.fault(settings)) {
+        return Some(format!("{}: {fault}", said("contexts")));
+    }
     for (at, endpoint) in settings.context_endpoints.iter().enumerate() {
         let (context, place) = (endpoint.context, said("context_endpoints"));
         if !settings.contexts.contains(&context) {

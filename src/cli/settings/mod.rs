@@ -4,6 +4,7 @@
 
 mod consistency;
 mod context;
+mod context_settings;
 mod defaults;
 mod listen;
 mod origins;
@@ -22,6 +23,7 @@ use serde::Deserialize;
 
 use crate::model::{ContextId, Name};
 pub use context::ContextEndpoint;
+pub use context_settings::ContextSettings;
 pub use listen::Listen;
 pub use pool::{Instances, LayoutName, PoolSettings};
 pub use resolve::{Invalid, Origin, Resolved, resolve};
@@ -51,8 +53,11 @@ pub struct Settings {
     #[serde(deserialize_with = "pool::pools")]
     pub pools: Vec<PoolSettings>,
     /// The contexts to serve, in order.
-    #[serde(deserialize_with = "context::contexts")]
+    #[serde(deserialize_with = "context::served")]
     pub contexts: Vec<ContextId>,
+    /// What the configuration file says of single contexts.
+    #[serde(skip)]
+    pub of_contexts: Vec<ContextSettings>,
     /// Contexts with a Redis of their own.
     #[serde(deserialize_with = "context::endpoints")]
     pub context_endpoints: Vec<ContextEndpoint>,

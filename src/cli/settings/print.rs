@@ -24,18 +24,20 @@ impl Resolved {
             match origin.setting.kind {
                 Kind::Pools => self.pools_to_toml(&mut text),
                 Kind::Types(_) => self.script_types_to_toml(&mut text),
+                Kind::List(_) => self.contexts_to_toml(&mut text),
                 _ => self.endpoints_to_toml(&mut text),
             }
         }
         text
     }
 
-    /// Whether a setting is written as tables, which come last in a TOML file. An empty list of endpoints is one line, and so are script types that are only named.
+    /// Whether a setting is written as tables, which come last in a TOML file. An empty list of endpoints is one line, and so are script types and contexts that are
+    /// only named.
     fn is_in_tables(&self, origin: &Origin) -> bool {
         match origin.setting.kind {
             Kind::Pools => true,
             Kind::Endpoints => !self.settings.context_endpoints.is_empty(),
-            Kind::Types(_) => origin.value.as_dict().is_some(),
+            Kind::Types(_) | Kind::List(_) => origin.value.as_dict().is_some(),
             _ => false,
         }
     }
@@ -54,6 +56,15 @@ impl Resolved {
         for script_type in &self.settings.script_types {
             writeln!(text, "[script_types.{:?}]", script_type.name.as_str()).expect("writing to a String cannot fail");
             for (name, value) in script_type.shown() {
+                writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
+            }
+        }
+    }
+
+    fn contexts_to_toml(&self, text: &mut String) {
+        for of_context in &self.settings.of_contexts {
+            writeln!(text, "[contexts.{}]", of_context.context).expect("writing to a String cannot fail");
+            for (name, value) in of_context.shown(&self.settings) {
                 writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
             }
         }

@@ -7,7 +7,7 @@ use figment::{Figment, error::Kind};
 
 use super::source::{self, DEFAULT, ENVIRONMENT, FLAG, Flags, Layer};
 use super::table::{Default, SETTINGS, Scope, Setting};
-use super::{Secret, Settings, consistency, context, defaults, origins};
+use super::{Secret, Settings, consistency, context, context_settings, defaults, origins};
 use crate::model::ContextId;
 use crate::rpc::Limits;
 
@@ -53,6 +53,9 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
     let all = with_defaults(given, env)?;
     let mut settings: Settings = all.extract().map_err(|error| Invalid(explain(&all, error)))?;
     let said = |name: &str| format!("{name} ({})", source_of(&all, name));
+    if let Ok(Value::Dict(_, tables)) = all.find_value("contexts") {
+        settings.of_contexts = context_settings::tables(&tables).map_err(Invalid)?;
+    }
     settings.data = absolute(&settings.data, &said("data"))?;
     settings.log_dir = absolute(&settings.log_dir, &said("log_dir"))?;
     settings.log_level = settings.log_level.split(',').map(str::trim).collect::<Vec<_>>().join(",");

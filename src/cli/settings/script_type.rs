@@ -9,7 +9,7 @@ use super::value;
 use crate::model::ScriptType;
 
 /// The least with which any interpreter starts.
-const LEAST_MEMORY: u64 = 16 << 20;
+pub(super) const LEAST_MEMORY: u64 = 16 << 20;
 /// The file of the arguments, beside that of the script.
 const ARGS: &str = "args.json";
 

@@ -119,7 +119,7 @@ pub static SETTINGS: &[Setting] = &[
         List("N"),
         Is("0"),
         Both,
-        "The contexts to serve, such as `0,5` or `0-4`: each has its own database of Redis, and pools serve all unless they name theirs",
+        "The contexts to serve, such as `0,5` or `0-4`, each a database of Redis; pools serve all unless they name theirs; in a file also tables with limits: [contexts.5]",
     ),
     setting(
         "context_endpoints",

@@ -38,4 +38,14 @@ impl Program {
     pub const fn has_processes(&self) -> bool {
         !matches!(self, Self::Rhai)
     }
+
+    /// Lowers the memory for the data of one process to `most` bytes, where it is above. In the engine's own process there is another limit.
+    pub fn limit_memory(&mut self, most: u64) {
+        match self {
+            Self::Rhai => {}
+            Self::Command(Command { memory, .. }) | Self::Python(Python { memory, .. }) | Self::V(V { memory, .. }) => {
+                *memory = (*memory).min(most)
+            }
+        }
+    }
 }

@@ -98,6 +98,67 @@ fn script_types_are_names_or_tables_and_are_printed_as_they_can_be_given() {
 }
 
 #[test]
+fn contexts_are_numbers_or_tables_with_limits_and_are_printed_as_they_can_be_given() {
+    let hero = Hero::new();
+    let tables = "[contexts.0]\n[contexts.10]\nscript_operations = 5\n[contexts.\"2-3\"]\nscript_memory = \"16MB\"\nscript_strict = true\nmax_running = 4\n";
+    let file = hero.file("hero.toml", tables);
+    let printed = hero.run(&["serve", "--print-config", "--config", &file]);
+    assert_eq!((printed.code, printed.err.as_str()), (0, ""));
+    let of = |context: u32| {
+        let table = printed.out.split_once(&format!("[contexts.{context}]\n")).unwrap_or_else(|| panic!("{}", printed.out)).1;
+        table.lines().take_while(|line| line.contains('=')).map(ToOwned::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!([of(0), of(10)], [vec![], vec!["script_operations = 5".to_owned()]]);
+    let limits = ["script_memory = \"16MB\"", "max_running = 4", "script_strict = true"].map(ToOwned::to_owned);
+    assert_eq!([of(2), of(3)], [limits.to_vec(), limits.to_vec()]);
+    // In the order of their numbers.
+    assert!(printed.out.find("[contexts.3]") < printed.out.find("[contexts.10]"), "{}", printed.out);
+    let again = hero.file("again.toml", &printed.out);
+    let printed_again = hero.run(&["serve", "--print-config", "--config", &again]);
+    let tables_of = |out: &str| out.split_once("[contexts.0]").unwrap().1.to_owned();
+    assert_eq!(tables_of(&printed_again.out), tables_of(&printed.out), "{}", printed_again.err);
+    // A flag replaces the whole of it.
+    assert_eq!(setting(&hero, &["--config", &file, "--contexts", "0-1"], "contexts").0, json!(["0-1"]));
+}
+
+#[test]
+fn a_limit_of_a_context_that_cannot_be_is_refused_and_one_without_effect_is_told() {
+    let hero = Hero::new();
+    for (toml, said) in [
+        ("[contexts.0]\nscript_memry = 1", "contexts (file "),
+        ("[contexts.0]\nscript_memry = 1", "context 0: the key script_memry is unknown; did you mean script_memory?"),
+        ("[contexts.0]\nscript_memory = \"many\"", "context 0: script_memory: \"many\" is not a size"),
+        ("[contexts.0]\nscript_operations = -1", "context 0: script_operations: \"-1\" is not a whole number"),
+        ("[contexts.0]\nscript_operations = 0", "context 0: script_operations: 0 is no limit; leave it out instead"),
+        ("[contexts.0]\nscript_result = 0", "context 0: script_result: 0 would let nothing through"),
+        ("[contexts.0]\nscript_memory = 1000", "context 0: script_memory: no script runs in less than 1MB"),
+        ("[contexts.0]\nprocess_memory = \"1MB\"", "context 0: process_memory: no interpreter starts with less than 16MB"),
+        ("[contexts.0]\nscript_strict = \"perhaps\"", "context 0: script_strict: \"perhaps\" is neither true nor false"),
+        ("[contexts.many]", "\"many\" is not a context or a range"),
+        ("[contexts.0]\n[contexts.\"0-2\"]", "context 0 is given twice"),
+        ("[contexts.1]", "a server always has context 0"),
+        ("[contexts]", "at least one context is needed"),
+        ("contexts = { 0 = 3 }", "context 0: "),
+    ] {
+        let file = hero.file("hero.toml", toml);
+        let ended = hero.run(&["serve", "--print-config", "--config", &file]);
+        assert_eq!(ended.code, 2, "{toml}: {}", ended.out);
+        assert!(ended.err.contains(said), "{toml} said {}", ended.err);
+    }
+    let above = "[contexts.0]\nscript_memory = \"1GB\"\nscript_operations = 5\nmax_running = 3\n";
+    let file = hero.file("hero.toml", &format!("max_running = 2\n{above}"));
+    let ended = hero.run(&["serve", "--print-config", "--config", &file]);
+    let warned: Vec<&str> = ended.err.lines().collect();
+    assert_eq!(warned.len(), 2, "{}", ended.err);
+    assert!(
+        warned[0].ends_with("context 0: script_memory has no effect, because it is above script_memory (default), which is 64MB"),
+        "{}",
+        ended.err
+    );
+    assert!(warned[1].contains("context 0: max_running has no effect, because it is above max_running (file "), "{}", ended.err);
+}
+
+#[test]
 fn a_password_is_never_printed() {
     let hero = Hero::new().env("HERO_REDIS_PASSWORD", "hunter2").env("HERO_REDIS", "redis://me:hunter3@localhost");
     let endpoints =
@@ -202,6 +263,7 @@ fn an_unknown_setting_is_refused_and_the_nearest_named() {
         ("[[pools]]\ntype = \"osis\"\ncontexts = []", "at least one context"),
         ("contexts = [1, 2]", "a server always has context 0"),
         ("contexts = [true]", "contexts are numbers"),
+        ("[[pools]]\ntype = \"osis\"\n[pools.contexts.0]\nscript_memory = \"1MB\"", "contexts are numbers"),
         ("[[context_endpoints]]\ncontext = 1\nredis = \"redis://h\"", "context 1 is not configured (contexts: 0)"),
         ("contexts = \"0-1\"\n[[context_endpoints]]\ncontext = 1\nredis = \"h\"", "context 1: redis: a Redis address begins with"),
         ("contexts = \"0-1\"\n[[context_endpoints]]\ncontext = 1\nredis = \"redis://h\"\nredis_usr = \"x\"", "did you mean redis_user?"),

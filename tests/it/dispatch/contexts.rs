@@ -48,6 +48,53 @@ fn within(context: u32, mut params: Value) -> Value {
     params
 }
 
+/// Two contexts, of which 1 has limits of its own.
+const LIMITS: &str = r#"
+    [contexts.0]
+
+    [contexts.1]
+    script_operations = 10_000
+    script_memory = "2MB"
+    script_source = "1KB"
+    script_result = "1KB"
+    script_strict = true
+    process_memory = "32MB"
+
+    [script_types.shell]
+    command = ["sh", "{script}"]
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_of_a_context_holds_for_its_jobs_and_for_no_others() {
+    let (home, redis) = (tempfile::tempdir().unwrap(), Redis::start().await);
+    let file = home.path().join("hero.toml");
+    std::fs::write(&file, LIMITS).unwrap();
+    let arguments = ["--redis", &redis.url(), "--config", file.to_str().unwrap(), "--pool", "osis=1", "--pool", "shell=1"];
+    let server = Process::serve(home.path(), &arguments).await;
+    let client = Client::connect(&server.url()).await;
+    let memory = (0..15).map(|n| format!("let v{n} = ``; v{n}.pad(200000, `x`);")).collect::<String>() + "1";
+    let long = format!("// {}\n1", "x".repeat(1500));
+    for (script_type, script, said) in [
+        ("osis", "for i in 0..20000 {} 1", Some("the script took more than 10000 operations (script_operations)")),
+        ("osis", &memory, Some("the script held more than 2 MB of memory (script_memory)")),
+        ("osis", "let text = \"\"; text.pad(2000, \"x\"); text", Some("the result has more than 1 KB (script_result)")),
+        ("osis", "args.nothing", Some("that is an error here (script_strict)")),
+        ("osis", &long, None),
+        ("shell", "all=$(head -c 30000000 /dev/zero | tr '\\0' x); echo ${#all} >&3", Some("ended ")),
+    ] {
+        let spec = json!({ "script": script, "script_type": script_type });
+        client.ok("run_and_wait", within(0, spec.clone())).await;
+        let fault = client.fault("run_and_wait", within(1, spec)).await;
+        let message = match said {
+            Some(_) => fault.data["error"]["message"].as_str().unwrap_or_else(|| panic!("{fault:?}")),
+            None => &fault.message,
+        };
+        assert!(message.contains(said.unwrap_or("1024 (script_source)")), "{script}: {fault:?}");
+    }
+    assert_eq!(client.ok("run_and_wait", within(1, json!({ "script": "40 + 2" }))).await["output"], "42");
+    server.stop().await;
+}
+
 /// What a job is not found with.
 const NOT_FOUND: i64 = 1001;
 

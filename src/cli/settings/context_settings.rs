@@ -1,0 +1,198 @@
+use std::collections::BTreeSet;
+
+use figment::value::{Dict, Value};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Settings, value};
+use crate::model::ContextId;
+
+/// How many contexts a process may have. Each has connections of its own, so a larger number is a typing error.
+pub(super) const MOST: usize = 256;
+/// No script runs in less, because an engine needs some of it before a script has done anything.
+pub(super) const LEAST_SCRIPT_MEMORY: u64 = 1 << 20;
+
+/// What a configuration file says of one context: limits that are narrower than those of all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextSettings {
+    /// The context.
+    pub context: ContextId,
+    limits: Table,
+}
+
+/// The keys of `[contexts.N]`, called as the settings for all contexts.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    script_source: Option<Bytes>,
+    script_memory: Option<Bytes>,
+    script_operations: Option<Count>,
+    script_strict: Option<Switch>,
+    script_log: Option<Bytes>,
+    script_result: Option<Bytes>,
+    process_memory: Option<Bytes>,
+    max_running: Option<Count>,
+    queue_length: Option<Count>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+struct Bytes(#[serde(deserialize_with = "value::size")] u64);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+struct Count(#[serde(deserialize_with = "value::count")] u64);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+struct Switch(#[serde(deserialize_with = "value::switch")] bool);
+
+/// One limit of a context.
+struct Limit {
+    name: &'static str,
+    /// What is given for the context.
+    own: Option<u64>,
+    /// What holds for all contexts, if that is a limit.
+    common: Option<u64>,
+    is_size: bool,
+}
+
+impl Limit {
+    fn text(&self, number: u64) -> String {
+        if self.is_size { value::size_text(number) } else { number.to_string() }
+    }
+}
+
+impl ContextSettings {
+    fn read(key: &str, table: &Value) -> Result<Vec<Self>, String> {
+        let of = |why: String| format!("context {key}: {why}");
+        let limits: Table = value::table(table, "the key").map_err(of)?;
+        let contexts = numbers([key])?;
+        Ok(contexts.into_iter().map(|context| Self { context, limits: limits.clone() }).collect())
+    }
+
+    /// The limits that are numbers, beside those of all contexts.
+    fn limits(&self, settings: &Settings) -> [Limit; 8] {
+        let Table { script_source, script_memory, script_operations, script_log, script_result, process_memory, .. } = self.limits;
+        let size = |name, own: Option<Bytes>, common| Limit { name, own: own.map(|Bytes(own)| own), common: Some(common), is_size: true };
+        // Zero is no limit in the settings of all contexts.
+        let count = |name, own: Option<Count>, common| {
+            let common = Some(common).filter(|common| *common > 0);
+            Limit { name, own: own.map(|Count(own)| own), common, is_size: false }
+        };
+        [
+            size("script_source", script_source, settings.script_source),
+            size("script_memory", script_memory, settings.script_memory),
+            count("script_operations", script_operations, settings.script_operations),
+            size("script_log", script_log, settings.script_log),
+            size("script_result", script_result, settings.script_result),
+            // What holds for all contexts is said by each script type.
+            Limit { common: None, ..size("process_memory", process_memory, 0) },
+            count("max_running", self.limits.max_running, settings.max_running as u64),
+            count("queue_length", self.limits.queue_length, settings.queue_length),
+        ]
+    }
+
+    /// What is wrong with it.
+    pub(super) fn fault(&self, settings: &Settings) -> Option<String> {
+        let of = |name: &str, why: &str| Some(format!("context {}: {name}: {why}", self.context));
+        for limit in self.limits(settings) {
+            match (limit.own, limit.is_size) {
+                (Some(0), true) => return of(limit.name, "0 would let nothing through"),
+                (Some(0), false) => return of(limit.name, "0 is no limit; leave it out instead"),
+                _ => {}
+            }
+        }
+        if self.limits.script_memory.is_some_and(|Bytes(memory)| memory < LEAST_SCRIPT_MEMORY) {
+            return of("script_memory", "no script runs in less than 1MB");
+        }
+        if self.limits.process_memory.is_some_and(|Bytes(memory)| memory < super::script_type::LEAST_MEMORY) {
+            return of("process_memory", "no interpreter starts with less than 16MB");
+        }
+        None
+    }
+
+    /// What has no effect. `said` gives the name of a setting with where it was set.
+    pub(super) fn warnings(&self, settings: &Settings, said: &dyn Fn(&str) -> String) -> Vec<String> {
+        let above = |limit: Limit| {
+            let common = limit.common.filter(|common| limit.own.is_some_and(|own| own > *common))?;
+            let (name, common) = (limit.name, limit.text(common));
+            Some(format!("{name} has no effect, because it is above {}, which is {common}", said(name)))
+        };
+        let strict = self.limits.script_strict == Some(Switch(false)) && settings.script_strict;
+        let strict = strict.then(|| format!("script_strict has no effect, because {} is true", said("script_strict")));
+        let all = self.limits(settings).into_iter().filter_map(above).chain(strict);
+        all.map(|why| format!("{}: context {}: {why}", said("contexts"), self.context)).collect()
+    }
+
+    /// Its table, as it was given.
+    pub(super) fn shown(&self, settings: &Settings) -> Vec<(&'static str, serde_json::Value)> {
+        let shown = |limit: Limit| {
+            let own = limit.own?;
+            Some((limit.name, if limit.is_size { json!(limit.text(own)) } else { json!(own) }))
+        };
+        let strict = self.limits.script_strict.map(|Switch(strict)| ("script_strict", json!(strict)));
+        self.limits(settings).into_iter().filter_map(shown).chain(strict).collect()
+    }
+}
+
+impl Settings {
+    /// The settings as they hold in one context: each limit is the lower of that of all contexts and that of this one.
+    pub fn within(&self, context: ContextId) -> Self {
+        let mut within = self.clone();
+        let Some(of_context) = self.of_contexts.iter().find(|one| one.context == context) else { return within };
+        let lower = |own: Option<u64>, common: u64| own.map_or(common, |own| own.min(common));
+        // Where zero is no limit, any number is lower.
+        let lower_count = |own: Option<Count>, common: u64| match (own, common) {
+            (Some(Count(own)), 0) => own,
+            (own, common) => lower(own.map(|Count(own)| own), common),
+        };
+        let lower_size = |own: Option<Bytes>, common| lower(own.map(|Bytes(own)| own), common);
+        let limits = &of_context.limits;
+        within.script_source = lower_size(limits.script_source, self.script_source);
+        within.script_memory = lower_size(limits.script_memory, self.script_memory);
+        within.script_operations = lower_count(limits.script_operations, self.script_operations);
+        within.script_strict |= limits.script_strict == Some(Switch(true));
+        within.script_log = lower_size(limits.script_log, self.script_log);
+        within.script_result = lower_size(limits.script_result, self.script_result);
+        within.max_running = usize::try_from(lower_count(limits.max_running, self.max_running as u64)).unwrap_or(usize::MAX);
+        within.queue_length = lower_count(limits.queue_length, self.queue_length);
+        within
+    }
+
+    /// The most memory for the data of one process of a job in a context, if the context has a limit for it.
+    pub fn process_memory(&self, context: ContextId) -> Option<u64> {
+        let of_context = self.of_contexts.iter().find(|one| one.context == context)?;
+        of_context.limits.process_memory.map(|Bytes(memory)| memory)
+    }
+}
+
+/// Reads the tables `[contexts.N]`, in the order of the contexts.
+pub(super) fn tables(tables: &Dict) -> Result<Vec<ContextSettings>, String> {
+    let mut all = Vec::new();
+    for (key, table) in tables {
+        all.extend(ContextSettings::read(key, table)?);
+    }
+    all.sort_by_key(|one| one.context);
+    let mut seen = BTreeSet::new();
+    match all.iter().find(|one| !seen.insert(one.context)) {
+        Some(twice) => Err(format!("context {} is given twice", twice.context)),
+        None => Ok(all),
+    }
+}
+
+/// The contexts that numbers and ranges name.
+pub(super) fn numbers<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<BTreeSet<ContextId>, String> {
+    let mut contexts = BTreeSet::new();
+    for text in texts.into_iter().filter(|text| !text.is_empty()) {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        let number = |text: &str| text.trim().parse::<u32>().ok();
+        let range = number(first).zip(number(last)).filter(|(first, last)| first <= last);
+        let (first, last) = range.ok_or_else(|| format!("{text:?} is not a context or a range such as 0-4"))?;
+        if (last - first) as usize >= MOST {
+            return Err(format!("{text} is more than {MOST} contexts"));
+        }
+        contexts.extend((first..=last).map(ContextId));
+    }
+    Ok(contexts)
+}
