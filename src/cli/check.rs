@@ -30,7 +30,7 @@ impl Check {
         let mut found = Vec::new();
         for file in &self.files {
             let script = as_rhai(read_script(file)?);
-            if let Err(error) = crate::engine::check(&script) {
+            if let Err(error) = crate::engine::check(&script, crate::engine::Names::Checked) {
                 found.push((name(file), script, error));
             }
         }

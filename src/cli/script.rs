@@ -67,19 +67,15 @@ pub(super) fn as_rhai(script: String) -> String {
 /// Reads a text from a file, or from stdin for `-`; `what` it is, in a word or two.
 pub(super) fn read_text(what: &str, path: &Path) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
+    let said = if path == Path::new("-") { format!("the {what} from stdin") } else { format!("the {what} {}", path.display()) };
     if path == Path::new("-") {
-        std::io::stdin()
-            .lock()
-            .take(MAX_SCRIPT + 1)
-            .read_to_end(&mut bytes)
-            .with_context(|| format!("the {what} cannot be read from stdin"))?;
+        std::io::stdin().lock().take(MAX_SCRIPT + 1).read_to_end(&mut bytes).with_context(|| format!("{said} cannot be read"))?;
     } else {
-        let file = std::fs::File::open(path).with_context(|| format!("the {what} {} cannot be opened", path.display()))?;
-        file.take(MAX_SCRIPT + 1).read_to_end(&mut bytes).with_context(|| format!("the {what} {} cannot be read", path.display()))?;
+        let file = std::fs::File::open(path).with_context(|| format!("{said} cannot be opened"))?;
+        file.take(MAX_SCRIPT + 1).read_to_end(&mut bytes).with_context(|| format!("{said} cannot be read"))?;
     }
-    anyhow::ensure!(bytes.len() as u64 <= MAX_SCRIPT, "the {what} {} has more than {} MB", path.display(), MAX_SCRIPT >> 20);
-    let text = String::from_utf8(bytes)
-        .map_err(|error| anyhow::anyhow!("the {what} {} is not UTF-8 text: {}", path.display(), error.utf8_error()))?;
+    anyhow::ensure!(bytes.len() as u64 <= MAX_SCRIPT, "{said} has more than {} MB", MAX_SCRIPT >> 20);
+    let text = String::from_utf8(bytes).map_err(|error| anyhow::anyhow!("{said} is not UTF-8 text: {}", error.utf8_error()))?;
     match text.strip_prefix('\u{feff}') {
         Some(rest) => Ok(rest.to_owned()),
         None => Ok(text),

@@ -61,7 +61,7 @@ pub(super) fn check_all(specs: &[JobSpec], file: &str) -> anyhow::Result<()> {
 }
 
 fn compiles(spec: &JobSpec) -> Result<(), JobError> {
-    match crate::engine::check(&spec.script) {
+    match crate::engine::check(&spec.script, crate::engine::Names::Any) {
         Err(error) if error.kind == ErrorKind::Script && spec.script_type.is_built_in() => Err(error),
         _ => Ok(()),
     }

@@ -33,5 +33,5 @@ pub use error::{Died, Error};
 pub use job::{EngineJob, Host, LogRecord, Outcome};
 pub use limits::Limits;
 pub use question::{Answer, Capability, Question};
-pub use rhai::{check, engine_main, is_heroscript};
+pub use rhai::{Names, check, engine_main, is_heroscript};
 pub use settings::EngineSettings;

@@ -33,7 +33,10 @@ pub use integer::{Beyond, exact, plain_zeros};
 pub use job::{Input, Job, JobResult, Progress, Usage};
 pub use json::{Json, without_position};
 pub use log::{LogLevel, LogLine};
-pub use object::{Collection, Condition, Find, Index, InvalidObjectId, ObjectId, ObjectPage, Range, SortKey, StoredObject, Test, keys_at};
+pub use object::{
+    Collection, Comparison, Condition, Find, Index, InvalidObjectId, ObjectId, ObjectPage, Range, SortKey, StoredObject, Test, conditions,
+    keys_at, names,
+};
 pub use outcome::{ErrorKind, JobError, Limit, Output, OutputFormat};
 pub use queue::{Priority, Queue, QueueInfo, Target};
 pub use retry::Backoff;

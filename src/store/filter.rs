@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::codec::json;
-use crate::model::{Job, Name, ScriptType, Status, Timestamp};
+use crate::model::{Job, JobId, Name, ScriptType, Status, Timestamp};
 
 /// What a function sees of a filter: a field, how it is compared (`filter.lua` says how it may be), and with what.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +48,10 @@ pub struct JobFilter {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub name: Option<String>,
+    /// Only children of this job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "JobId")]
+    pub parent_id: Option<JobId>,
     /// Only jobs that have all these labels; 16 at most.
     #[serde(deserialize_with = "crate::model::or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
@@ -69,6 +73,7 @@ impl JobFilter {
             && self.caller_id.is_none_or_matches(job.caller_id.as_ref())
             && self.group.is_none_or_matches(job.group.as_ref())
             && self.name.is_none_or_matches(job.name.as_ref())
+            && self.parent_id.is_none_or_matches(job.parent_id.as_ref())
             && self.labels.iter().all(|(label, value)| job.labels.get(label) == Some(value))
             && self.created_after.is_none_or(|after| job.created_at.is_some_and(|created| created >= after))
             && self.created_before.is_none_or(|before| job.created_at.is_some_and(|created| created < before))
@@ -82,6 +87,7 @@ impl JobFilter {
             (self.caller_id.is_some(), "caller_id"),
             (self.group.is_some(), "group"),
             (self.name.is_some(), "name"),
+            (self.parent_id.is_some(), "parent_id"),
             (!self.labels.is_empty(), "labels"),
             (self.created_after.is_some() || self.created_before.is_some(), "created_at"),
         ];
@@ -108,6 +114,7 @@ impl JobFilter {
             is("caller_id", self.caller_id.as_deref()),
             is("group", self.group.as_ref().map(Name::as_str)),
             is("name", self.name.as_deref()),
+            is("parent_id", self.parent_id.as_ref().map(JobId::as_str)),
         ];
         let conditions = conditions.into_iter().flatten().chain(self.labels.iter().map(label));
         // Bytes that are no text read as this character, and so the text is not what stands there.

@@ -39,7 +39,7 @@ const MOST: usize = 4096;
 /// The most bytes that are kept.
 const BYTES: usize = 16 * 1024 * 1024;
 /// What filters ask of jobs. The status of an event is its own.
-const FIELDS: [&str; 6] = ["script_type", "caller_id", "group", "name", "labels", "created_at"];
+const FIELDS: [&str; 7] = ["script_type", "caller_id", "group", "name", "parent_id", "labels", "created_at"];
 
 impl Default for FilterCache {
     fn default() -> Self {

@@ -9,7 +9,7 @@ use crate::cli::paging::{Paging, note_more};
 use crate::cli::spec::{moment, pair};
 use crate::cli::table::{Fit, Table, ago, cell, cells};
 use crate::dispatch::{JobFilter, JobPage};
-use crate::model::{Job, Name, ScriptType, Status, Timestamp};
+use crate::model::{Job, JobId, Name, ScriptType, Status, Timestamp};
 
 /// Which jobs to list.
 #[derive(Debug, Args)]
@@ -29,6 +29,9 @@ pub(in crate::cli) struct List {
     /// Only jobs with this name
     #[arg(long)]
     name: Option<String>,
+    /// Only children of this job
+    #[arg(long, value_name = "JOB")]
+    parent: Option<JobId>,
     /// Only jobs with this label
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = pair)]
     labels: Vec<(String, String)>,
@@ -103,6 +106,7 @@ impl List {
             caller_id: self.caller.clone(),
             group: self.group.clone(),
             name: self.name.clone(),
+            parent_id: self.parent.clone(),
             labels: self.labels.iter().cloned().collect(),
             created_after: self.since,
             created_before: self.until,

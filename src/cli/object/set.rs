@@ -6,7 +6,7 @@ use super::InContext;
 use crate::cli::exit::Usage;
 use crate::cli::global::Global;
 use crate::cli::output;
-use crate::cli::script::read_text;
+use crate::cli::script::{name, read_text};
 use crate::client::Client;
 use crate::model::{Json, Name, ObjectId, exact};
 
@@ -33,11 +33,11 @@ enum Given {
 impl Set {
     pub(super) async fn main(&self, global: &Global, client: &Client) -> anyhow::Result<()> {
         let text = read_text("file", &self.file)?;
-        let wrong = |beyond: crate::model::Beyond| Usage(format!("{}: {beyond}", self.file.display()));
+        let wrong = |beyond: crate::model::Beyond| Usage(format!("{}: {beyond}", name(&self.file)));
         exact(&text, "it").map_err(wrong)?;
         let mut objects = Vec::new();
         for given in serde_json::Deserializer::from_str(&text).into_iter() {
-            match given.map_err(|error| Usage(format!("{} is not JSON: {error}", self.file.display())))? {
+            match given.map_err(|error| Usage(format!("{} is not JSON: {error}", name(&self.file))))? {
                 Given::Several(several) => objects.extend(several),
                 Given::One(object) => objects.push(object),
             }

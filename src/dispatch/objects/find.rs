@@ -101,7 +101,7 @@ impl Objects {
                     page.objects.push(object.stored.object);
                 }
                 page.looked_at += 1;
-                page.next_cursor = Some(cursor(plan.range.field(), &object.entry));
+                page.next_cursor = Some(cursor(collection, plan.range.field(), &object.entry));
                 left = left.saturating_sub(length);
                 // A large object takes a while.
                 tokio::task::yield_now().await;
@@ -110,7 +110,7 @@ impl Objects {
                 page.next_cursor = None;
                 return Ok(Some(page));
             };
-            page.next_cursor = Some(cursor(plan.range.field(), &reached));
+            page.next_cursor = Some(cursor(collection, plan.range.field(), &reached));
             if page.objects.len() == limit || page.looked_at == LOOKED_AT || left == 0 {
                 return Ok(Some(page));
             }
@@ -134,7 +134,7 @@ impl Plan {
 /// How to find what a query wants.
 fn plan(collection: &Name, query: &Find, indexes: &[Index]) -> Result<Plan, Error> {
     let is_ready = |field: &str| indexes.iter().any(|index| index.ready && index.field == field);
-    let after = query.cursor.as_deref().map(position).transpose()?;
+    let after = query.cursor.as_deref().map(|cursor| position(collection, cursor)).transpose()?;
     let field = match (&query.order_by, &after) {
         (Some(field), _) if field == ID => None,
         (Some(field), _) if !is_ready(field) => {
@@ -217,18 +217,28 @@ fn ids(test: &Test) -> EntryRange {
     }
 }
 
-/// Where a page ends, for whoever goes on: the field of the index, a zero byte, the entry.
-fn cursor(field: Option<&str>, entry: &[u8]) -> String {
-    URL_SAFE_NO_PAD.encode([field.unwrap_or_default().as_bytes(), &[0], entry].concat())
+/// Where a page ends, for whoever goes on: the collection, the field of the index, and the entry, with zero bytes between.
+fn cursor(collection: &Name, field: Option<&str>, entry: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode([collection.as_str().as_bytes(), field.unwrap_or_default().as_bytes(), entry].join(&0))
 }
 
-/// What a cursor says: the field, if it is not of ids, and the entry.
-fn position(cursor: &str) -> Result<(Option<String>, Vec<u8>), Error> {
-    let read = || {
-        let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
-        let end = bytes.iter().position(|byte| *byte == 0)?;
-        let field = std::str::from_utf8(&bytes[..end]).ok()?.to_owned();
-        Some((Some(field).filter(|field| !field.is_empty()), bytes[end + 1..].to_vec()))
-    };
-    read().ok_or_else(|| Error::bad_cursor("leave it out to begin, then give back the one of the page before"))
+/// What a cursor of this collection says: the field, if it is not of ids, and the entry.
+fn position(collection: &Name, cursor: &str) -> Result<(Option<String>, Vec<u8>), Error> {
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
+    let mut parts = bytes.splitn(3, |byte| *byte == 0);
+    let mut text = || std::str::from_utf8(parts.next()?).ok().map(ToOwned::to_owned);
+    match (text(), text(), parts.next()) {
+        (Some(of), Some(field), Some(entry)) if of == collection.as_str() => {
+            Ok((Some(field).filter(|field| !field.is_empty()), entry.to_vec()))
+        }
+        (Some(of), Some(_), Some(_)) => match of.parse::<Name>() {
+            Ok(of) => Err(Error::bad_cursor(&format!("it belongs to the collection {of}, not to {collection}"))),
+            Err(_) => Err(not_from_here()),
+        },
+        _ => Err(not_from_here()),
+    }
+}
+
+fn not_from_here() -> Error {
+    Error::bad_cursor("leave it out to begin, then give back the one of the page before")
 }

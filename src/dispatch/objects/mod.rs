@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::Error;
 use super::error::RETRY_AFTER;
-use crate::model::{Collection, Json, Name, ObjectId, SortKey, StoredObject, exact, keys_at};
+use crate::model::{Collection, Json, Name, ObjectId, SortKey, StoredObject, exact, keys_at, names};
 use crate::store::{IndexEntries, ObjectStored, Store};
 pub use find::Room;
 pub use schema::Schemas;
@@ -238,8 +238,10 @@ fn check_path(path: &str) -> Result<(), String> {
     if path.len() > LONGEST_PATH {
         return Err(format!("the name of a field has more than {LONGEST_PATH} bytes"));
     }
-    if path.split('.').any(str::is_empty) || path.chars().any(char::is_control) {
-        return Err(format!("{path:?} is not a field; a field is a name, or names with dots between, such as address.city"));
+    if names(path).any(|name| name.is_empty()) || path.chars().any(char::is_control) {
+        return Err(format!(
+            "{path:?} is not a field; a field is a name, or names with dots between, such as address.city; a dot in a name has a backslash before it"
+        ));
     }
     Ok(())
 }

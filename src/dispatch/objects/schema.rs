@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{PatternOptions, ReferencingError, Validator};
 use serde_json::Value;
 
 use super::depth;
@@ -23,8 +24,14 @@ impl Schemas {
     /// object makes that slow.
     pub fn add(&mut self, collection: Name, schema: &Value) -> Result<(), String> {
         let validator = jsonschema::options().with_pattern_options(PatternOptions::regex()).build(schema);
-        let validator =
-            validator.map_err(|error| format!("is no JSON Schema: {}: {}", place(error.instance_path().as_str()), excerpt(&error)))?;
+        let validator = validator.map_err(|error| match error.kind() {
+            ValidationErrorKind::Referencing(ReferencingError::Unretrievable { uri, .. }) => format!(
+                "refers to {}, which is not in it: a schema is one file, and nothing is fetched or read for it; put what it refers to under \
+                 $defs and write #/$defs/NAME",
+                model::excerpt(uri, LONGEST)
+            ),
+            _ => format!("is no JSON Schema: {}: {}", place(error.instance_path().as_str()), excerpt(&error)),
+        })?;
         self.0.insert(collection, validator);
         Ok(())
     }
@@ -107,7 +114,13 @@ mod tests {
         let mut schemas = Schemas::default();
         for (schema, told) in [
             (json!({"type": "text"}), "/type"),
-            (json!({"properties": {"a": {"$ref": "https://example.org/a.json"}}}), "no JSON Schema"),
+            (
+                json!({"properties": {"a": {"$ref": "https://example.org/a.json"}}}),
+                "refers to https://example.org/a.json, which is not in it: a schema is one file",
+            ),
+            (json!({"properties": {"a": {"$ref": "file:///etc/passwd"}}}), "refers to file:///etc/passwd, which is not in it"),
+            (json!({"properties": {"a": {"$ref": "other.json#/$defs/a"}}}), "other.json#/$defs/a, which is not in it"),
+            (json!({"properties": {"a": {"$ref": "#/$defs/a"}}}), "no JSON Schema"),
             (json!({"pattern": "(a"}), "no JSON Schema"),
             (json!([]), "no JSON Schema"),
         ] {

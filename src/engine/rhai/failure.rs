@@ -44,17 +44,24 @@ pub(super) fn job_error(error: EvalAltResult, limits: &Limits) -> JobError {
     }
     stack.reverse();
     let position = Some(inner.take_position()).filter(|position| !position.is_none()).unwrap_or(outer);
-    let limit = limit_of(&inner);
+    let (limit, (line, column)) = (limit_of(&inner), place(position));
     JobError {
         kind: if limit.is_some() { ErrorKind::Limit } else { ErrorKind::Script },
         message: truncate(&message(&inner, limits)),
-        line: position.line().and_then(|line| u32::try_from(line - LINES_BEFORE.min(line)).ok()),
-        // Rhai counts columns from 1 and says none at the start of a line.
-        column: position.line().and_then(|_| u32::try_from(position.position().unwrap_or(1)).ok()),
+        line,
+        column,
         stack,
         limit,
         data: thrown(&inner),
     }
+}
+
+/// The line and the column of the script.
+pub(super) fn place(position: Position) -> (Option<u32>, Option<u32>) {
+    let line = position.line().and_then(|line| u32::try_from(line - LINES_BEFORE.min(line)).ok());
+    // Rhai counts columns from 1 and says none at the start of a line.
+    let column = position.line().and_then(|_| u32::try_from(position.position().unwrap_or(1)).ok());
+    (line, column)
 }
 
 /// What a script gave to `exit`. Where that was called in the closure of a native function, Rhai takes it for an error of that function.
@@ -134,7 +141,7 @@ fn too_large(what: &str, limits: &Limits) -> String {
 }
 
 /// How a function in a namespace is called that was called in another way, or which is meant, if that is known.
-fn as_defined(call: &str) -> String {
+pub(super) fn as_defined(call: &str) -> String {
     let name = call.split(" (").next().unwrap_or_default();
     let Some((namespace, _)) = name.split_once("::") else { return String::new() };
     let distance = |function: &ScriptFunction| strsim::damerau_levenshtein(&function.name, &cut(name, LONGEST_NAME));
@@ -167,7 +174,7 @@ fn script_types(message: &str) -> String {
 }
 
 /// That a script has no such namespace, and who has, as far as that is known.
-fn no_namespace(name: &str) -> String {
+pub(super) fn no_namespace(name: &str) -> String {
     let known = functions().iter().find(|function| function.parts().0 == Some(name)).and_then(|function| function.capability);
     let who = known.map_or_else(String::new, |needed| format!("; it is for {}", needed.who()));
     format!("this script has no {}::{who}", cut(name, LONGEST_NAME))

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::cache::AstCache;
 use super::constants::{self, Constants, FUNCTIONS_BEFORE};
 use super::run::Run;
-use super::{convert, failure, functions, heroscript, overrides, tokens};
+use super::{convert, failure, functions, heroscript, namespaces, overrides, tokens};
 use crate::engine::{Capability, EngineJob, Limits};
 use crate::model::{ErrorKind, JobError, Json, LogLevel, Output, OutputFormat, Usage};
 
@@ -185,16 +185,28 @@ fn compiled(source: &str, limits: &Limits, run: Option<&Rc<Run>>) -> Result<AST,
     constants::compile(&mut engine, source).map_err(|error| failure::job_error((*error).into(), limits))
 }
 
+/// Whether it is wrong to call a function in a namespace that is not known here. A script may catch that, and another version may know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// It is.
+    Checked,
+    /// It is not.
+    Any,
+}
+
 /// Compiles a script as engines with the default limits do, in this process, without running it. Says what is wrong with it.
 ///
 /// For a script of the user who runs this process: it takes a thread with the stack of an engine, but nothing confines it.
-pub fn check(source: &str) -> Result<(), JobError> {
+pub fn check(source: &str, names: Names) -> Result<(), JobError> {
     let (source, limits) = (source.to_owned(), Limits::default());
     limits.check_length(&source)?;
     if heroscript::is_heroscript(&source) {
         return heroscript::check(&source, &Capability::ALL);
     }
-    let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || compiled(&source, &limits, None).map(drop));
+    let thread = thread::Builder::new().stack_size(super::STACK).spawn(move || {
+        let script = compiled(&source, &limits, None)?;
+        if names == Names::Checked { namespaces::check(&script, &Capability::ALL) } else { Ok(()) }
+    });
     // If there is no thread, or the compiler panics, nothing is known of the script. Its engine will find its errors.
     thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(Ok(()))
 }

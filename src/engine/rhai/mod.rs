@@ -13,6 +13,7 @@ mod functions;
 pub(super) mod fuzzing;
 mod heroscript;
 mod language;
+mod namespaces;
 mod native;
 mod overrides;
 mod pipe;
@@ -29,7 +30,7 @@ use crate::model::{ErrorKind, JobError, Usage};
 pub(super) use functions::{Definition, GROUPS, Group};
 pub use heroscript::is_heroscript;
 use language::Language;
-pub use language::check;
+pub use language::{Names, check};
 use pipe::{Pipe, Received};
 use run::Run;
 

@@ -1,5 +1,6 @@
 //! Objects that scripts and clients store: their ids, queries for them, and the order of their values.
 
+mod comparison;
 mod query;
 mod sort_key;
 
@@ -11,9 +12,10 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub use comparison::{Comparison, conditions};
 pub use query::{Condition, Find, ObjectPage, Range, Test, keys_at};
-pub use sort_key::SortKey;
 use sort_key::at_path;
+pub use sort_key::{SortKey, names};
 
 use super::id::text_id;
 use super::{Json, Name};
@@ -71,7 +73,7 @@ pub struct Collection {
 /// An index of a collection.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Index {
-    /// The field; `address.city` is a field of a field.
+    /// The field; `address.city` is a field of a field, and a dot in a name has a backslash before it.
     pub field: String,
     /// Whether it has all objects. One that is being made is not used yet.
     pub ready: bool,

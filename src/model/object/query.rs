@@ -225,6 +225,14 @@ mod tests {
     }
 
     #[test]
+    fn a_condition_holds_for_a_field_whose_name_has_a_dot() {
+        let object = json!({"a.b": 1, "a": {"b": 2, "1.0": {"c": 3}}});
+        for (path, value) in [(r"a\.b", 1), ("a.b", 2), (r"a.1\.0.c", 3)] {
+            assert!(condition(json!(value)).unwrap().holds(&object, path), "{path}");
+        }
+    }
+
+    #[test]
     fn what_is_no_condition_is_refused_with_a_reason() {
         for (wrong, reason) in [
             (json!({}), "says nothing"),

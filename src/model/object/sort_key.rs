@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use serde_json::{Number, Value};
 
 /// The place of a value among all values, as bytes that compare as the values do.
@@ -85,9 +87,22 @@ fn of_number(number: &Number) -> Vec<u8> {
     format!("{}{ordered:016x}{:04x}", char::from(NUMBER), off + 0x8000).into_bytes()
 }
 
-/// The value at a path of names with dots between, and nothing where there is none.
+/// The value at a path, and nothing where there is none.
 pub(super) fn at_path<'v>(object: &'v Value, path: &str) -> &'v Value {
-    path.split('.').try_fold(object, |value, name| value.get(name)).unwrap_or(&Value::Null)
+    names(path).try_fold(object, |value, name| value.get(&*name)).unwrap_or(&Value::Null)
+}
+
+/// The names of a path, which stand with dots between them. A dot in a name has a backslash before it: `versions.1\.0`.
+pub fn names(path: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let mut rest = Some(path);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let is_end = |at: &usize| !text[..*at].ends_with('\\');
+        let end = text.match_indices('.').map(|(at, _)| at).find(is_end);
+        rest = end.map(|end| &text[end + 1..]);
+        let name = &text[..end.unwrap_or(text.len())];
+        Some(if name.contains("\\.") { name.replace("\\.", ".").into() } else { name.into() })
+    })
 }
 
 #[cfg(test)]
@@ -96,6 +111,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_dot_in_a_name_has_a_backslash_before_it() {
+        for (path, expected) in [
+            ("a", vec!["a"]),
+            ("a.b", vec!["a", "b"]),
+            (r"a\.b", vec!["a.b"]),
+            (r"a.1\.0.b", vec!["a", "1.0", "b"]),
+            (r"\.", vec!["."]),
+            (r"a\b.c", vec![r"a\b", "c"]),
+            ("a..b", vec!["a", "", "b"]),
+            ("", vec![""]),
+        ] {
+            assert_eq!(names(path).collect::<Vec<_>>(), expected, "{path}");
+        }
+    }
 
     #[test]
     fn keys_are_in_the_order_of_values() {

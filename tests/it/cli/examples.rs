@@ -23,7 +23,7 @@ fn every_example_compiles_and_begins_with_what_it_shows() {
     for path in paths {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("// ") && text.lines().next().unwrap().ends_with('.'), "{}", path.display());
-        hero::engine::check(&text).unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
+        hero::engine::check(&text, hero::engine::Names::Checked).unwrap_or_else(|error| panic!("{}: {error:?}", path.display()));
     }
 }
 

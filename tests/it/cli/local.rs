@@ -67,6 +67,35 @@ fn scripts_are_checked_without_being_run() {
 }
 
 #[test]
+fn a_check_finds_functions_that_are_not_there() {
+    let hero = Hero::new();
+    let nested = "fn store(person) {\n    if person.fresh { osis::set(\"people\", person); }\n    [1].map(|n| `${osis::gett(\"people\", n)}`)\n}\nstore(args)";
+    for (script, place, told) in [
+        ("osis::nothing(\"people\")", "1:7", "Function not found: osis::nothing with 1 value"),
+        ("osis::sett(\"people\", #{})", "1:7", "there is osis::set(collection: string, object: map) -> string"),
+        (
+            "let x = 1;\nx = osis::get(\"people\");",
+            "2:11",
+            "Function not found: osis::get with 1 value; there is osis::get(collection: string, id: string)",
+        ),
+        ("osis::index(\"people\", [\"a\"], 1)", "1:7", "with 3 values; there is osis::index("),
+        ("sall::run(\"ls\")", "1:7", "this script has no sall::"),
+        (nested, "3:26", "osis::gett"),
+    ] {
+        hero.file("wrong.rhai", script);
+        let found = hero.run(&["check", "wrong.rhai"]);
+        assert_eq!(found.code, 1, "{script}: {}", found.err);
+        assert!(found.out.starts_with(&format!("wrong.rhai:{place}: script: ")) && found.out.contains(told), "{script}: {}", found.out);
+    }
+    for right in ["osis::find(\"people\", #{})", "osis::list(\"people\")", "let x = osis::new(\"people\"); job::spawn(#{ script: \"1\" })"]
+    {
+        hero.file("right.rhai", right);
+        let found = hero.run(&["check", "right.rhai"]);
+        assert_eq!((found.code, found.out.as_str()), (0, ""), "{right}");
+    }
+}
+
+#[test]
 fn what_cannot_be_checked_is_told() {
     let hero = Hero::new();
     let missing = hero.run(&["check", "missing.rhai"]);

@@ -43,9 +43,13 @@ async fn each_filter_restricts_and_all_hold() {
     another_millisecond(&house).await;
     let c = create(&client, json!({"script": "1", "script_type": "sal"})).await;
     let d = client.ok("run_and_wait", json!(["1"])).await["job_id"].clone();
+    another_millisecond(&house).await;
+    let e = create(&client, json!({"script": "1", "parent_id": d})).await;
     for (filter, expected) in [
-        (json!({}), vec![&d, &c, &b, &a]),
-        (json!({"status": "created"}), vec![&c, &b, &a]),
+        (json!({}), vec![&e, &d, &c, &b, &a]),
+        (json!({"parent_id": d}), vec![&e]),
+        (json!({"parent_id": a}), vec![]),
+        (json!({"status": "created"}), vec![&e, &c, &b, &a]),
         (json!({"status": "finished"}), vec![&d]),
         (json!({"script_type": "sal"}), vec![&c]),
         (json!({"caller_id": "ann"}), vec![&a]),
@@ -55,7 +59,7 @@ async fn each_filter_restricts_and_all_hold() {
         (json!({"labels": {"x": "1", "y": "2"}}), vec![&a]),
         (json!({"labels": {"x": "1"}, "name": "b", "status": "created"}), vec![&b]),
         (json!({"labels": {"x": "2"}}), vec![]),
-        (json!({"created_after": before}), vec![&d, &c, &b, &a]),
+        (json!({"created_after": before}), vec![&e, &d, &c, &b, &a]),
         (json!({"created_before": before}), vec![]),
         (json!({"created_after": "2999-01-01T00:00:00Z"}), vec![]),
     ] {

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use rhai::{Array, Dynamic, ImmutableString, Map, NativeCallContext};
 
 use super::asking::{answered, ask, json};
@@ -5,7 +7,7 @@ use super::definition::{Definition, Functions};
 use crate::engine::Question;
 use crate::engine::rhai::convert;
 use crate::engine::rhai::native::{Native, excerpt, failed};
-use crate::model::{Find, Name, ObjectId};
+use crate::model::{Comparison, Condition, Find, Name, ObjectId, conditions};
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
@@ -52,14 +54,14 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         signature: "osis::find(collection: string, query: map) -> map",
-        description: "Gives the objects that a query wants: `objects`, and `next_cursor` if more follow. The query may have `where` (fields and what they have to be: a value, or a map of `gte`, `gt`, `lte`, `lt` and `prefix`), `order_by` (a field with an index), `descending`, `limit` and `cursor`. A field that is an array fits if one of its elements does, and one that is not there is `()`. One index is used, that of `order_by` or of a field in `where`. Fields for which none was used are named in `compared`: objects are read one after another for them, at most 10,000 for a page. A page holds 240 KB at most.",
+        description: "Gives the objects that a query wants: `objects`, and `next_cursor` if more follow. The query may have `where` (fields and what they have to be: a value, or a map of `gte`, `gt`, `lte`, `lt` and `prefix`; or texts such as `born>=1800`, of which HeroScript can write a list), `order_by` (a field with an index), `descending`, `limit` and `cursor`. A field that is an array fits if one of its elements does, and one that is not there is `()`. One index is used, that of `order_by` or of a field in `where`. Fields for which none was used are named in `compared`: objects are read one after another for them, at most 10,000 for a page. A page holds 240 KB at most.",
         errors: "the query is not a proper one, or `order_by` names a field without an index.",
         example: "osis::index(\"people\", [\"born\"]);\nosis::set(\"people\", #{ id: \"ada\", born: 1815 });\nosis::set(\"people\", #{ id: \"alan\", born: 1912 });\nlet found = osis::find(\"people\", #{ where: #{ born: #{ gte: 1900 } }, order_by: \"born\", limit: 10 });\nfound.objects.map(|person| person.id)",
         result: r#"["alan"]"#,
     },
     Definition {
         signature: "osis::index(collection: string, fields: array) -> nothing",
-        description: "Makes indexes, in addition to those that the collection has; those that there are stay. `address.city` is a field of a field. It ends when they are in use, which for many objects takes a while; nobody has to wait meanwhile who stores or reads objects.",
+        description: "Makes indexes, in addition to those that the collection has; those that there are stay. `address.city` is a field of a field, and a dot in a name has a backslash before it. It ends when they are in use, which for many objects takes a while; nobody has to wait meanwhile who stores or reads objects.",
         errors: "a name is not one of a field, or the collection would have more than 16 indexes.",
         example: "osis::index(\"people\", [\"born\", \"address.city\"])",
         result: "",
@@ -111,7 +113,12 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     for function in ["osis::list", "osis::find"] {
         let run = functions.run();
         functions.add(function, move |context: NativeCallContext, collection: &str, query: Map| {
-            let query: Find = json(&context, |cap| convert::json_of_map(&query, cap))?;
+            let (written, mut query) = (written_conditions(&context, &query)?, query);
+            if written.is_some() {
+                query.remove("where");
+            }
+            let mut query: Find = json(&context, |cap| convert::json_of_map(&query, cap))?;
+            query.conditions.extend(written.into_iter().flatten());
             if function == "osis::list" && !(query.conditions.is_empty() && query.order_by.is_none() && !query.descending) {
                 return Err(failed(&context, "osis::list takes limit and cursor only; osis::find takes more"));
             }
@@ -127,6 +134,22 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     functions.add("osis::drop_index", move |context: NativeCallContext, collection: &str, field: &str| {
         ask(&context, &run, Question::DropIndex { collection: name(&context, collection)?, field: field.to_owned() })
     });
+}
+
+/// The conditions of a query that are written as texts, if they are: `born>=1800`, or several in an array.
+fn written_conditions(context: &NativeCallContext<'_>, query: &Map) -> Native<Option<BTreeMap<String, Condition>>> {
+    let texts = match query.get("where") {
+        Some(one) if one.is_string() => vec![one.clone()],
+        Some(several) if several.is_array() => several.clone().into_array().unwrap_or_default(),
+        _ => return Ok(None),
+    };
+    let wrong = |why: String| failed(context, format!("where: {why}"));
+    let read = |text: Dynamic| match text.into_immutable_string() {
+        Ok(text) => text.parse().map_err(|why| wrong(format!("{:?}: {why}", excerpt(&text)))),
+        Err(kind) => Err(wrong(format!("an array of texts such as \"born>=1800\" is expected, and one is {kind}"))),
+    };
+    let comparisons: Vec<Comparison> = texts.into_iter().map(read).collect::<Native<_>>()?;
+    conditions(&comparisons).map(Some).map_err(wrong)
 }
 
 fn name(context: &NativeCallContext<'_>, collection: &str) -> Native<Name> {

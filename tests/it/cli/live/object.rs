@@ -55,6 +55,10 @@ fn what_is_wrong_with_an_object_or_a_query_is_told() {
         let refused = server.run(&["object", "set", "people", "object.json"]);
         assert!(refused.code != 0 && refused.err.contains(told), "{object}: {}", refused.err);
     }
+    for (object, told) in [("{", "stdin is not JSON"), ("{\"n\": 9223372036854775808}", "stdin: "), ("{\"born\": \"x\"}", "/born")] {
+        let refused = server.feed(&["object", "set", "people", "-"], object);
+        assert!(refused.code != 0 && refused.err.contains(told), "{object}: {}", refused.err);
+    }
     assert_eq!(server.json(&["object", "collections"])[0]["typed"], true);
     for (arguments, told) in [
         (&["object", "find", "people", "--where", "born"][..], "a field, one of"),
@@ -67,6 +71,16 @@ fn what_is_wrong_with_an_object_or_a_query_is_told() {
         assert!(refused.code != 0 && refused.err.contains(told), "{arguments:?}: {}", refused.err);
     }
     assert!(!read(&server.hero, "serve.log").contains("panic"));
+}
+
+#[test]
+fn what_is_found_is_json_whatever_is_in_it() {
+    let server = Server::start();
+    let object = json!({"id": "a", "text": "\u{202e}\u{7f}\u{9b}\u{1b}[31m\u{2028}\té"});
+    assert_eq!(server.feed(&["object", "set", "things", "-"], &object.to_string()).out, "a\n");
+    let found = server.ok(&["object", "find", "things"]);
+    assert!(found.contains("\\u202e") && !found.contains('\u{202e}'), "{found}");
+    assert_eq!(serde_json::from_str::<Value>(&found).unwrap(), object);
 }
 
 #[test]

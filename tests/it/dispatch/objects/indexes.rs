@@ -50,6 +50,46 @@ async fn pages_go_on_where_the_last_ended_in_any_order() {
 }
 
 #[tokio::test]
+async fn a_cursor_of_another_collection_is_refused() {
+    let shelf = Shelf::open().await;
+    for collection in ["letters", "numbers"] {
+        for id in ["a", "b", "c"] {
+            shelf.set(collection, json!({"id": id, "size": 1})).await;
+        }
+        shelf.objects.index(&name(collection), &["size".to_owned()]).await.unwrap();
+    }
+    for query in [json!({"limit": 1}), json!({"limit": 1, "order_by": "size"})] {
+        let mut query = query;
+        query["cursor"] = json!(shelf.find("letters", query.clone()).await.next_cursor.unwrap());
+        assert_eq!(id_of(&shelf.find("letters", query.clone()).await.objects[0]), "b");
+        let refusal = shelf.refusal("numbers", query).await;
+        assert!(refusal.contains("it belongs to the collection letters, not to numbers"), "{refusal}");
+    }
+}
+
+#[tokio::test]
+async fn a_field_whose_name_has_a_dot_is_asked_for_with_a_backslash() {
+    let shelf = Shelf::open().await;
+    shelf.set("things", json!({"id": "name", "a.b": 1})).await;
+    shelf.set("things", json!({"id": "path", "a": {"b": 1}})).await;
+    let asked = [(r"a\.b", "name"), ("a.b", "path")];
+    for indexed in [false, true] {
+        for (field, id) in asked {
+            let page = shelf.find("things", json!({"where": {field: 1}})).await;
+            assert_eq!(
+                (page.objects.iter().map(id_of).collect::<Vec<_>>(), page.compared.is_empty()),
+                (vec![id.to_owned()], indexed),
+                "{field}"
+            );
+        }
+        shelf.objects.index(&name("things"), &asked.map(|(field, _)| field.to_owned())).await.unwrap();
+    }
+    assert_eq!(shelf.ids("things", json!({"order_by": r"a\.b"})).await, ["path", "name"]);
+    let refusal = shelf.refusal("things", json!({"where": {"a..b": 1}})).await;
+    assert!(refusal.contains("a dot in a name has a backslash before it"), "{refusal}");
+}
+
+#[tokio::test]
 async fn a_query_without_an_index_says_so_and_is_looked_at_in_part() {
     let shelf = Shelf::open().await;
     let things = name("things");

@@ -53,6 +53,38 @@ async fn heroscript_stores_and_finds_objects_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn heroscript_says_which_objects_it_wants() {
+    let house = House::open(1).await;
+    let people = "!!osis.set people id:ada born:1815 city:London\n!!osis.set people id:alan born:1912 city:London\n\
+        !!osis.set people id:grace born:1906 city:'New York'";
+    value(&house, people).await;
+    for (action, expected) in [
+        ("!!osis.find people where:born>=1900", json!(["alan", "grace"])),
+        ("!!osis.find people where:born>=1900,city=London", json!(["alan"])),
+        ("!!osis.find people\n    where: 'city^=New'\n    limit: 1", json!(["grace"])),
+        ("!!osis.find people where:[born>1815, 'born<1912']", json!(["grace"])),
+        ("!!osis.find people", json!(["ada", "alan", "grace"])),
+    ] {
+        let found = value(&house, action).await;
+        let ids: Vec<_> =
+            found[0]["objects"].as_array().unwrap_or_else(|| panic!("{action}: {found}")).iter().map(|one| &one["id"]).collect();
+        assert_eq!(json!(ids), expected, "{action}");
+    }
+    let ids = r#"osis::find("people", #{ where: ["born>=1900", "city=London"] }).objects.map(|one| one.id)"#;
+    assert_eq!(value(&house, ids).await, json!(["alan"]));
+    for (action, told) in [
+        ("!!osis.find people where:born", "where: \"born\": a field, one of = > >= < <= ^=, and a value are expected"),
+        ("!!osis.find people where:born=1,born=2", "where: says two things of born"),
+        ("!!osis.find people where:5", "integer `5`, expected a map"),
+        ("!!osis.find people where:a=1,5", "an array of texts such as \"born>=1800\" is expected"),
+    ] {
+        let (kind, message) = error(&house, action).await;
+        assert!(kind == ErrorKind::Script && message.contains(told), "{action}: {message}");
+    }
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_script_is_told_what_is_wrong_and_may_catch_it() {
     let house = House::open(1).await;
     for (script, told) in [
