@@ -33,7 +33,8 @@ check: setup-check ## Run what a commit has to pass: format, lints, documentatio
 	@echo "make check: all well"
 
 bench: setup ## Measure a server of its own, in release mode (BENCH="--jobs 20000 --json" passes options)
-	@$(CARGO) run --quiet --locked --release -- bench $(BENCH)
+	@$(CARGO) build --quiet --locked --release --bins --example bare
+	@release="$$(realpath "$${CARGO_TARGET_DIR:-target}")/release"; "$$release/hero" bench --bare "$$release/examples/bare" $(BENCH)
 
 bench-peers: setup ## Measure hero beside BullMQ and Dramatiq in one session (needs node, npm, python3 and the network)
 	@$(CARGO) build --quiet --locked --release

@@ -3,17 +3,18 @@
 mod group;
 mod load;
 mod objects;
+mod programs;
 mod report;
 mod scripts;
 mod step;
 mod usage;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use tokio::time::sleep;
 
 use super::exit::Exit;
@@ -25,6 +26,7 @@ use crate::store::{Endpoint, Profile};
 use load::Load;
 use objects::Objects;
 use report::{Compat, Drain, Group, Report, Rest, Submit, Waiting};
+use scripts::{Python, Script};
 use step::Steps;
 use usage::{Meter, Tree};
 
@@ -54,6 +56,35 @@ pub(super) struct Bench {
     /// Pools of the server that is started, as for `hero serve`
     #[arg(long = "pool", value_name = "TYPE[:GROUP]=N")]
     pools: Vec<String>,
+    /// A program that runs scripts by Rhai alone, to put beside the engine: `cargo build --release --example bare` makes it
+    #[arg(long, value_name = "PROGRAM", value_hint = clap::ValueHint::FilePath)]
+    bare: Option<PathBuf>,
+    /// Measure these only; several with commas between
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    only: Vec<Part>,
+}
+
+/// What can be measured alone. A server that others run is measured as far as `groups`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// The server at rest
+    Rest,
+    /// Callers that wait
+    Waiting,
+    /// Jobs that are submitted to running actors
+    Submit,
+    /// Jobs that are created in groups, and wait for each other
+    Groups,
+    /// Objects that are stored and found
+    Objects,
+    /// Several scripts, beside processes of Python and Node.js
+    Scripts,
+    /// Empty jobs in Python
+    Python,
+    /// A full queue that is emptied
+    Drain,
+    /// What the queues of other layouts cost
+    Compat,
 }
 
 /// A measurement that is being made.
@@ -101,18 +132,13 @@ impl Measuring<'_> {
 
     async fn measure(&self, load: &Load, server: &str) -> anyhow::Result<Report> {
         self.warm_up(load).await?;
-        let submit = self.submit(load, None).await?;
         Ok(Report {
             server: server.to_owned(),
             jobs: self.bench.jobs,
-            rest: None,
-            submit,
-            drain: None,
+            submit: self.submit(load, None).await?,
             waiting: self.waiting(load, None).await?,
             groups: self.groups(load, None).await?,
-            objects: None,
-            scripts: Vec::new(),
-            compat: None,
+            ..Report::default()
         })
     }
 
@@ -124,31 +150,26 @@ impl Measuring<'_> {
         let tree = Tree::of(server.pid());
         let load = Load::new(self.connect(&server.url).await?, &self.steps);
         self.warm_up(&load).await?;
-        sleep(UNTIL_REST).await;
         let rest = self.at_rest(tree).await?;
         let waiting = self.waiting(&load, Some(tree)).await?;
         let submit = self.submit(&load, Some(tree)).await?;
         // The commands of a Redis that others use are not measured.
         let gauge = if self.bench.redis.is_none() { Some(gauge(directory.path()).await?) } else { None };
         let groups = self.groups(&load, gauge.as_ref()).await?;
-        let objects = Some(self.objects(&load).await?);
-        let scripts = self.steps.step("running several scripts", 0, load.scripts((self.bench.jobs / 60).clamp(2, 300))).await?;
+        let objects = self.objects(&load).await?;
+        let scripts = self.scripts(&load).await?;
         drop((load, gauge));
         server.stop().await?;
-        let (drain, _) = self.drain(&directory, &pools, "").await?;
+        let python = self.python(&directory).await?;
+        let drain = if self.measures(Part::Drain) { Some(self.drain(&directory, &pools, "").await?.0) } else { None };
         let compat = self.compat(&directory, &pools).await?;
-        Ok(Report {
-            server: "its own".to_owned(),
-            jobs: self.bench.jobs,
-            rest,
-            submit,
-            drain: Some(drain),
-            waiting,
-            groups,
-            objects,
-            scripts,
-            compat,
-        })
+        let server = "its own".to_owned();
+        Ok(Report { server, jobs: self.bench.jobs, rest, submit, drain, waiting, groups, objects, scripts, python, compat })
+    }
+
+    /// Whether this is to be measured.
+    fn measures(&self, part: Part) -> bool {
+        self.bench.only.is_empty() || self.bench.only.contains(&part)
     }
 
     async fn warm_up(&self, load: &Load) -> anyhow::Result<()> {
@@ -170,9 +191,10 @@ impl Measuring<'_> {
     }
 
     async fn at_rest(&self, tree: Tree) -> anyhow::Result<Option<Rest>> {
-        if self.bench.rest == 0 {
+        if self.bench.rest == 0 || !self.measures(Part::Rest) {
             return Ok(None);
         }
+        sleep(UNTIL_REST).await;
         let meter = Meter::start(Some(tree));
         let begun = Instant::now();
         let rest = async {
@@ -189,7 +211,10 @@ impl Measuring<'_> {
     }
 
     /// Submits all jobs to running actors, and waits until they are done.
-    async fn submit(&self, load: &Load, tree: Option<Tree>) -> anyhow::Result<Submit> {
+    async fn submit(&self, load: &Load, tree: Option<Tree>) -> anyhow::Result<Option<Submit>> {
+        if !self.measures(Part::Submit) {
+            return Ok(None);
+        }
         let (meter, begun, jobs) = (Meter::start(tree), Instant::now(), self.bench.jobs);
         let ids = self.steps.step("submitting, actors running", jobs, load.submit(jobs)).await?;
         let submitted = begun.elapsed().as_secs_f64();
@@ -197,12 +222,15 @@ impl Measuring<'_> {
         let done = begun.elapsed().as_secs_f64();
         let cpu = meter.stop().per_thousand(jobs);
         load.check(&ids).await?;
-        Ok(Submit { submit_per_s: jobs as f64 / submitted, end_to_end_per_s: jobs as f64 / done, cpu_s_per_1000: cpu })
+        Ok(Some(Submit { submit_per_s: jobs as f64 / submitted, end_to_end_per_s: jobs as f64 / done, cpu_s_per_1000: cpu }))
     }
 
     /// Creates groups of jobs that do and do not wait for each other, and runs them.
     async fn groups(&self, load: &Load, gauge: Option<&Profile>) -> anyhow::Result<Vec<Group>> {
         let mut groups = Vec::new();
+        if !self.measures(Part::Groups) {
+            return Ok(groups);
+        }
         let jobs = self.bench.jobs;
         let related = self.bench.related.unwrap_or((jobs / 2).min(10_000));
         let shapes = [("bulk", load.specs(jobs)), ("chain", load.chain(related / 10)), ("fan_out", load.fan_out(related))];
@@ -235,13 +263,41 @@ impl Measuring<'_> {
     }
 
     /// Stores objects and finds some of them, five for each job.
-    async fn objects(&self, load: &Load) -> anyhow::Result<Objects> {
+    async fn objects(&self, load: &Load) -> anyhow::Result<Option<Objects>> {
+        if !self.measures(Part::Objects) {
+            return Ok(None);
+        }
         let objects = 5 * self.bench.jobs;
-        self.steps.step("storing and finding objects", objects, load.objects(objects, (self.bench.jobs / 10).clamp(10, 2000))).await
+        let measured = load.objects(objects, (self.bench.jobs / 10).clamp(10, 2000));
+        self.steps.step("storing and finding objects", objects, measured).await.map(Some)
+    }
+
+    /// Runs several scripts.
+    async fn scripts(&self, load: &Load) -> anyhow::Result<Vec<Script>> {
+        if !self.measures(Part::Scripts) {
+            return Ok(Vec::new());
+        }
+        self.steps.step("running several scripts", 0, load.scripts((self.bench.jobs / 60).clamp(2, 300), self.bench.bare.as_deref())).await
+    }
+
+    /// Runs empty jobs in Python, by a server that has a pool for them.
+    async fn python(&self, directory: &TempDir) -> anyhow::Result<Option<Python>> {
+        if !self.measures(Part::Python) || !Python::is_here().await {
+            return Ok(None);
+        }
+        let server = self.start(directory, &["--pool", "python=2"]).await?;
+        let load = Load::new(self.connect(&server.url).await?, &self.steps);
+        let measured = self.steps.step("running empty jobs in Python", 0, load.python((self.bench.jobs / 60).clamp(2, 300))).await?;
+        drop(load);
+        server.stop().await?;
+        Ok(Some(measured))
     }
 
     /// Compares what draining costs Redis with and without the queues of other layouts, twice each in turn.
     async fn compat(&self, directory: &TempDir, pools: &[&str]) -> anyhow::Result<Option<Compat>> {
+        if !self.measures(Part::Compat) {
+            return Ok(None);
+        }
         let mut least = [f64::INFINITY; 2];
         for run in 0..4 {
             let compat = ["none", "all"][run % 2];
@@ -288,6 +344,9 @@ impl Measuring<'_> {
 
     async fn waiting(&self, load: &Load, tree: Option<Tree>) -> anyhow::Result<Vec<Waiting>> {
         let mut rows = Vec::new();
+        if !self.measures(Part::Waiting) {
+            return Ok(rows);
+        }
         for (callers, jobs) in [(1, self.bench.jobs / 10), (64, self.bench.jobs), (256, self.bench.jobs)] {
             let meter = Meter::start(tree);
             let run = self.steps.step(&report::run_and_wait(callers), jobs, load.run_and_wait(callers, jobs)).await?;

@@ -1,13 +1,13 @@
 use serde::Serialize;
 
 use super::objects::{Objects, Times};
-use super::scripts::Script;
+use super::scripts::{Python, Script};
 use super::usage::Cpu;
 use crate::cli::output::{Style, line};
 use crate::cli::table::{Fit, Table};
 
 /// Everything that was measured.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct Report {
     /// Which server.
     pub(super) server: String,
@@ -16,7 +16,7 @@ pub(super) struct Report {
     /// The server at rest.
     pub(super) rest: Option<Rest>,
     /// Jobs submitted to running actors.
-    pub(super) submit: Submit,
+    pub(super) submit: Option<Submit>,
     /// A full queue emptied.
     pub(super) drain: Option<Drain>,
     /// Callers that wait.
@@ -27,6 +27,8 @@ pub(super) struct Report {
     pub(super) objects: Option<Objects>,
     /// What several scripts cost.
     pub(super) scripts: Vec<Script>,
+    /// What empty jobs in Python cost.
+    pub(super) python: Option<Python>,
     /// What it costs to look into the queues of other layouts, too.
     pub(super) compat: Option<Compat>,
 }
@@ -103,9 +105,11 @@ fn head<const N: usize>(names: [&'static str; N]) -> [(&'static str, Fit); N] {
 impl Report {
     pub(super) fn print(&self) -> anyhow::Result<()> {
         let style = Style::stdout();
-        self.speeds(style).print()?;
-        line(style.dim("times in ms; seconds of processor for 1000 jobs: of the server, of its Redis"))?;
-        line(style.dim("among that, and of this program"))?;
+        if !self.waiting.is_empty() || self.submit.is_some() || self.drain.is_some() {
+            self.speeds(style).print()?;
+            line(style.dim("times in ms; seconds of processor for 1000 jobs: of the server, of its Redis"))?;
+            line(style.dim("among that, and of this program"))?;
+        }
         if !self.groups.is_empty() {
             line("")?;
             self.shapes(style).print()?;
@@ -114,8 +118,14 @@ impl Report {
         line("")?;
         if !self.scripts.is_empty() {
             self.of_scripts(style).print()?;
-            line(style.dim("medians in ms of one caller; ENGINE: without a server; COMPUTED: of that by the engine's thread, µs"))?;
+            line(style.dim("medians in ms: COLD and CACHED of one caller; of an engine alone; PYTHON, NODE: a process for each"))?;
+            line(style.dim("COMPUTED: by the thread of an engine, cached, µs; BARE: by Rhai alone, without a job and limits"))?;
             line("")?;
+        }
+        if let Some(Python { job_ms, new_ms, per_s, process_ms }) = &self.python {
+            line(format!(
+                "empty Python jobs: {job_ms:.2} ms, {new_ms:.2} where each is new, {per_s:.0}/s by 16 callers; a process each: {process_ms:.2} ms"
+            ))?;
         }
         if let Some(Objects { objects, set_per_s, get, find, find_in_script }) = &self.objects {
             line(format!("objects: {set_per_s:.0} stored a second, {objects} in all, with an index"))?;
@@ -149,8 +159,10 @@ impl Report {
         for run in &self.waiting {
             row(&run_and_wait(run.callers), run.per_s, [run.p50_ms, run.p95_ms, run.p99_ms].map(Some), Some(run.cpu_s_per_1000));
         }
-        row("submit, actors running", self.submit.submit_per_s, [None; 3], None);
-        row("  until all are done", self.submit.end_to_end_per_s, [None; 3], Some(self.submit.cpu_s_per_1000));
+        if let Some(submit) = &self.submit {
+            row("submit, actors running", submit.submit_per_s, [None; 3], None);
+            row("  until all are done", submit.end_to_end_per_s, [None; 3], Some(submit.cpu_s_per_1000));
+        }
         if let Some(drain) = &self.drain {
             row("submit, no actors", drain.submit_per_s, [None; 3], None);
             row("drain of a full queue", drain.drain_per_s, [None; 3], Some(drain.cpu_s_per_1000));
@@ -159,11 +171,15 @@ impl Report {
     }
 
     fn of_scripts(&self, style: Style) -> Table {
-        let mut table = Table::new(style, &head(["SCRIPT", "COLD", "CACHED", "ENGINE", "COMPUTED"]));
+        let names = ["SCRIPT", "COLD", "CACHED", "ENGINE COLD", "CACHED", "COMPUTED", "BARE", "PYTHON", "NODE"];
+        let mut table = Table::new(style, &head(names));
         let known = |figure: Option<f64>, decimals| figure.map_or("-".to_owned(), |figure| format!("{figure:.decimals$}"));
-        for Script { script, cached_ms, cold_ms, engine_ms, engine_cpu_us } in &self.scripts {
-            let (cold, cached) = (format!("{cold_ms:.2}"), format!("{cached_ms:.2}"));
-            table.row([(*script).to_owned(), cold, cached, known(*engine_ms, 3), known(*engine_cpu_us, 1)]);
+        for of in &self.scripts {
+            let system = [of.cold_ms, of.cached_ms].map(|ms| known(Some(ms), 2));
+            let engine = [of.engine_cold_ms, of.engine_ms].map(|ms| known(ms, 3));
+            let computed = [of.engine_cpu_us, of.bare_us].map(|us| known(us, 1));
+            let processes = [of.python_ms, of.node_ms].map(|ms| known(ms, 1));
+            table.row(std::iter::once(of.script.to_owned()).chain(system).chain(engine).chain(computed).chain(processes));
         }
         table
     }

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -6,24 +7,63 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::load::{Load, Run};
+use super::programs::{self, Interpreter};
 use crate::engine::{Child, EngineJob, EngineSettings, Host, LogRecord};
-use crate::model::{ContextId, JobId, JobSpec};
+use crate::model::{ContextId, JobId, JobSpec, ScriptType};
 use crate::process::Spawner;
 
 /// The longest that one may take.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How many jobs are in flight when the rate of empty Python jobs is measured.
+const PYTHON_CALLERS: u64 = 16;
 
-/// The scripts: what they are called, and their text.
-const SCRIPTS: [(&str, &str); 5] = [
-    ("40 + 2", "40 + 2"),
-    ("loop of 1,000", "let sum = 0; for i in 0..1000 { sum += i; } sum"),
-    ("fib(20)", "fn fib(n) { if n < 2 { n } else { fib(n - 1) + fib(n - 2) } } fib(20)"),
-    (
-        "text work",
-        "let words = []; for i in 0..200 { words.push(`word ${i}`); } let text = words.join(\" \"); \
-         text.to_upper().split(\" \").filter(|word| word.contains(\"1\")).len()",
-    ),
-    ("object set and get", "osis::set(\"bench\", #{ id: \"a\", n: 1 }); osis::get(\"bench\", \"a\").n"),
+/// A script, and the same for others.
+struct Case {
+    /// What it is called.
+    name: &'static str,
+    text: &'static str,
+    /// What it gives.
+    output: &'static str,
+    python: Option<&'static str>,
+    node: Option<&'static str>,
+}
+
+const CASES: [Case; 5] = [
+    Case { name: "40 + 2", text: "40 + 2", output: "42", python: Some("print(40 + 2)"), node: Some("console.log(40 + 2)") },
+    Case {
+        name: "loop of 1,000",
+        text: "let sum = 0; for i in 0..1000 { sum += i; } sum",
+        output: "499500",
+        python: Some("sum = 0\nfor i in range(1000):\n    sum += i\nprint(sum)"),
+        node: Some("let sum = 0; for (let i = 0; i < 1000; i++) sum += i; console.log(sum)"),
+    },
+    Case {
+        name: "fib(20)",
+        text: "fn fib(n) { if n < 2 { n } else { fib(n - 1) + fib(n - 2) } } fib(20)",
+        output: "6765",
+        python: Some("def fib(n):\n    return n if n < 2 else fib(n - 1) + fib(n - 2)\nprint(fib(20))"),
+        node: Some("const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2); console.log(fib(20))"),
+    },
+    Case {
+        name: "text work",
+        text: "let words = []; for i in 0..200 { words.push(`word ${i}`); } let text = words.join(\" \"); \
+             text.to_upper().split(\" \").filter(|word| word.contains(\"1\")).len()",
+        output: "119",
+        python: Some(
+            "words = [f'word {i}' for i in range(200)]\ntext = ' '.join(words).upper()\nprint(len([word for word in text.split(' ') if '1' in word]))",
+        ),
+        node: Some(
+            "const words = []; for (let i = 0; i < 200; i++) words.push(`word ${i}`); const text = words.join(' ').toUpperCase(); \
+             console.log(text.split(' ').filter(word => word.includes('1')).length)",
+        ),
+    },
+    Case {
+        name: "object set and get",
+        text: "osis::set(\"bench\", #{ id: \"a\", n: 1 }); osis::get(\"bench\", \"a\").n",
+        output: "1",
+        python: None,
+        node: None,
+    },
 ];
 
 /// What a script costs.
@@ -37,61 +77,168 @@ pub(super) struct Script {
     pub(super) cold_ms: f64,
     /// An engine process alone, compiled before; ms. Nothing of scripts that ask for something.
     pub(super) engine_ms: Option<f64>,
-    /// What of this the engine's thread computes, from the frame that it has read to the one that it sends: the mean, µs.
+    /// The same when the engine has not seen it.
+    pub(super) engine_cold_ms: Option<f64>,
+    /// What the engine's thread computes for one that was compiled before, from the frame that it has read to the one that it sends: the mean, µs.
     pub(super) engine_cpu_us: Option<f64>,
+    /// What Rhai alone takes for it, without any limit, if a program for that was named; the mean, µs.
+    pub(super) bare_us: Option<f64>,
+    /// A process of Python for the same, from its start to its end; the median, ms.
+    pub(super) python_ms: Option<f64>,
+    /// The same of Node.js.
+    pub(super) node_ms: Option<f64>,
+}
+
+/// Empty jobs in Python.
+#[derive(Debug, Serialize)]
+pub(super) struct Python {
+    /// One caller, one after another: the median, ms.
+    pub(super) job_ms: f64,
+    /// The same where each script is a new one.
+    pub(super) new_ms: f64,
+    /// With 16 callers.
+    pub(super) per_s: f64,
+    /// A process of Python that does nothing, from its start to its end: the median, ms.
+    pub(super) process_ms: f64,
+}
+
+impl Python {
+    /// Whether this machine has it.
+    pub(super) async fn is_here() -> bool {
+        Interpreter::python().await.is_some()
+    }
 }
 
 impl Load {
     /// Runs each script so many times, through the server and in an engine without one.
-    pub(super) async fn scripts(&self, runs: u64) -> anyhow::Result<Vec<Script>> {
+    /// `bare` is a program that runs them by Rhai alone, if there is one.
+    pub(super) async fn scripts(&self, runs: u64, bare: Option<&Path>) -> anyhow::Result<Vec<Script>> {
         let settings = EngineSettings::new(std::env::current_exe().context("this program does not find itself")?);
         let spawner = Spawner::start().context("cannot start the thread that starts children")?;
         let mut engine = Child::start(&spawner, &settings).await?;
+        let (python, node) = (Interpreter::python().await, Interpreter::node().await);
         let mut measured = Vec::new();
-        for (script, text) in SCRIPTS {
-            let cold_ms = self.median_ms(runs, |run| format!("// {run} {}\n{text}", JobId::random())).await?;
-            let cached_ms = self.median_ms(runs, |_| text.to_owned()).await?;
-            let alone = if text.contains("osis::") { None } else { Some(alone(&mut engine, text, runs).await?) };
-            let (engine_ms, engine_cpu_us) = alone.unzip();
-            measured.push(Script { script, cached_ms, cold_ms, engine_ms, engine_cpu_us });
+        for Case { name, text, output, python: in_python, node: in_node } in CASES {
+            let of_osis = |script| JobSpec { script, ..JobSpec::default() };
+            let cold_ms = self.median_ms(runs, output, |run| of_osis(new(run, "//", text))).await?;
+            let cached_ms = self.median_ms(runs, output, |_| of_osis(text.to_owned())).await?;
+            let mut script = Script {
+                script: name,
+                cached_ms,
+                cold_ms,
+                engine_ms: None,
+                engine_cold_ms: None,
+                engine_cpu_us: None,
+                bare_us: None,
+                python_ms: process(python.as_ref(), in_python, output, runs).await?,
+                node_ms: process(node.as_ref(), in_node, output, runs).await?,
+            };
+            // Who is alone has nobody to ask for objects.
+            if !text.contains("osis::") {
+                script.engine_cold_ms = Some(alone(&mut engine, runs, |run| new(run, "//", text)).await?.0);
+                (script.engine_ms, script.engine_cpu_us, script.bare_us) = beside(&mut engine, bare, text, runs).await?;
+            }
+            measured.push(script);
         }
         self.client(0).drop_collection(super::load::HOME, &"bench".parse()?).await?;
         Ok(measured)
     }
 
-    async fn median_ms(&self, runs: u64, text: impl Fn(u64) -> String) -> anyhow::Result<f64> {
+    /// Runs so many empty jobs in Python.
+    pub(super) async fn python(&self, runs: u64) -> anyhow::Result<Python> {
+        let interpreter = Interpreter::python().await.context("this machine has no python3 any more")?;
+        let script_type: ScriptType = ScriptType::PYTHON.parse()?;
+        let in_python = |script| JobSpec { script, script_type: script_type.clone(), ..JobSpec::default() };
+        let empty = || in_python("pass".to_owned());
+        self.median_ms(5, "", |_| empty()).await?;
+        let job_ms = self.median_ms(runs, "", |_| empty()).await?;
+        let new_ms = self.median_ms(runs, "", |run| in_python(new(run, "#", "pass"))).await?;
+        let begun = Instant::now();
+        let job = async |caller, _| {
+            self.client(caller).run_and_wait(&empty(), PATIENCE).await?;
+            Ok(())
+        };
+        self.share(PYTHON_CALLERS, 2 * runs, job).await?;
+        let per_s = 2.0 * runs as f64 / begun.elapsed().as_secs_f64();
+        let process_ms = interpreter.median_ms("pass", "", runs).await?;
+        Ok(Python { job_ms, new_ms, per_s, process_ms })
+    }
+
+    async fn median_ms(&self, runs: u64, output: &str, job: impl Fn(u64) -> JobSpec) -> anyhow::Result<f64> {
         let mut times = Vec::new();
         for run in 0..runs {
-            let spec = JobSpec { script: text(run), ..JobSpec::default() };
+            let spec = job(run);
             let begun = Instant::now();
-            self.client(0).run_and_wait(&spec, PATIENCE).await?;
+            let result = self.client(0).run_and_wait(&spec, PATIENCE).await?;
             times.push(begun.elapsed());
+            anyhow::ensure!(result.output == output, "the server says {:?}, not {output}: {}", result.output, spec.script);
         }
         Ok(Run::of(times).quantile_ms(0.5))
     }
 }
 
-/// The median of the time that an engine takes for a script, ms, and the mean of what it computes, µs.
-async fn alone(engine: &mut Child, text: &str, runs: u64) -> anyhow::Result<(f64, f64)> {
-    let job = EngineJob {
-        job_id: JobId::random(),
-        caller_id: "bench".to_owned(),
-        context_id: ContextId(0),
-        attempt: 1,
-        script: text.to_owned(),
-        args: None,
-        env: BTreeMap::new(),
-        timeout: PATIENCE,
-    };
+/// A script that no engine has seen: with a comment before it.
+fn new(run: u64, comment: &str, text: &str) -> String {
+    format!("{comment} {run} {}\n{text}", JobId::random())
+}
+
+async fn process(interpreter: Option<&Interpreter>, script: Option<&str>, output: &str, runs: u64) -> anyhow::Result<Option<f64>> {
+    match interpreter.zip(script) {
+        Some((interpreter, script)) => Ok(Some(interpreter.median_ms(script, output, runs).await?)),
+        None => Ok(None),
+    }
+}
+
+/// How often an engine and Rhai alone take turns: what else the machine does then meets both.
+const TURNS: usize = 10;
+/// The longest turn.
+const TURN: Duration = Duration::from_millis(150);
+
+/// What a script that was compiled before takes an engine, ms, what the engine computes for it, µs, and what Rhai alone does, µs: the least
+/// of several turns.
+async fn beside(engine: &mut Child, bare: Option<&Path>, text: &str, runs: u64) -> anyhow::Result<(Option<f64>, Option<f64>, Option<f64>)> {
+    let mut least = [f64::INFINITY; 3];
+    for _ in 0..TURNS {
+        let (median_ms, cpu_us) = alone(engine, runs, |_| text.to_owned()).await?;
+        let bare_us = match bare {
+            Some(program) => programs::bare_us(program, text, runs).await?,
+            None => f64::INFINITY,
+        };
+        for (least, figure) in least.iter_mut().zip([median_ms, cpu_us, bare_us]) {
+            *least = least.min(figure);
+        }
+    }
+    let [median_ms, cpu_us, bare_us] = least;
+    Ok((Some(median_ms), Some(cpu_us), bare.map(|_| bare_us)))
+}
+
+/// The median of the time that an engine takes for a script, ms, and the mean of what it computes, µs: of so many runs, or fewer that are
+/// as long as a turn.
+async fn alone(engine: &mut Child, runs: u64, text: impl Fn(u64) -> String) -> anyhow::Result<(f64, f64)> {
     let (mut times, mut computed, stop) = (Vec::new(), 0, CancellationToken::new());
-    for _ in 0..runs {
+    let first = Instant::now();
+    for run in 0..runs {
+        if run > 0 && first.elapsed() > TURN {
+            break;
+        }
+        let job = EngineJob {
+            job_id: JobId::random(),
+            caller_id: "bench".to_owned(),
+            context_id: ContextId(0),
+            attempt: 1,
+            script: text(run),
+            args: None,
+            env: BTreeMap::new(),
+            timeout: PATIENCE,
+        };
         let begun = Instant::now();
         let outcome = engine.run(&job, &mut Nobody, &stop).await.context("the engine died")?;
         times.push(begun.elapsed());
         computed += outcome.usage.cpu_us;
-        outcome.result.map_err(|error| anyhow::anyhow!("{text}: {}", error.message))?;
+        outcome.result.map_err(|error| anyhow::anyhow!("{}: {}", job.script, error.message))?;
     }
-    Ok((Run::of(times).quantile_ms(0.5), computed as f64 / runs as f64))
+    let mean = computed as f64 / times.len().max(1) as f64;
+    Ok((Run::of(times).quantile_ms(0.5), mean))
 }
 
 /// Nobody listens.

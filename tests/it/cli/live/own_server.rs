@@ -36,8 +36,11 @@ fn the_demo_ends_well_and_leaves_nothing_behind() {
 #[test]
 fn bench_prints_every_figure_it_promises() {
     let hero = Hero::new();
-    let ended = alone(&hero, &["--json", "bench", "--jobs", "100", "--rest", "1", "--pool", "osis=1"]);
+    let bare = hero.file("bare", "#!/bin/sh\necho 1.5\n");
+    std::fs::set_permissions(&bare, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let ended = alone(&hero, &["--json", "bench", "--jobs", "100", "--rest", "1", "--pool", "osis=1", "--bare", &bare]);
     assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    std::fs::remove_file(bare).unwrap();
     let report: Value = serde_json::from_str(&ended.out).unwrap();
     for figure in ["/rest/pss_mb", "/submit/submit_per_s", "/submit/end_to_end_per_s", "/drain/submit_per_s"] {
         assert!(report.pointer(figure).and_then(Value::as_f64).is_some_and(|figure| figure > 0.0), "{figure}: {report}");
@@ -49,7 +52,13 @@ fn bench_prints_every_figure_it_promises() {
     }
     assert_eq!(report["objects"]["objects"], 500);
     assert!(report["scripts"].as_array().unwrap().iter().all(|script| script["cold_ms"].as_f64() > Some(0.0)), "{report}");
-    assert!(report["scripts"][0]["engine_cpu_us"].as_f64() > Some(0.0), "{report}");
+    for figure in ["engine_ms", "engine_cold_ms", "engine_cpu_us", "python_ms", "node_ms"] {
+        assert!(report["scripts"].as_array().unwrap()[..4].iter().all(|script| script[figure].as_f64() > Some(0.0)), "{figure}: {report}");
+    }
+    assert_eq!(report["scripts"][0]["bare_us"], 1.5, "{report}");
+    for figure in ["job_ms", "new_ms", "per_s", "process_ms"] {
+        assert!(report["python"][figure].as_f64() > Some(0.0), "{figure}: {report}");
+    }
     for what in ["get", "find", "find_in_script"] {
         let [p50, p99] = ["p50_ms", "p99_ms"].map(|name| report["objects"][what][name].as_f64().unwrap());
         assert!(0.0 < p50 && p50 <= p99, "{what}: {report}");
@@ -62,6 +71,18 @@ fn bench_prints_every_figure_it_promises() {
         assert!(["server", "redis", "client"].iter().all(|part| row["cpu_s_per_1000"][part].is_number()), "{row}");
     }
     assert_eq!(std::fs::read_dir(hero.home()).unwrap().count(), 0);
+}
+
+#[test]
+fn bench_measures_only_what_it_is_asked_for() {
+    let ended = alone(&Hero::new(), &["--json", "bench", "--jobs", "100", "--pool", "osis=1", "--only", "objects"]);
+    assert_eq!(ended.code, 0, "{}{}", ended.out, ended.err);
+    let report: Value = serde_json::from_str(&ended.out).unwrap();
+    assert!(report["objects"]["find"]["p99_ms"].as_f64() > Some(0.0), "{report}");
+    for other in ["rest", "submit", "drain", "python", "compat"] {
+        assert_eq!(report[other], Value::Null, "{other}: {report}");
+    }
+    assert_eq!([&report["waiting"], &report["groups"], &report["scripts"]], [&serde_json::json!([]); 3]);
 }
 
 #[test]

@@ -1,0 +1,71 @@
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use super::load::Run;
+
+/// The longest that one process may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How many processes are timed of each; more would only take longer, because one is as long as thousands of jobs.
+const PROCESSES: u64 = 20;
+
+/// A program that runs a script given as an argument: what many servers do for each job.
+pub(super) struct Interpreter {
+    program: PathBuf,
+    /// The flag behind which the script stands.
+    flag: &'static str,
+}
+
+impl Interpreter {
+    /// The Python of this machine, if there is one.
+    pub(super) async fn python() -> Option<Self> {
+        Self::find("python3", "-c", "import sys; print(sys.executable)").await
+    }
+
+    /// Its Node.js.
+    pub(super) async fn node() -> Option<Self> {
+        Self::find("node", "-e", "console.log(process.execPath)").await
+    }
+
+    /// Asks for the file of the interpreter: what PATH leads to may be a program that looks for it each time.
+    async fn find(name: &str, flag: &'static str, asking: &str) -> Option<Self> {
+        let of_path = Self { program: name.into(), flag };
+        let program = PathBuf::from(of_path.run(asking).await.ok()?.trim());
+        program.is_absolute().then_some(Self { program, flag })
+    }
+
+    /// The median of the time from the start of a process to its end, ms. It has to print what is expected.
+    pub(super) async fn median_ms(&self, script: &str, expected: &str, runs: u64) -> anyhow::Result<f64> {
+        let mut times = Vec::new();
+        for _ in 0..runs.min(PROCESSES) {
+            let begun = Instant::now();
+            let printed = self.run(script).await?;
+            times.push(begun.elapsed());
+            anyhow::ensure!(printed.trim() == expected, "{} gives {printed:?}, not {expected}", self.program.display());
+        }
+        Ok(Run::of(times).quantile_ms(0.5))
+    }
+
+    async fn run(&self, script: &str) -> anyhow::Result<String> {
+        printed(&self.program, [self.flag, script]).await
+    }
+}
+
+/// What a program (`benches/bare.rs`) says that Rhai alone takes for a script, µs.
+pub(super) async fn bare_us(program: &Path, script: &str, runs: u64) -> anyhow::Result<f64> {
+    let text = printed(program, [&runs.to_string(), script]).await?;
+    text.trim().parse().with_context(|| format!("{} does not print a number but {text:?}", program.display()))
+}
+
+/// What a program prints.
+async fn printed(program: &Path, arguments: [&str; 2]) -> anyhow::Result<String> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    let ended = timeout(PATIENCE, command.output()).await?.with_context(|| format!("{} cannot be run", program.display()))?;
+    anyhow::ensure!(ended.status.success(), "{} ended with {}", program.display(), ended.status);
+    Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
+}
