@@ -10,9 +10,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::compilers::compiler;
-use super::context_pool::{ContextPool, left_out};
+use super::confinement;
+use super::context_pool::ContextPool;
 use super::engines::Engines;
-use super::exit::Usage;
 use super::object_schemas;
 use super::readiness::Watch;
 use super::settings::{self, Confinement, LayoutName, Settings};
@@ -20,7 +20,7 @@ use super::stores::{connect, for_context, private};
 use crate::actor::{Instances, Mask, Pool, PoolSettings};
 use crate::conveyor::{Closer, Consumer, ConsumerSettings};
 use crate::dispatch::{self, Dispatcher, Schemas};
-use crate::engine::{self, Capability, Child, EngineSettings, Limits};
+use crate::engine::{Capability, EngineSettings, Limits};
 use crate::log_file::LogDirectory;
 use crate::model::{ContextId, ScriptType, ServerId};
 use crate::process::Spawner;
@@ -71,10 +71,12 @@ impl Backend {
         let schemas = object_schemas::read(&settings.object_schemas)?;
         let hero = std::env::current_exe().context("cannot find this program's own file")?;
         let spawner = Spawner::start().context("cannot start the thread that starts children")?;
+        let needs_redis = settings.contexts.iter().any(|context| settings.redis_of(*context).is_none());
+        let of_redis = if needs_redis { Some(confinement::of_redis(&spawner, &hero).await?) } else { None };
         if settings.confinement == Confinement::Required {
-            ensure_confinement(&spawner, settings, &hero).await?;
+            confinement::ensure(&spawner, settings, &engines, of_redis.as_deref(), &hero).await?;
         }
-        let managed = match settings.contexts.iter().any(|context| settings.redis_of(*context).is_none()) {
+        let managed = match needs_redis {
             true => Some(tokio::select! {
                 started = Managed::start(&spawner, private(settings, hero.clone())) => started?,
                 () = shutdown.cancelled() => return Err(EndedAtStart.into()),
@@ -98,14 +100,7 @@ impl Backend {
         if let Err(error) = LogDirectory::new(&settings.log_dir).prepare() {
             tracing::warn!("{error}; each job with a log_path fails until it can");
         }
-        let weak = left_out(backend.pools.iter().map(|entry| &*entry.pool.status));
-        if !weak.is_empty() {
-            tracing::warn!(
-                "WEAK CONFINEMENT: scripts run in engines without {}; whoever breaks out of the interpreter gets further than he should. \
-                 docs/operations.md says what allows it; with --confinement required no script runs so",
-                weak.join(", ")
-            );
-        }
+        confinement::tell(&backend.pools, of_redis.as_deref());
         Ok(backend)
     }
 
@@ -229,18 +224,6 @@ impl Backend {
     }
 }
 
-/// Fails if the system does not offer all steps of confinement.
-async fn ensure_confinement(spawner: &Spawner, settings: &Settings, hero: &std::path::Path) -> anyhow::Result<()> {
-    match Child::start(spawner, &engine_settings(settings, hero)).await {
-        Err(engine::Error::Weak(lacks)) => Err(anyhow::Error::new(Usage(format!(
-            "confinement is required, and here an engine would run without {}\n\
-             docs/operations.md says what allows it; --confinement preferred runs scripts all the same",
-            lacks.replace("setuid", "setuid (hero runs as root)")
-        )))),
-        started => started.map(drop).context("cannot start an engine"),
-    }
-}
-
 /// Warns of settings that have no effect.
 fn check(settings: &Settings) {
     for pool in &settings.pools {
@@ -301,7 +284,7 @@ fn layouts(settings: &Settings, pool: &settings::PoolSettings) -> Layouts {
     }
 }
 
-fn engine_settings(settings: &Settings, hero: &std::path::Path) -> EngineSettings {
+pub(super) fn engine_settings(settings: &Settings, hero: &std::path::Path) -> EngineSettings {
     let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let mut engine = EngineSettings::new(hero.to_owned());
     engine.confined = settings.confinement == Confinement::Required;

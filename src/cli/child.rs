@@ -1,6 +1,7 @@
 use std::process::ExitCode;
 
-/// Runs this process as a child of hero, if it was started as one: `hero engine`, `hero supervisor` or `hero exec PROFILE -- command`.
+/// Runs this process as a child of hero, if it was started as one: `hero engine`, `hero supervisor`, `hero init`
+/// or `hero exec PROFILE -- command`.
 ///
 /// They are hidden, speak over inherited descriptors only, and must find no thread, runtime or log.
 pub(super) fn main() -> Option<ExitCode> {
@@ -8,6 +9,7 @@ pub(super) fn main() -> Option<ExitCode> {
     match arguments.next()?.to_str()? {
         "engine" => Some(crate::engine::engine_main()),
         "supervisor" => Some(crate::engine::supervisor_main()),
+        "init" => Some(crate::process::init_main()),
         "confinement" => Some(crate::engine::confinement_main()),
         "exec" => Some(crate::process::confine::exec_main(arguments)),
         _ => None,

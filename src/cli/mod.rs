@@ -12,6 +12,7 @@ mod child;
 mod choices;
 mod compilers;
 mod completions;
+mod confinement;
 mod context_pool;
 mod daemon;
 mod demo;

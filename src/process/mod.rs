@@ -3,9 +3,11 @@
 mod arguments;
 pub mod confine;
 mod identity;
+mod init;
 mod spawn;
 pub mod tree;
 
 pub use arguments::arguments;
 pub use identity::{has_ended, identity};
+pub use init::{Init, init_main};
 pub use spawn::Spawner;

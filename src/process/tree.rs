@@ -39,6 +39,13 @@ impl Process {
         entries.filter_map(|entry| Self::read(entry.ok()?.file_name().to_str()?.parse().ok()?))
     }
 
+    /// Whether it is the first of a PID namespace other than ours.
+    fn is_first(&self) -> bool {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
+        let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
+        numbers.split_whitespace().count() > 1 && numbers.split_whitespace().next_back() == Some("1")
+    }
+
     /// Sends it a signal, and never to another process that got its number.
     fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
@@ -64,13 +71,17 @@ fn below(root: Pid, spared: &[Pid]) -> Vec<Process> {
             found.push(child);
         }
     }
-    found.retain(|process| !spared.iter().any(|spared| spared.as_raw_nonzero().get() == process.pid));
+    found.retain(|process| !is_spared(process.pid, spared));
     found
 }
 
-/// How many processes run below `root`, without the spared ones.
-pub fn count(root: Pid, spared: &[Pid]) -> usize {
-    below(root, spared).len()
+fn is_spared(pid: i32, spared: &[Pid]) -> bool {
+    spared.iter().any(|spared| spared.as_raw_nonzero().get() == pid)
+}
+
+/// The numbers of the processes that run below `root`, without the spared ones.
+pub fn pids(root: Pid, spared: &[Pid]) -> Vec<i32> {
+    below(root, spared).iter().map(|process| process.pid).collect()
 }
 
 /// Sends a signal to everything below `root` but the spared ones.
@@ -80,19 +91,28 @@ pub fn signal(root: Pid, spared: &[Pid], signal: Signal) {
 
 /// Kills everything below `root` but the spared ones, and gives whether nothing was left in time.
 ///
-/// All are stopped before any is killed, so that none starts another when it sees one die. Whoever is above has to wait for the dead.
+/// Where there is a PID namespace below, and its first process is not spared, the system kills all in it at once. Of the others all
+/// are stopped before any is killed, so that none starts another when it sees one die. Whoever is above has to wait for the dead.
 pub fn end(root: Pid, spared: &[Pid], within: Duration) -> bool {
     let until = Instant::now() + within;
+    // One that was killed waits until its dead were waited for, so nobody waits for it here.
+    let mut spared = spared.to_vec();
+    for child in children(root).unwrap_or_default() {
+        if let Some(first) = Process::read(child).filter(|child| !is_spared(child.pid, &spared) && child.is_first()) {
+            first.signal(Signal::KILL);
+            spared.extend(Pid::from_raw(child));
+        }
+    }
     let mut stopped = BTreeSet::new();
     for _ in 0..ROUNDS {
-        let fresh: Vec<_> = below(root, spared).into_iter().filter(|process| stopped.insert((process.pid, process.started))).collect();
+        let fresh: Vec<_> = below(root, &spared).into_iter().filter(|process| stopped.insert((process.pid, process.started))).collect();
         if fresh.is_empty() {
             break;
         }
         fresh.iter().for_each(|process| process.signal(Signal::STOP));
     }
     loop {
-        let left = below(root, spared);
+        let left = below(root, &spared);
         if left.is_empty() {
             return true;
         }

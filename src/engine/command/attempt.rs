@@ -1,11 +1,13 @@
 use std::process::ExitStatus;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, WaitOptions, getpid, wait};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
 use super::actor::{Actor, Said};
 use super::answer::Answer;
+use super::held::Bounds;
 use super::lines::{JobLines, Stream};
 use super::process::Process;
 use super::usage;
@@ -18,11 +20,16 @@ use crate::process::tree;
 const GRACE: Duration = Duration::from_millis(500);
 /// How long they may take to be gone after SIGKILL.
 const GONE: Duration = Duration::from_secs(5);
+/// How long those who adopted them may take to wait for them, and how often it is looked whether they have.
+const WAITED_FOR: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(1);
+/// So many processes can be caught one by one, even while they start others.
+const MOST_CAUGHT: usize = 2048;
 /// How often it is looked what a job uses: soon at first, as most jobs are short.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const LATER_LOOK: Duration = Duration::from_millis(250);
-/// How many processes a job may have. It is counted now and then, so for a moment there may be more.
-const MOST_PROCESSES: usize = 256;
+/// The part of the time, one in so many, that looking up what a job holds may take.
+const LOOKING: u32 = 20;
 
 /// Why a job was ended from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,12 +37,9 @@ pub(super) enum Ending {
     Stopped,
     Timeout,
     Processes,
-}
-
-impl Ending {
-    pub(super) const fn processes() -> usize {
-        MOST_PROCESSES
-    }
+    /// More than so many bytes.
+    Memory(u64),
+    Disk,
 }
 
 /// How the process of a job ended.
@@ -57,8 +61,11 @@ pub(super) struct Ended {
 pub(super) struct Attempt<'a> {
     pub(super) actor: &'a mut Actor,
     pub(super) limits: &'a Limits,
+    pub(super) bounds: Bounds<'a>,
     /// The processes that stay when the job has ended.
     pub(super) spared: &'a [Pid],
+    /// Which of them adopts what the processes of the job leave, if that is not this process.
+    pub(super) adopter: Option<Pid>,
 }
 
 impl Attempt<'_> {
@@ -68,16 +75,19 @@ impl Attempt<'_> {
         let (mut lines, mut gone) = (JobLines::new(self.limits), false);
         let (mut ending, mut kill_at) = (None, deadline);
         let (mut look_at, mut pause, mut peak_memory) = (began + FIRST_LOOK, FIRST_LOOK, 0);
-        let time_before = usage::time_of_ended();
+        let time_before = usage::time_of_ended(self.adopter);
         let ended = loop {
             let now = Instant::now();
             if now >= look_at {
                 (look_at, pause) = (now + pause, (pause * 2).min(LATER_LOOK));
                 peak_memory = usage::peak_memory(process.pid).max(peak_memory);
-                if pause == LATER_LOOK && ending.is_none() && tree::count(getpid(), self.spared) > MOST_PROCESSES {
-                    // They are too many to be asked.
-                    ending = Some(Ending::Processes);
-                    break false;
+                if pause == LATER_LOOK && ending.is_none() {
+                    ending = self.bounds.exceeded(&tree::pids(getpid(), self.spared));
+                    if ending.is_some() {
+                        // Who takes so much is not asked.
+                        break false;
+                    }
+                    look_at = look_at.max(now + now.elapsed() * LOOKING);
                 }
             }
             // A stop that was sent right after its job may have arrived with it.
@@ -103,7 +113,7 @@ impl Attempt<'_> {
         };
         let own_time = usage::time_of(process.pid);
         let status = if ended { process.status() } else { None };
-        clear(self.spared);
+        clear(self.spared, self.adopter);
         // What the zygote tells of a process that was killed must not be taken for the next one.
         let status = status.or_else(|| process.status());
         // Nobody has the other ends any more, so what is in the pipes is all.
@@ -113,7 +123,7 @@ impl Attempt<'_> {
         lines.ended();
         self.send(&mut lines);
         let measured = status.as_ref().and_then(|status| status.measured);
-        let time = usage::time_of_ended().saturating_sub(time_before).max(measured.map_or(own_time, |measured| measured.time));
+        let time = usage::time_of_ended(self.adopter).saturating_sub(time_before).max(measured.map_or(own_time, |measured| measured.time));
         let usage = Usage {
             operations: 0,
             peak_memory: measured.map_or(peak_memory, |measured| measured.peak_memory),
@@ -163,16 +173,35 @@ struct Ready {
     ended: bool,
 }
 
-/// Ends what a job left, and waits for the dead. Orphans have become children of this process.
-pub(super) fn clear(spared: &[Pid]) {
+/// Ends what a job left, and waits for the dead. Orphans have become children of this process, or of the adopter, which is one of the spared.
+///
+/// If they are too many to be caught, all of the adopter's namespace ends at once, and nothing can be started any more.
+pub(super) fn clear(spared: &[Pid], adopter: Option<Pid>) {
     let has_children = |pid: Pid| {
         let children = tree::children(pid);
         children.is_none_or(|children| children.iter().any(|child| !spared.iter().any(|pid| pid.as_raw_nonzero().get() == *child)))
     };
     wait_for_dead();
-    if has_children(getpid()) || spared.iter().any(|pid| has_children(*pid)) {
-        tree::end(getpid(), spared, GONE);
-        wait_for_dead();
+    if !has_children(getpid()) && !spared.iter().any(|pid| has_children(*pid)) {
+        return;
+    }
+    let too_many = adopter.is_some() && tree::pids(getpid(), spared).len() > MOST_CAUGHT;
+    let ended = !too_many && tree::end(getpid(), spared, GONE);
+    wait_for_dead();
+    let until = Instant::now() + WAITED_FOR;
+    if let Some(adopter) = adopter.filter(|_| !ended) {
+        let _ = kill_process(adopter, Signal::KILL);
+        // It waits until its dead were waited for.
+        while tree::children(getpid()).is_none_or(|children| !children.is_empty()) && Instant::now() < until {
+            thread::sleep(PAUSE);
+            wait_for_dead();
+        }
+        return;
+    }
+    // Whoever adopted them waits for them, and only then it is known what they used.
+    let waits = |pid: &Pid| tree::children(*pid).is_some_and(|children| !children.is_empty());
+    while spared.iter().any(waits) && Instant::now() < until {
+        thread::sleep(PAUSE);
     }
 }
 

@@ -1,27 +1,36 @@
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::engine::EngineJob;
 use crate::engine::directory::{make_private, remove};
+use crate::process::confine::JobUser;
 
 /// The directory of a job, with its script and its arguments. It is removed with the job.
 pub(super) struct JobFiles {
     pub(super) directory: PathBuf,
     pub(super) script: PathBuf,
     pub(super) args: PathBuf,
+    /// Whose they are.
+    pub(super) user: JobUser,
 }
 
 impl JobFiles {
     /// Makes the directory below that of the engine.
-    pub(super) fn create(engine: &Path, number: u64, job: &EngineJob, file: &str) -> io::Result<Self> {
+    pub(super) fn create(engine: &Path, number: u64, job: &EngineJob, file: &str, user: &JobUser) -> io::Result<Self> {
         let directory = engine.join(number.to_string());
         make_private(&directory)?;
-        let files = Self { script: directory.join(file), args: directory.join("args.json"), directory };
-        fs::write(&files.script, &job.script)?;
-        let args = job.args.as_ref().map_or("{}", |args| args.as_str());
-        File::create(&files.args)?.write_all(args.as_bytes())?;
+        let files = Self { script: directory.join(file), args: directory.join("args.json"), directory, user: user.clone() };
+        files.write(&files.script, &job.script)?;
+        files.write(&files.args, job.args.as_ref().map_or("{}", |args| args.as_str()))?;
+        user.give(&files.directory)?;
         Ok(files)
+    }
+
+    /// Writes a file of the job's.
+    pub(super) fn write(&self, path: &Path, text: &str) -> io::Result<()> {
+        fs::write(path, text)?;
+        self.user.give(path)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Engines whose jobs are processes: a supervisor behind the same frames, which starts a process for each job.
 //!
 //! The supervisor runs no script itself. It writes the job's files, starts the confined process, passes on what that writes as the
-//! log, ends it with everything it started, and says how it ended. It adopts what a job leaves behind, so nothing outlives a job.
+//! log, ends it with everything it started, and says how it ended. It, or the first process of the namespace of its jobs, adopts what a job leaves behind, so nothing outlives a job.
 //! When its actor closes the socket it ends the job that runs, and itself.
 
 mod actor;
@@ -9,6 +9,7 @@ mod answer;
 mod attempt;
 mod environment;
 mod files;
+mod held;
 mod lines;
 mod outcome;
 mod process;
@@ -23,18 +24,20 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::time::Instant;
 
-use rustix::process::{getpid, set_child_subreaper};
+use rustix::process::{Pid, getpid, set_child_subreaper};
 
 use super::directory;
 use super::frame::{FromEngine, ToEngine};
 use super::limits::size;
 use super::{EngineJob, Limits};
 use crate::model::{ErrorKind, JobError, Limit, Output, Usage};
-use crate::process::confine::{self, CONFINEMENT, Profile};
+use crate::process::Init;
+use crate::process::confine::{self, CONFINEMENT, JobRights, JobUser, Profile};
 use actor::{Actor, Said};
 use answer::Answer;
 use attempt::{Attempt, clear};
 use files::JobFiles;
+use held::Bounds;
 pub use program::{Command, Program};
 pub use python::Python;
 pub use v::V;
@@ -74,10 +77,17 @@ fn serve(directory: &Path) -> Result<(), String> {
         Said::Gone => return Ok(()),
     };
     set_child_subreaper(Some(getpid())).map_err(|error| format!("orphans cannot be adopted: {error}"))?;
-    let mut supervisor = Supervisor::new(directory, limits, program)?;
+    // What it starts before is the first process of its namespace.
+    let report = std::env::var(CONFINEMENT).unwrap_or_default();
+    let init = confine::starts_in_namespace(&report).then(|| Init::start(Path::new(OURSELVES))).transpose();
+    let init = init.map_err(|error| format!("the first process of the namespace of jobs cannot be started: {error}"))?;
+    let mut supervisor = Supervisor::new(directory, limits, program, init)?;
     let confinement = supervisor.confinement()?;
     actor.send(&[FromEngine::Ready { pid: std::process::id(), confinement }]);
     loop {
+        if supervisor.init.as_ref().is_some_and(|init| !init.is_there()) {
+            return Err("the first process of the namespace of jobs has ended, and nothing can be started without it".into());
+        }
         let (result, usage) = match actor.next() {
             Said::Frame(ToEngine::Run { job, .. }) => match supervisor.run(&job, &mut actor) {
                 Some(done) => done,
@@ -115,16 +125,22 @@ struct Supervisor {
     jobs: PathBuf,
     limits: Limits,
     starter: Starter,
+    user: JobUser,
+    /// Absent where the jobs are in no namespace of their own.
+    init: Option<Init>,
     /// How many jobs it was given.
     count: u64,
 }
 
 impl Supervisor {
-    fn new(directory: &Path, limits: Limits, program: Program) -> Result<Self, String> {
+    fn new(directory: &Path, limits: Limits, program: Program, init: Option<Init>) -> Result<Self, String> {
+        let user = JobUser::choose(program.paths(), directory);
+        user.admit(directory, JobUser::PASS).map_err(|error| format!("the directory cannot be opened for the user of jobs: {error}"))?;
         let mut made = Vec::new();
         let mut make = |name: &str| {
             let path = directory.join(name);
-            directory::make_private(&path).map_err(|error| format!("no directory for {name}: {error}"))?;
+            let ready = directory::make_private(&path).and_then(|()| user.admit(&path, JobUser::PASS));
+            ready.map_err(|error| format!("no directory for {name}: {error}"))?;
             made.push(path.clone());
             Ok::<_, String>(path)
         };
@@ -133,23 +149,27 @@ impl Supervisor {
             Program::Rhai => return Err("there is no program to run".into()),
             Program::Command(command) => Starter::Command(command),
             Program::Python(python) => {
-                let runner = python::Runner::new(python, &make("python")?, &jobs);
+                let runner = python::Runner::new(python, &make("python")?, &jobs, &user);
                 Starter::Python(runner.map_err(|error| format!("the runner of scripts cannot be written: {error}"))?)
             }
             Program::V(v) => Starter::V(v::Builder::new(v, make("programs")?)),
         };
-        Ok(Self { directory: directory.to_owned(), made, jobs, limits, starter, count: 0 })
+        Ok(Self { directory: directory.to_owned(), made, jobs, limits, starter, user, init, count: 0 })
+    }
+
+    fn rights(&self, directory: &Path) -> JobRights {
+        match &self.starter {
+            Starter::Command(command) => command.rights(directory, &self.user),
+            Starter::Python(runner) => runner.rights(directory),
+            Starter::V(builder) => builder.rights(directory, &self.user),
+        }
     }
 
     /// How the processes of jobs are confined: tried out with one that says it.
     fn confinement(&self) -> Result<String, String> {
         let ourselves = std::env::current_exe().map_err(|error| format!("cannot find this program's own file: {error}"))?;
-        let rights = match &self.starter {
-            Starter::Command(command) => command.rights(&self.jobs),
-            Starter::Python(runner) => runner.rights(&self.jobs),
-            Starter::V(builder) => builder.rights(&self.jobs),
-        };
-        let mut command = confine::plain_command(Path::new(OURSELVES), &Profile::Job(rights), &ourselves, &["confinement"]);
+        let profile = Profile::Job(self.rights(&self.jobs));
+        let mut command = confine::plain_command(Path::new(OURSELVES), &profile, &ourselves, &["confinement"]);
         command.stdin(Stdio::null()).env_clear();
         let said = command.output().map_err(|error| format!("no process can be started: {error}"))?;
         let text = |bytes| String::from_utf8_lossy(bytes).trim().to_owned();
@@ -173,7 +193,7 @@ impl Supervisor {
             Starter::Python(_) => (python::FILE, Answer::told(&self.limits)),
             Starter::V(_) => (v::FILE, Answer::written(&self.limits)),
         };
-        let files = match JobFiles::create(&self.jobs, self.count, job, file) {
+        let files = match JobFiles::create(&self.jobs, self.count, job, file, &self.user) {
             Ok(files) => files,
             Err(error) => return refused(unavailable("the files of the job cannot be written", &error)),
         };
@@ -190,7 +210,10 @@ impl Supervisor {
             Starter::Python(runner) => runner.zygote(),
             Starter::Command(_) | Starter::V(_) => None,
         };
-        let ended = Attempt { actor, limits: &self.limits, spared: zygote.as_slice() }.watch(job, process, answer, began);
+        let bounds = Bounds { directory: &files.directory, memory: self.rights(&files.directory).memory };
+        let adopter = self.init.as_ref().map(Init::pid);
+        let spared: Vec<Pid> = zygote.into_iter().chain(adopter).collect();
+        let ended = Attempt { actor, limits: &self.limits, bounds, spared: &spared, adopter }.watch(job, process, answer, began);
         if let Starter::Python(runner) = &mut self.starter
             && ended.status.is_none()
         {
@@ -208,10 +231,13 @@ impl Supervisor {
         let refused = |error| Some((Err(error), Usage::default()));
         self.count += 1;
         let nothing = EngineJob { args: None, ..job.clone() };
-        let files = JobFiles::create(&self.jobs, self.count, &nothing, v::FILE);
+        let files = JobFiles::create(&self.jobs, self.count, &nothing, v::FILE, &self.user);
         let files = files.map_err(|error| refused(unavailable("the files of the job cannot be written", &error)))?;
         let started = builder.compile(&files).map_err(|error| refused(not_started(job, &error)))?;
-        let ended = Attempt { actor, limits: &self.limits, spared: &[] }.watch(job, started, Answer::written(&self.limits), began);
+        let bounds = Bounds { directory: &files.directory, memory: v::TO_COMPILE };
+        let adopter = self.init.as_ref().map(Init::pid);
+        let mut attempt = Attempt { actor, limits: &self.limits, bounds, spared: adopter.as_slice(), adopter };
+        let ended = attempt.watch(job, started, Answer::written(&self.limits), began);
         if ended.gone {
             return Err(None);
         }
@@ -229,7 +255,7 @@ impl Supervisor {
 
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        clear(&[]);
+        clear(&[], None);
         // If something cannot be removed, nobody is left to tell.
         for made in &self.made {
             let _ = directory::remove(made);

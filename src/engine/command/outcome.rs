@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use super::answer::{Answer, Told, json_of};
 use super::attempt::{Ended, Ending};
+use super::held::{DEEPEST, MEMORIES, MOST_BYTES, MOST_FILES, MOST_PROCESSES};
 use crate::engine::Limits;
-use crate::engine::limits::{FIXED, result_is_too_long};
-use crate::model::{ErrorKind, JobError, Json, Output, OutputFormat, exact};
+use crate::engine::limits::{FIXED, result_is_too_long, size};
+use crate::model::{ErrorKind, JobError, Json, Limit, Output, OutputFormat, exact};
 
 /// The exit code of `hero exec` when there is no program to become.
 const NOT_STARTED: i32 = 125;
@@ -34,8 +35,20 @@ fn ended_early(ending: Ending) -> JobError {
     match ending {
         Ending::Stopped => JobError::new(ErrorKind::Stopped, "stopped_by_request"),
         Ending::Timeout => JobError::new(ErrorKind::Timeout, "timeout"),
-        Ending::Processes => JobError::new(ErrorKind::Limit, format!("the job had more than {} processes ({FIXED})", Ending::processes())),
+        Ending::Processes => had_more(format!("{MOST_PROCESSES} processes ({FIXED})")),
+        Ending::Memory(most) => {
+            let error = had_more(format!("{} of memory in all its processes: {MEMORIES} times what one may have", size(most)));
+            JobError { limit: Some(Limit::Memory), ..error }
+        }
+        Ending::Disk => {
+            let (bytes, what) = (size(MOST_BYTES), "files and directories");
+            had_more(format!("{bytes} on the disk, or {MOST_FILES} {what}, or directories nested deeper than {DEEPEST} ({FIXED})"))
+        }
     }
+}
+
+fn had_more(than: String) -> JobError {
+    JobError::new(ErrorKind::Limit, format!("the job had more than {than}"))
 }
 
 /// What is wrong with the way in which a process ended, if anything is.
@@ -94,7 +107,6 @@ fn output(written: &[u8], limits: &Limits) -> Result<Output, JobError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Limit;
 
     #[test]
     fn what_is_written_is_json_if_it_can_be_and_else_a_text() {

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -47,5 +47,16 @@ impl Program {
                 *memory = (*memory).min(most)
             }
         }
+    }
+
+    /// What the processes of jobs run and read besides the system's programs.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        let (program, readable): (_, &[PathBuf]) = match self {
+            Self::Rhai => (None, &[]),
+            Self::Command(command) => (command.command.first().map(Path::new), &command.readable),
+            Self::Python(python) => (Some(&*python.interpreter), &python.readable),
+            Self::V(v) => (Some(&*v.compiler), &v.readable),
+        };
+        program.into_iter().chain(readable.iter().map(PathBuf::as_path))
     }
 }

@@ -6,11 +6,11 @@ use super::process::Process;
 use super::program::Command;
 use super::{OURSELVES, environment};
 use crate::engine::EngineJob;
-use crate::process::confine::{self, JobRights, Profile};
+use crate::process::confine::{self, JobRights, JobUser, Profile};
 
 impl Command {
-    pub(super) fn rights(&self, directory: &Path) -> JobRights {
-        JobRights { writable: directory.to_owned(), readable: self.readable.clone(), memory: self.memory }
+    pub(super) fn rights(&self, directory: &Path, user: &JobUser) -> JobRights {
+        JobRights { writable: directory.to_owned(), readable: self.readable.clone(), memory: self.memory, user: user.clone() }
     }
 
     /// Starts the process of a job.
@@ -21,7 +21,7 @@ impl Command {
         };
         let (program, arguments) = self.command.split_first().ok_or(io::ErrorKind::NotFound)?;
         let arguments: Vec<String> = arguments.iter().map(given).collect();
-        let profile = Profile::Job(self.rights(&files.directory));
+        let profile = Profile::Job(self.rights(&files.directory, &files.user));
         let mut command = confine::plain_command(Path::new(OURSELVES), &profile, Path::new(program), &arguments);
         command.current_dir(&files.directory);
         environment::give(&mut command, environment::of_job(job, files));

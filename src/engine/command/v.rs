@@ -14,7 +14,7 @@ use super::process::Process;
 use super::{OURSELVES, environment};
 use crate::engine::EngineJob;
 use crate::model::{ErrorKind, JobError};
-use crate::process::confine::{self, JobRights, Profile};
+use crate::process::confine::{self, JobRights, JobUser, Profile};
 
 /// The name of the script's file, and so what the compiler calls it.
 pub(super) const FILE: &str = "main.v";
@@ -23,7 +23,7 @@ const PROGRAM: &str = "main";
 /// What the compiler is told besides the names: its words go into errors.
 const ARGUMENTS: [&str; 2] = ["-nocolor", "-o"];
 /// Bytes of memory for the compiler, which frees none.
-const TO_COMPILE: u64 = 4 << 30;
+pub(super) const TO_COMPILE: u64 = 4 << 30;
 /// How many programs are kept.
 const KEPT: usize = 64;
 /// What the owner may do with a program, and nobody else.
@@ -54,8 +54,8 @@ impl Builder {
         Self { v, directory, kept: VecDeque::new() }
     }
 
-    pub(super) fn rights(&self, directory: &Path) -> JobRights {
-        JobRights { writable: directory.to_owned(), readable: self.v.readable.clone(), memory: self.v.memory }
+    pub(super) fn rights(&self, directory: &Path, user: &JobUser) -> JobRights {
+        JobRights { writable: directory.to_owned(), readable: self.v.readable.clone(), memory: self.v.memory, user: user.clone() }
     }
 
     /// The program of a script, if that was compiled before.
@@ -70,7 +70,7 @@ impl Builder {
 
     /// Starts to compile the script in a directory. Nothing of a job is there, or the next one with this script might have it, too.
     pub(super) fn compile(&self, files: &JobFiles) -> io::Result<Process> {
-        let rights = JobRights { memory: TO_COMPILE.max(self.v.memory), ..self.rights(&files.directory) };
+        let rights = JobRights { memory: TO_COMPILE.max(self.v.memory), ..self.rights(&files.directory, &files.user) };
         let arguments = ARGUMENTS.into_iter().chain([PROGRAM, FILE]).collect::<Vec<_>>();
         let mut command = confine::plain_command(Path::new(OURSELVES), &Profile::Job(rights), &self.v.compiler, &arguments);
         command.current_dir(&files.directory);
@@ -101,13 +101,14 @@ impl Builder {
         let program = self.directory.join(&hash);
         fs::rename(made, &program)?;
         fs::set_permissions(&program, Permissions::from_mode(EXECUTABLE))?;
+        files.user.admit(&program, JobUser::USE)?;
         self.kept.push_back(hash);
         Ok(program)
     }
 
     /// Starts the program of a job.
     pub(super) fn start(&self, program: &Path, job: &EngineJob, files: &JobFiles) -> io::Result<Process> {
-        let profile = Profile::Job(self.rights(&files.directory));
+        let profile = Profile::Job(self.rights(&files.directory, &files.user));
         let mut command = confine::plain_command(Path::new(OURSELVES), &profile, program, &[] as &[&str]);
         command.current_dir(&files.directory);
         environment::give(&mut command, environment::of_job(job, files));

@@ -70,7 +70,7 @@ fn rules(ruleset: RulesetCreated, profile: &Profile, program: &Path) -> Result<R
         Profile::Engine { .. } => allow(allow(ruleset, LIBRARIES, execute)?, [program], execute),
         Profile::Redis { writable } => {
             let ruleset = allow(allow(ruleset, LIBRARIES, execute)?, [program], execute)?;
-            let ruleset = allow(ruleset, ["/usr", "/bin", "/etc"], execute)?;
+            let ruleset = allow(allow(ruleset, ["/usr", "/bin"], execute)?, CONFIGURATION, read)?;
             // It reports its own memory, and warns when the kernel is set up badly. This process will be Redis, so `self` is right.
             let ruleset =
                 allow(ruleset, ["/proc/self", "/proc/sys/vm", "/proc/sys/net/core", "/sys/kernel/mm", "/sys/devices/system"], read)?;

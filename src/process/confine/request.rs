@@ -1,7 +1,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::{JobRights, Profile};
+use super::{JobRights, JobUser, Profile};
 
 /// A command line of `hero exec`, understood.
 #[derive(Debug, PartialEq, Eq)]
@@ -10,14 +10,18 @@ pub(super) struct Request {
     pub(super) parent: i32,
     pub(super) program: PathBuf,
     pub(super) args: Vec<OsString>,
+    /// How the parent is confined, where that holds for the child.
+    pub(super) inherited: Option<String>,
 }
 
 impl Request {
-    /// Reads `PROFILE --parent PID [--address-space BYTES] [--memory BYTES] [--rw DIR]… [--ro PATH]… -- program args…`.
+    /// Reads `PROFILE --parent PID [--address-space BYTES] [--memory BYTES] [--rw DIR]… [--ro PATH]… [--user NUMBER | --root WHY]
+    /// [--inherited REPORT] -- program args…`.
     pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
         let mut args = args.into_iter();
         let word = args.next().ok_or("a profile is missing: engine, redis, supervisor or job")?;
         let (mut parent, mut address_space, mut memory, mut writable, mut readable) = (None, None, None, Vec::new(), Vec::new());
+        let (mut user, mut inherited) = (JobUser::Same, None);
         loop {
             let option = args.next().ok_or("`-- program` is missing")?;
             let mut value = || args.next().ok_or_else(|| format!("{} needs a value", option.display()));
@@ -27,6 +31,9 @@ impl Request {
                 Some("--address-space") => address_space = Some(number(&value()?)?),
                 Some("--memory") => memory = Some(number(&value()?)?),
                 Some("--ro") => readable.push(PathBuf::from(value()?)),
+                Some("--user") => user = JobUser::Own(number(&value()?)?),
+                Some("--root") => user = JobUser::Root(text(value()?)),
+                Some("--inherited") => inherited = Some(text(value()?)),
                 Some("--rw") => writable.push(PathBuf::from(value()?)),
                 _ => return Err(format!("unknown option {}", option.display())),
             }
@@ -39,12 +46,17 @@ impl Request {
                 writable: writable.pop().ok_or("--rw is missing")?,
                 readable,
                 memory: memory.ok_or("--memory is missing")?,
+                user,
             }),
             _ => return Err(format!("unknown profile {}: engine, redis, supervisor or job", word.display())),
         };
         let program = args.next().ok_or("the program is missing")?.into();
-        Ok(Self { profile, parent: parent.ok_or("--parent is missing")?, program, args: args.collect() })
+        Ok(Self { profile, parent: parent.ok_or("--parent is missing")?, program, args: args.collect(), inherited })
     }
+}
+
+fn text(value: OsString) -> String {
+    value.to_string_lossy().into_owned()
 }
 
 fn number<T: std::str::FromStr>(text: &OsString) -> Result<T, String> {
@@ -60,12 +72,17 @@ mod tests {
 
     #[test]
     fn what_command_writes_is_understood() {
-        let rights = JobRights { writable: "/job".into(), readable: vec!["/opt/x".into(), "/with space".into()], memory: 1 << 20 };
+        let rights = |user| {
+            let readable = vec!["/opt/x".into(), "/with space".into()];
+            Profile::Job(JobRights { writable: "/job".into(), readable, memory: 1 << 20, user })
+        };
         for profile in [
             Profile::Engine { address_space: 1 << 30 },
             Profile::Redis { writable: vec!["/data".into(), "/with space".into()] },
             Profile::Supervisor,
-            Profile::Job(rights),
+            rights(JobUser::Same),
+            rights(JobUser::Own(1_879_048_192)),
+            rights(JobUser::Root("/a b is closed".into())),
         ] {
             let command = command(Path::new("hero"), &profile, Path::new("/bin/x"), &["--parent", "--", "a b"]);
             let request = Request::parse(command.as_std().get_args().skip(1).map(ToOwned::to_owned)).unwrap();

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod attacks;
+mod breakouts;
 mod check;
 mod child;
 mod command;
@@ -111,6 +112,33 @@ fn job(script: &str) -> EngineJob {
 /// Whether a process exists, be it a zombie.
 fn exists(pid: u32) -> bool {
     std::path::Path::new(&format!("/proc/{pid}")).exists()
+}
+
+/// The processes of jobs by the numbers that they have for each other, which are those of a namespace of their own where there is one.
+#[derive(Debug, Clone)]
+struct Numbers(PathBuf);
+
+impl Numbers {
+    /// Of the jobs of a supervisor.
+    fn below(supervisor: u32) -> Self {
+        Self(std::fs::read_link(format!("/proc/{supervisor}/ns/pid_for_children")).unwrap())
+    }
+
+    /// The number of a process for us, while it exists.
+    fn outside(&self, number: u32) -> Option<u32> {
+        let is_it = |pid: &u32| {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:")).unwrap_or_default();
+            numbers.split_whitespace().last() == Some(&number.to_string())
+                && std::fs::read_link(format!("/proc/{pid}/ns/pid")).is_ok_and(|namespace| namespace == self.0)
+        };
+        let pids = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        pids.into_iter().find(is_it)
+    }
+
+    fn exists(&self, number: u32) -> bool {
+        self.outside(number).is_some()
+    }
 }
 
 /// Waits until `done`, a generous time at most.

@@ -15,7 +15,7 @@ use super::process::Process;
 use super::{OURSELVES, environment};
 use crate::engine::limits::size;
 use crate::engine::{EngineJob, Limits};
-use crate::process::confine::{self, JobRights, Profile};
+use crate::process::confine::{self, JobRights, JobUser, Profile};
 use zygote::Zygote;
 
 /// The name of the script's file, and so of its code in tracebacks.
@@ -43,18 +43,21 @@ pub struct Python {
 pub(super) struct Runner {
     python: Python,
     runner: PathBuf,
+    user: JobUser,
     zygote: Option<Zygote>,
     failures: u32,
 }
 
 impl Runner {
     /// Writes what is needed into a directory, and starts the zygote for jobs in another.
-    pub(super) fn new(python: Python, sources: &Path, jobs: &Path) -> io::Result<Self> {
+    pub(super) fn new(python: Python, sources: &Path, jobs: &Path, user: &JobUser) -> io::Result<Self> {
         for (name, text) in SOURCES {
             fs::write(sources.join(name), text)?;
+            user.admit(&sources.join(name), JobUser::READ)?;
         }
+        user.admit(sources, JobUser::USE)?;
         let python = Python { readable: python.readable.iter().cloned().chain([sources.to_owned()]).collect(), ..python };
-        let mut runner = Self { python, runner: sources.join(SOURCES[0].0), zygote: None, failures: 0 };
+        let mut runner = Self { python, runner: sources.join(SOURCES[0].0), user: user.clone(), zygote: None, failures: 0 };
         runner.start_zygote(jobs);
         Ok(runner)
     }
@@ -77,7 +80,8 @@ impl Runner {
     }
 
     pub(super) fn rights(&self, directory: &Path) -> JobRights {
-        JobRights { writable: directory.to_owned(), readable: self.python.readable.clone(), memory: self.python.memory }
+        let user = self.user.clone();
+        JobRights { writable: directory.to_owned(), readable: self.python.readable.clone(), memory: self.python.memory, user }
     }
 
     fn command(&self, writable: &Path, what: &str) -> std::process::Command {
@@ -102,7 +106,7 @@ impl Runner {
             "attempt": job.attempt,
             "limits": { "result": limits.result, "result_text": size(limits.result), "log": limits.log },
         });
-        fs::write(files.directory.join("job.json"), of_job.to_string())?;
+        files.write(&files.directory.join("job.json"), &of_job.to_string())?;
         // One that has died since is found when it is to fork; then there is another.
         for _ in 0..2 {
             if let Some(jobs) = files.directory.parent() {

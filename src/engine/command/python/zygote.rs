@@ -10,6 +10,7 @@ use rustix::net::{AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, Send
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::engine::command::process::{Process, pipes, receive};
+use crate::process::tree;
 
 /// How long it may take to start.
 const START: Duration = Duration::from_secs(10);
@@ -48,7 +49,10 @@ impl Zygote {
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
         sendmsg(&self.control, &[IoSlice::new(directory.as_os_str().as_bytes())], &mut ancillary, SendFlags::NOSIGNAL)?;
-        let pid = receive(&self.control, FORK)?.parse().ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidData)?;
+        let told = receive(&self.control, FORK)?.parse().map_err(|_| io::ErrorKind::InvalidData)?;
+        // In a PID namespace it has another number for its one child.
+        let pid = tree::children(self.pid).and_then(|children| children.last().copied()).unwrap_or(told);
+        let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?;
         Ok(Process::forked(pid, self.control.try_clone()?, readers))
     }
 }

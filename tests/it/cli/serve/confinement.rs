@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::process::Stdio;
 
+use hero::model::JobSpec;
 use landlock::{AccessFs, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, path_beneath_rules};
 use tokio::process::Command;
 
-use super::run;
-use crate::support::{Process, hero};
+use super::{CONTEXT, run, spec};
+use crate::support::{PATIENCE, Process, hero};
 
 /// How many rulesets may restrict a process. The kernel refuses more.
 const MOST_RULESETS: usize = 16;
@@ -77,7 +78,11 @@ async fn where_engines_can_be_confined_required_is_met_and_nothing_is_said() {
     let data = home.path().join("data");
     let mut possible = None;
     let data = data.to_str().unwrap();
-    let arguments = ["serve", "--listen", "127.0.0.1:0", "--pool", "osis=1", "--confinement", "required", "--data", data];
+    let config = home.path().join("hero.toml");
+    std::fs::write(&config, "[script_types.shell]\ncommand = [\"/bin/bash\", \"{script}\"]\n").unwrap();
+    let config = config.to_str().unwrap();
+    let pools = ["--config", config, "--pool", "osis=1,shell=1", "--confinement", "required"];
+    let arguments = [["serve", "--listen", "127.0.0.1:0"].as_slice(), &["--data", data], &pools].concat();
     let mut server = Process::start_with(&arguments, |command| possible = as_nobody_special(command));
     if possible.is_none() {
         return;
@@ -85,13 +90,69 @@ async fn where_engines_can_be_confined_required_is_met_and_nothing_is_said() {
     if !server.becomes_ready().await {
         // So it may only be where the kernel is too old for all steps.
         let (code, log) = server.failure().await;
-        assert!(code == Some(2) && ["landlock", "TCP rules", "signal rules"].iter().any(|step| log.contains(step)), "{log}");
+        let steps = ["landlock", "TCP rules", "signal rules", "seccomp", "namespace"];
+        assert!(code == Some(2) && steps.iter().any(|step| log.contains(step)), "{log}");
         return;
     }
     assert_eq!(server.get("/readyz").await, (200, "ready\n".to_owned()));
-    assert_eq!(run(&server.client().await, "40 + 2").await.unwrap().output, "42");
+    let client = server.client().await;
+    assert_eq!(run(&client, "40 + 2").await.unwrap().output, "42");
+    // What is counted in a namespace is limited for who is not root, too.
+    let shell = JobSpec { script_type: "shell".parse().unwrap(), ..spec("echo $(ulimit -u) $$ >&3") };
+    let said = client.run_and_wait(&shell, PATIENCE).await.unwrap().output;
+    let [most, number] = said.split(' ').map(|number| number.parse::<u32>().unwrap()).collect::<Vec<_>>()[..] else { panic!("{said}") };
+    assert!(most <= 1024 && number < 100, "{said}");
+    let actors = client.list_actors(CONTEXT).await.unwrap();
+    let steps: Vec<_> = actors.iter().filter_map(|actor| actor.presence.confinement.clone()).collect();
+    assert!(steps.iter().all(|steps| steps.contains("seccomp") && !steps.starts_with("weak")), "{steps:?}");
     let log = server.stop().await;
-    assert!(!log.contains("WEAK"), "{log}");
+    assert!(!log.contains("WEAK") && log.contains("engines are confined") && log.contains("the private Redis is confined"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_job_reaches_the_private_redis_not_even_with_its_password() {
+    let home = tempfile::tempdir().unwrap();
+    let config = home.path().join("hero.toml");
+    std::fs::write(&config, "[script_types.shell]\ncommand = [\"/bin/bash\", \"{script}\"]\n").unwrap();
+    let has_python = std::process::Command::new("python3").arg("-V").output().is_ok();
+    let pools = if has_python { "osis=1,shell=1,python=1" } else { "osis=1,shell=1" };
+    let data = home.path().join("data");
+    let server = Process::serve(&data, &["--config", config.to_str().unwrap(), "--pool", pools]).await;
+    let client = server.client().await;
+    let kept = run(&client, "40 + 2").await.unwrap().job_id;
+    let (socket, secret) = (data.join("redis.sock"), std::fs::read_to_string(data.join("redis.secret")).unwrap());
+    let (socket, secret) = (socket.display(), secret.trim());
+
+    // Whoever is not confined gets there with these words.
+    let outside = |words: &str| std::process::Command::new("/bin/bash").args(["-c", words]).output().map(|said| said.stdout).unwrap();
+    let words = format!("redis-cli -s {socket} --no-auth-warning -a {secret}");
+    assert_eq!(String::from_utf8_lossy(&outside(&format!("{words} PING"))).trim(), "PONG");
+
+    let perl = format!(
+        "use Socket; socket(S, AF_UNIX, SOCK_STREAM, 0) and connect(S, sockaddr_un(\"{socket}\")) \
+         and syswrite(S, \"AUTH {secret}\\r\\nFLUSHALL\\r\\n\") and sysread(S, $_, 99) and print; print STDERR \"refused: $!\\n\"; exit 1"
+    );
+    let python = format!(
+        "import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect('{socket}')\ns.send(b'AUTH {secret}\\r\\nFLUSHALL\\r\\n')\nprint(s.recv(99))"
+    );
+    let port = "127.0.0.1";
+    let attempts = [
+        ("shell", format!("{words} FLUSHALL; exit 1")),
+        ("shell", format!("exec /usr/bin/perl -e '{perl}'")),
+        ("shell", format!("exec 3<>/dev/tcp/{port}/6379 && echo FLUSHALL >&3; exit 1")),
+        ("shell", format!("cat {}/redis.secret", data.display())),
+        ("shell", format!("rm -rf {}", data.join("appendonlydir").display())),
+        ("python", python),
+    ];
+    for (script_type, script) in attempts.into_iter().filter(|(script_type, _)| has_python || *script_type != "python") {
+        let spec = JobSpec { script_type: script_type.parse().unwrap(), ..spec(&script) };
+        let ended = client.run_and_wait(&spec, PATIENCE).await;
+        let said = format!("{ended:?}").to_lowercase();
+        assert!(ended.is_err() && ["denied", "not permitted"].iter().any(|word| said.contains(word)), "{script}: {said}");
+    }
+    assert_eq!(client.get_result(CONTEXT, &kept).await.unwrap().output, "42");
+    assert!(data.join("appendonlydir").exists());
+    server.stop().await;
 }
 
 #[test]

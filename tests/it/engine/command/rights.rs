@@ -36,12 +36,16 @@ async fn a_job_reads_what_programs_need_and_writes_only_in_its_own_directory() {
         ": > /dev/tty".to_owned(),
         "mknod disk b 1 0".to_owned(),
         format!("kill -0 {}", std::process::id()),
+        "kill -0 1".to_owned(),
         format!("kill -STOP {}", bench.child.pid()),
     ] {
         let error = bench.error(&format!("{forbidden}; exit $?")).await;
         assert_eq!(error.kind, ErrorKind::Script, "{forbidden}");
         let said = error.message.to_lowercase();
-        assert!(["denied", "not permitted", "no such device"].iter().any(|word| said.contains(word)), "{forbidden}: {said}");
+        assert!(
+            ["denied", "not permitted", "no such device", "no such process"].iter().any(|word| said.contains(word)),
+            "{forbidden}: {said}"
+        );
     }
 }
 

@@ -1,0 +1,78 @@
+//! How the children of this server are confined: tried out before anything starts, refused where it has to be, and told.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::backend::engine_settings;
+use super::context_pool::{ContextPool, left_out};
+use super::engines::Engines;
+use super::exit::Usage;
+use super::settings::Settings;
+use crate::engine::{self, Child, EngineSettings};
+use crate::process::Spawner;
+use crate::process::confine::{self, Profile};
+
+/// How a private Redis is confined here.
+pub(super) async fn of_redis(spawner: &Spawner, hero: &Path) -> anyhow::Result<String> {
+    let said = confine::tried(spawner, hero, &Profile::Redis { writable: Vec::new() }).await;
+    said.context("cannot find out how the private Redis is confined")
+}
+
+/// Fails if the system does not offer all steps for the engines of all pools, and for the private Redis if there is one.
+pub(super) async fn ensure(
+    spawner: &Spawner,
+    settings: &Settings,
+    engines: &Engines,
+    of_redis: Option<&str>,
+    hero: &Path,
+) -> anyhow::Result<()> {
+    let refused = |what: &str, lacks: &str| {
+        Err(anyhow::Error::new(Usage(format!(
+            "confinement is required, and here {what} would run without {lacks}\n\
+             docs/operations.md says what allows it; --confinement preferred runs scripts all the same"
+        ))))
+    };
+    let lacks = of_redis.map(confine::left_out).unwrap_or_default();
+    if !lacks.is_empty() {
+        return refused("the private Redis", &lacks.join(", "));
+    }
+    let mut tried = Vec::new();
+    for (at, pool) in settings.pools.iter().enumerate() {
+        let Some(program) = engines.of_pool(at).filter(|program| !tried.contains(program)) else { continue };
+        let engine = EngineSettings { program: program.clone(), ..engine_settings(settings, hero) };
+        match Child::start(spawner, &engine).await {
+            Err(engine::Error::Weak(lacks)) => return refused(&format!("an engine of {}", pool.script_type), &lacks),
+            started => started.map(drop).with_context(|| format!("cannot start an engine of {}", pool.script_type))?,
+        }
+        tried.push(program);
+    }
+    Ok(())
+}
+
+/// Says in the log how everything is confined, and loudly what is missing.
+pub(super) fn tell(pools: &[ContextPool], of_redis: Option<&str>) {
+    for entry in pools {
+        // They are all started in the same way.
+        if let Some(steps) = entry.pool.status.confinements().first() {
+            tracing::info!(pool = %entry.pool.settings.script_type, context = %entry.context, steps, "engines are confined");
+        }
+    }
+    if let Some(steps) = of_redis {
+        tracing::info!(steps, "the private Redis is confined");
+    }
+    let engines = left_out(pools.iter().map(|entry| &*entry.pool.status));
+    let redis = of_redis.map(confine::left_out).unwrap_or_default();
+    let without = |who: &str, lacks: String| (!lacks.is_empty()).then(|| format!("{who} without {lacks}"));
+    let weak: Vec<String> = [without("scripts run in engines", engines.join(", ")), without("the private Redis runs", redis.join(", "))]
+        .into_iter()
+        .flatten()
+        .collect();
+    if !weak.is_empty() {
+        tracing::warn!(
+            "WEAK CONFINEMENT: {}; whoever breaks out of it gets further than he should. \
+             docs/operations.md says what allows it; with --confinement required nothing starts so",
+            weak.join("; ")
+        );
+    }
+}

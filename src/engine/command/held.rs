@@ -1,0 +1,176 @@
+//! What the processes of a job hold together, which no limit of a single process bounds. It is looked up now and then.
+
+use std::collections::BTreeSet;
+use std::ffi::CStr;
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, openat, statat};
+use rustix::io::Errno;
+
+use super::attempt::Ending;
+use super::usage;
+
+/// How many processes a job may have.
+pub(super) const MOST_PROCESSES: usize = 256;
+/// How much memory all processes of a job may have: so many times what one may have.
+pub(super) const MEMORIES: u64 = 4;
+/// How many bytes the files of a job may take on the disk.
+pub(super) const MOST_BYTES: u64 = 1 << 30;
+/// How many files and directories a job may have.
+pub(super) const MOST_FILES: u64 = 100_000;
+/// How deep directories may lie in each other. What is deeper would be looked for in vain.
+pub(super) const DEEPEST: usize = 128;
+/// The unit in which the system counts what a file takes.
+const BLOCK: u64 = 512;
+
+/// What a job may hold.
+pub(super) struct Bounds<'a> {
+    /// Where it writes.
+    pub(super) directory: &'a Path,
+    /// Bytes that one of its processes may have.
+    pub(super) memory: u64,
+}
+
+impl Bounds<'_> {
+    /// What these processes of the job, and its files, have too much of, if anything.
+    pub(super) fn exceeded(&self, processes: &[i32]) -> Option<Ending> {
+        if processes.len() > MOST_PROCESSES {
+            return Some(Ending::Processes);
+        }
+        let most = self.memory.saturating_mul(MEMORIES);
+        if processes.iter().map(|pid| usage::memory(*pid)).sum::<u64>() > most {
+            return Some(Ending::Memory(most));
+        }
+        let mut files = Files::default();
+        if let Ok(directory) = open(CWD, self.directory) {
+            files.add_all(&directory, 0);
+        }
+        processes.iter().for_each(|pid| files.add_removed(*pid));
+        files.are_too_many().then_some(Ending::Disk)
+    }
+}
+
+/// Files of a job, as far as they were counted.
+#[derive(Default)]
+struct Files {
+    bytes: u64,
+    count: u64,
+    too_deep: bool,
+    /// Those that have no name any more, by device and number.
+    removed: BTreeSet<(u64, u64)>,
+}
+
+impl Files {
+    fn are_too_many(&self) -> bool {
+        self.bytes > MOST_BYTES || self.count > MOST_FILES || self.too_deep
+    }
+
+    /// Adds what is in a directory. A name that is gone, or replaced by a link, is skipped.
+    fn add_all(&mut self, directory: &OwnedFd, depth: usize) {
+        if depth > DEEPEST {
+            self.too_deep = true;
+        }
+        let Ok(entries) = Dir::read_from(directory) else { return };
+        for entry in entries.flatten() {
+            if self.are_too_many() {
+                return;
+            }
+            let name = entry.file_name();
+            if name == c"." || name == c".." {
+                continue;
+            }
+            let Ok(stat) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+            self.count += 1;
+            // A file with several names is found by each of them.
+            self.bytes += stat.st_blocks.cast_unsigned() * BLOCK / (stat.st_nlink as u64).max(1);
+            if FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+                && let Ok(inner) = open_closed(directory, name)
+            {
+                self.add_all(&inner, depth + 1);
+            }
+        }
+    }
+
+    /// Adds the files that a process has open although they were removed.
+    fn add_removed(&mut self, pid: i32) {
+        for entry in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
+            // Of what it leads to.
+            if let Ok(file) = fs::metadata(entry.path())
+                && file.is_file()
+                && file.nlink() == 0
+                && self.removed.insert((file.dev(), file.ino()))
+            {
+                self.bytes += file.blocks() * BLOCK;
+            }
+            if self.are_too_many() {
+                return;
+            }
+        }
+    }
+}
+
+fn open(directory: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::Result<OwnedFd> {
+    openat(directory, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Opens a directory, also one from which the job has taken its own rights. Root needs none.
+fn open_closed(directory: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
+    match open(directory, name) {
+        Err(Errno::ACCESS) => chmodat(directory, name, Mode::RWXU, AtFlags::empty()).and_then(|()| open(directory, name)),
+        opened => opened,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn counted(directory: &Path) -> Files {
+        let mut files = Files::default();
+        files.add_all(&open(CWD, directory).unwrap(), 0);
+        files
+    }
+
+    #[test]
+    fn files_are_counted_once_wherever_they_are_and_whoever_may_read_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let inner = directory.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        fs::write(inner.join("file"), vec![1; 1 << 20]).unwrap();
+        fs::hard_link(inner.join("file"), directory.path().join("same")).unwrap();
+        std::os::unix::fs::symlink("/", directory.path().join("link")).unwrap();
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0)).unwrap();
+        let files = counted(directory.path());
+        assert!(files.count == 5 && (1 << 20..1 << 21).contains(&files.bytes), "{} {}", files.count, files.bytes);
+        assert!(!files.are_too_many());
+    }
+
+    #[test]
+    fn a_file_without_a_name_counts_while_it_is_open() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 20).unwrap();
+        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1 << 20).unwrap();
+        let mut files = Files::default();
+        for _ in 0..2 {
+            files.add_removed(std::process::id().cast_signed());
+        }
+        assert!(files.bytes >= 1 << 20, "{}", files.bytes);
+        let once = files.bytes;
+        files.add_removed(std::process::id().cast_signed());
+        assert_eq!(files.bytes, once);
+    }
+
+    #[test]
+    fn directories_that_lie_too_deep_are_too_many() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir_all(directory.path().join("d/".repeat(DEEPEST))).unwrap();
+        assert!(!counted(directory.path()).are_too_many());
+        fs::create_dir_all(directory.path().join("d/".repeat(DEEPEST + 1))).unwrap();
+        assert!(counted(directory.path()).are_too_many());
+    }
+}

@@ -1,0 +1,160 @@
+//! The steps themselves, taken by the process that becomes the program.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::process::{
+    Pid, Resource, Rlimit, geteuid, getppid, getrlimit, set_parent_process_death_signal, setpgid, setrlimit, setsid, umask,
+};
+use rustix::thread::set_no_new_privs;
+
+use super::namespaces::USER;
+use super::profile::{Profile, RESULT};
+use super::request::Request;
+use super::steps::Steps;
+use super::user::{self, JobUser};
+use super::{CONFINEMENT, landlock, namespaces, seccomp};
+
+/// The exit code when confinement or exec failed, as `env` and `nohup` have it.
+const FAILED: u8 = 125;
+/// How much sooner than others the system ends the process of a job when it has no memory left, at most 1000.
+const ENDED_SOONER: &str = "500";
+
+/// The body of the hidden `hero exec`: `args` are what follows the word `exec`. Returns only when it failed.
+#[expect(clippy::disallowed_macros, reason = "a child says why it failed to its parent, which shows it harmless")]
+pub fn exec_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let failure = match Request::parse(args) {
+        Ok(request) => exec(&request),
+        Err(usage) => usage,
+    };
+    eprintln!("hero exec: {failure}");
+    ExitCode::from(FAILED)
+}
+
+/// Takes the steps and becomes the program. Gives what went wrong.
+fn exec(request: &Request) -> String {
+    let profile = &request.profile;
+    let of_job = matches!(profile, Profile::Job(_));
+    let mut steps = Steps::new(of_job);
+    // The process of a job is in a session of its own, without the terminal that hero may have been started at.
+    steps.take("process_group", if of_job { setsid().map(drop) } else { setpgid(None, None) });
+    umask(Mode::RWXG | Mode::RWXO);
+    steps.done("umask");
+    let (user, path) = (user_of(request), opened(request));
+    let mut command = Command::new(path.as_ref().map_or(&request.program, |(path, _)| path));
+    command.arg0(&request.program).args(&request.args).env_clear().envs(profile.environment());
+    steps.done("environment");
+    // Descriptors that hero opened are closed at exec anyway. Others may have been left open by a shell, make or a service manager.
+    close_fds::set_fds_cloexec(3, &[]);
+    steps.done("descriptors");
+    // What a job is to write its result to has come as descriptor 0.
+    let result = of_job.then(result_descriptor).transpose();
+    match &result {
+        Ok(Some(result)) => drop(command.env(RESULT, result.as_raw_fd().to_string()).stdin(Stdio::null())),
+        Ok(None) => {}
+        Err(error) => return format!("no descriptor for the result: {error}"),
+    }
+    if of_job {
+        // So a job ends before its supervisor, which could not end the rest of the job any more.
+        let _ = std::fs::write("/proc/self/oom_score_adj", ENDED_SOONER);
+    }
+
+    steps.take("rlimits", profile.limits().into_iter().try_for_each(|(resource, most)| lower(resource, most)));
+    // Later the right to do so is gone, or the calls are refused.
+    namespaces::enter(profile, request.inherited.as_deref(), &mut steps);
+    steps.take("no_new_privs", set_no_new_privs(true));
+    if !matches!(profile, Profile::Supervisor) {
+        restrict_files(request, &mut steps);
+    }
+    match user {
+        Some(Ok(number)) => steps.take("setuid", user::become_user(number)),
+        Some(Err(why)) => steps.miss("setuid", &why),
+        None => {}
+    }
+    if geteuid().is_root() {
+        steps.take("capabilities", user::give_up_capabilities(profile));
+    }
+    // Another user takes the signal away.
+    steps.take("parent_death_signal", set_parent_process_death_signal(profile.death_signal()));
+    // If the parent died before the signal was set, it is never sent. A parent outside of the PID namespace has no number in it, but
+    // the namespace ends with it.
+    if let parent @ Some(_) = getppid()
+        && parent != Pid::from_raw(request.parent)
+    {
+        return format!("the parent {} is gone", request.parent);
+    }
+    steps.take("seccomp", seccomp::restrict(profile));
+    limit_processes(profile, &mut steps);
+
+    command.env(CONFINEMENT, steps.report());
+    let error = command.exec();
+    format!("{} can't be run: {error}", request.program.display())
+}
+
+/// The user to become, if the child is to become another, or why it cannot.
+fn user_of(request: &Request) -> Option<Result<u32, String>> {
+    match &request.profile {
+        Profile::Engine { .. } => geteuid().is_root().then(|| user::runs(&request.program).and_then(|()| user::number())),
+        Profile::Job(rights) => match &rights.user {
+            JobUser::Same => geteuid().is_root().then(|| Err("its supervisor named no user".to_owned())),
+            JobUser::Own(number) => Some(Ok(*number)),
+            JobUser::Root(why) => Some(Err(why.clone())),
+        },
+        // The files of Redis are those of hero's user, and a supervisor starts the jobs of other users.
+        Profile::Redis { .. } | Profile::Supervisor => None,
+    }
+}
+
+/// An engine's program by a name that also works for whoever cannot pass through the directories above it.
+fn opened(request: &Request) -> Option<(PathBuf, OwnedFd)> {
+    let closed = matches!(request.profile, Profile::Engine { .. }) && geteuid().is_root() && user::reaches(&request.program).is_err();
+    let file = closed.then(|| openat(CWD, &request.program, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()))?.ok()?;
+    Some((PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())), file))
+}
+
+/// Restricts what can be opened, connected to and signalled.
+fn restrict_files(request: &Request, steps: &mut Steps) {
+    match landlock::restrict(&request.profile, &request.program) {
+        Ok(abi) => {
+            steps.done(format!("landlock:{abi}"));
+            for (name, since, kernel) in [("TCP rules", 4, "6.7"), ("signal rules", 6, "6.12")] {
+                if abi < since {
+                    steps.miss(name, &format!("they need Linux {kernel}"));
+                }
+            }
+        }
+        Err(why) => steps.miss("landlock", &why),
+    }
+}
+
+/// Limits processes and threads. The system counts those of a user, in a user namespace those in it, and never those of root.
+fn limit_processes(profile: &Profile, steps: &mut Steps) {
+    const NAME: &str = "process limit";
+    match profile.most_tasks() {
+        Some(most) if steps.has("setuid") || steps.has(USER) => steps.take(NAME, lower(Resource::Nproc, most)),
+        // It may have no process but itself.
+        Some(_) if matches!(profile, Profile::Engine { .. }) && steps.has("seccomp") => steps.done(NAME),
+        Some(_) if geteuid().is_root() => steps.miss(NAME, &"root has none"),
+        Some(_) => steps.miss(NAME, &"other processes of its user would be counted"),
+        None => {}
+    }
+}
+
+/// Makes the descriptor of the result from descriptor 0. It is 3, the first that is free, and stays open in the program.
+fn result_descriptor() -> io::Result<OwnedFd> {
+    let result = fcntl_dupfd_cloexec(io::stdin(), 3)?;
+    fcntl_setfd(&result, FdFlags::empty())?;
+    Ok(result)
+}
+
+/// Lowers a limit to `most`; one that is lower already stays.
+fn lower(resource: Resource, most: u64) -> rustix::io::Result<()> {
+    let most = getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));
+    setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+}

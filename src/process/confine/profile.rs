@@ -1,0 +1,113 @@
+//! What each kind of child may keep.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use rustix::process::{Resource, Signal};
+
+use super::user::JobUser;
+
+/// What a child may keep.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Profile {
+    /// A script engine: no contents of files but the program and the system's libraries, no socket, no process, an empty environment.
+    Engine {
+        /// Bytes of address space; allocating more ends the engine.
+        address_space: u64,
+    },
+    /// A redis-server: the system's programs and libraries to read, these directories to write, no socket but at a path.
+    Redis {
+        /// Its data and socket directories; they must exist.
+        writable: Vec<PathBuf>,
+    },
+    /// What starts and watches the processes of jobs. It runs no script itself, so it may do what hero may, but has an empty environment.
+    Supervisor,
+    /// The process of a job: the system's programs and libraries to read, a directory of its own to write, no socket but pairs.
+    Job(JobRights),
+}
+
+/// What the process of a job may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobRights {
+    /// Its own directory.
+    pub writable: PathBuf,
+    /// What it may read and run besides the system's programs.
+    pub readable: Vec<PathBuf>,
+    /// Bytes of memory that one process may have for data; asking for more fails.
+    pub memory: u64,
+    /// Whose process it is.
+    pub user: JobUser,
+}
+
+/// Before the names of variables that are for the job only. `hero exec` takes it away: a name such as `LD_PRELOAD` must not
+/// mean anything before the confinement is there.
+pub const OF_JOB: &str = "HERO_OF_JOB_";
+/// The variable in which a job finds the number of the descriptor for its result.
+pub const RESULT: &str = "HERO_RESULT_FD";
+/// The bytes that one file of a job may have.
+const LARGEST_FILE: u64 = 256 << 20;
+/// The processes and threads that a job may have: it is ended at a quarter of that, but not at once.
+const MOST_TASKS: u64 = 1024;
+/// The threads that engines of one user may have.
+const MOST_TASKS_OF_AN_ENGINE: u64 = 64;
+
+impl Profile {
+    pub(super) const fn word(&self) -> &'static str {
+        match self {
+            Self::Engine { .. } => "engine",
+            Self::Redis { .. } => "redis",
+            Self::Supervisor => "supervisor",
+            Self::Job(_) => "job",
+        }
+    }
+
+    /// The signal that the child gets when its parent dies. Redis may have something to save, an engine has not. A supervisor
+    /// has jobs to end, and sees that its socket is closed.
+    pub(super) const fn death_signal(&self) -> Option<Signal> {
+        match self {
+            Self::Engine { .. } | Self::Job(_) => Some(Signal::KILL),
+            Self::Redis { .. } => Some(Signal::TERM),
+            Self::Supervisor => None,
+        }
+    }
+
+    /// The variables that are handed on.
+    pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let handed_on = |names: &[&str]| names.iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?))).collect();
+        match self {
+            Self::Engine { .. } | Self::Supervisor => Vec::new(),
+            Self::Redis { .. } => handed_on(&["PATH", "TZ"]),
+            Self::Job(_) => {
+                let of_job = |(name, value): (OsString, _)| {
+                    Some((OsStr::from_bytes(name.as_bytes().strip_prefix(OF_JOB.as_bytes())?).into(), value))
+                };
+                std::env::vars_os().filter_map(of_job).collect()
+            }
+        }
+    }
+
+    /// How many processes and threads it may have, where these can be counted.
+    pub(super) const fn most_tasks(&self) -> Option<u64> {
+        match self {
+            Self::Engine { .. } => Some(MOST_TASKS_OF_AN_ENGINE),
+            Self::Job(_) => Some(MOST_TASKS),
+            Self::Redis { .. } | Self::Supervisor => None,
+        }
+    }
+
+    /// The limits to set, if they are lower than those that the child has.
+    pub(super) fn limits(&self) -> Vec<(Resource, u64)> {
+        match self {
+            Self::Engine { address_space } => {
+                vec![(Resource::Core, 0), (Resource::Nofile, 64), (Resource::Fsize, 0), (Resource::As, *address_space)]
+            }
+            Self::Redis { .. } => vec![(Resource::Core, 0), (Resource::Nofile, 65_536)],
+            Self::Supervisor => vec![(Resource::Core, 0)],
+            // Some interpreters reserve far more address space than they use, so only what is for data counts.
+            Self::Job(JobRights { memory, .. }) => {
+                vec![(Resource::Core, 0), (Resource::Nofile, 1024), (Resource::Fsize, LARGEST_FILE), (Resource::Data, *memory)]
+            }
+        }
+    }
+}

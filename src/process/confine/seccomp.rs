@@ -1,0 +1,224 @@
+//! Which system calls a confined process may not make.
+//!
+//! What is refused fails with EPERM, as it would for want of a right, so programs go on that only try. Everything else is allowed: a list of
+//! what interpreters need would break with each version of theirs.
+
+use std::collections::BTreeMap;
+
+use libc::c_long;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch, apply_filter,
+};
+
+use super::Profile;
+
+/// What no child needs: to look into other processes, to change the system, and doors into the kernel through which most of its faults
+/// are reached.
+const NEVER: &[c_long] = &[
+    libc::SYS_acct,
+    libc::SYS_add_key,
+    libc::SYS_adjtimex,
+    libc::SYS_bpf,
+    libc::SYS_clock_adjtime,
+    libc::SYS_clock_settime,
+    libc::SYS_delete_module,
+    libc::SYS_fanotify_init,
+    libc::SYS_finit_module,
+    libc::SYS_init_module,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_io_uring_setup,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    libc::SYS_kcmp,
+    libc::SYS_kexec_load,
+    libc::SYS_keyctl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_modify_ldt,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_perf_event_open,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_process_madvise,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_ptrace,
+    libc::SYS_quotactl,
+    libc::SYS_reboot,
+    libc::SYS_request_key,
+    libc::SYS_setdomainname,
+    libc::SYS_sethostname,
+    libc::SYS_settimeofday,
+    libc::SYS_swapoff,
+    libc::SYS_swapon,
+    libc::SYS_syslog,
+    libc::SYS_userfaultfd,
+    libc::SYS_vhangup,
+];
+
+/// What only whoever confines others needs: other roots, mounts and namespaces.
+const NOT_IN_THE_CONFINED: &[c_long] = &[
+    libc::SYS_chroot,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fsopen,
+    libc::SYS_fspick,
+    libc::SYS_mount,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_pivot_root,
+    libc::SYS_setns,
+    libc::SYS_umount2,
+    libc::SYS_unshare,
+];
+
+/// What would outlive a process, or hold memory that no limit counts.
+const NOT_FOR_SCRIPTS: &[c_long] =
+    &[libc::SYS_connect, libc::SYS_memfd_create, libc::SYS_mq_open, libc::SYS_msgget, libc::SYS_semget, libc::SYS_shmget, libc::SYS_socket];
+
+/// What an engine does not need either: it has its socket and runs nothing.
+const NOT_IN_AN_ENGINE: &[c_long] = &[
+    libc::SYS_capset,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_fork,
+    libc::SYS_ioprio_set,
+    libc::SYS_pidfd_open,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_setpriority,
+    libc::SYS_socketpair,
+    libc::SYS_tkill,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_vfork,
+];
+
+/// What makes a namespace of a new process.
+const NAMESPACES: [i32; 7] = [
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWUTS,
+];
+
+/// The bits of a socket's type that are not flags.
+const SOCKET_TYPE: u64 = 0xf;
+
+/// The calls that are refused, each at all or when one of its rules holds.
+#[derive(Default)]
+struct Refused(BTreeMap<c_long, Vec<SeccompRule>>);
+
+impl Refused {
+    fn always(&mut self, calls: &[c_long]) {
+        self.0.extend(calls.iter().map(|call| (*call, Vec::new())));
+    }
+
+    /// Refuses a call when all of these hold of its arguments, which are counted from 0.
+    fn when(&mut self, call: c_long, conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<(), String> {
+        let conditions = conditions.iter().map(|(argument, compared, value)| {
+            // The kernel looks at no more of these arguments.
+            let length = if call == libc::SYS_clone { SeccompCmpArgLen::Qword } else { SeccompCmpArgLen::Dword };
+            SeccompCondition::new(*argument, length, compared.clone(), *value).map_err(|error| error.to_string())
+        });
+        let rule = SeccompRule::new(conditions.collect::<Result<_, _>>()?).map_err(|error| error.to_string())?;
+        self.0.entry(call).or_default().push(rule);
+        Ok(())
+    }
+
+    /// Has these calls fail with this error from now on.
+    fn apply(self, error: i32) -> Result<(), String> {
+        let architecture = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
+        let refusal = SeccompAction::Errno(error.unsigned_abs());
+        let filter = SeccompFilter::new(self.0, SeccompAction::Allow, refusal, architecture).map_err(|error| error.to_string())?;
+        let program: BpfProgram = filter.try_into().map_err(|error: seccompiler::BackendError| error.to_string())?;
+        apply_filter(&program).map_err(|error| error.to_string())
+    }
+}
+
+/// Refuses calls from now on, in this process and in what it becomes and starts. Calls by the numbers of another architecture end it.
+pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
+    let mut refused = Refused::default();
+    refused.always(NEVER);
+    if let Profile::Supervisor = profile {
+        return refused.apply(libc::EPERM);
+    }
+    refused.always(NOT_IN_THE_CONFINED);
+    match profile {
+        Profile::Engine { .. } => {
+            refused.always(NOT_FOR_SCRIPTS);
+            refused.always(NOT_IN_AN_ENGINE);
+            // Threads it may have, processes not.
+            refused.when(libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(bits(libc::CLONE_THREAD)), 0)])?;
+            // It ends itself by a signal when it aborts, and stays the same process when it becomes its program.
+            for call in [libc::SYS_kill, libc::SYS_tgkill] {
+                refused.when(call, &[(0, SeccompCmpOp::Ne, std::process::id().into())])?;
+            }
+        }
+        Profile::Job(_) => {
+            refused.always(NOT_FOR_SCRIPTS);
+            // Its processes talk to each other by pipes and pairs of sockets. One that is not connected for good reaches any path.
+            refused.when(libc::SYS_socketpair, &[(0, SeccompCmpOp::Ne, bits(libc::AF_UNIX))])?;
+            for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
+                refused.when(libc::SYS_socketpair, &[(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), bits(kind))])?;
+            }
+        }
+        Profile::Redis { .. } => {
+            refused.always(&[libc::SYS_connect]);
+            refused.when(libc::SYS_socket, &[(0, SeccompCmpOp::Ne, bits(libc::AF_UNIX))])?;
+        }
+        Profile::Supervisor => {}
+    }
+    // Of other processes.
+    refused.when(libc::SYS_prlimit64, &[(0, SeccompCmpOp::Ne, 0)])?;
+    if let Some(signal) = profile.death_signal() {
+        let another = (1, SeccompCmpOp::Ne, u64::from(signal.as_raw().unsigned_abs()));
+        refused.when(libc::SYS_prctl, &[(0, SeccompCmpOp::Eq, bits(libc::PR_SET_PDEATHSIG)), another])?;
+    }
+    for namespace in NAMESPACES {
+        refused.when(libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(bits(namespace)), bits(namespace))])?;
+    }
+    refused.apply(libc::EPERM)?;
+    // Its flags are in memory, where no filter sees them. Who is told that there is no such call uses `clone`.
+    let mut unknown = Refused::default();
+    unknown.always(&[libc::SYS_clone3]);
+    unknown.apply(libc::ENOSYS)?;
+    without_other_numbers()
+}
+
+fn bits(flag: i32) -> u64 {
+    u64::from(flag.cast_unsigned())
+}
+
+/// Refuses the second set of numbers that some kernels have for the same calls (x32), which no list above has.
+#[cfg(target_arch = "x86_64")]
+fn without_other_numbers() -> Result<(), String> {
+    use libc::{BPF_ABS, BPF_JGE, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, ENOSYS, SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO};
+    use seccompiler::sock_filter;
+
+    const FIRST: u32 = 0x4000_0000;
+    let instruction = |code: u32, jt, jf, k| Ok(sock_filter { code: u16::try_from(code).map_err(|error| error.to_string())?, jt, jf, k });
+    let program: Result<Vec<_>, String> = [
+        // The number of the call comes first in what a filter is given.
+        instruction(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0),
+        instruction(BPF_JMP | BPF_JGE | BPF_K, 0, 1, FIRST),
+        instruction(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS.unsigned_abs()),
+        instruction(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW),
+    ]
+    .into_iter()
+    .collect();
+    apply_filter(&program?).map_err(|error| error.to_string())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn without_other_numbers() -> Result<(), String> {
+    Ok(())
+}

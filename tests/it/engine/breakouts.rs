@@ -1,0 +1,320 @@
+//! What a program that means harm can do in each kind of child. Perl plays one that broke out of an interpreter: it makes system calls by
+//! their numbers. A job is such a program anyway.
+
+use std::io::{Seek, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use hero::engine::{Child, Command, EngineSettings, Program};
+use hero::model::{ErrorKind, JobError, Limit};
+use hero::process::confine::{JobRights, JobUser, Profile};
+
+use super::confinement::{ENGINE, run_with};
+use super::{Bench, exists, job, settings, until};
+
+const PERL: &str = "/usr/bin/perl";
+
+/// Whether a step is in force in an engine here, and there is somebody to try. Where not, the engine says so, which is tested elsewhere.
+async fn can_try(step: &str) -> bool {
+    if !Path::new(PERL).exists() {
+        println!("skipped: there is no {PERL}");
+        return false;
+    }
+    let bench = Bench::start().await;
+    let in_force = !bench.child.confinement().contains(&format!("no {step}"));
+    if !in_force {
+        println!("skipped: {}", bench.child.confinement());
+    }
+    in_force
+}
+
+/// Has Perl run a program: in an engine one from its descriptor 0, because for another it opens a file, and that is refused.
+async fn perl(profile: &Profile, code: &str) -> Output {
+    if !matches!(profile, Profile::Engine { .. }) {
+        return run_with(profile, PERL, &["-e", code], Stdio::null()).await;
+    }
+    let mut program = tempfile::tempfile().unwrap();
+    program.write_all(code.as_bytes()).unwrap();
+    program.rewind().unwrap();
+    run_with(profile, PERL, &[], Stdio::from(program)).await
+}
+
+/// Expects that something is refused to Perl: an expression that is true when it is not.
+async fn refused(profile: &Profile, what: &str, attempt: &str) {
+    let output = perl(profile, &format!("({attempt}) or do {{ print \"refused: $!\\n\"; exit 7 }};")).await;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let refusals = ["Operation not permitted", "Permission denied", "No such process"];
+    assert!(output.status.code() == Some(7) && refusals.iter().any(|refusal| said.contains(refusal)), "{what}: {output:?}");
+}
+
+const SOCKETS: [(&str, &str); 6] = [
+    ("TCP", "socket(S, 2, 1, 6)"),
+    ("UDP", "socket(S, 2, 2, 17)"),
+    ("IPv6", "socket(S, 10, 1, 6)"),
+    ("a unix socket, be it at a path or abstract", "socket(S, 1, 1, 0)"),
+    ("netlink", "socket(S, 16, 3, 0)"),
+    ("a packet socket", "socket(S, 17, 3, 768)"),
+];
+
+#[tokio::test]
+async fn an_engine_makes_no_socket_no_process_and_no_signal_but_to_itself() {
+    if !can_try("seccomp").await {
+        return;
+    }
+    for (what, attempt) in SOCKETS.into_iter().chain([
+        ("a pair of sockets", "socketpair(A, B, 1, 1, 0)"),
+        ("a process", "defined(fork)"),
+        ("a signal to its parent", "kill(0, getppid)"),
+        ("a signal to everybody", "kill(0, -1)"),
+        ("a signal to its group", "kill(0, 0)"),
+        ("to be less polite", "setpriority(0, getppid, 19)"),
+    ]) {
+        refused(&ENGINE, what, attempt).await;
+    }
+    let own = perl(&ENGINE, "kill(0, $$) or exit 1; print 'fine'").await;
+    assert_eq!(String::from_utf8_lossy(&own.stdout), "fine", "{own:?}");
+    // It has a limit for its address space, and files have no room at all.
+    let greedy = perl(&ENGINE, "my $x = 'a' x 2_000_000_000; print 'had it'").await;
+    assert!(!greedy.status.success() && greedy.stdout.is_empty(), "{greedy:?}");
+}
+
+/// The rights of a job in a directory, that of root as somebody else.
+fn job_in(directory: &Path) -> Profile {
+    let user = if rustix::process::geteuid().is_root() { JobUser::Own(0x7fff_fff0) } else { JobUser::Same };
+    user.give(directory).unwrap();
+    Profile::Job(JobRights { writable: directory.into(), readable: Vec::new(), memory: 1 << 30, user })
+}
+
+#[tokio::test]
+async fn no_child_looks_into_others_or_changes_the_system() {
+    if !can_try("seccomp").await || std::env::consts::ARCH != "x86_64" {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (job, redis) = (job_in(directory.path()), Profile::Redis { writable: Vec::new() });
+    for (what, number, arguments) in [
+        ("ptrace", 101, "0, 0, 0, 0"),
+        ("process_vm_readv", 310, "getppid, 0, 0, 0, 0, 0"),
+        ("mount", 165, "0, 0, 0, 0, 0"),
+        ("chroot", 161, "0"),
+        ("unshare", 272, "0x10000000"),
+        ("setns", 308, "0, 0"),
+        ("a process in a user namespace", 56, "0x10000011, 0, 0, 0, 0"),
+        ("bpf", 321, "0, 0, 0"),
+        ("keyctl", 250, "0, 0, 0, 0, 0"),
+        ("io_uring_setup", 425, "1, 0"),
+        ("userfaultfd", 323, "1"),
+        ("perf_event_open", 298, "0, 0, 0, 0, 0"),
+        ("the limits of another process", 302, "getppid, 7, 0, 0"),
+        ("to outlive its parent", 157, "1, 0, 0, 0, 0"),
+    ] {
+        for profile in [&ENGINE, &job, &redis] {
+            refused(profile, what, &format!("syscall({number}, {arguments}) >= 0")).await;
+        }
+    }
+    // The same calls by the numbers that some kernels have besides, and in the way of another architecture.
+    let other = perl(&job, "syscall(0x40000000 + 41, 2, 2, 17) >= 0 and exit 1; print 0 + $!").await;
+    assert_eq!(String::from_utf8_lossy(&other.stdout), "38", "{other:?}");
+    for (what, attempt) in [("TCP", "socket(S, 2, 1, 6)"), ("UDP", "socket(S, 2, 2, 17)"), ("netlink", "socket(S, 16, 3, 0)")] {
+        refused(&redis, what, attempt).await;
+    }
+}
+
+#[tokio::test]
+async fn a_job_makes_processes_and_pairs_of_sockets_but_no_other_socket() {
+    if !can_try("seccomp").await {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let job = job_in(directory.path());
+    for (what, attempt) in SOCKETS.into_iter().chain([
+        // One without a fixed peer can be sent to any path from.
+        ("a pair of datagram sockets", "socketpair(A, B, 1, 2, 0)"),
+        ("a raw pair", "socketpair(A, B, 1, 3, 0)"),
+    ]) {
+        refused(&job, what, attempt).await;
+    }
+    if std::env::consts::ARCH == "x86_64" {
+        for (what, attempt) in [
+            ("shared memory that stays", "syscall(29, 0, 4096, 0x3ff) >= 0"),
+            ("a queue that stays", "syscall(68, 0, 0x3ff) >= 0"),
+            ("memory that nobody counts", "my $name = \"x\\0\"; syscall(319, $name, 0) >= 0"),
+        ] {
+            refused(&job, what, attempt).await;
+        }
+    }
+    let fine = perl(&job, "socketpair(A, B, 1, 1, 0) or exit 1; my $pid = fork; exit 0 if $pid == 0; waitpid($pid, 0); print 'fine'").await;
+    assert_eq!(String::from_utf8_lossy(&fine.stdout), "fine", "{fine:?}");
+}
+
+fn shell(memory: u64) -> EngineSettings {
+    let command = Command { command: vec!["/bin/bash".into(), "{script}".into()], file: "script".into(), readable: Vec::new(), memory };
+    EngineSettings { program: Program::Command(command), ..settings() }
+}
+
+/// Runs a hostile script while a neighbour runs one of its own, and expects that this one ends well, and that the engine goes on.
+async fn against_a_neighbour(bench: &mut Bench, script: &str) -> JobError {
+    let mut neighbour = Bench::with(shell(512 << 20)).await;
+    let (error, fine) = tokio::join!(bench.error(script), neighbour.run("for i in {1..30}; do sleep 0.01; done; echo fine >&3"));
+    assert_eq!(fine.result.unwrap().text, "fine", "{script}");
+    assert_eq!(bench.text("echo 1 >&3").await, "1", "{script}");
+    error
+}
+
+#[tokio::test]
+async fn a_fork_bomb_ends_with_its_job() {
+    let mut bench = Bench::with(shell(512 << 20)).await;
+    let error = against_a_neighbour(&mut bench, "bomb() { bomb | bomb & }; bomb; sleep 1000").await;
+    assert!(error.kind == ErrorKind::Limit && error.message.contains("more than 256 processes"), "{error:?}");
+}
+
+#[tokio::test]
+async fn the_processes_and_threads_of_a_job_are_limited_by_the_system() {
+    let mut bench = Bench::with(shell(512 << 20)).await;
+    if bench.child.confinement().contains("no process limit") {
+        println!("skipped: {}", bench.child.confinement());
+        return;
+    }
+    assert_eq!(bench.text("ulimit -u >&3").await, "1024");
+    // No more than that are there, however soon they come.
+    let code =
+        "$n = 0; while (defined(my $pid = fork)) { if (!$pid) { sleep 1000 } $n++ } print STDERR \"refused after $n\\n\"; sleep 1000";
+    let error = bench.error(&format!("exec {PERL} -e '{code}'")).await;
+    assert_eq!(error.kind, ErrorKind::Limit, "{error:?}");
+    let refused = bench.log.texts().iter().find_map(|line| line.strip_prefix("refused after ")?.parse::<u32>().ok());
+    assert!(refused.is_none_or(|count| count <= 1024), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_job_that_fills_the_disk_is_ended() {
+    for (what, fill) in [
+        ("many files", "for i in {1..10}; do fallocate -l 200M $i || exit 9; done; sleep 1000"),
+        ("files without names", "for i in {1..10}; do exec {fd}<>$i; fallocate -l 200M $i || exit 9; rm $i; done; sleep 1000"),
+        ("a directory closed to itself", "mkdir d; cd d; for i in {1..10}; do fallocate -l 200M $i; done; chmod 0 .; sleep 1000"),
+        ("empty files", "for i in {1..300}; do mkdir $i; (cd $i; : | tee {1..600}); done; sleep 1000"),
+        ("directories in each other", "for i in {1..300}; do mkdir d; cd d; done; sleep 1000"),
+    ] {
+        let mut bench = Bench::with(shell(512 << 20)).await;
+        let error = against_a_neighbour(&mut bench, fill).await;
+        assert!(error.kind == ErrorKind::Limit && error.message.contains("1 GB on the disk"), "{what}: {error:?}");
+    }
+    let mut bench = Bench::with(shell(512 << 20)).await;
+    let error = bench.error("head -c 300M /dev/zero > file").await;
+    assert!(error.message.contains("exit code"), "one file has a limit of its own: {error:?}");
+}
+
+#[tokio::test]
+async fn a_job_that_eats_memory_is_ended_whichever_of_its_processes_does() {
+    let mut bench = Bench::with(shell(64 << 20)).await;
+    let eat = format!("for i in {{1..10}}; do {PERL} -e '$x = \"a\" x 15_000_000; $y = \"b\" x 15_000_000; sleep 1000' & done; wait");
+    let error = against_a_neighbour(&mut bench, &eat).await;
+    assert_eq!((error.kind, error.limit), (ErrorKind::Limit, Some(Limit::Memory)), "{error:?}");
+    assert!(error.message.contains("256 MB of memory in all its processes"), "{error:?}");
+    let error = bench.error(&format!("exec {PERL} -e '$x = \"a\" x 500_000_000'")).await;
+    assert!(error.message.to_lowercase().contains("memory"), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_job_signals_neither_its_parents_nor_its_siblings() {
+    let (mut bench, sibling) = (Bench::with(shell(512 << 20)).await, Bench::with(shell(512 << 20)).await);
+    let said = bench.child.confinement().to_owned();
+    if ["no landlock", "no signal rules"].iter().all(|rule| said.contains(rule)) && said.contains("no PID namespace") {
+        println!("skipped: {said}");
+        return;
+    }
+    let (own, other, us) = (bench.child.pid(), sibling.child.pid(), std::process::id());
+    for number in [own.to_string(), other.to_string(), us.to_string(), "1".to_owned(), "$PPID".to_owned()] {
+        let error = bench.error(&format!("kill -KILL {number}; exit $?")).await;
+        assert!(error.message.contains("exit code"), "{number}: {error:?}");
+    }
+    // Everybody whom it can reach is only itself.
+    let outcome = bench.run("trap '' TERM; kill -TERM -1; kill -KILL -- -1; echo still here >&3").await;
+    assert!(outcome.result.is_ok() || outcome.result.is_err_and(|error| error.message.contains("signal 9")));
+    assert!(bench.child.is_alive() && sibling.child.is_alive() && exists(own) && exists(other));
+    assert_eq!(bench.text("echo 1 >&3").await, "1");
+}
+
+#[tokio::test]
+async fn each_engine_of_root_is_a_user_of_its_own_whose_jobs_reach_no_file_of_another() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: these tests do not run as root");
+        return;
+    }
+    let user = |pid: u32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap();
+        line.split_whitespace().map(|number| number.parse::<u32>().unwrap()).collect::<Vec<_>>()
+    };
+    let (one, two) = (Bench::start().await, Bench::start().await);
+    let users = [&one, &two].map(|bench| user(bench.child.pid()));
+    assert!(users.iter().flatten().all(|number| *number != 0) && users[0] != users[1], "{users:?}");
+
+    let mut bench = Bench::with(shell(512 << 20)).await;
+    let mut other = Child::start(&bench.spawner, &shell(512 << 20)).await.unwrap();
+    for _ in 0..2 {
+        bench.text("id -u; id -G; stat -c '%u %a' . script args.json").await;
+    }
+    other.run(&job("id -u"), &mut bench.log, &bench.stop).await.unwrap().result.unwrap();
+    let texts = bench.log.texts();
+    let own = texts[0].to_owned();
+    assert!(own != "0" && texts[..2] == [&own, &own] && texts[5..7] == texts[..2] && texts[10] != own, "{texts:?}");
+    assert_eq!(texts[2..5], [format!("{own} 700"), format!("{own} 600"), format!("{own} 600")]);
+    // What root owns may be of a mode that lets everybody read it or not.
+    let secret = tempfile::NamedTempFile::new_in("/usr/share").unwrap();
+    assert_eq!(std::fs::metadata(secret.path()).unwrap().permissions().mode() & 0o777, 0o600);
+    let error = bench.error(&format!("cat {}", secret.path().display())).await;
+    assert!(error.message.contains("Permission denied"), "{error:?}");
+    assert!(bench.error(&format!("chmod 777 {}", secret.path().display())).await.message.contains("not permitted"));
+}
+
+#[tokio::test]
+async fn jobs_whose_files_are_closed_to_others_run_as_root_and_it_is_said() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: these tests do not run as root");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut settings = shell(512 << 20);
+    if let Program::Command(command) = &mut settings.program {
+        command.readable.push(directory.path().to_owned());
+    }
+    std::fs::write(directory.path().join("data"), "42").unwrap();
+    let mut bench = Bench::with(settings.clone()).await;
+    let said = bench.child.confinement().to_owned();
+    assert!(said.contains(&format!("no setuid ({} is closed to other users)", directory.path().display())), "{said}");
+    assert_eq!(bench.text(&format!("cat {}/data >&3", directory.path().display())).await, "42");
+    // Root, but with nothing that only root may.
+    let capabilities = "while read -r name value; do case $name in CapPrm:|CapEff:) echo $value ;; esac; done < /proc/self/status; id -u";
+    bench.text(capabilities).await;
+    assert_eq!(bench.log.texts(), ["0000000000000000", "0000000000000000", "0"]);
+    let required = EngineSettings { confined: true, ..settings };
+    let error = Child::start(&bench.spawner, &required).await.unwrap_err().to_string();
+    assert!(error.contains("setuid") && error.contains("is closed to other users"), "{error}");
+
+    std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(directory.path().join("data"), PermissionsExt::from_mode(0o644)).unwrap();
+    let mut bench = Bench::with(EngineSettings { confined: false, ..required }).await;
+    assert!(!bench.child.confinement().contains("no setuid"), "{}", bench.child.confinement());
+    assert_eq!(bench.text(&format!("cat {}/data >&3", directory.path().display())).await, "42");
+}
+
+#[tokio::test]
+async fn an_engine_whose_namespace_has_lost_its_first_process_is_replaced() {
+    let mut bench = Bench::with(shell(512 << 20)).await;
+    if bench.child.confinement().contains("no PID namespace") {
+        println!("skipped: {}", bench.child.confinement());
+        return;
+    }
+    let pid = bench.child.pid();
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    let first = rustix::process::Pid::from_raw(children.trim().parse().unwrap()).unwrap();
+    let mut log = super::command::AtLine {
+        line: "ready",
+        then: || rustix::process::kill_process(first, rustix::process::Signal::KILL).unwrap(),
+        seen: Vec::new(),
+    };
+    let outcome = bench.child.run(&job("echo ready; sleep 1000"), &mut log, &bench.stop).await;
+    assert!(outcome.is_ok_and(|outcome| outcome.result.is_err_and(|error| error.message.contains("signal 9"))));
+    until("the engine has ended", || !bench.child.is_alive()).await;
+}
