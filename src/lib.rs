@@ -107,6 +107,9 @@ pub mod engine; // Script engines and their processes.
 pub mod rhailib; // A client of rhailib's workers.
 
 #[doc(hidden)]
+pub mod sal; // What scripts may do outside of their engines.
+
+#[doc(hidden)]
 pub mod actor; // Pools, actors, presence.
 
 #[doc(hidden)]

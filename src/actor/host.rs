@@ -12,6 +12,7 @@ use super::progress::ProgressTeller;
 use crate::dispatch::{Dispatcher, Error, Room};
 use crate::engine::{Answer, Capability, Host, LogRecord, Question};
 use crate::model::{ContextId, ErrorKind, JobId, JobSpec, Json, Progress, Status, without_position};
+use crate::sal::Session;
 use crate::store::Store;
 
 /// How many jobs an attempt of a job may create.
@@ -24,6 +25,8 @@ pub(super) struct JobHost {
     pub(super) log: JobLog,
     pub(super) asker: Asker,
     pub(super) capabilities: Vec<Capability>,
+    /// What the job does outside.
+    pub(super) session: Arc<Session>,
     pub(super) progress: Option<ProgressTeller>,
 }
 
@@ -55,6 +58,9 @@ impl Host for JobHost {
             self.tell(progress);
             return Box::pin(std::future::ready(Ok(Value::Null.into())));
         }
+        if matches!(question, Question::Files(_) | Question::Processes(_) | Question::Net(_) | Question::Redis(_)) {
+            return self.session.answer(question);
+        }
         let asker = self.asker.clone();
         Box::pin(async move { asker.answer(question).await.map_err(|error| told(&error)) })
     }
@@ -67,8 +73,9 @@ impl JobHost {
         self.progress.get_or_insert_with(new).say(progress);
     }
 
-    /// Waits until log and progress are written. Says whether there was a log.
+    /// Waits until log and progress are written, and nothing is left running. Says whether there was a log.
     pub(super) async fn finish(self) -> bool {
+        self.session.finish().await;
         if let Some(progress) = self.progress {
             progress.finish().await;
         }
@@ -93,8 +100,10 @@ impl Asker {
             Question::Spawn { spec, as_heir } => self.spawn(&spec, as_heir).await?.as_str().into(),
             Question::Inputs => written(&self.dispatcher.inputs(self.context, &self.job).await?)?,
             Question::Slot => self.dispatcher.slot(self.context, &self.job).await?.map_or(Value::Null, Value::from).into(),
-            // It was told before.
-            Question::Progress(_) => Value::Null.into(),
+            // These were answered before.
+            Question::Progress(_) | Question::Files(_) | Question::Processes(_) | Question::Net(_) | Question::Redis(_) => {
+                Value::Null.into()
+            }
         })
     }
 

@@ -50,7 +50,7 @@ impl Pool {
             hostname: Some(rustix::system::uname().nodename().to_string_lossy().into_owned()),
             started_at: Some(store.clock().now()),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
-            capabilities: settings.capabilities.clone(),
+            capabilities: settings.grants(),
             incarnation: Some(store.server().to_string()),
             process: process::identity(),
             ..Presence::default()

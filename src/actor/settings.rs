@@ -1,9 +1,10 @@
 use std::time::Duration;
 
 use super::Mask;
-use crate::engine::EngineSettings;
+use crate::engine::{Capability, EngineSettings};
 use crate::log_file::LogDirectory;
 use crate::model::{Name, ScriptType};
+use crate::sal::Outside;
 use crate::store::Layouts;
 
 /// Which instance numbers the actors of a pool have.
@@ -24,8 +25,8 @@ pub struct PoolSettings {
     pub group: Name,
     /// Its actors.
     pub instances: Instances,
-    /// What its scripts may use.
-    pub capabilities: Vec<String>,
+    /// What its scripts may use outside of their engines.
+    pub outside: Outside,
     /// How its engines are started and replaced.
     pub engine: EngineSettings,
     /// The timeout of jobs whose hash names none.
@@ -42,4 +43,12 @@ pub struct PoolSettings {
     pub log_directory: LogDirectory,
     /// How long running scripts may go on when the pool stops.
     pub grace: Duration,
+}
+
+impl PoolSettings {
+    /// The names of what an operator granted its scripts, or the script type has by default.
+    pub(super) fn grants(&self) -> Vec<String> {
+        let granted = self.engine.capabilities.iter().filter(|capability| Capability::GRANTS.contains(capability));
+        granted.map(|capability| capability.name().to_owned()).collect()
+    }
 }

@@ -17,6 +17,7 @@ use crate::dispatch::Dispatcher;
 use crate::engine::{Child, EngineJob};
 use crate::model::{Backoff, ErrorKind, JobError, Seconds, exact};
 use crate::process::Spawner;
+use crate::sal::Session;
 use crate::store::{Claimed, Ended, Outcome, Store};
 
 /// A job for an actor.
@@ -179,6 +180,7 @@ impl Worker {
                 created: Arc::default(),
             },
             capabilities: self.settings.engine.capabilities.clone(),
+            session: Session::new(self.settings.outside.clone(), variables(&run)),
             progress: None,
         };
         let mut ran = engine.run(&run, &mut host, &work.stop).await;
@@ -220,6 +222,19 @@ impl Worker {
         let first = job.retry_backoff.map_or(Backoff::DEFAULT, Seconds::duration);
         Outcome::Failed { error, retry_in: Backoff::starting_with(first).wait(job.failures.saturating_add(1), random()) }
     }
+}
+
+/// The variables that the commands of a job get: its own, and those that tell of it. A name or a value that no process can be given is left out.
+fn variables(run: &EngineJob) -> BTreeMap<String, String> {
+    let of_job = [
+        ("HERO_JOB_ID", run.job_id.to_string()),
+        ("HERO_CALLER_ID", run.caller_id.clone()),
+        ("HERO_CONTEXT_ID", run.context_id.to_string()),
+        ("HERO_ATTEMPT", run.attempt.to_string()),
+    ];
+    let told = of_job.into_iter().map(|(name, value)| (name.to_owned(), value));
+    let all = run.env.clone().into_iter().chain(told);
+    all.filter(|(name, value)| !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0')).collect()
 }
 
 /// What the engine gets of a job, or why the hash of a foreign client cannot be run.

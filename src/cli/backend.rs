@@ -14,6 +14,7 @@ use super::confinement;
 use super::context_pool::ContextPool;
 use super::engines::Engines;
 use super::object_schemas;
+use super::outside::Granter;
 use super::readiness::Watch;
 use super::settings::{self, Confinement, LayoutName, Settings};
 use super::stores::{connect, for_context, private};
@@ -24,6 +25,7 @@ use crate::engine::{Capability, EngineSettings, Limits};
 use crate::log_file::LogDirectory;
 use crate::model::{ContextId, ScriptType, ServerId};
 use crate::process::Spawner;
+use crate::sal::Outside;
 use crate::service;
 use crate::store::{Layouts, Managed, Subscriber};
 
@@ -153,6 +155,8 @@ impl Backend {
 
     async fn start_pools(&mut self, settings: &Settings, engines: &Engines, hero: PathBuf) -> anyhow::Result<()> {
         let mask = Mask::new(&settings.mask)?;
+        let (dispatcher, spawner) = (self.dispatcher.clone(), self._spawner.clone());
+        let mut granter = Granter::new(settings, &hero, &spawner, &dispatcher);
         for (at, pool) in settings.pools.iter().enumerate() {
             let Some(program) = engines.of_pool(at) else { continue };
             for context in &pool.contexts {
@@ -162,9 +166,11 @@ impl Backend {
                     of_pool.engine.program.limit_memory(most);
                 }
                 of_pool.log_directory = of_pool.log_directory.of(*context);
+                let granted = settings.granted_in(*context, pool.granted());
+                of_pool.outside = granter.outside(pool, *context, &granted).await?;
+                of_pool.engine.capabilities.extend(granted);
                 let store = self.dispatcher.store(*context)?.clone();
-                let dispatcher = self.dispatcher.clone();
-                let started = Pool::start(store, dispatcher, self._spawner.clone(), of_pool, self.shutdown.clone()).await;
+                let started = Pool::start(store, self.dispatcher.clone(), self._spawner.clone(), of_pool, self.shutdown.clone()).await;
                 let pool = started.with_context(|| format!("cannot start the pool {}{}", pool.script_type, for_context(*context)))?;
                 self.pools.push(ContextPool { context: *context, pool });
             }
@@ -232,9 +238,6 @@ fn check(settings: &Settings) {
             if names.is_some() && !settings.compat.contains(&layout) {
                 tracing::warn!(pool = %pool.script_type, "{name} has no effect, because compat does not name its layout");
             }
-        }
-        if !pool.capabilities.is_empty() {
-            tracing::warn!(pool = %pool.script_type, "capabilities have no effect in this version: no module needs one yet");
         }
     }
 }
@@ -312,7 +315,7 @@ fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std:
             settings::Instances::Count(count) => Instances::Count(*count),
             settings::Instances::Numbers(numbers) => Instances::Numbers(numbers.clone()),
         },
-        capabilities: pool.capabilities.clone(),
+        outside: Outside::default(),
         engine: EngineSettings { capabilities: Capability::of(&pool.script_type).to_vec(), ..engine_settings(settings, hero) },
         fair: pool.fair,
         side_by_side: if pool.script_type == ScriptType::sal() { SIDE_BY_SIDE } else { 1 },

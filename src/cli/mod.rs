@@ -30,6 +30,7 @@ mod object;
 mod object_schemas;
 mod openrpc;
 mod output;
+mod outside;
 mod paging;
 mod progress;
 mod queue;

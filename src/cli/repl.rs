@@ -47,7 +47,7 @@ impl Repl {
             return Err(Usage(format!("lines of type {} are not evaluated here, only those of osis and sal", self.script_type)).into());
         }
         let mut settings = EngineSettings::new(std::env::current_exe().context("this program does not find itself")?);
-        settings.capabilities = Capability::of(&self.script_type).to_vec();
+        settings.capabilities = Capability::possible(&self.script_type);
         let spawner = Spawner::start().context("cannot start the thread that starts children")?;
         let mut engine = Child::start(&spawner, &settings).await?;
         let mut lines = Lines::open()?;

@@ -22,6 +22,7 @@ pub mod frame;
 pub mod fuzzing;
 mod job;
 mod limits;
+mod outside;
 mod question;
 pub mod reference;
 mod rhai;
@@ -32,6 +33,7 @@ pub use command::{Command, Program, Python, V, confinement_main, supervisor_main
 pub use error::{Died, Error};
 pub use job::{EngineJob, Host, LogRecord, Outcome};
 pub use limits::Limits;
+pub use outside::{FileCall, LARGEST_TEXT, NetCall, ProcessCall, RedisCall, RedisCommand};
 pub use question::{Answer, Capability, Question};
 pub use rhai::{Names, check, engine_main, is_heroscript};
 pub use settings::EngineSettings;

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use super::{FileCall, NetCall, ProcessCall, RedisCall};
 use crate::model::{Find, Json, Name, ObjectId, Progress, ScriptType};
 
 /// What a script asks of its actor, which fixes context, caller and rights.
@@ -68,6 +69,14 @@ pub enum Question {
         /// The field.
         field: String,
     },
+    /// Something about the files of the context.
+    Files(FileCall),
+    /// Something about processes.
+    Processes(ProcessCall),
+    /// Something of the network.
+    Net(NetCall),
+    /// A command for the Redis that the operator named.
+    Redis(RedisCall),
 }
 
 /// What the actor answers, or why it does not. The script may catch that.
@@ -81,22 +90,59 @@ pub enum Capability {
     Objects,
     /// To tell how far the job is, to create others, and to see what others gave it. All scripts have it.
     Jobs,
+    /// Files in the directory of the context. Pools of type `sal` are granted it by default.
+    Fs,
+    /// To run commands, confined to the directory of the context.
+    Process,
+    /// To connect to the hosts that the operator named.
+    Net,
+    /// The Redis that the operator named.
+    Redis,
 }
 
 impl Capability {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Objects, Self::Jobs];
+    pub const ALL: [Self; 6] = [Self::Objects, Self::Jobs, Self::Fs, Self::Process, Self::Net, Self::Redis];
+
+    /// Those that an operator grants.
+    pub const GRANTS: [Self; 4] = [Self::Fs, Self::Process, Self::Net, Self::Redis];
 
     /// Those that scripts of a type have without being granted them.
     pub fn of(script_type: &ScriptType) -> &'static [Self] {
-        if *script_type == ScriptType::osis() { &Self::ALL } else { &[Self::Jobs] }
+        if *script_type == ScriptType::osis() { &[Self::Objects, Self::Jobs] } else { &[Self::Jobs] }
+    }
+
+    /// Those that pools of a type have if the operator says nothing of them.
+    pub fn by_default(script_type: &ScriptType) -> &'static [Self] {
+        if *script_type == ScriptType::sal() { &[Self::Fs] } else { &[] }
+    }
+
+    /// Those that scripts of a type may have.
+    pub fn possible(script_type: &ScriptType) -> Vec<Self> {
+        Self::ALL.into_iter().filter(|capability| Self::of(script_type).contains(capability) || Self::GRANTS.contains(capability)).collect()
+    }
+
+    /// The name by which it is granted.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Objects => "objects",
+            Self::Jobs => "jobs",
+            Self::Fs => "fs",
+            Self::Process => "process",
+            Self::Net => "net",
+            Self::Redis => "redis",
+        }
     }
 
     /// Who has it, for people.
-    pub fn who(self) -> &'static str {
+    pub const fn who(self) -> &'static str {
         match self {
             Self::Objects => "scripts of type osis",
             Self::Jobs => "scripts that run as jobs",
+            Self::Fs => "pools with the grant fs",
+            Self::Process => "pools with the grant process",
+            Self::Net => "pools with the grant net",
+            Self::Redis => "pools with the grant redis",
         }
     }
 }
@@ -111,6 +157,10 @@ impl Question {
             Self::DropIndex { field, .. } => field.len(),
             Self::Progress(progress) => progress.text.len(),
             Self::GetObject { .. } | Self::HasObject { .. } | Self::DeleteObject { .. } | Self::Inputs | Self::Slot => 0,
+            Self::Files(call) => call.size(),
+            Self::Processes(call) => call.size(),
+            Self::Net(call) => call.size(),
+            Self::Redis(call) => call.size(),
         }
     }
 
@@ -128,6 +178,10 @@ impl Question {
             | Self::IndexObjects { .. }
             | Self::DropIndex { .. } => Capability::Objects,
             Self::Spawn { .. } | Self::Inputs | Self::Slot | Self::Progress(_) => Capability::Jobs,
+            Self::Files(_) => Capability::Fs,
+            Self::Processes(_) => Capability::Process,
+            Self::Net(_) => Capability::Net,
+            Self::Redis(_) => Capability::Redis,
         }
     }
 }

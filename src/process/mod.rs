@@ -4,6 +4,7 @@ mod arguments;
 pub mod confine;
 mod identity;
 mod init;
+pub mod keep;
 mod spawn;
 pub mod tree;
 

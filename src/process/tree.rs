@@ -84,6 +84,19 @@ pub fn pids(root: Pid, spared: &[Pid]) -> Vec<i32> {
     below(root, spared).iter().map(|process| process.pid).collect()
 }
 
+/// The numbers of the processes that run below `root`, without the first ones of namespaces, which are ours.
+pub fn list(root: Pid) -> Vec<Pid> {
+    below(root, &[]).iter().filter(|process| !process.is_first()).filter_map(|process| Pid::from_raw(process.pid)).collect()
+}
+
+/// Sends a signal to those of these processes that are chosen, and says how many these were.
+pub fn signal_some(root: Pid, signal: Signal, chosen: impl Fn(Pid) -> bool) -> usize {
+    let mut processes = below(root, &[]);
+    processes.retain(|process| Pid::from_raw(process.pid).is_some_and(&chosen) && !process.is_first());
+    processes.iter().for_each(|process| process.signal(signal));
+    processes.len()
+}
+
 /// Sends a signal to everything below `root` but the spared ones.
 pub fn signal(root: Pid, spared: &[Pid], signal: Signal) {
     below(root, spared).iter().for_each(|process| process.signal(signal));

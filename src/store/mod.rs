@@ -17,6 +17,7 @@ mod fcall;
 mod filter;
 mod filter_cache;
 mod functions;
+mod granted;
 mod hash_slots;
 mod home;
 mod identity;
@@ -72,6 +73,7 @@ pub use functions::{
     Portion, Promoted, Pruning, Recovered, Retried, Scheduling, Started, Stopping, Turn, Turned, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
+pub use granted::{GrantedRedis, NotGranted};
 pub use inbox::{Audience, Inbox, Waiter};
 pub use info::{Counters, StoreInfo};
 pub use layouts::{LayoutQueues, Layouts, Push};

@@ -1,6 +1,6 @@
 //! Everything that is tested from outside, in one binary: each test has a redis-server of its own.
 //!
-//! `actor`, `cli`, `conveyor`, `dispatch`, `engine`, `rpc` and `store` are about what stands below the same name in `src`. The others are about the whole: `layouts`,
+//! `actor`, `cli`, `conveyor`, `dispatch`, `engine`, `rpc`, `sal` and `store` are about what stands below the same name in `src`. The others are about the whole: `layouts`,
 //! `foreign` and `clients` play programs that are not ours, `model` and `chaos` lead random lives, `floors` reads the source. All stand on `support`.
 #![recursion_limit = "256"]
 #![expect(clippy::unwrap_used, reason = "what fails in a test shall panic")]
@@ -20,5 +20,6 @@ mod foreign;
 mod layouts;
 mod model;
 mod rpc;
+mod sal;
 mod store;
 mod support;

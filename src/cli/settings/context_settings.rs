@@ -4,7 +4,8 @@ use figment::value::{Dict, Value};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Settings, value};
+use super::{Settings, grant, value};
+use crate::engine::Capability;
 use crate::model::ContextId;
 
 /// How many contexts a process may have. Each has connections of its own, so a larger number is a typing error.
@@ -12,7 +13,7 @@ pub(super) const MOST: usize = 256;
 /// No script runs in less, because an engine needs some of it before a script has done anything.
 pub(super) const LEAST_SCRIPT_MEMORY: u64 = 1 << 20;
 
-/// What a configuration file says of one context: limits that are narrower than those of all.
+/// What a configuration file says of one context: limits that are narrower than those of all, and what its scripts are granted at most.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextSettings {
     /// The context.
@@ -33,6 +34,9 @@ struct Table {
     process_memory: Option<Bytes>,
     max_running: Option<Count>,
     queue_length: Option<Count>,
+    files_quota: Option<Bytes>,
+    #[serde(default, deserialize_with = "grant::capabilities")]
+    capabilities: Option<Vec<Capability>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -72,8 +76,9 @@ impl ContextSettings {
     }
 
     /// The limits that are numbers, beside those of all contexts.
-    fn limits(&self, settings: &Settings) -> [Limit; 8] {
-        let Table { script_source, script_memory, script_operations, script_log, script_result, process_memory, .. } = self.limits;
+    fn limits(&self, settings: &Settings) -> [Limit; 9] {
+        let Table { script_source, script_memory, script_operations, script_log, script_result, process_memory, files_quota, .. } =
+            self.limits;
         let size = |name, own: Option<Bytes>, common| Limit { name, own: own.map(|Bytes(own)| own), common: Some(common), is_size: true };
         // Zero is no limit in the settings of all contexts.
         let count = |name, own: Option<Count>, common| {
@@ -90,6 +95,7 @@ impl ContextSettings {
             Limit { common: None, ..size("process_memory", process_memory, 0) },
             count("max_running", self.limits.max_running, settings.max_running as u64),
             count("queue_length", self.limits.queue_length, settings.queue_length),
+            size("files_quota", files_quota, settings.files_quota),
         ]
     }
 
@@ -132,7 +138,8 @@ impl ContextSettings {
             Some((limit.name, if limit.is_size { json!(limit.text(own)) } else { json!(own) }))
         };
         let strict = self.limits.script_strict.map(|Switch(strict)| ("script_strict", json!(strict)));
-        self.limits(settings).into_iter().filter_map(shown).chain(strict).collect()
+        let capabilities = self.limits.capabilities.as_ref().map(|granted| ("capabilities", json!(granted)));
+        self.limits(settings).into_iter().filter_map(shown).chain(strict).chain(capabilities).collect()
     }
 }
 
@@ -157,7 +164,14 @@ impl Settings {
         within.script_result = lower_size(limits.script_result, self.script_result);
         within.max_running = usize::try_from(lower_count(limits.max_running, self.max_running as u64)).unwrap_or(usize::MAX);
         within.queue_length = lower_count(limits.queue_length, self.queue_length);
+        within.files_quota = lower_size(limits.files_quota, self.files_quota);
         within
+    }
+
+    /// What scripts are granted in a context whose pool is granted this: what both have.
+    pub fn granted_in(&self, context: ContextId, of_pool: &[Capability]) -> Vec<Capability> {
+        let most = self.of_contexts.iter().find(|one| one.context == context).and_then(|one| one.limits.capabilities.as_ref());
+        of_pool.iter().filter(|capability| most.is_none_or(|most| most.contains(capability))).copied().collect()
     }
 
     /// The most memory for the data of one process of a job in a context, if the context has a limit for it.

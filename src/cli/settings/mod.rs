@@ -6,6 +6,7 @@ mod consistency;
 mod context;
 mod context_settings;
 mod defaults;
+mod grant;
 mod listen;
 mod origins;
 mod pool;
@@ -142,6 +143,9 @@ pub struct Settings {
     /// The largest result, in bytes.
     #[serde(deserialize_with = "value::size")]
     pub script_result: u64,
+    /// How many bytes the files of a context may have that scripts write.
+    #[serde(deserialize_with = "value::size")]
+    pub files_quota: u64,
     /// Replace an engine process after this many jobs; 0 never.
     #[serde(deserialize_with = "value::count")]
     pub recycle_jobs: u64,

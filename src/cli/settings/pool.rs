@@ -4,10 +4,11 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::{grant, value};
+use crate::engine::Capability;
 use crate::model::{ContextId, Name, ScriptType};
+use crate::sal::Hosts;
 
-/// The capabilities that a pool may have.
-const CAPABILITIES: [&str; 4] = ["fs", "process", "net", "redis"];
 /// How many actors of one kind a process may have. A larger number is a typing error.
 const MOST: u32 = 1024;
 
@@ -30,9 +31,15 @@ pub struct PoolSettings {
     /// Whether the callers of a queue take turns, whoever queued first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fair: bool,
-    /// What their scripts may use besides the language.
+    /// What their scripts may use outside of their engines; by default what the script type has.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "grant::capabilities")]
+    pub capabilities: Option<Vec<Capability>>,
+    /// The hosts that their scripts may connect to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub capabilities: Vec<String>,
+    pub hosts: Vec<String>,
+    /// The Redis that their scripts may use, with `{context}` for the number of the context.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "value::masked")]
+    pub redis: Option<String>,
     /// The virtual environment of its scripts in Python, in place of that of the script type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub venv: Option<PathBuf>,
@@ -115,7 +122,9 @@ impl PoolSettings {
             instances: Instances::Count(count),
             contexts: Vec::new(),
             fair: false,
-            capabilities: Vec::new(),
+            capabilities: None,
+            hosts: Vec::new(),
+            redis: None,
             venv: None,
             worker_ids: None,
             circles: None,
@@ -142,8 +151,38 @@ impl PoolSettings {
         if let Some(venv) = self.venv.as_ref().filter(|venv| venv.is_relative()) {
             return Some(format!("{of}: venv: {:?} is not a whole path", venv.display().to_string()));
         }
-        let unknown = self.capabilities.iter().find(|capability| !CAPABILITIES.contains(&capability.as_str()))?;
-        Some(format!("{of}: {unknown:?} is not a capability (one of {})", CAPABILITIES.join(", ")))
+        self.wrong_grant().map(|fault| format!("{of}: {fault}"))
+    }
+
+    /// What its scripts are granted in a context that has all of it.
+    pub fn granted(&self) -> &[Capability] {
+        self.capabilities.as_deref().unwrap_or(Capability::by_default(&self.script_type))
+    }
+
+    /// What is wrong with what its scripts are granted: something is granted and not named, or named and not granted.
+    fn wrong_grant(&self) -> Option<String> {
+        let has = |capability| self.granted().contains(&capability);
+        if self.capabilities.is_some() && !self.script_type.is_built_in() {
+            return Some("capabilities are for scripts of type osis and sal; those of other types are processes, which have a directory of their own".to_owned());
+        }
+        if has(Capability::Net) && self.hosts.is_empty() {
+            return Some("net is granted, but names no host; add hosts = [\"example.org\"], or \"*\" for all that are public".to_owned());
+        }
+        if !self.hosts.is_empty() && !has(Capability::Net) {
+            return Some("hosts are named, but net is not granted; add it to capabilities, or leave the hosts out".to_owned());
+        }
+        if has(Capability::Redis) && self.redis.as_deref().is_none_or(str::is_empty) {
+            return Some("redis is granted, but names no Redis; add redis = \"redis://HOST:PORT\"; it cannot be the one in which hero keeps its jobs".to_owned());
+        }
+        if let Some(redis) = &self.redis {
+            if !has(Capability::Redis) {
+                return Some("a Redis is named, but redis is not granted; add it to capabilities, or leave the Redis out".to_owned());
+            }
+            if !matches!(redis.split_once("://").map_or("", |(scheme, _)| scheme), "redis" | "rediss" | "unix" | "redis+unix") {
+                return Some("redis: a Redis address begins with redis://, rediss:// or unix://".to_owned());
+            }
+        }
+        Hosts::new(self.hosts.iter().map(String::as_str)).err().map(|wrong| format!("hosts: {wrong}"))
     }
 }
 

@@ -5,9 +5,7 @@ use serde_json::{Map, json};
 
 use super::resolve::{Origin, Resolved};
 use super::table::{Default, Kind};
-
-/// What is shown in place of a secret.
-const MASKED: &str = "***";
+use super::value::{MASKED, without_password};
 
 impl Resolved {
     /// Every value and where it came from, as a TOML file that may be used as such.
@@ -127,24 +125,4 @@ fn shown(origin: &Origin) -> Option<Value> {
         (_, Some(text)) if origin.setting.name == "redis" => without_password(text).into(),
         _ => origin.value.clone(),
     })
-}
-
-/// Hides the password in `redis://user:password@host`.
-fn without_password(url: &str) -> String {
-    let hidden = url.split_once("://").and_then(|(scheme, rest)| {
-        let (login, host) = rest.rsplit_once('@')?;
-        let (user, _) = login.split_once(':')?;
-        Some(format!("{scheme}://{user}:{MASKED}@{host}"))
-    });
-    hidden.unwrap_or_else(|| url.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_password_in_an_address_is_hidden() {
-        assert_eq!(super::without_password("redis://u:p@ss@h:1/0"), "redis://u:***@h:1/0");
-        assert_eq!(super::without_password("redis://:p@h"), "redis://:***@h");
-        assert_eq!(super::without_password("unix:///run/redis.sock"), "unix:///run/redis.sock");
-    }
 }

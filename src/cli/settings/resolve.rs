@@ -183,6 +183,7 @@ fn check(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Re
         ("script_memory", settings.script_memory),
         ("script_log", settings.script_log),
         ("script_result", settings.script_result),
+        ("files_quota", settings.files_quota),
         ("queue_length", settings.queue_length),
         ("max_connections", settings.max_connections.into()),
         ("max_per_address", settings.max_per_address.into()),

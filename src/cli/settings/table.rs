@@ -216,6 +216,13 @@ pub static SETTINGS: &[Setting] = &[
     setting("script_strict", Switch, Is("false"), Both, "Make it an error of a script to read what a map does not have, instead of ()"),
     setting("script_log", One("SIZE"), Is("1MB"), Both, "The most a script may log"),
     setting("script_result", One("SIZE"), Is("1MB"), Both, "The largest result"),
+    setting(
+        "files_quota",
+        One("SIZE"),
+        Is("1GB"),
+        Both,
+        "How much the files of a context may take that scripts write, in DATA/files; each takes 1KB more than is in it",
+    ),
     setting("recycle_jobs", One("N"), Is("10000"), Both, "Replace an engine process after this many jobs; 0 never"),
     setting("recycle_age", One("TIME"), Is("1h"), Both, "Replace an engine process after this time; 0 never"),
     setting("recycle_memory", One("SIZE"), Is("192MB"), Both, "Replace an engine process that holds this much between jobs; 0 never"),

@@ -152,6 +152,24 @@ pub(super) fn table<T: serde::de::DeserializeOwned>(value: &figment::value::Valu
     })
 }
 
+/// What is shown in place of a secret.
+pub(super) const MASKED: &str = "***";
+
+/// Hides the password in `redis://user:password@host`.
+pub(super) fn without_password(url: &str) -> String {
+    let hidden = url.split_once("://").and_then(|(scheme, rest)| {
+        let (login, host) = rest.rsplit_once('@')?;
+        let (user, _) = login.split_once(':')?;
+        Some(format!("{scheme}://{user}:{MASKED}@{host}"))
+    });
+    hidden.unwrap_or_else(|| url.to_owned())
+}
+
+/// Writes an address with its password hidden.
+pub(super) fn masked<S: serde::Serializer>(url: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
+    serde::Serialize::serialize(&url.as_deref().map(without_password), to)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,5 +193,12 @@ mod tests {
         for bad in ["", "MB", "-1", "1XB", "99999999TB"] {
             assert!(parse_size(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_hidden() {
+        assert_eq!(without_password("redis://u:p@ss@h:1/0"), "redis://u:***@h:1/0");
+        assert_eq!(without_password("redis://:p@h"), "redis://:***@h");
+        assert_eq!(without_password("unix:///run/redis.sock"), "unix:///run/redis.sock");
     }
 }

@@ -85,7 +85,9 @@ impl Files {
             let Ok(stat) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
             self.count += 1;
             // A file with several names is found by each of them.
-            self.bytes += stat.st_blocks.cast_unsigned() * BLOCK / (stat.st_nlink as u64).max(1);
+            // How wide the number of names is depends on the machine.
+            let names = u64::try_from(i128::from(stat.st_nlink)).unwrap_or(1).max(1);
+            self.bytes += stat.st_blocks.cast_unsigned() * BLOCK / names;
             if FileType::from_raw_mode(stat.st_mode) == FileType::Directory
                 && let Ok(inner) = open_closed(directory, name)
             {
@@ -144,7 +146,7 @@ mod tests {
         fs::write(inner.join("file"), vec![1; 1 << 20]).unwrap();
         fs::hard_link(inner.join("file"), directory.path().join("same")).unwrap();
         std::os::unix::fs::symlink("/", directory.path().join("link")).unwrap();
-        fs::set_permissions(&inner, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o000)).unwrap();
         let files = counted(directory.path());
         assert!(files.count == 5 && (1 << 20..1 << 21).contains(&files.bytes), "{} {}", files.count, files.bytes);
         assert!(!files.are_too_many());

@@ -84,13 +84,13 @@ pub fn functions() -> &'static [ScriptFunction] {
     &FUNCTIONS
 }
 
-/// The functions of scripts of one type, or all.
+/// The functions that scripts of one type may have, or all.
 pub fn functions_of(script_type: Option<&ScriptType>) -> Vec<&'static ScriptFunction> {
     let has = |function: &&ScriptFunction| match (script_type, function.capability) {
         (None, _) => true,
         (Some(script_type), _) if !script_type.is_built_in() => false,
         (Some(_), None) => true,
-        (Some(script_type), Some(needed)) => Capability::of(script_type).contains(&needed),
+        (Some(script_type), Some(needed)) => Capability::possible(script_type).contains(&needed),
     };
     functions().iter().filter(has).collect()
 }

@@ -6,9 +6,9 @@ use rhai::{Dynamic, EvalAltResult, LexError, Map, ParseErrorType, Position};
 
 use super::constants::{LINES_BEFORE, is_word};
 use super::{convert, text};
-use crate::engine::Limits;
 use crate::engine::limits::{FIXED, size};
 use crate::engine::reference::{ScriptFunction, functions};
+use crate::engine::{Capability, Limits};
 use crate::model::{ErrorKind, JobError, Json, Limit};
 
 /// How long a message may be. Rhai's messages can repeat whole strings of the script.
@@ -24,7 +24,7 @@ const LONGEST_NAME: usize = 128;
 ///
 /// Its own limits are kind `limit`: too many nested calls count as `operations`; too many variables and too large a value as
 /// `memory`; expressions too deep, too many functions and literals too large, all found before the script runs, as `source`.
-pub(super) fn job_error(error: EvalAltResult, limits: &Limits) -> JobError {
+pub(super) fn job_error(error: EvalAltResult, limits: &Limits, capabilities: &[Capability]) -> JobError {
     let mut stack = Vec::new();
     let mut outer = Position::NONE;
     let mut inner = error;
@@ -47,7 +47,7 @@ pub(super) fn job_error(error: EvalAltResult, limits: &Limits) -> JobError {
     let (limit, (line, column)) = (limit_of(&inner), place(position));
     JobError {
         kind: if limit.is_some() { ErrorKind::Limit } else { ErrorKind::Script },
-        message: truncate(&message(&inner, limits)),
+        message: truncate(&message(&inner, limits, capabilities)),
         line,
         column,
         stack,
@@ -95,7 +95,7 @@ fn limit_of(error: &EvalAltResult) -> Option<Limit> {
 }
 
 /// The message without the position, which has fields of its own. A text that a script threw is the message itself.
-fn message(error: &EvalAltResult, limits: &Limits) -> String {
+fn message(error: &EvalAltResult, limits: &Limits, capabilities: &[Capability]) -> String {
     match error {
         EvalAltResult::ErrorRuntime(thrown, _) if thrown.is_unit() => "the script threw an error".into(),
         EvalAltResult::ErrorRuntime(thrown, _) => {
@@ -116,7 +116,9 @@ fn message(error: &EvalAltResult, limits: &Limits) -> String {
             (None, Some(hint)) => format!("{error}; {hint}"),
             (None, None) => error.to_string(),
         },
-        EvalAltResult::ErrorFunctionNotFound(call, _) => format!("{}{}", script_types(&error.to_string()), as_defined(call)),
+        EvalAltResult::ErrorFunctionNotFound(call, _) => {
+            not_granted(call, capabilities).unwrap_or_else(|| format!("{}{}", script_types(&error.to_string()), as_defined(call)))
+        }
         EvalAltResult::ErrorMismatchDataType(..) | EvalAltResult::ErrorMismatchOutputType(..) | EvalAltResult::ErrorIndexingType(..) => {
             script_types(&error.to_string())
         }
@@ -140,10 +142,20 @@ fn too_large(what: &str, limits: &Limits) -> String {
     }
 }
 
+/// Who has a function that was called and is not there, if somebody has.
+fn not_granted(call: &str, capabilities: &[Capability]) -> Option<String> {
+    let name = call.split(" (").next().unwrap_or_default();
+    let needed = functions().iter().find(|function| function.name == name)?.capability?;
+    (!capabilities.contains(&needed)).then(|| format!("{name} is for {}", needed.who()))
+}
+
 /// How a function in a namespace is called that was called in another way, or which is meant, if that is known.
 pub(super) fn as_defined(call: &str) -> String {
     let name = call.split(" (").next().unwrap_or_default();
-    let Some((namespace, _)) = name.split_once("::") else { return String::new() };
+    let Some((namespace, _)) = name.split_once("::") else {
+        let known = functions().iter().find(|function| function.name == name && function.capability.is_some());
+        return known.map_or_else(String::new, |function| format!("; there is {}", function.signature()));
+    };
     let distance = |function: &ScriptFunction| strsim::damerau_levenshtein(&function.name, &cut(name, LONGEST_NAME));
     let near = functions().iter().filter(|function| function.parts().0 == Some(namespace)).map(|function| (distance(function), function));
     match near.filter(|(distance, _)| *distance <= NEAR).min_by_key(|(distance, _)| *distance) {

@@ -27,7 +27,7 @@ pub(in crate::engine) fn result(bytes: &[u8]) {
     let mut shown = String::new();
     let whole = text::shown(&value, &mut shown, CAP);
     assert!(shown.len() <= CAP && (whole.is_ok() || !shown.is_empty()), "{} bytes are shown", shown.len());
-    let error = failure::job_error(EvalAltResult::ErrorRuntime(value, Position::NONE), &Limits::default());
+    let error = failure::job_error(EvalAltResult::ErrorRuntime(value, Position::NONE), &Limits::default(), &[]);
     assert!(error.message.len() <= failure::LONGEST_MESSAGE, "a message of {} bytes", error.message.len());
     if let Some(data) = error.data {
         assert!(data.as_str().len() <= failure::LONGEST_DATA, "data of {} bytes", data.as_str().len());

@@ -102,7 +102,7 @@ impl Language {
         }
         match value.or_else(|error| failure::exited(&error).ok_or(error)) {
             Ok(value) => convert::output(&value, self.run.limits.result),
-            Err(error) => Err(failure::job_error(*error, &self.run.limits)),
+            Err(error) => Err(failure::job_error(*error, &self.run.limits, &self.run.capabilities)),
         }
     }
 
@@ -182,7 +182,7 @@ fn compiled(source: &str, limits: &Limits, run: Option<&Rc<Run>>) -> Result<AST,
     // There are no modules. This way that is said before a script runs, in our own words.
     engine.disable_symbol("import");
     tokens::watch(&mut engine, run);
-    constants::compile(&mut engine, source).map_err(|error| failure::job_error((*error).into(), limits))
+    constants::compile(&mut engine, source).map_err(|error| failure::job_error((*error).into(), limits, &[]))
 }
 
 /// Whether it is wrong to call a function in a namespace that is not known here. A script may catch that, and another version may know it.

@@ -76,7 +76,9 @@ impl Profile {
     pub(super) fn environment(&self) -> Vec<(OsString, OsString)> {
         let handed_on = |names: &[&str]| names.iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?))).collect();
         match self {
-            Self::Engine { .. } | Self::Supervisor => Vec::new(),
+            Self::Engine { .. } => Vec::new(),
+            // Those of jobs, for the jobs.
+            Self::Supervisor => std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(OF_JOB.as_bytes())).collect(),
             Self::Redis { .. } => handed_on(&["PATH", "TZ"]),
             Self::Job(_) => {
                 let of_job = |(name, value): (OsString, _)| {

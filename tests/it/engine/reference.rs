@@ -1,18 +1,38 @@
 //! What the reference of functions says is so.
 
+use std::sync::Arc;
+
+use hero::actor::PoolSettings;
 use hero::engine::reference::{TYPES, functions};
-use serde_json::Value;
+use hero::engine::{Capability, EngineSettings};
+use hero::model::JobSpec;
+use hero::process::Spawner;
+use hero::sal::{Files, Hosts, Net, Outside, Processes};
+use hero::store::GrantedRedis;
+use serde_json::{Value, json};
 
 use super::Bench;
-use crate::support::House;
+use crate::support::{House, PATIENCE, Redis, Web, hero, pool_settings, spec};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_example_of_a_function_uses_it_and_gives_what_the_reference_says() {
-    let house = House::open(1).await;
+    let (mut house, web, redis) = (House::empty().await, Web::start().await, Redis::start().await);
+    let settings = pool_settings(house.redis.directory(), 1);
+    let granted = GrantedRedis::new(&redis.endpoint(), vec![house.store.clone()]).unwrap();
+    let outside = Outside {
+        files: Some(Files::new(house.redis.directory().join("files"), 64 << 20)),
+        processes: Some(Processes::new(hero(), Spawner::start().unwrap(), 512 << 20)),
+        net: Some(Net::new(Hosts::new([web.address.to_string().as_str()]).unwrap()).unwrap()),
+        redis: Some(Arc::new(granted)),
+    };
+    let engine = EngineSettings { capabilities: Capability::ALL.to_vec(), ..settings.engine };
+    house.hire(PoolSettings { outside, engine, ..settings }).await;
+    let args = json!({ "host": web.address.ip(), "port": web.address.port(), "url": web.url("") });
     for function in functions() {
         let example = &function.example;
         assert!(example.contains(&format!("{}(", function.name)), "{example} does not use {}", function.name);
-        let result = house.run(example).await.unwrap_or_else(|error| panic!("{example}: {error}"));
+        let spec = JobSpec { args: Some(args.clone().into()), ..spec(example) };
+        let result = house.dispatcher.run_and_wait(spec, PATIENCE).await.unwrap_or_else(|error| panic!("{example}: {error}"));
         let given = match result.value {
             Some(value) => Some(value.to_value().unwrap()).filter(|value| !value.is_null()),
             None => Some(Value::from(result.output)).filter(|text| *text != ""),

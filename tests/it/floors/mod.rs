@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Bottom to top; neighbours on a floor do not see each other.
-const FLOORS: [&[&str]; 9] = [
+const FLOORS: [&[&str]; 10] = [
     &["model"],
     &["keys", "process"],
     &["log_file", "service"],
     &["store"],
     &["conveyor", "dispatch", "engine", "rhailib"],
+    &["sal"],
     &["actor"],
     &["rpc"],
     &["client"],

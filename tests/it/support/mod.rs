@@ -9,6 +9,7 @@ mod pool;
 mod process;
 mod redis;
 mod server;
+mod web;
 
 pub use authority::Authority;
 pub use cluster::{Cluster, MASTERS, Node, ask};
@@ -19,6 +20,7 @@ pub use pool::{hero, objects, pool_settings};
 pub use process::{Kin, Process, faketime};
 pub use redis::Redis;
 pub use server::{Client, Fault, Items, Server, get};
+pub use web::Web;
 
 use std::future::Future;
 use std::time::Duration;

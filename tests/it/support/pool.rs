@@ -6,6 +6,7 @@ use hero::actor::{Instances, Mask, PoolSettings};
 use hero::dispatch::Objects;
 use hero::engine::{Capability, EngineSettings};
 use hero::log_file::LogDirectory;
+use hero::sal::Outside;
 use hero::store::{Layouts, Store};
 
 /// The program under test.
@@ -24,8 +25,8 @@ pub fn pool_settings(directory: &Path, actors: u32) -> PoolSettings {
         script_type: "osis".parse().unwrap(),
         group: "default".parse().unwrap(),
         instances: Instances::Count(actors),
-        capabilities: Vec::new(),
-        engine: EngineSettings { capabilities: Capability::ALL.to_vec(), ..EngineSettings::new(hero()) },
+        outside: Outside::default(),
+        engine: EngineSettings { capabilities: vec![Capability::Objects, Capability::Jobs], ..EngineSettings::new(hero()) },
         timeout: Duration::from_secs(60),
         fair: false,
         side_by_side: 1,

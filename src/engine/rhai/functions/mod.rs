@@ -7,11 +7,15 @@ mod array;
 mod asking;
 mod definition;
 mod encoding;
+mod file;
 mod job;
 mod json;
+mod key_value;
 mod log;
+mod net;
 mod number;
 mod object;
+mod process;
 mod random;
 mod regex;
 mod string;
@@ -28,7 +32,7 @@ pub(in crate::engine) use definition::{Definition, Group};
 pub(super) use string::dedent;
 
 /// All functions, in the order of the documents.
-pub(in crate::engine) static GROUPS: [Group; 11] = [
+pub(in crate::engine) static GROUPS: [Group; 15] = [
     Group { name: "log", needs: None, definitions: log::DEFINITIONS, add: log::add },
     Group { name: "JSON", needs: None, definitions: json::DEFINITIONS, add: json::add },
     Group { name: "strings", needs: None, definitions: string::DEFINITIONS, add: string::add },
@@ -40,6 +44,10 @@ pub(in crate::engine) static GROUPS: [Group; 11] = [
     Group { name: "random values", needs: None, definitions: random::DEFINITIONS, add: random::add },
     Group { name: "objects", needs: Some(Capability::Objects), definitions: object::DEFINITIONS, add: object::add },
     Group { name: "jobs", needs: Some(Capability::Jobs), definitions: job::DEFINITIONS, add: job::add },
+    Group { name: "files", needs: Some(Capability::Fs), definitions: file::DEFINITIONS, add: file::add },
+    Group { name: "processes", needs: Some(Capability::Process), definitions: process::DEFINITIONS, add: process::add },
+    Group { name: "network", needs: Some(Capability::Net), definitions: net::DEFINITIONS, add: net::add },
+    Group { name: "Redis", needs: Some(Capability::Redis), definitions: key_value::DEFINITIONS, add: key_value::add },
 ];
 
 /// The groups that scripts with these capabilities have.

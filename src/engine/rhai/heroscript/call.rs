@@ -63,7 +63,7 @@ impl<'a> Call<'a> {
             .go_on()
             .and_then(|()| FnPtr::new(self.function.joined()))
             .and_then(|function| function.call(engine, &AST::empty(), self.values));
-        called.map_err(|error| self.action.position.of(failure::job_error(*error, &run.limits)))
+        called.map_err(|error| self.action.position.of(failure::job_error(*error, &run.limits, &run.capabilities)))
     }
 }
 

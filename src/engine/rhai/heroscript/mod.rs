@@ -22,7 +22,7 @@ use call::Call;
 /// Runs all actions of a script, one after another, and gives the array of their results. The first that fails ends the script.
 pub(super) fn run(source: &str, engine: &Engine, run: &Run) -> Result<Dynamic, JobError> {
     let script = parse::parse(source)?;
-    let ended = |error: Box<EvalAltResult>| failure::job_error(*error, &run.limits);
+    let ended = |error: Box<EvalAltResult>| failure::job_error(*error, &run.limits, &run.capabilities);
     // All are looked at before the first of them runs. Of thousands that takes a while.
     let calls = script.actions.iter().map(|action| {
         run.go_on().map_err(ended)?;

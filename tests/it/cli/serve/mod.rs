@@ -5,6 +5,7 @@ mod connections;
 mod deaths;
 mod drain;
 mod endpoints;
+mod grants;
 mod memory;
 mod operation;
 mod private_redis;

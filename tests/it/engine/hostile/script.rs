@@ -16,9 +16,10 @@ pub(super) struct Language {
     comment: &'static str,
 }
 
-pub(super) const LANGUAGES: [Language; 2] = [
+pub(super) const LANGUAGES: [Language; 3] = [
     Language { folder: "rhai", script_type: "osis", comment: "//" },
     Language { folder: "heroscript", script_type: "osis", comment: "//" },
+    Language { folder: "sal", script_type: "sal", comment: "//" },
 ];
 
 impl Language {

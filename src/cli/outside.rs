@@ -1,0 +1,78 @@
+//! What the scripts of pools may use outside of their engines, as the settings say.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, anyhow};
+
+use super::exit::Usage;
+use super::settings::{PoolSettings, ScriptTypeSettings, Settings};
+use super::stores::for_context;
+use crate::dispatch::Dispatcher;
+use crate::engine::Capability;
+use crate::model::ContextId;
+use crate::process::Spawner;
+use crate::sal::{Files, Hosts, Net, Outside, Processes};
+use crate::store::{Endpoint, GrantedRedis, NotGranted};
+
+/// The directory of the files, below that of the data.
+const DIRECTORY: &str = "files";
+
+/// What makes it for one pool after another.
+pub(super) struct Granter<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) hero: &'a Path,
+    pub(super) spawner: &'a Spawner,
+    pub(super) dispatcher: &'a Dispatcher,
+    /// The files of each context, which its pools share.
+    files: BTreeMap<ContextId, Files>,
+}
+
+impl<'a> Granter<'a> {
+    pub(super) fn new(settings: &'a Settings, hero: &'a Path, spawner: &'a Spawner, dispatcher: &'a Dispatcher) -> Self {
+        Self { settings, hero, spawner, dispatcher, files: BTreeMap::new() }
+    }
+
+    /// What a pool may use in a context that grants it this.
+    pub(super) async fn outside(&mut self, pool: &PoolSettings, context: ContextId, granted: &[Capability]) -> anyhow::Result<Outside> {
+        let has = |capability| granted.contains(&capability);
+        // Commands work among the files, though scripts themselves may have none.
+        let files = (has(Capability::Fs) || has(Capability::Process)).then(|| self.files(context));
+        let memory = ScriptTypeSettings::MEMORY;
+        let processes = has(Capability::Process).then(|| Processes::new(self.hero.to_owned(), self.spawner.clone(), memory));
+        let net = has(Capability::Net).then(|| {
+            let hosts = Hosts::new(pool.hosts.iter().map(String::as_str)).map_err(|wrong| anyhow!(wrong))?;
+            Net::new(hosts).map_err(|why| anyhow!("no TLS for scripts: {why}"))
+        });
+        let redis = match &pool.redis {
+            Some(url) if has(Capability::Redis) => Some(self.redis(pool, context, url).await?),
+            _ => None,
+        };
+        Ok(Outside { files, processes, net: net.transpose()?, redis })
+    }
+
+    fn files(&mut self, context: ContextId) -> Files {
+        let directory = directory(self.settings, context);
+        self.files.entry(context).or_insert_with(|| Files::new(directory, self.settings.within(context).files_quota)).clone()
+    }
+
+    /// The Redis of a pool, unless it is one of ours. It may be away for now.
+    async fn redis(&self, pool: &PoolSettings, context: ContextId, url: &str) -> anyhow::Result<Arc<GrantedRedis>> {
+        let endpoint = Endpoint { url: url.replace("{context}", &context.to_string()), ..Endpoint::default() };
+        let of = || format!("pool {}:{}{}: redis", pool.script_type, pool.group, for_context(context));
+        let own = self.dispatcher.stores().cloned().collect();
+        let redis = GrantedRedis::new(&endpoint, own).with_context(of)?;
+        match redis.verify().await {
+            Ok(()) => {}
+            Err(own @ NotGranted::Own(_)) => return Err(anyhow::Error::new(Usage(format!("{}: {own}", of())))),
+            Err(silent) => tracing::warn!("{}: {silent}; it is tried again when a script wants it", of()),
+        }
+        Ok(Arc::new(redis))
+    }
+}
+
+/// Where the files of a context are.
+fn directory(settings: &Settings, context: ContextId) -> PathBuf {
+    settings.data.join(DIRECTORY).join(context.to_string())
+}

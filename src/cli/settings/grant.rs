@@ -1,0 +1,21 @@
+//! What scripts are granted, by the names that capabilities have in a configuration.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+use crate::engine::Capability;
+
+/// Reads the names of what a pool is granted, or of what a context grants at most.
+pub(super) fn capabilities<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Capability>>, D::Error> {
+    let names = Vec::<String>::deserialize(from)?;
+    names.iter().map(|name| named(name)).collect::<Result<_, _>>().map(Some).map_err(D::Error::custom)
+}
+
+fn named(name: &str) -> Result<Capability, String> {
+    let known = Capability::GRANTS.into_iter().find(|capability| capability.name() == name);
+    let names = || Capability::GRANTS.map(Capability::name);
+    known.ok_or_else(|| {
+        let near = super::nearest(name, names().into_iter()).map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        format!("{name:?} is not a capability (one of {}){near}", names().join(", "))
+    })
+}

@@ -1,0 +1,39 @@
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::time::timeout;
+
+use crate::engine::{Answer, LARGEST_TEXT, RedisCall, RedisCommand};
+use crate::store::GrantedRedis;
+
+/// How long a command may take.
+const WHOLE: Duration = Duration::from_secs(5);
+
+/// Gives a command to the Redis that the operator named.
+pub(super) async fn answer(redis: &GrantedRedis, call: RedisCall) -> Answer {
+    let RedisCall { command, arguments } = call;
+    if arguments.len() != command.arguments() {
+        return Err(format!("{} takes {} arguments", command.name(), command.arguments()));
+    }
+    let called = timeout(WHOLE, redis.call(command.name(), &arguments, LARGEST_TEXT));
+    let reply = called.await.unwrap_or_else(|_| Err(format!("Redis did not answer within {} seconds", WHOLE.as_secs())))?;
+    Ok(told(command, reply).into())
+}
+
+/// A reply as scripts have it.
+fn told(command: RedisCommand, reply: Value) -> Value {
+    match (command, reply) {
+        // It has stored what it was to store; how many fields are new is not asked.
+        (RedisCommand::Set | RedisCommand::HSet, _) => true.into(),
+        (RedisCommand::Del | RedisCommand::Exists | RedisCommand::Expire | RedisCommand::HDel, count) => (count.as_i64() > Some(0)).into(),
+        (RedisCommand::HGetAll, Value::Array(items)) => {
+            let mut fields = Map::new();
+            let mut items = items.into_iter();
+            while let (Some(Value::String(name)), Some(value)) = (items.next(), items.next()) {
+                fields.insert(name, value);
+            }
+            fields.into()
+        }
+        (_, reply) => reply,
+    }
+}

@@ -1,0 +1,114 @@
+//! What scripts may do outside of their engines, as far as an operator grants it: files of their context, processes, the network, a Redis.
+//!
+//! An [`Outside`] is what a pool may use in one context, and a [`Session`] what one attempt of a job does with it. Everything is bounded, and
+//! everything ends at once when the answer is not waited for any more, as when a job is stopped or its time is over: whoever waits
+//! drops the future.
+
+mod files;
+mod hosts;
+mod key_value;
+mod net;
+mod place;
+mod processes;
+mod running;
+mod space;
+mod view;
+mod walk;
+mod whole;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::BoxFuture;
+use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::{Answer, Capability, Question};
+use crate::store::GrantedRedis;
+pub use files::Files;
+pub use hosts::{Hosts, WrongHost};
+pub use net::Net;
+pub use processes::Processes;
+use running::Running;
+
+/// What the scripts of a pool may use in one context.
+#[derive(Debug, Clone, Default)]
+pub struct Outside {
+    /// The files of the context. Processes work among them, too.
+    pub files: Option<Files>,
+    /// How commands are run.
+    pub processes: Option<Processes>,
+    /// The network.
+    pub net: Option<Net>,
+    /// The Redis that the operator named.
+    pub redis: Option<Arc<GrantedRedis>>,
+}
+
+/// What one attempt of a job does outside.
+#[derive(Debug)]
+pub struct Session {
+    outside: Outside,
+    /// The variables that commands get.
+    variables: BTreeMap<String, String>,
+    /// Where the job is, below the directory of its context.
+    working: Mutex<PathBuf>,
+    running: Running,
+}
+
+impl Session {
+    /// For an attempt of a job whose commands get these variables.
+    pub fn new(outside: Outside, variables: BTreeMap<String, String>) -> Arc<Self> {
+        Arc::new(Self { outside, variables, working: Mutex::default(), running: Running::default() })
+    }
+
+    /// Answers a question about the outside. What is not granted is refused. Dropping the future ends what it does.
+    pub fn answer(self: &Arc<Self>, question: Question) -> BoxFuture<'static, Answer> {
+        let session = self.clone();
+        let lacks = |capability: Capability| format!("that is for {}", capability.who());
+        Box::pin(async move {
+            let outside = &session.outside;
+            match question {
+                Question::Files(call) => match &outside.files {
+                    Some(files) => files.answer(&session.working, call).await,
+                    None => Err(lacks(Capability::Fs)),
+                },
+                Question::Processes(call) => match (&outside.processes, &outside.files) {
+                    (Some(processes), Some(files)) => processes.answer(&session, files, call).await,
+                    _ => Err(lacks(Capability::Process)),
+                },
+                Question::Net(call) => match &outside.net {
+                    Some(net) => net.answer(call).await,
+                    None => Err(lacks(Capability::Net)),
+                },
+                Question::Redis(call) => match &outside.redis {
+                    Some(redis) => key_value::answer(redis, call).await,
+                    None => Err(lacks(Capability::Redis)),
+                },
+                other => Err(lacks(other.needs())),
+            }
+        })
+    }
+
+    /// Ends everything that the job has left running, and waits until it has ended.
+    pub async fn finish(&self) {
+        self.running.end().await;
+    }
+
+    /// Where the job is, below the directory of its context.
+    fn working(&self) -> PathBuf {
+        self.working.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Does what may block, in a thread of its own. When nobody waits for it any more, its token is cancelled, which it has to look at often.
+async fn blocking<T: Send + 'static>(work: impl FnOnce(&CancellationToken) -> Result<T, String> + Send + 'static) -> Result<T, String> {
+    let token = CancellationToken::new();
+    let _ended = token.clone().drop_guard();
+    spawn_blocking(move || work(&token)).await.unwrap_or_else(|error| Err(format!("it could not be done: {error}")))
+}
+
+/// The error of work that nobody waits for any more.
+fn unless_cancelled(token: &CancellationToken) -> Result<(), String> {
+    if token.is_cancelled() { Err("nobody waits for it any more".to_owned()) } else { Ok(()) }
+}

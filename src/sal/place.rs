@@ -1,0 +1,60 @@
+//! How files are opened, and what is told of paths that cannot be.
+
+use std::io;
+use std::path::Path;
+
+use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt as _};
+use rustix::fs::OFlags;
+
+use crate::model::excerpt;
+
+/// Opens a file below a directory, and nothing else: a pipe would wait for somebody at its other end.
+pub(super) fn open(directory: &Dir, place: &Path, options: &mut OpenOptions) -> Result<File, Why> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    #[expect(clippy::cast_possible_wrap, reason = "that is how the flags of open are given")]
+    options.mode(0o600).custom_flags(flags.bits() as i32);
+    let file = directory.open_with(place, options)?;
+    match file.metadata()? {
+        found if found.is_file() => Ok(file),
+        found if found.is_dir() => Err(Why::Told("that is a directory".to_owned())),
+        _ => Err(Why::Told("that is no file".to_owned())),
+    }
+}
+
+/// Why something was not done.
+pub(super) enum Why {
+    Io(io::Error),
+    Told(String),
+}
+
+impl From<io::Error> for Why {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Why {
+    pub(super) fn of(self, path: &str) -> String {
+        match self {
+            Self::Io(error) => told(path, &error),
+            Self::Told(why) => format!("{path}: {why}"),
+        }
+    }
+}
+
+/// What a script is told of an error.
+pub(super) fn told(path: &str, error: &io::Error) -> String {
+    let why = match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file or directory".to_owned(),
+        io::ErrorKind::PermissionDenied if is_escape(error) => "that leads out of the directory of the context".to_owned(),
+        io::ErrorKind::IsADirectory => "that is a directory".to_owned(),
+        io::ErrorKind::NotADirectory => "a part of it is no directory".to_owned(),
+        _ => error.to_string(),
+    };
+    format!("{}: {why}", excerpt(path, 200))
+}
+
+/// Whether an error says that a path led out of its directory.
+fn is_escape(error: &io::Error) -> bool {
+    error.to_string().contains("outside of the filesystem")
+}

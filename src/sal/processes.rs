@@ -1,0 +1,201 @@
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
+use tokio::process::{ChildStderr, ChildStdout};
+use tokio::time::{sleep, timeout};
+
+use super::running::{Keeper, list, terminate};
+use super::{Files, Session, blocking};
+use crate::engine::{Answer, ProcessCall};
+use crate::process::Spawner;
+use crate::process::confine::OF_JOB;
+use crate::process::keep::{self, MOST_PROCESSES, Said};
+
+/// The bytes that a command may have.
+const LONGEST_COMMAND: usize = 64 << 10;
+/// How much of what a command writes is kept, of each of its two outputs.
+const KEPT: usize = 100 << 10;
+/// How long what a command wrote may take to arrive after its end. What it left running may keep the pipes open.
+const DRAIN: Duration = Duration::from_millis(50);
+/// How often it is looked how much a command has written into the directory.
+const LOOK: Duration = Duration::from_secs(1);
+/// Where programs are looked for.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// How commands are run: by a keeper each, confined, in the directory of the context.
+#[derive(Debug, Clone)]
+pub struct Processes {
+    hero: PathBuf,
+    spawner: Spawner,
+    memory: u64,
+}
+
+impl Processes {
+    /// With `hero` as this program. A process may have so many bytes of memory for its data.
+    pub fn new(hero: PathBuf, spawner: Spawner, memory: u64) -> Self {
+        Self { hero, spawner, memory }
+    }
+
+    pub(super) async fn answer(&self, session: &Arc<Session>, files: &Files, call: ProcessCall) -> Answer {
+        let keepers = || session.running.pids();
+        match call {
+            ProcessCall::Run { command } => Ok(self.run(session, files, &command).await?.into()),
+            ProcessCall::List { pattern } => {
+                let keepers = keepers();
+                Ok(blocking(move |_| Ok(list(&keepers, &pattern))).await?.into())
+            }
+            ProcessCall::Kill { pattern } => {
+                if pattern.is_empty() {
+                    return Err("say which processes: a text that their name or command has in it".to_owned());
+                }
+                let keepers = keepers();
+                let count = blocking(move |_| Ok(terminate(&keepers, &pattern))).await?;
+                Ok(if count > 0 { "Successfully killed processes" } else { "No matching processes found" }.into())
+            }
+            ProcessCall::Which { program } => Ok(blocking(move |_| Ok(look_up(&program))).await?.map_or(Value::Null, Value::from).into()),
+        }
+    }
+
+    /// Runs a command to its end.
+    async fn run(&self, session: &Arc<Session>, files: &Files, text: &str) -> Result<Value, String> {
+        if text.len() > LONGEST_COMMAND || text.contains('\0') {
+            return Err("a command has at most 64 KB and no zero byte in it".to_owned());
+        }
+        if !session.running.has_room() {
+            return Err("eight commands of this job have left something running; end some of that with kill".to_owned());
+        }
+        let working = prepare(files, session.working()).await?;
+        let mut command = keep::command(&self.hero, self.memory, files.directory(), &working, text);
+        let home = files.directory().to_string_lossy().into_owned();
+        let expected = [("PATH", PATH), ("HOME", &home), ("TMPDIR", &home), ("LANG", "C.UTF-8")];
+        let variables = session.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        command.envs(expected.into_iter().chain(variables).map(|(name, value)| (format!("{OF_JOB}{name}"), value)));
+        let started = Keeper::start(&self.spawner, command).await;
+        let (mut keeper, out, err) = started.map_err(|error| format!("no process can be started: {error}"))?;
+        let watched = tokio::select! {
+            watched = watch(&mut keeper, out, err) => watched,
+            full = overflow(files) => Err(full),
+        };
+        files.space().forget();
+        let (code, stdout, stderr) = watched?;
+        session.running.keep(keeper).await;
+        let truncated = stdout.truncated || stderr.truncated;
+        Ok(json!({ "stdout": stdout.text, "stderr": stderr.text, "success": code == 0, "code": code, "truncated": truncated }))
+    }
+}
+
+/// Where a command runs, if there is room for what it writes.
+async fn prepare(files: &Files, working: PathBuf) -> Result<PathBuf, String> {
+    let (files, root) = (files.clone(), files.directory().to_owned());
+    let place = blocking(move |token| {
+        let dir = files.open().map_err(|error| format!("the directory of the context cannot be opened: {error}"))?;
+        files.space().take(&dir, 0, token)?;
+        let at = if working.as_os_str().is_empty() { Path::new(".") } else { &working };
+        dir.canonicalize(at).map_err(|error| format!("the directory that the job is in cannot be entered: {error}"))
+    });
+    Ok(root.join(place.await?))
+}
+
+/// Waits until there is too much in the directory, and says so.
+async fn overflow(files: &Files) -> String {
+    loop {
+        sleep(LOOK).await;
+        let files = files.clone();
+        let looked = blocking(move |token| {
+            let dir = files.open().map_err(|error| format!("the directory of the context cannot be opened: {error}"))?;
+            files.space().check(&dir, token)
+        });
+        if let Err(full) = looked.await {
+            return format!("the command was ended: {full}");
+        }
+    }
+}
+
+/// Waits until a command has ended. Gives its code and what it wrote.
+async fn watch(keeper: &mut Keeper, out: ChildStdout, err: ChildStderr) -> Result<(i32, Written, Written), String> {
+    let (mut out, mut err, mut line) = (Writing::new(out), Writing::new(err), String::new());
+    {
+        let mut socket = BufReader::new(keeper.socket().ok_or("the keeper of the command is gone")?);
+        let mut said = pin!(socket.read_line(&mut line));
+        loop {
+            tokio::select! {
+                () = out.read(), if out.is_open => {}
+                () = err.read(), if err.is_open => {}
+                _ = &mut said => break,
+            }
+        }
+    }
+    let drained = async {
+        while out.is_open || err.is_open {
+            tokio::select! {
+                () = out.read(), if out.is_open => {}
+                () = err.read(), if err.is_open => {}
+            }
+        }
+    };
+    // What is not there by then is of something that goes on.
+    let _ = timeout(DRAIN, drained).await;
+    let (out, err) = (out.written(), err.written());
+    match Said::read(&line) {
+        Some(Said::Ended(code)) => Ok((code, out, err)),
+        Some(Said::TooMany) => Err(format!("the command was ended: it had more than {MOST_PROCESSES} processes")),
+        None => Err(format!("the command was ended from outside: {}", err.text.lines().next_back().unwrap_or("nobody said why"))),
+    }
+}
+
+/// What a command writes, as it comes.
+struct Writing<R> {
+    pipe: R,
+    bytes: Vec<u8>,
+    is_open: bool,
+    truncated: bool,
+    piece: Vec<u8>,
+}
+
+/// What a command wrote.
+struct Written {
+    text: String,
+    truncated: bool,
+}
+
+impl<R: AsyncRead + Unpin> Writing<R> {
+    fn new(pipe: R) -> Self {
+        Self { pipe, bytes: Vec::new(), is_open: true, truncated: false, piece: vec![0; 16 << 10] }
+    }
+
+    /// Reads a piece. What is above the limit is read, too, so that the command goes on, but not kept.
+    async fn read(&mut self) {
+        match self.pipe.read(&mut self.piece).await {
+            Ok(read @ 1..) => {
+                let kept = read.min(KEPT - self.bytes.len());
+                self.bytes.extend_from_slice(&self.piece[..kept]);
+                self.truncated |= kept < read;
+            }
+            Ok(0) | Err(_) => self.is_open = false,
+        }
+    }
+
+    fn written(self) -> Written {
+        let mut text = String::from_utf8_lossy(&self.bytes).into_owned();
+        // What is no text takes more room as such.
+        let whole = text.len();
+        let cut = (0..=KEPT.min(whole)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        text.truncate(cut);
+        Written { truncated: self.truncated || text.len() < whole, text }
+    }
+}
+
+/// The file of a program that commands find.
+fn look_up(program: &str) -> Option<String> {
+    if program.is_empty() || program.contains(['/', '\0']) {
+        return None;
+    }
+    let mut files = PATH.split(':').map(|directory| Path::new(directory).join(program));
+    let found = files.find(|file| file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0));
+    Some(found?.to_string_lossy().into_owned())
+}

@@ -1,0 +1,143 @@
+use std::os::unix::net::UnixStream as StdStream;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use std::{io, os::fd::OwnedFd};
+
+use rustix::process::{Pid, Signal};
+use serde_json::{Value, json};
+use tokio::net::UnixStream;
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::time::timeout;
+
+use crate::model::excerpt;
+use crate::process::{Spawner, tree};
+
+/// How many commands of a job may have left something running.
+const MOST: usize = 8;
+/// How long a keeper with nothing left may take to end.
+const ENDS: Duration = Duration::from_millis(20);
+/// How long a keeper may take to end everything.
+const GONE: Duration = Duration::from_secs(5);
+/// How many processes an answer holds.
+const MOST_LISTED: usize = 500;
+/// How much of a command is shown.
+const SHOWN: usize = 200;
+
+/// What the commands of a job have left running.
+#[derive(Debug, Default)]
+pub(super) struct Running(Mutex<Vec<Keeper>>);
+
+/// A command, and everything that it starts. Dropping it ends all.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    /// Absent once it was told to end.
+    socket: Option<UnixStream>,
+    child: Option<Child>,
+    pid: Option<Pid>,
+    spawner: Spawner,
+}
+
+impl Keeper {
+    /// Starts a keeper, and gives what it and its command write to.
+    pub(super) async fn start(spawner: &Spawner, mut command: Command) -> io::Result<(Self, ChildStdout, ChildStderr)> {
+        let (ours, theirs) = StdStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let socket = UnixStream::from_std(ours)?;
+        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = spawner.spawn(command).await?;
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let pid = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
+        let keeper = Self { socket: Some(socket), child: Some(child), pid, spawner: spawner.clone() };
+        let (out, err) = out.zip(err).ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok((keeper, out, err))
+    }
+
+    /// Where it says how its command ended.
+    pub(super) fn socket(&mut self) -> Option<&mut UnixStream> {
+        self.socket.as_mut()
+    }
+
+    /// Whether it has ended by itself, as it does when nothing is left.
+    fn has_ended(&mut self) -> bool {
+        self.child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)))
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.socket = None;
+        if let Some(child) = self.child.take() {
+            self.spawner.end(child, GONE, || {});
+        }
+    }
+}
+
+impl Running {
+    fn keepers(&self) -> std::sync::MutexGuard<'_, Vec<Keeper>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether one more may be left running.
+    pub(super) fn has_room(&self) -> bool {
+        let mut keepers = self.keepers();
+        keepers.retain_mut(|keeper| !keeper.has_ended());
+        keepers.len() < MOST
+    }
+
+    /// Lets go on what a command has left running, if it has.
+    pub(super) async fn keep(&self, mut keeper: Keeper) {
+        let ended = match keeper.child.as_mut() {
+            Some(child) => timeout(ENDS, child.wait()).await.is_ok(),
+            None => true,
+        };
+        if !ended {
+            self.keepers().push(keeper);
+        }
+    }
+
+    /// Ends everything, and waits for that.
+    pub(super) async fn end(&self) {
+        let keepers: Vec<Keeper> = std::mem::take(&mut *self.keepers());
+        for mut keeper in keepers {
+            keeper.socket = None;
+            if let Some(mut child) = keeper.child.take()
+                && timeout(GONE, child.wait()).await.is_err()
+            {
+                keeper.spawner.end(child, Duration::ZERO, || {});
+            }
+        }
+    }
+
+    /// The keepers, to be looked at elsewhere.
+    pub(super) fn pids(&self) -> Vec<Pid> {
+        self.keepers().iter().filter_map(|keeper| keeper.pid).collect()
+    }
+}
+
+/// The processes below these keepers that have a text in their name or command.
+pub(super) fn list(keepers: &[Pid], pattern: &str) -> Value {
+    let found = keepers.iter().flat_map(|keeper| tree::list(*keeper)).filter_map(|pid| told(pid, pattern));
+    found.take(MOST_LISTED).collect()
+}
+
+/// Asks these processes to end, and says how many they were.
+pub(super) fn terminate(keepers: &[Pid], pattern: &str) -> usize {
+    keepers.iter().map(|keeper| tree::signal_some(*keeper, Signal::TERM, |pid| told(pid, pattern).is_some())).sum()
+}
+
+/// What is told of a process, if it has that text in its name or command.
+fn told(pid: Pid, pattern: &str) -> Option<Value> {
+    let number = pid.as_raw_nonzero().get();
+    let read = |file: &str| std::fs::read(Path::new("/proc").join(number.to_string()).join(file)).ok();
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim_end_matches(['\0', '\n']).replace('\0', " ");
+    let (name, command) = (text(read("comm")?), text(read("cmdline")?));
+    if !name.contains(pattern) && !command.contains(pattern) {
+        return None;
+    }
+    let pages: u64 = text(read("statm")?).split(' ').nth(1)?.parse().ok()?;
+    let nanoseconds = read("schedstat").map(text).and_then(|times| times.split(' ').next()?.parse::<f64>().ok()).unwrap_or_default();
+    let memory = pages.saturating_mul(rustix::param::page_size() as u64);
+    Some(json!({ "pid": number, "name": name, "command": excerpt(&command, SHOWN), "memory": memory, "cpu": nanoseconds / 1e9 }))
+}

@@ -1,0 +1,70 @@
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use cap_std::fs::Dir;
+use tokio_util::sync::CancellationToken;
+
+use super::walk::{self, ENTRY};
+
+/// How long a measurement counts. Others than this process may write there, too.
+const FRESH: Duration = Duration::from_secs(10);
+/// What files are rounded up to.
+const BLOCK: u64 = 4096;
+
+/// How much the files of a context hold, and may hold.
+///
+/// What is written is counted, and what is deleted is not: when there seems to be no room, all is measured anew.
+#[derive(Debug)]
+pub(super) struct Space {
+    quota: u64,
+    known: Mutex<Option<Known>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    bytes: u64,
+    at: Instant,
+}
+
+impl Space {
+    pub(super) fn new(quota: u64) -> Self {
+        Self { quota, known: Mutex::new(None) }
+    }
+
+    /// Takes room for an entry with so many bytes, or says that there is none.
+    pub(super) fn take(&self, root: &Dir, bytes: u64, token: &CancellationToken) -> Result<(), String> {
+        self.take_more(root, bytes.div_ceil(BLOCK) * BLOCK + ENTRY, token)
+    }
+
+    /// Takes room for so many bytes more.
+    pub(super) fn take_more(&self, root: &Dir, bytes: u64, token: &CancellationToken) -> Result<(), String> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |known: &Known| known.bytes.saturating_add(bytes) <= self.quota;
+        let mut now = match *known {
+            Some(fresh) if fresh.at.elapsed() < FRESH && fits(&fresh) => fresh,
+            _ => Known { bytes: walk::measure(root, token)?, at: Instant::now() },
+        };
+        let has_room = fits(&now);
+        if has_room {
+            now.bytes = now.bytes.saturating_add(bytes);
+        }
+        *known = Some(now);
+        if has_room { Ok(()) } else { Err(self.full()) }
+    }
+
+    /// Measures all, and says if there is too much.
+    pub(super) fn check(&self, root: &Dir, token: &CancellationToken) -> Result<(), String> {
+        let bytes = walk::measure(root, token)?;
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(Known { bytes, at: Instant::now() });
+        if bytes > self.quota { Err(self.full()) } else { Ok(()) }
+    }
+
+    /// Has the next who writes measure anew: somebody else wrote.
+    pub(super) fn forget(&self) {
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn full(&self) -> String {
+        format!("the files of this context have no room for that: they may have {} bytes (files_quota); delete some", self.quota)
+    }
+}

@@ -1,0 +1,115 @@
+use std::io::{self, Read as _, Write as _};
+use std::path::{Component, Path, PathBuf};
+
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, File, OpenOptions};
+use tokio_util::sync::CancellationToken;
+
+use super::place::{Why, open, told};
+use super::space::Space;
+use crate::engine::LARGEST_TEXT;
+use crate::model::excerpt;
+
+/// The parts that a path may have.
+const DEEPEST: usize = 64;
+/// The bytes that a path may have.
+const LONGEST: usize = 4000;
+/// Nobody else may enter it.
+const PRIVATE: u32 = 0o700;
+
+/// What a script sees of them: from where it is, until it ends.
+pub(super) struct View<'a> {
+    pub(super) root: Dir,
+    pub(super) working: PathBuf,
+    pub(super) space: &'a Space,
+    pub(super) token: &'a CancellationToken,
+}
+
+impl View<'_> {
+    /// Where a path leads, seen from the directory of the context. Whether it leads out of it is found when it is opened.
+    pub(super) fn resolved(&self, path: &str) -> Result<PathBuf, String> {
+        let wrong = |why: &str| Err(format!("{:?}: {why}", excerpt(path, 100)));
+        if path.is_empty() {
+            return wrong("that is no path");
+        }
+        if path.contains('\0') {
+            return wrong("a path has no zero byte in it");
+        }
+        if path.starts_with('/') {
+            return wrong("paths are relative to the directory of the context; leave out the first /");
+        }
+        let place = self.working.join(path);
+        if place.components().count() > DEEPEST || place.as_os_str().len() > LONGEST {
+            return wrong("a path has at most 64 parts and 4,000 letters");
+        }
+        Ok(place)
+    }
+
+    pub(super) fn make_directory(&self, path: &str) -> Result<String, String> {
+        let place = self.resolved(path)?;
+        match self.root.metadata(&place) {
+            Ok(found) if found.is_dir() => return Ok(format!("Directory '{path}' already exists")),
+            Ok(_) => return Err(format!("{path}: that is no directory, but it is there")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(told(path, &error)),
+        }
+        self.make(&place).map_err(|why| why.of(path))?;
+        Ok(format!("Successfully created directory '{path}'"))
+    }
+
+    /// Makes a directory and those above it.
+    pub(super) fn make(&self, place: &Path) -> Result<(), Why> {
+        let (mut made, mut builder) = (PathBuf::new(), DirBuilder::new());
+        builder.mode(PRIVATE);
+        for component in place.components() {
+            made.push(component);
+            if component == Component::CurDir || self.root.metadata(&made).is_ok_and(|found| found.is_dir()) {
+                continue;
+            }
+            self.space.take(&self.root, 0, self.token).map_err(Why::Told)?;
+            self.root.create_dir_with(&made, &builder)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the directories above a file.
+    pub(super) fn make_above(&self, place: &Path) -> Result<(), Why> {
+        place.parent().filter(|above| !above.as_os_str().is_empty()).map_or(Ok(()), |above| self.make(above))
+    }
+
+    pub(super) fn read(&self, path: &str) -> Result<String, String> {
+        let file = self.open(&self.resolved(path)?, OpenOptions::new().read(true)).map_err(|why| why.of(path))?;
+        let length = file.metadata().map_err(|error| told(path, &error))?.len();
+        let too_large = |length: u64| format!("{path}: the file has {length} bytes, more than the 240 KB that an answer holds");
+        if length > LARGEST_TEXT as u64 {
+            return Err(too_large(length));
+        }
+        let mut bytes = Vec::new();
+        file.take(LARGEST_TEXT as u64 + 1).read_to_end(&mut bytes).map_err(|error| told(path, &error))?;
+        if bytes.len() > LARGEST_TEXT {
+            return Err(too_large(bytes.len() as u64));
+        }
+        String::from_utf8(bytes).map_err(|_| format!("{path}: the file is no text (UTF-8)"))
+    }
+
+    pub(super) fn write(&self, path: &str, text: &str, append: bool) -> Result<(), String> {
+        let place = self.resolved(path)?;
+        self.make_above(&place).map_err(|why| why.of(path))?;
+        self.space.take(&self.root, text.len() as u64, self.token)?;
+        let mut options = OpenOptions::new();
+        options.create(true);
+        if append {
+            options.append(true)
+        } else {
+            options.write(true)
+        };
+        let mut file = self.open(&place, &mut options).map_err(|why| why.of(path))?;
+        // Only now it is known to be a file.
+        let written = if append { Ok(()) } else { file.set_len(0) };
+        written.and_then(|()| file.write_all(text.as_bytes())).map_err(|error| told(path, &error))
+    }
+
+    /// Opens a file, and nothing else: a pipe would wait for somebody at its other end.
+    pub(super) fn open(&self, place: &Path, options: &mut OpenOptions) -> Result<File, Why> {
+        open(&self.root, place, options)
+    }
+}

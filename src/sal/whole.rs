@@ -1,0 +1,202 @@
+//! What is done with whole directories: they are searched, copied, moved and deleted.
+
+use std::collections::VecDeque;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, Permissions};
+use regex::Regex;
+
+use super::place::{Why, open, told};
+use super::unless_cancelled;
+use super::view::View;
+use super::walk::visit;
+use crate::engine::{Answer, LARGEST_TEXT};
+use crate::model::excerpt;
+
+/// How many entries are looked at in one search.
+const MOST_SEARCHED: usize = 200_000;
+/// How many paths an answer holds, as an array of a script does.
+const MOST_FOUND: usize = 9_000;
+/// Bytes that are copied at once.
+const PIECE: usize = 256 << 10;
+
+impl View<'_> {
+    /// The paths of what is called so.
+    pub(super) fn find(&self, directory: &str, name: &str, directories: bool, first: bool) -> Answer {
+        let wanted = pattern(name)?;
+        let dir = self.root.open_dir(self.resolved(directory)?).map_err(|error| told(directory, &error))?;
+        let (mut found, mut bytes, mut entries): (Vec<String>, _, _) = (Vec::new(), 0, 0);
+        visit(&dir, Path::new(""), self.token, &mut |entry| {
+            entries += 1;
+            if entries > MOST_SEARCHED {
+                return Err(format!("{directory}: there are more than {MOST_SEARCHED} entries; search a directory further down"));
+            }
+            if !(if directories { entry.is_dir } else { entry.is_file }) || !wanted.is_match(&entry.name.to_string_lossy()) {
+                return Ok(());
+            }
+            let path = Path::new(directory).join(entry.path).to_string_lossy().into_owned();
+            if first {
+                found.retain(|known| *known < path);
+            }
+            if !first || found.is_empty() {
+                bytes += path.len();
+                found.push(path);
+            }
+            if found.len() > MOST_FOUND || (bytes > LARGEST_TEXT && !first) {
+                return Err(format!("{directory}: more is called {name:?} than an answer holds; search for less"));
+            }
+            Ok(())
+        })?;
+        found.sort_unstable();
+        match (first, found.first()) {
+            (false, _) => Ok(serde_json::Value::from(found).into()),
+            (true, Some(path)) => Ok(path.as_str().into()),
+            (true, None) => {
+                let what = if directories { "directory" } else { "file" };
+                Err(format!("{directory}: no {what} there is called {name:?}"))
+            }
+        }
+    }
+
+    /// Deletes a file, a link, or a directory with everything in it.
+    pub(super) fn delete(&self, path: &str) -> Result<String, String> {
+        let place = self.resolved(path)?;
+        let found = match self.root.symlink_metadata(&place) {
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(format!("Nothing to delete at '{path}'")),
+            Err(error) => return Err(told(path, &error)),
+        };
+        if !found.is_dir() {
+            self.root.remove_file(&place).map_err(|error| told(path, &error))?;
+            return Ok(format!("Successfully deleted file '{path}'"));
+        }
+        let top = self.root.canonicalize(&place).map_err(|error| told(path, &error))?;
+        if top.file_name().is_none() {
+            return Err(format!("{path}: that is the directory of the context itself"));
+        }
+        self.empty(&top).and_then(|()| Ok(self.root.remove_dir(&top)?)).map_err(|why| why.of(path))?;
+        Ok(format!("Successfully deleted directory '{path}'"))
+    }
+
+    /// Deletes everything in a directory. Directories may lie deeper in it than there are descriptors, so each is moved up before its turn comes.
+    fn empty(&self, top: &Path) -> Result<(), Why> {
+        let top = self.root.open_dir(top)?;
+        let (mut waiting, mut moved, mut emptied) = (VecDeque::from([PathBuf::from(".")]), 0_u64, Vec::new());
+        while let Some(next) = waiting.pop_front() {
+            let at_top = next == Path::new(".");
+            if !at_top {
+                // A command may have taken the rights from its user.
+                let _ = top.set_permissions(&next, Permissions::from_std(std::fs::Permissions::from_mode(0o700)));
+            }
+            let dir = top.open_dir(&next)?;
+            for entry in dir.entries()? {
+                unless_cancelled(self.token).map_err(Why::Told)?;
+                let entry = entry?;
+                let name = PathBuf::from(entry.file_name());
+                if !entry.file_type()?.is_dir() {
+                    dir.remove_file(&name)?;
+                } else if at_top {
+                    waiting.push_back(name);
+                } else {
+                    let free = loop {
+                        moved += 1;
+                        let name = PathBuf::from(format!("{moved}.deleted"));
+                        if top.symlink_metadata(&name).is_err() {
+                            break name;
+                        }
+                    };
+                    dir.rename(&name, &top, &free)?;
+                    waiting.push_back(free);
+                }
+            }
+            if !at_top {
+                emptied.push(next);
+            }
+        }
+        emptied.iter().try_for_each(|name| top.remove_dir(name)).map_err(Why::Io)
+    }
+
+    /// Moves a file or a directory.
+    pub(super) fn rename(&self, from: &str, to: &str) -> Result<String, String> {
+        let (source, target) = (self.resolved(from)?, self.resolved(to)?);
+        let found = self.root.symlink_metadata(&source).map_err(|error| told(from, &error))?;
+        let target = self.within(&source, target);
+        let moved = self.make_above(&target).and_then(|()| Ok(self.root.rename(&source, &self.root, &target)?));
+        moved.map_err(|why| why.of(to))?;
+        Ok(format!("Successfully moved {} '{from}' to '{to}'", if found.is_dir() { "directory" } else { "file" }))
+    }
+
+    /// Copies a file, or a directory with everything in it.
+    pub(super) fn copy(&self, from: &str, to: &str) -> Result<String, String> {
+        let (source, target) = (self.resolved(from)?, self.resolved(to)?);
+        let found = self.root.metadata(&source).map_err(|error| told(from, &error))?;
+        if !found.is_dir() {
+            let target = self.within(&source, target);
+            let copied = self.make_above(&target).and_then(|()| self.copy_file(&self.root, &source, &self.root, &target));
+            copied.map_err(|why| why.of(to))?;
+            return Ok(format!("Successfully copied file '{from}' to '{to}'"));
+        }
+        self.make(&target).map_err(|why| why.of(to))?;
+        let whole = |path: &Path, given: &str| self.root.canonicalize(path).map_err(|error| told(given, &error));
+        if whole(&target, to)?.starts_with(whole(&source, from)?) {
+            return Err(format!("{to}: a directory cannot be copied into itself"));
+        }
+        let open = |path: &Path, given: &str| self.root.open_dir(path).map_err(|error| told(given, &error));
+        let (into, source) = (open(&target, to)?, open(&source, from)?);
+        visit(&source, Path::new(""), self.token, &mut |entry| {
+            let copied = if entry.is_dir {
+                match into.create_dir(entry.path) {
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                    made => made.map_err(Why::Io).and_then(|()| self.space.take(&self.root, 0, self.token).map_err(Why::Told)),
+                }
+            } else if entry.is_file {
+                self.copy_file(entry.dir, entry.name, &into, entry.path)
+            } else {
+                // Links and pipes are not copied.
+                Ok(())
+            };
+            copied.map_err(|why| why.of(&entry.path.to_string_lossy()))
+        })?;
+        Ok(format!("Successfully copied directory '{from}' to '{to}'"))
+    }
+
+    /// The name in a directory, if the target is one.
+    fn within(&self, source: &Path, target: PathBuf) -> PathBuf {
+        match source.file_name() {
+            Some(name) if self.root.metadata(&target).is_ok_and(|found| found.is_dir()) => target.join(name),
+            _ => target,
+        }
+    }
+
+    fn copy_file(&self, from: &Dir, source: &Path, to: &Dir, target: &Path) -> Result<(), Why> {
+        let mut reader = open(from, source, OpenOptions::new().read(true))?;
+        let same = |found: &cap_std::fs::Metadata| (found.dev(), found.ino());
+        let mut writer = open(to, target, OpenOptions::new().write(true).create(true))?;
+        if same(&reader.metadata()?) == same(&writer.metadata()?) {
+            return Err(Why::Told("a file cannot be copied onto itself".to_owned()));
+        }
+        writer.set_len(0)?;
+        self.space.take(&self.root, 0, self.token).map_err(Why::Told)?;
+        let mut piece = vec![0; PIECE];
+        loop {
+            unless_cancelled(self.token).map_err(Why::Told)?;
+            let read = reader.read(&mut piece)?;
+            if read == 0 {
+                return Ok(());
+            }
+            self.space.take_more(&self.root, read as u64, self.token).map_err(Why::Told)?;
+            writer.write_all(&piece[..read])?;
+        }
+    }
+}
+
+/// What names look like that are searched for.
+fn pattern(name: &str) -> Result<Regex, String> {
+    if name.is_empty() || name.contains('/') || name.len() > 255 {
+        return Err(format!("{:?}: a name is searched for, with * for any letters and ? for one", excerpt(name, 100)));
+    }
+    let escaped = regex::escape(name).replace(r"\*", ".*").replace(r"\?", ".");
+    Regex::new(&format!("(?s)^{escaped}$")).map_err(|error| error.to_string())
+}

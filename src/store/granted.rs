@@ -1,0 +1,166 @@
+//! A Redis that the operator named for scripts, which is never one in which hero keeps its jobs.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, Script, Value};
+use tokio::sync::Mutex;
+
+use super::Store;
+use super::endpoint::Endpoint;
+use super::error::Error;
+
+/// How long a connection and a command may take.
+const WHOLE: Duration = Duration::from_secs(5);
+
+/// Runs a command and gives its reply, unless that is too large.
+///
+/// ARGV: the most bytes, the command, its arguments behind the key. KEYS: the key, if it has one.
+static BOUNDED: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        r"
+        local most = tonumber(ARGV[1])
+        local call = { ARGV[2], KEYS[1] }
+        for at = 3, #ARGV do call[#call + 1] = ARGV[at] end
+        local reply = redis.pcall(unpack(call))
+        local function size(value)
+          if type(value) == 'string' then return #value + 8 end
+          if type(value) ~= 'table' then return 8 end
+          local sum = 8
+          for _, one in ipairs(value) do sum = sum + size(one) end
+          return sum
+        end
+        if type(reply) == 'table' and (reply.err or reply.ok) then return reply end
+        if size(reply) > most then return redis.error_reply('ERR the reply is larger than ' .. most .. ' bytes') end
+        return reply
+        ",
+    )
+});
+
+/// A Redis that the operator named for scripts, and a connection to it.
+pub struct GrantedRedis {
+    client: Client,
+    shown: String,
+    /// Those of hero.
+    own: Vec<Store>,
+    connection: Mutex<Option<MultiplexedConnection>>,
+}
+
+/// Why a Redis is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum NotGranted {
+    /// It is one of hero's.
+    #[error("{0} is a Redis in which hero keeps its jobs, or a copy of it; no script gets that: name another")]
+    Own(String),
+    /// It cannot be reached, or does not say which it is.
+    #[error("the Redis at {0} cannot be used: {1}")]
+    Silent(String, String),
+}
+
+impl std::fmt::Debug for GrantedRedis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("GrantedRedis").field(&self.shown).finish()
+    }
+}
+
+impl GrantedRedis {
+    /// That at `endpoint`, unless it is one of those of `own`. Nothing is connected yet.
+    pub fn new(endpoint: &Endpoint, own: Vec<Store>) -> Result<Self, Error> {
+        Ok(Self { client: endpoint.client(0)?, shown: endpoint.shown(), own, connection: Mutex::new(None) })
+    }
+
+    /// Connects, unless there is a connection, and looks which Redis that is.
+    pub async fn verify(&self) -> Result<(), NotGranted> {
+        self.connection().await.map(drop)
+    }
+
+    /// Runs a command whose first argument is the key. A reply with more bytes than `most` is an error.
+    pub async fn call(&self, command: &str, arguments: &[String], most: usize) -> Result<serde_json::Value, String> {
+        let mut connection = self.connection().await.map_err(|why| why.to_string())?;
+        let mut call = BOUNDED.prepare_invoke();
+        call.arg(most).arg(command);
+        if let Some((key, rest)) = arguments.split_first() {
+            call.key(key);
+            for argument in rest {
+                call.arg(argument);
+            }
+        }
+        let reply: Result<Value, _> = call.invoke_async(&mut connection).await;
+        match reply {
+            Ok(reply) => told(reply),
+            Err(error) => {
+                if error.is_io_error() || error.is_unrecoverable_error() {
+                    *self.connection.lock().await = None;
+                    return Err(format!("the Redis at {} is not there: {error}", self.shown));
+                }
+                Err(error.detail().map_or_else(|| error.to_string(), ToOwned::to_owned))
+            }
+        }
+    }
+
+    async fn connection(&self) -> Result<MultiplexedConnection, NotGranted> {
+        let mut kept = self.connection.lock().await;
+        if let Some(connection) = &*kept {
+            return Ok(connection.clone());
+        }
+        let silent = |why: String| NotGranted::Silent(self.shown.clone(), why);
+        let config = AsyncConnectionConfig::new().set_connection_timeout(Some(WHOLE)).set_response_timeout(Some(WHOLE));
+        let connected = self.client.get_multiplexed_async_connection_with_config(&config).await;
+        let mut connection = connected.map_err(|error| silent(error.to_string()))?;
+        // Looked at anew with each connection: another server may have taken its place.
+        let mut names = Vec::new();
+        for section in ["server", "replication"] {
+            let info: String =
+                redis::cmd("INFO").arg(section).query_async(&mut connection).await.map_err(|error| silent(error.to_string()))?;
+            names.extend(identities(&info));
+        }
+        if names.is_empty() {
+            return Err(silent("it does not say which it is (INFO)".to_owned()));
+        }
+        for own in &self.own {
+            let theirs = own.identities().await.map_err(|error| silent(format!("it cannot be told from that of hero: {error}")))?;
+            if theirs.iter().any(|name| names.contains(name)) {
+                return Err(NotGranted::Own(self.shown.clone()));
+            }
+        }
+        *kept = Some(connection.clone());
+        Ok(connection)
+    }
+}
+
+impl Store {
+    /// By what the server of these keys is known: its run, and what it is a copy of.
+    async fn identities(&self) -> Result<Vec<String>, Error> {
+        let mut names = Vec::new();
+        for section in ["server", "replication"] {
+            let info: String = self.0.commands.call(redis::cmd("INFO").arg(section)).await?;
+            names.extend(identities(&info));
+        }
+        Ok(names)
+    }
+}
+
+/// By what a server is known: its run, and what it is a copy of. A copy has the second in common with what it copies.
+fn identities(info: &str) -> impl Iterator<Item = String> + '_ {
+    let named =
+        |line: &str| line.strip_prefix("run_id:").or_else(|| line.strip_prefix("master_replid:")).map(|name| name.trim().to_owned());
+    info.lines().filter_map(named)
+}
+
+/// A reply as JSON.
+fn told(reply: Value) -> Result<serde_json::Value, String> {
+    let text = |bytes| String::from_utf8(bytes).map_err(|_| "what is stored there is no text (UTF-8)".to_owned());
+    Ok(match reply {
+        Value::Nil => serde_json::Value::Null,
+        Value::Int(number) => number.into(),
+        Value::BulkString(bytes) => text(bytes)?.into(),
+        Value::SimpleString(text) => text.into(),
+        Value::Okay => true.into(),
+        Value::Boolean(is) => is.into(),
+        Value::Double(number) => number.into(),
+        Value::Array(items) => items.into_iter().map(told).collect::<Result<Vec<_>, _>>()?.into(),
+        Value::ServerError(error) => return Err(error.to_string()),
+        _ => return Err("the reply is of a kind that scripts have not".to_owned()),
+    })
+}
