@@ -28,8 +28,9 @@ const MOST_CAUGHT: usize = 2048;
 /// How often it is looked what a job uses: soon at first, as most jobs are short.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const LATER_LOOK: Duration = Duration::from_millis(250);
-/// The part of the time, one in so many, that looking up what a job holds may take.
-const LOOKING: u32 = 20;
+/// How many times longer than a look takes the next one waits, and at most.
+const LOOKING: u32 = 4;
+const LATEST_LOOK: Duration = Duration::from_secs(1);
 
 /// Why a job was ended from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +88,7 @@ impl Attempt<'_> {
                         // Who takes so much is not asked.
                         break false;
                     }
-                    look_at = look_at.max(now + now.elapsed() * LOOKING);
+                    look_at = look_at.max(now + (now.elapsed() * LOOKING).min(LATEST_LOOK));
                 }
             }
             // A stop that was sent right after its job may have arrived with it.

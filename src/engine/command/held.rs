@@ -85,9 +85,8 @@ impl Files {
             let Ok(stat) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
             self.count += 1;
             // A file with several names is found by each of them.
-            // How wide the number of names is depends on the machine.
-            let names = u64::try_from(i128::from(stat.st_nlink)).unwrap_or(1).max(1);
-            self.bytes += stat.st_blocks.cast_unsigned() * BLOCK / names;
+            let names = i64::try_from(stat.st_nlink).unwrap_or(i64::MAX).max(1);
+            self.bytes += (stat.st_blocks / names).cast_unsigned() * BLOCK;
             if FileType::from_raw_mode(stat.st_mode) == FileType::Directory
                 && let Ok(inner) = open_closed(directory, name)
             {

@@ -78,7 +78,7 @@ fn exec(request: &Request) -> String {
         None => {}
     }
     if geteuid().is_root() {
-        steps.take("capabilities", user::give_up_capabilities(profile));
+        steps.take("capabilities", user::give_up_capabilities(profile.capabilities()));
     }
     // Another user takes the signal away.
     steps.take("parent_death_signal", set_parent_process_death_signal(profile.death_signal()));

@@ -5,8 +5,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use rustix::process::{Resource, Signal};
+use rustix::thread::CapabilitySet;
 
-use super::user::JobUser;
+use super::user::{JobUser, OF_ROOT};
 
 /// What a child may keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +87,17 @@ impl Profile {
                 };
                 std::env::vars_os().filter_map(of_job).collect()
             }
+        }
+    }
+
+    /// What it keeps of the rights of root, if it stays root.
+    pub(super) fn capabilities(&self) -> CapabilitySet {
+        match self {
+            Self::Engine { .. } | Self::Job(_) => CapabilitySet::empty(),
+            // The data directory may be somebody else's.
+            Self::Redis { .. } => CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER,
+            // What its jobs have open it sees only so.
+            Self::Supervisor => OF_ROOT | CapabilitySet::SYS_PTRACE,
         }
     }
 

@@ -10,8 +10,6 @@ use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 
-use super::Profile;
-
 /// The first number of a user of ours; to it comes the number of an engine's process, so that no two share a user. No system and no
 /// container gives these numbers to anybody else, and none of them has an entry in a file.
 const FIRST: u32 = 0x7000_0000;
@@ -23,7 +21,7 @@ const PASS: u32 = 0o001;
 const READ: u32 = 0o004;
 
 /// What it takes to start processes of other users and to look after them and their files.
-const OF_ROOT: CapabilitySet = CapabilitySet::CHOWN
+pub(super) const OF_ROOT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::KILL)
@@ -134,15 +132,8 @@ pub(super) fn become_user(number: u32) -> io::Result<()> {
     Ok(set_thread_res_uid(user, user, user)?)
 }
 
-/// Gives up what root may besides what is his own, but for what the child is there for.
-pub(super) fn give_up_capabilities(profile: &Profile) -> io::Result<()> {
-    let kept = match profile {
-        Profile::Engine { .. } | Profile::Job(_) => CapabilitySet::empty(),
-        // The data directory may be somebody else's.
-        Profile::Redis { .. } => CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER,
-        // What its jobs have open it sees only so.
-        Profile::Supervisor => OF_ROOT | CapabilitySet::SYS_PTRACE,
-    };
+/// Gives up what root may besides what is his own, but for these.
+pub(super) fn give_up_capabilities(kept: CapabilitySet) -> io::Result<()> {
     let kept = kept & capabilities(None)?.permitted;
     Ok(set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })?)
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use hero::engine::{Child, Command, EngineSettings, Program};
+use hero::engine::{Child, Command, EngineSettings, Program, Python};
 use hero::model::{ErrorKind, JobError, Limit};
 use hero::process::confine::{JobRights, JobUser, Profile};
 
@@ -139,7 +139,7 @@ async fn a_job_makes_processes_and_pairs_of_sockets_but_no_other_socket() {
         for (what, attempt) in [
             ("shared memory that stays", "syscall(29, 0, 4096, 0x3ff) >= 0"),
             ("a queue that stays", "syscall(68, 0, 0x3ff) >= 0"),
-            ("memory that nobody counts", "my $name = \"x\\0\"; syscall(319, $name, 0) >= 0"),
+            ("memory that nobody counts", "do { my $name = \"x\\0\"; syscall(319, $name, 0) >= 0 }"),
         ] {
             refused(&job, what, attempt).await;
         }
@@ -155,15 +155,24 @@ fn shell(memory: u64) -> EngineSettings {
 
 /// Runs a hostile script while a neighbour runs one of its own, and expects that this one ends well, and that the engine goes on.
 async fn against_a_neighbour(bench: &mut Bench, script: &str) -> JobError {
+    against_a_neighbour_in(bench, script, "echo 1 >&3").await
+}
+
+/// The same where scripts are in another language, with one that gives 1.
+async fn against_a_neighbour_in(bench: &mut Bench, script: &str, one: &str) -> JobError {
     let mut neighbour = Bench::with(shell(512 << 20)).await;
     let (error, fine) = tokio::join!(bench.error(script), neighbour.run("for i in {1..30}; do sleep 0.01; done; echo fine >&3"));
     assert_eq!(fine.result.unwrap().text, "fine", "{script}");
-    assert_eq!(bench.text("echo 1 >&3").await, "1", "{script}");
+    assert_eq!(bench.text(one).await, "1", "{script}");
     error
 }
 
 #[tokio::test]
 async fn a_fork_bomb_ends_with_its_job() {
+    // Without the limit it might take the whole machine for a moment.
+    if !can_try("process limit").await {
+        return;
+    }
     let mut bench = Bench::with(shell(512 << 20)).await;
     let error = against_a_neighbour(&mut bench, "bomb() { bomb | bomb & }; bomb; sleep 1000").await;
     assert!(error.kind == ErrorKind::Limit && error.message.contains("more than 256 processes"), "{error:?}");
@@ -192,7 +201,7 @@ async fn a_job_that_fills_the_disk_is_ended() {
         ("many files", "for i in {1..10}; do fallocate -l 200M $i || exit 9; done; sleep 1000"),
         ("files without names", "for i in {1..10}; do exec {fd}<>$i; fallocate -l 200M $i || exit 9; rm $i; done; sleep 1000"),
         ("a directory closed to itself", "mkdir d; cd d; for i in {1..10}; do fallocate -l 200M $i; done; chmod 0 .; sleep 1000"),
-        ("empty files", "for i in {1..300}; do mkdir $i; (cd $i; : | tee {1..600}); done; sleep 1000"),
+        ("empty files", "seq 120000 | xargs touch; sleep 1000"),
         ("directories in each other", "for i in {1..300}; do mkdir d; cd d; done; sleep 1000"),
     ] {
         let mut bench = Bench::with(shell(512 << 20)).await;
@@ -212,7 +221,7 @@ async fn a_job_that_eats_memory_is_ended_whichever_of_its_processes_does() {
     assert_eq!((error.kind, error.limit), (ErrorKind::Limit, Some(Limit::Memory)), "{error:?}");
     assert!(error.message.contains("256 MB of memory in all its processes"), "{error:?}");
     let error = bench.error(&format!("exec {PERL} -e '$x = \"a\" x 500_000_000'")).await;
-    assert!(error.message.to_lowercase().contains("memory"), "{error:?}");
+    assert!(format!("{error:?}").contains("Out of memory"), "{error:?}");
 }
 
 #[tokio::test]
@@ -224,7 +233,7 @@ async fn a_job_signals_neither_its_parents_nor_its_siblings() {
         return;
     }
     let (own, other, us) = (bench.child.pid(), sibling.child.pid(), std::process::id());
-    for number in [own.to_string(), other.to_string(), us.to_string(), "1".to_owned(), "$PPID".to_owned()] {
+    for number in [own.to_string(), other.to_string(), us.to_string(), "1".to_owned()] {
         let error = bench.error(&format!("kill -KILL {number}; exit $?")).await;
         assert!(error.message.contains("exit code"), "{number}: {error:?}");
     }
@@ -269,6 +278,38 @@ async fn each_engine_of_root_is_a_user_of_its_own_whose_jobs_reach_no_file_of_an
 }
 
 #[tokio::test]
+async fn forks_of_one_python_are_the_user_of_their_engine_and_reach_nothing_either() {
+    let python = Python { interpreter: "/usr/bin/python3".into(), readable: Vec::new(), memory: 512 << 20 };
+    if !python.interpreter.exists() || !can_try("seccomp").await {
+        println!("skipped: there is no {}", python.interpreter.display());
+        return;
+    }
+    let mut bench = Bench::with(EngineSettings { program: Program::Python(python), ..settings() }).await;
+    let said = bench.child.confinement().to_owned();
+    assert!(!said.contains("no setuid"), "{said}");
+    let user = bench.text("import os, hero; open('f', 'w').write('x'); hero.result([os.getuid(), os.stat('f').st_uid])").await;
+    assert!(!rustix::process::geteuid().is_root() || !user.contains("[0"), "{user}");
+    for (refused, said) in [
+        ("import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)", "Operation not permitted"),
+        ("import socket; socket.socket(socket.AF_UNIX)", "Operation not permitted"),
+        ("import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)", "Operation not permitted"),
+        ("import os; os.kill(os.getppid(), 9)", "not permitted"),
+        ("import os; os.kill(1, 9)", "not permitted"),
+        ("open('/etc/shadow')", "Permission denied"),
+        ("open('/tmp/hero-was-here', 'w')", "Permission denied"),
+    ] {
+        let error = bench.error(refused).await;
+        assert!(error.message.contains(said), "{refused}: {error:?}");
+    }
+    if said.contains("no process limit") {
+        return;
+    }
+    let bomb = "import os, time\nwhile True:\n    try: os.fork()\n    except OSError: time.sleep(0.01)";
+    assert_eq!(against_a_neighbour_in(&mut bench, bomb, "import hero; hero.result(1)").await.kind, ErrorKind::Limit);
+    assert_eq!(bench.text("import os, hero; hero.result([os.getuid(), os.getuid()])").await, user);
+}
+
+#[tokio::test]
 async fn jobs_whose_files_are_closed_to_others_run_as_root_and_it_is_said() {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: these tests do not run as root");
@@ -280,6 +321,7 @@ async fn jobs_whose_files_are_closed_to_others_run_as_root_and_it_is_said() {
         command.readable.push(directory.path().to_owned());
     }
     std::fs::write(directory.path().join("data"), "42").unwrap();
+    std::fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o700)).unwrap();
     let mut bench = Bench::with(settings.clone()).await;
     let said = bench.child.confinement().to_owned();
     assert!(said.contains(&format!("no setuid ({} is closed to other users)", directory.path().display())), "{said}");
