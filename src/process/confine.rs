@@ -5,6 +5,7 @@
 //! what is missing and why, and, behind a semicolon, the steps in force, such as `weak: no landlock (the kernel does not have it);
 //! process_group,umask,environment,descriptors,rlimits,no_new_privs,parent_death_signal,seccomp`.
 
+mod descriptors;
 mod exec;
 mod landlock;
 mod namespaces;
@@ -22,8 +23,9 @@ use std::time::Duration;
 
 use super::Spawner;
 
+pub use descriptors::hand_over;
 pub use exec::exec_main;
-pub use profile::{JobRights, OF_JOB, Profile, RESULT};
+pub use profile::{JobRights, OF_JOB, Profile, QUESTIONS, RESULT};
 pub use steps::left_out;
 pub use user::JobUser;
 

@@ -98,6 +98,11 @@ impl ScriptTypeSettings {
             }
             None => {}
             Some([]) => return Some("command names no program".to_owned()),
+            Some([program, ..]) if program.contains("{script}") => {
+                return Some(
+                    "command names the script as its program; [\"env\", \"{script}\"] runs it by what its first line names (#!)".to_owned(),
+                );
+            }
             Some([program, ..]) if program.is_empty() => return Some("command names no program".to_owned()),
             Some([_, arguments @ ..]) if !arguments.iter().any(|argument| argument.contains("{script}")) => {
                 return Some(

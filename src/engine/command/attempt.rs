@@ -3,11 +3,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, test_kill_process, wait, waitpid};
+use rustix::system::sysinfo;
 
 use super::actor::{Actor, Said};
 use super::answer::Answer;
-use super::held::Bounds;
+use super::held::{Bounds, MOST_PROCESSES};
 use super::lines::{JobLines, Stream};
 use super::process::Process;
 use super::usage;
@@ -31,6 +33,12 @@ const LATER_LOOK: Duration = Duration::from_millis(250);
 /// How many times longer than a look takes the next one waits, and at most.
 const LOOKING: u32 = 4;
 const LATEST_LOOK: Duration = Duration::from_secs(1);
+/// How often what is left is looked for. Mostly that is once.
+const MOST_ROUNDS: usize = 3;
+/// How long looks are apart when processes are counted and waited for, too, which costs more than most jobs.
+const COUNTED: Duration = Duration::from_millis(40);
+/// How many times the pipes are read when nobody has their other ends any more: what is in one is less.
+const MOST_LEFT: usize = 64;
 
 /// Why a job was ended from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,12 +85,18 @@ impl Attempt<'_> {
         let (mut ending, mut kill_at) = (None, deadline);
         let (mut look_at, mut pause, mut peak_memory) = (began + FIRST_LOOK, FIRST_LOOK, 0);
         let time_before = usage::time_of_ended(self.adopter);
+        let threads_before = sysinfo().procs;
         let ended = loop {
             let now = Instant::now();
             if now >= look_at {
                 (look_at, pause) = (now + pause, (pause * 2).min(LATER_LOOK));
                 peak_memory = usage::peak_memory(process.pid).max(peak_memory);
-                if pause == LATER_LOOK && ending.is_none() {
+                if pause >= COUNTED {
+                    self.wait_for_orphans(process.pid);
+                }
+                // Those of the whole system can be counted at once, and processes that start each other leave little time.
+                let are_many = usize::from(sysinfo().procs.saturating_sub(threads_before)) > MOST_PROCESSES;
+                if ending.is_none() && (pause >= COUNTED || are_many) {
                     ending = self.bounds.exceeded(&tree::pids(getpid(), self.spared));
                     if ending.is_some() {
                         // Who takes so much is not asked.
@@ -95,10 +109,12 @@ impl Attempt<'_> {
             while let Some(said) = self.actor.arrived() {
                 match said {
                     Said::Frame(ToEngine::Stop) if ending.is_none() => (ending, kill_at) = self.ask_to_end(Ending::Stopped),
+                    Said::Frame(ToEngine::Answer { answer }) => process.asking.answered(answer),
                     Said::Frame(_) | Said::Unreadable(_) => {}
                     Said::Gone => gone = true,
                 }
             }
+            self.ask(&mut process, &mut lines, ending.is_some());
             match ending {
                 None if now >= deadline => (ending, kill_at) = self.ask_to_end(Ending::Timeout),
                 Some(_) if now >= kill_at => break false,
@@ -114,15 +130,22 @@ impl Attempt<'_> {
         };
         let own_time = usage::time_of(process.pid);
         let status = if ended { process.status() } else { None };
-        clear(self.spared, self.adopter);
+        clear(self.spared, self.adopter, Some((process.pid, ended)));
         // What the zygote tells of a process that was killed must not be taken for the next one.
         let status = status.or_else(|| process.status());
-        // Nobody has the other ends any more, so what is in the pipes is all.
-        while Self::read(&mut process, &mut lines, &mut answer) {
+        // What is in the pipes is all, unless somebody got one by a way that nobody knows.
+        for _ in 0..MOST_LEFT {
+            if !Self::read(&mut process, &mut lines, &mut answer) {
+                break;
+            }
             self.send(&mut lines);
         }
         lines.ended();
         self.send(&mut lines);
+        if ending.is_none() && !gone {
+            process.asking.end();
+            (ending, gone) = self.ask_the_rest(&mut process, &mut lines, deadline);
+        }
         let measured = status.as_ref().and_then(|status| status.measured);
         let time = usage::time_of_ended(self.adopter).saturating_sub(time_before).max(measured.map_or(own_time, |measured| measured.time));
         let usage = Usage {
@@ -134,15 +157,65 @@ impl Attempt<'_> {
         Ended { ending, status: status.map(|status| status.exit), answer, last_lines: lines.last(), usage, gone }
     }
 
+    /// Waits for those of its children that have ended, but for the process of the job, whose end is still to be seen: a long job could
+    /// leave so many that no number is left for others.
+    fn wait_for_orphans(&self, process: Pid) {
+        let children = tree::children(getpid()).unwrap_or_default().into_iter().filter_map(Pid::from_raw);
+        for orphan in children.filter(|child| *child != process && !self.spared.contains(child)) {
+            let _ = waitpid(Some(orphan), WaitOptions::NOHANG);
+        }
+    }
+
     /// Asks all processes of the job to end. Gives why, and when they are killed.
     fn ask_to_end(&self, why: Ending) -> (Option<Ending>, Instant) {
         tree::signal(getpid(), self.spared, Signal::TERM);
         (Some(why), Instant::now() + GRACE)
     }
 
+    /// Asks the actor what the process asks.
+    fn ask(&mut self, process: &mut Process, lines: &mut JobLines, is_ending: bool) {
+        let question = process.asking.next(is_ending, lines);
+        self.send(lines);
+        if let Some(question) = question {
+            self.actor.send(&[FromEngine::Ask { question }]);
+        }
+    }
+
+    /// Asks what the process asked before it ended and nobody has asked yet. Gives whether the job was ended, or the actor is gone, before that was done.
+    fn ask_the_rest(&mut self, process: &mut Process, lines: &mut JobLines, deadline: Instant) -> (Option<Ending>, bool) {
+        let mut is_stopped = false;
+        loop {
+            // The answer may have been read when the process ended.
+            while let Some(said) = self.actor.arrived() {
+                match said {
+                    Said::Frame(ToEngine::Answer { answer }) => process.asking.answered(answer),
+                    Said::Frame(ToEngine::Stop) => is_stopped = true,
+                    Said::Frame(_) | Said::Unreadable(_) => {}
+                    Said::Gone => return (None, true),
+                }
+            }
+            self.ask(process, lines, false);
+            let left = deadline.saturating_duration_since(Instant::now());
+            match process.asking.is_waiting() {
+                // What nobody would hear is not asked.
+                false if process.asking.has_more() && !left.is_zero() => continue,
+                false => return (None, false),
+                true if is_stopped => return (Some(Ending::Stopped), false),
+                true if left.is_zero() => return (Some(Ending::Timeout), false),
+                true => {}
+            }
+            let timeout = Timespec::try_from(left).ok();
+            let ready = poll(&mut [PollFd::new(&*self.actor, PollFlags::IN)], timeout.as_ref());
+            if ready.is_ok_and(|ready| ready > 0) && !self.actor.read() {
+                return (None, true);
+            }
+        }
+    }
+
     /// Waits until there is something to do, at most so long.
     fn wait(&self, process: &Process, time: Duration) -> Ready {
         let mut watched = vec![PollFd::new(&*self.actor, PollFlags::IN), PollFd::from_borrowed_fd(process.end(), PollFlags::IN)];
+        watched.extend(process.asking.awaited().map(|(socket, flags)| PollFd::from_borrowed_fd(socket, flags)));
         let pipes = [process.out.open(), process.err.open(), process.result.open()];
         watched.extend(pipes.into_iter().flatten().map(|pipe| PollFd::from_borrowed_fd(pipe, PollFlags::IN)));
         let timeout = Timespec::try_from(time).ok();
@@ -176,8 +249,10 @@ struct Ready {
 
 /// Ends what a job left, and waits for the dead. Orphans have become children of this process, or of the adopter, which is one of the spared.
 ///
-/// If they are too many to be caught, all of the adopter's namespace ends at once, and nothing can be started any more.
-pub(super) fn clear(spared: &[Pid], adopter: Option<Pid>) {
+/// Of the job's process it has to be known whether it has ended. Its group is killed at once: so not even processes that start each other as
+/// quickly as they can escape, unless they leave the group. If they are too many to be caught, all of the adopter's namespace ends at once, and
+/// nothing can be started any more.
+pub(super) fn clear(spared: &[Pid], adopter: Option<Pid>, job: Option<(Pid, bool)>) {
     let has_children = |pid: Pid| {
         let children = tree::children(pid);
         children.is_none_or(|children| children.iter().any(|child| !spared.iter().any(|pid| pid.as_raw_nonzero().get() == *child)))
@@ -186,9 +261,20 @@ pub(super) fn clear(spared: &[Pid], adopter: Option<Pid>) {
     if !has_children(getpid()) && !spared.iter().any(|pid| has_children(*pid)) {
         return;
     }
+    if let Some((process, has_ended)) = job {
+        // The number of a process that has ended is that of its group, as long as nobody else has it.
+        if !has_ended || test_kill_process(process) == Err(Errno::SRCH) {
+            let _ = kill_process_group(process, Signal::KILL);
+        }
+    }
     let too_many = adopter.is_some() && tree::pids(getpid(), spared).len() > MOST_CAUGHT;
-    let ended = !too_many && tree::end(getpid(), spared, GONE);
-    wait_for_dead();
+    // Numbers of processes begin anew, so one may start behind the back of whoever looks for all.
+    let ended = !too_many
+        && (0..MOST_ROUNDS).any(|_| {
+            let ended = tree::end(getpid(), spared, GONE);
+            wait_for_dead();
+            ended && !has_children(getpid())
+        });
     let until = Instant::now() + WAITED_FOR;
     if let Some(adopter) = adopter.filter(|_| !ended) {
         let _ = kill_process(adopter, Signal::KILL);

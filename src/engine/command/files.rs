@@ -1,10 +1,14 @@
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::engine::EngineJob;
 use crate::engine::directory::{make_private, remove};
 use crate::process::confine::JobUser;
+
+/// What its owner may do with a script, and nobody else.
+const PRIVATE: u32 = 0o700;
 
 /// The directory of a job, with its script and its arguments. It is removed with the job.
 pub(super) struct JobFiles {
@@ -21,15 +25,17 @@ impl JobFiles {
         let directory = engine.join(number.to_string());
         make_private(&directory)?;
         let files = Self { script: directory.join(file), args: directory.join("args.json"), directory, user: user.clone() };
-        files.write(&files.script, &job.script)?;
+        // It may be run itself, by what its first line names.
+        OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&files.script)?.write_all(job.script.as_bytes())?;
+        user.give(&files.script)?;
         files.write(&files.args, job.args.as_ref().map_or("{}", |args| args.as_str()))?;
         user.give(&files.directory)?;
         Ok(files)
     }
 
     /// Writes a file of the job's.
-    pub(super) fn write(&self, path: &Path, text: &str) -> io::Result<()> {
-        fs::write(path, text)?;
+    pub(super) fn write(&self, path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> {
+        fs::write(path, contents)?;
         self.user.give(path)
     }
 }

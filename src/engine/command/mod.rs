@@ -6,6 +6,7 @@
 
 mod actor;
 mod answer;
+mod asking;
 mod attempt;
 mod environment;
 mod files;
@@ -255,7 +256,7 @@ impl Supervisor {
 
 impl Drop for Supervisor {
     fn drop(&mut self) {
-        clear(&[], None);
+        clear(&[], None, None);
         // If something cannot be removed, nobody is left to tell.
         for made in &self.made {
             let _ = directory::remove(made);

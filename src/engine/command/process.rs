@@ -1,5 +1,6 @@
 use std::io::{self, PipeReader, PipeWriter, pipe};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
@@ -10,6 +11,9 @@ use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
+
+use super::asking::Asking;
+use crate::process::confine;
 
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
@@ -23,6 +27,7 @@ pub(super) struct Process {
     pub(super) out: Reader,
     pub(super) err: Reader,
     pub(super) result: Reader,
+    pub(super) asking: Asking,
 }
 
 /// What can be read when a process has ended.
@@ -46,11 +51,12 @@ pub(super) struct Measured {
     pub(super) peak_memory: u64,
 }
 
-/// The ends of the pipes that a process writes to.
+/// The ends of the pipes that a process writes to, and of the socket on which it asks.
 pub(super) struct Writers {
     pub(super) out: PipeWriter,
     pub(super) err: PipeWriter,
     pub(super) result: PipeWriter,
+    pub(super) questions: UnixStream,
 }
 
 /// Our ends of them.
@@ -58,6 +64,7 @@ pub(super) struct Readers {
     out: Reader,
     err: Reader,
     result: Reader,
+    asking: Asking,
 }
 
 /// Our end of a pipe, until the other end is closed.
@@ -71,7 +78,9 @@ pub(super) fn pipes() -> io::Result<(Readers, Writers)> {
         writers.push(writer);
     }
     let ([out, err, result], [to_out, to_err, to_result]) = (taken(readers), taken(writers));
-    Ok((Readers { out, err, result }, Writers { out: to_out, err: to_err, result: to_result }))
+    let (answers, questions) = UnixStream::pair()?;
+    let readers = Readers { out, err, result, asking: Asking::on(answers) };
+    Ok((readers, Writers { out: to_out, err: to_err, result: to_result, questions }))
 }
 
 fn taken<T, const N: usize>(items: Vec<T>) -> [T; N] {
@@ -79,10 +88,13 @@ fn taken<T, const N: usize>(items: Vec<T>) -> [T; N] {
 }
 
 impl Process {
-    /// Starts a confined command. What is to be the descriptor of its result is its descriptor 0.
+    /// Starts a confined command, which takes over its descriptors as [`confine::hand_over`] gives them.
     pub(super) fn start(mut command: Command) -> io::Result<Self> {
-        let (readers, writers) = pipes()?;
-        command.stdin(writers.result).stdout(writers.out).stderr(writers.err);
+        let (readers, Writers { out, err, result, questions }) = pipes()?;
+        if let Some((socket, _)) = readers.asking.awaited() {
+            confine::hand_over(socket, &result)?;
+        }
+        command.stdin(OwnedFd::from(questions)).stdout(out).stderr(err);
         let pid = command.spawn()?.id();
         // The command holds the other ends of the pipes.
         drop(command);
@@ -90,13 +102,13 @@ impl Process {
     }
 
     /// A child of this process that writes to these pipes.
-    fn of(pid: Pid, Readers { out, err, result }: Readers) -> io::Result<Self> {
-        Ok(Self { pid, end: End::Child(pidfd_open(pid, PidfdFlags::empty())?), out, err, result })
+    fn of(pid: Pid, Readers { out, err, result, asking }: Readers) -> io::Result<Self> {
+        Ok(Self { pid, end: End::Child(pidfd_open(pid, PidfdFlags::empty())?), out, err, result, asking })
     }
 
     /// A fork of the zygote that writes to these pipes, and whose end the zygote tells through a socket.
-    pub(super) fn forked(pid: Pid, zygote: OwnedFd, Readers { out, err, result }: Readers) -> Self {
-        Self { pid, end: End::Fork(zygote), out, err, result }
+    pub(super) fn forked(pid: Pid, zygote: OwnedFd, Readers { out, err, result, asking }: Readers) -> Self {
+        Self { pid, end: End::Fork(zygote), out, err, result, asking }
     }
 
     /// Can be read when the process has ended.

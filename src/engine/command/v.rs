@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::asking::Asking;
 use super::files::JobFiles;
 use super::process::Process;
 use super::{OURSELVES, environment};
@@ -64,7 +65,8 @@ impl Builder {
         let at = self.kept.iter().position(|kept| *kept == hash)?;
         self.kept.remove(at);
         let program = self.directory.join(&hash);
-        self.kept.push_back(hash);
+        // Something that clears up old temporary files may have removed it.
+        program.is_file().then(|| self.kept.push_back(hash))?;
         Some(program)
     }
 
@@ -79,10 +81,14 @@ impl Builder {
             let directory = files.directory.join(directory);
             // Some versions of the compiler do not make it themselves.
             fs::create_dir(&directory)?;
+            files.user.give(&directory)?;
             variables.insert(name.to_owned(), directory.to_string_lossy().into_owned());
         }
         environment::give(&mut command, variables);
-        Process::start(command)
+        let mut process = Process::start(command)?;
+        // It acts for nobody, so nobody answers it.
+        process.asking = Asking::default();
+        Ok(process)
     }
 
     /// Keeps the program that was compiled in the directory of a job.
@@ -95,7 +101,7 @@ impl Builder {
         if self.kept.len() >= KEPT
             && let Some(oldest) = self.kept.pop_front()
         {
-            fs::remove_file(self.directory.join(oldest))?;
+            remove_if_there(&self.directory.join(oldest))?;
         }
         let hash = hash(script);
         let program = self.directory.join(&hash);
@@ -114,6 +120,10 @@ impl Builder {
         environment::give(&mut command, environment::of_job(job, files));
         Process::start(command)
     }
+}
+
+fn remove_if_there(file: &Path) -> io::Result<()> {
+    fs::remove_file(file).or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
 fn hash(script: &str) -> String {

@@ -1,25 +1,23 @@
 //! The steps themselves, taken by the process that becomes the program.
 
 use std::ffi::OsString;
-use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
-use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::process::{
     Pid, Resource, Rlimit, geteuid, getppid, getrlimit, set_parent_process_death_signal, setpgid, setrlimit, setsid, umask,
 };
 use rustix::thread::set_no_new_privs;
 
 use super::namespaces::USER;
-use super::profile::{Profile, RESULT};
+use super::profile::{Profile, QUESTIONS, RESULT};
 use super::request::Request;
 use super::steps::Steps;
 use super::user::{self, JobUser};
-use super::{CONFINEMENT, landlock, namespaces, seccomp};
+use super::{CONFINEMENT, descriptors, landlock, namespaces, seccomp};
 
 /// The exit code when confinement or exec failed, as `env` and `nohup` have it.
 const FAILED: u8 = 125;
@@ -53,10 +51,12 @@ fn exec(request: &Request) -> String {
     // Descriptors that hero opened are closed at exec anyway. Others may have been left open by a shell, make or a service manager.
     close_fds::set_fds_cloexec(3, &[]);
     steps.done("descriptors");
-    // What a job is to write its result to has come as descriptor 0.
-    let result = of_job.then(result_descriptor).transpose();
-    match &result {
-        Ok(Some(result)) => drop(command.env(RESULT, result.as_raw_fd().to_string()).stdin(Stdio::null())),
+    let given = of_job.then(descriptors::take_over).transpose();
+    match &given {
+        Ok(Some(given)) => {
+            command.env(RESULT, given.result.as_raw_fd().to_string()).stdin(Stdio::null());
+            command.envs(given.questions.as_ref().map(|questions| (QUESTIONS, questions.as_raw_fd().to_string())));
+        }
         Ok(None) => {}
         Err(error) => return format!("no descriptor for the result: {error}"),
     }
@@ -144,13 +144,6 @@ fn limit_processes(profile: &Profile, steps: &mut Steps) {
         Some(_) => steps.miss(NAME, &"other processes of its user would be counted"),
         None => {}
     }
-}
-
-/// Makes the descriptor of the result from descriptor 0. It is 3, the first that is free, and stays open in the program.
-fn result_descriptor() -> io::Result<OwnedFd> {
-    let result = fcntl_dupfd_cloexec(io::stdin(), 3)?;
-    fcntl_setfd(&result, FdFlags::empty())?;
-    Ok(result)
 }
 
 /// Lowers a limit to `most`; one that is lower already stays.

@@ -46,6 +46,8 @@ pub struct JobRights {
 pub const OF_JOB: &str = "HERO_OF_JOB_";
 /// The variable in which a job finds the number of the descriptor for its result.
 pub const RESULT: &str = "HERO_RESULT_FD";
+/// The variable in which a job finds the number of the socket on which it asks, where it has one.
+pub const QUESTIONS: &str = "HERO_ASK_FD";
 /// The bytes that one file of a job may have.
 const LARGEST_FILE: u64 = 256 << 20;
 /// The processes and threads that a job may have: it is ended at a quarter of that, but not at once.

@@ -13,6 +13,8 @@ mod heroscript;
 mod hostile;
 mod limits;
 mod python;
+mod python_ends;
+mod python_inside;
 mod questions;
 mod reference;
 mod scripts;

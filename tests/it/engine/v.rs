@@ -98,6 +98,18 @@ async fn more_scripts_than_are_kept_are_compiled_again() {
 }
 
 #[tokio::test]
+async fn a_program_that_was_cleared_away_is_compiled_again() {
+    let (mut bench, _directory) = bench().await;
+    bench.text("// first\npwd").await;
+    let engine = std::path::Path::new(bench.log.texts().last().unwrap()).ancestors().nth(2).unwrap().to_owned();
+    for program in std::fs::read_dir(engine.join("programs")).unwrap() {
+        std::fs::remove_file(program.unwrap().path()).unwrap();
+    }
+    bench.text("// first\npwd").await;
+    assert_eq!(bench.log.texts().into_iter().filter(|line| line.contains("compiled")).count(), 2);
+}
+
+#[tokio::test]
 async fn the_real_compiler_compiles_where_it_is_installed() {
     let named = std::env::var_os("V_BIN").map(PathBuf::from);
     let paths = std::env::var_os("PATH").unwrap_or_default();

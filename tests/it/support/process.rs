@@ -165,6 +165,20 @@ impl Process {
         self.children().into_iter().filter(|kin| kin.command().ends_with("\0engine\0")).collect()
     }
 
+    /// What runs below its engines whose jobs are processes, and what these have left.
+    pub fn below_engines(&self) -> Vec<Kin> {
+        let all = Kin::all();
+        let supervisors = all.iter().filter(|kin| kin.parent == self.pid && kin.command().ends_with("\0supervisor\0"));
+        let mut parents: Vec<u32> = supervisors.map(|kin| kin.pid).collect();
+        let mut found = Vec::new();
+        while let Some(parent) = parents.pop() {
+            let children: Vec<Kin> = all.iter().filter(|kin| kin.parent == parent).cloned().collect();
+            parents.extend(children.iter().map(|kin| kin.pid));
+            found.extend(children);
+        }
+        found
+    }
+
     /// Its private Redis.
     pub fn redis(&self) -> Option<Kin> {
         self.children().into_iter().find(|kin| kin.name.starts_with("redis-server") || kin.name.starts_with("valkey-server"))

@@ -4,9 +4,17 @@ args     what the caller gave, as Python values; {} if that was nothing
 env      the job's env_vars; os.environ has them, too
 job_id, caller_id, context_id, attempt
          who asked, and which attempt this is, from 1
+inputs   what the job's prerequisites gave, by their names and by their ids; asked for when it is first looked at
+slot     when the job was due, as text, if it is one of a schedule, else None; likewise
 
 result(value)             gives the result: None, a text, or anything that JSON can say; the last one counts
 log(text, level="info")   writes a line of the log; levels are debug, info, warn and error
+progress(value, text="")  tells those who follow the job how far it is: a number, usually percent, and what it is doing
+spawn(spec)               creates a child of the job and gives its id: it runs when this script has ended
+then(spec)                creates an heir, which runs when the job and all its descendants have ended
+
+A spec is what create_job takes, as a dict or as keyword arguments: script, and any of script_type, args, name and others.
+What the server does not do raises Refused, with its words.
 
 print() writes lines of the log with level info, and stderr those with level error.
 """
@@ -27,7 +35,12 @@ attempt = 1
 _LEVELS = ("debug", "info", "warn", "error")
 _channel = None
 _lock = _allocate_lock()
+# Where questions are asked, and by which process.
+_asks, _asker = None, None
+_ask_lock = _allocate_lock()
+_is_interrupted = False
 _limits = {"result": 1 << 20, "log": 1 << 20}
+_LONGEST_TEXT = 4096
 # Only a number of so many digits can be beyond 64 bits.
 _LONG_NUMBER = _re.compile(r"\d{19}")
 
@@ -38,6 +51,10 @@ class ResultError(ValueError):
 
 class LimitError(ResultError):
     """The result is too large."""
+
+
+class Refused(RuntimeError):
+    """Why the server did not do what it was asked for, in its words."""
 
 
 def result(value):
@@ -53,7 +70,7 @@ def result(value):
         except (TypeError, ValueError) as error:
             raise ResultError(f"the result is nothing that JSON can say: {error}") from None
         if _LONG_NUMBER.search(written):
-            _check_numbers(value, "result")
+            _check_numbers(value, "result", ResultError)
         size = len(written.encode("utf-8", "surrogatepass"))
     if size > _limits["result"]:
         raise LimitError(f"the result has more than {_limits['result_text']} (script_result)")
@@ -67,38 +84,133 @@ def log(text, level="info"):
     for stream in (_sys.stdout, _sys.stderr):
         try:
             stream.flush()
-        except (AttributeError, OSError, ValueError):
-            pass
+        except Exception:
+            pass  # It is the script's own, or closed.
     _send("l", _json.dumps([level, str(text)[: _limits["log"] + 1]], ensure_ascii=False))
 
 
-def _check_numbers(value, path):
+def progress(value, text=""):
+    """Tells those who follow the job how far it is: a number, usually percent, and what it is doing. Of many a second the newest counts."""
+    wrong = "a progress is a finite number, usually percent, and a text"
+    if isinstance(value, (str, bytes)):
+        raise ValueError(wrong)
+    try:
+        value = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(wrong) from None
+    if not float("-inf") < value < float("inf"):
+        raise ValueError(wrong)
+    text = _re.sub(r"\s", " ", str(text)[:_LONGEST_TEXT])
+    with _ask_lock:
+        _can_ask()
+        _write(_asks, f"progress {value!r} {text}\n")
+
+
+def spawn(spec=None, /, **more):
+    """Creates a child of the job and gives its id. It runs when this script has ended, and not if that fails."""
+    return _ask("spawn", _spec(spec, more))
+
+
+def then(spec=None, /, **more):
+    """Creates an heir of the job and gives its id. It runs when the job and all its descendants have ended, however they did."""
+    return _ask("then", _spec(spec, more))
+
+
+def __getattr__(name):
+    if name == "inputs":
+        value = _json.loads(_ask(name))
+    elif name == "slot":
+        value = _ask(name) or None
+    else:
+        raise AttributeError(f"module 'hero' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def _check_numbers(value, path, wrong):
     if isinstance(value, bool):
         return
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
-        raise ResultError(f"{path} is beyond the integers of results (64 bits); give it as a text, or as a float")
+        raise wrong(f"{path} is beyond the integers of 64 bits; give it as a text, or as a float")
     if isinstance(value, dict):
         for name, item in value.items():
-            _check_numbers(item, f"{path}.{name}")
+            _check_numbers(item, f"{path}.{name}", wrong)
     elif isinstance(value, (list, tuple)):
         for at, item in enumerate(value):
-            _check_numbers(item, f"{path}[{at}]")
+            _check_numbers(item, f"{path}[{at}]", wrong)
+
+
+def _spec(spec, more):
+    if not isinstance(spec, (dict, type(None))):
+        raise TypeError(f"a job is given as a dict, or by keyword arguments, not as {type(spec).__name__}")
+    spec = {**(spec or {}), **more}
+    try:
+        written = _json.dumps(spec, allow_nan=False)
+    except RecursionError:
+        raise ValueError("the job is nested too deeply") from None
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the job is nothing that JSON can say: {error}") from None
+    if _LONG_NUMBER.search(written):
+        _check_numbers(spec, "job", ValueError)
+    return written
+
+
+def _ask(word, text=""):
+    """Asks, and gives the answer."""
+    global _is_interrupted
+    with _ask_lock:
+        _can_ask()
+        if _os.getpid() != _asker:
+            raise RuntimeError("only the job's own process can ask the server, not one that it has started")
+        if _is_interrupted:
+            raise RuntimeError("nothing can be asked any more, because an exception came while the job waited for an answer")
+        _is_interrupted = True
+        _write(_asks, f"{word} {text}\n")
+        answer = bytearray()
+        while not answer.endswith(b"\n"):
+            piece = _os.read(_asks, 1 << 16)
+            if not piece:
+                raise Refused("nobody answers")
+            answer += piece
+        _is_interrupted = False
+    said, _, value = answer.decode("utf-8", "replace")[:-1].partition(" ")
+    if said != "ok":
+        raise Refused(value)
+    return value
+
+
+def _can_ask():
+    if _asks is None:
+        raise RuntimeError("hero has no job: it works only in a job of the script type python")
+
+
+def _write(descriptor, text):
+    # A surrogate without its other half is no text.
+    data = memoryview(text.encode("utf-8", "replace"))
+    while data:
+        data = data[_os.write(descriptor, data) :]
 
 
 def _send(kind, text):
-    # A surrogate without its other half is no text.
-    data = memoryview((kind + text + "\n").encode("utf-8", "replace"))
     with _lock:
         if _channel is None:
             raise RuntimeError("hero has no job: it works only in a job of the script type python")
-        while data:
-            data = data[_os.write(_channel, data) :]
+        _write(_channel, f"{kind}{text}\n")
 
 
-def _begin(job, channel):
-    global args, env, job_id, caller_id, context_id, attempt, _channel
+def _forked():
+    # Another thread may have held them.
+    global _lock, _ask_lock
+    _lock, _ask_lock = _allocate_lock(), _allocate_lock()
+
+
+def _begin(job, channel, asks):
+    global args, env, job_id, caller_id, context_id, attempt, _channel, _asks, _asker
     args, env = job["args"], job["env_vars"]
     job_id, caller_id = job["job_id"], job["caller_id"]
     context_id, attempt = job["context_id"], job["attempt"]
     _limits.update(job["limits"])
-    _channel = channel
+    _channel, _asks, _asker = channel, asks, _os.getpid()
+
+
+_os.register_at_fork(after_in_child=_forked)

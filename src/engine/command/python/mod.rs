@@ -2,19 +2,24 @@
 
 mod zygote;
 
-use std::fs;
-use std::io;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::value::RawValue;
 
+use super::environment::Variables;
 use super::files::JobFiles;
 use super::process::Process;
 use super::{OURSELVES, environment};
 use crate::engine::limits::size;
 use crate::engine::{EngineJob, Limits};
+use crate::model::{ContextId, JobId};
 use crate::process::confine::{self, JobRights, JobUser, Profile};
 use zygote::Zygote;
 
@@ -37,6 +42,27 @@ pub struct Python {
     pub readable: Vec<PathBuf>,
     /// Bytes of memory for the data of one process.
     pub memory: u64,
+}
+
+/// What the process of a job is told of it.
+#[derive(Serialize)]
+struct Told<'j> {
+    environment: Variables,
+    env_vars: &'j BTreeMap<String, String>,
+    job_id: &'j JobId,
+    caller_id: &'j str,
+    context_id: ContextId,
+    attempt: u32,
+    script: &'j str,
+    args: &'j RawValue,
+    limits: ToldLimits,
+}
+
+#[derive(Serialize)]
+struct ToldLimits {
+    result: usize,
+    result_text: String,
+    log: usize,
 }
 
 /// Starts the processes of jobs.
@@ -95,29 +121,33 @@ impl Runner {
 
     /// Starts the process of a job.
     pub(super) fn start(&mut self, job: &EngineJob, files: &JobFiles, limits: &Limits) -> io::Result<Process> {
-        let environment = environment::of_job(job, files);
-        // The zygote learns nothing of it, because what it has seen its later forks could find in their memory.
-        let of_job = json!({
-            "environment": environment,
-            "env_vars": job.env,
-            "job_id": job.job_id,
-            "caller_id": job.caller_id,
-            "context_id": job.context_id,
-            "attempt": job.attempt,
-            "limits": { "result": limits.result, "result_text": size(limits.result), "log": limits.log },
-        });
-        files.write(&files.directory.join("job.json"), &of_job.to_string())?;
+        let args = job.args.as_ref().map_or("{}", |args| args.as_str());
+        let told = serde_json::to_vec(&Told {
+            environment: environment::of_job(job, files),
+            env_vars: &job.env,
+            job_id: &job.job_id,
+            caller_id: &job.caller_id,
+            context_id: job.context_id,
+            attempt: job.attempt,
+            script: &job.script,
+            args: serde_json::from_str(args)?,
+            limits: ToldLimits { result: limits.result, result_text: size(limits.result), log: limits.log },
+        })?;
+        // The zygote does not read it, because what it has seen its later forks could find in their memory.
+        let mut file = File::from(memfd_create("job", MemfdFlags::CLOEXEC)?);
+        file.write_all(&told)?;
         // One that has died since is found when it is to fork; then there is another.
         for _ in 0..2 {
             if let Some(jobs) = files.directory.parent() {
                 self.start_zygote(jobs);
             }
-            match self.zygote.as_ref().map(|zygote| zygote.fork(&files.directory)) {
+            match self.zygote.as_ref().map(|zygote| zygote.fork(&files.directory, file.as_fd())) {
                 Some(Ok(process)) => return Ok(process),
                 Some(Err(_)) => self.zygote = None,
                 None => break,
             }
         }
+        files.write(&files.directory.join("job.json"), told)?;
         Process::start(self.command(&files.directory, "run"))
     }
 }

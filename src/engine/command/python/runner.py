@@ -10,7 +10,8 @@ import os
 import sys
 import traceback
 
-CHANNEL = 3
+# The descriptors of what is told, and of what is asked.
+CHANNEL, ASKS = 3, 4
 SCRIPT = "script.py"
 LONGEST_MESSAGE = 2000
 LONGEST_FUNCTION = 200
@@ -29,24 +30,14 @@ def beside(name):
 hero = sys.modules["hero"] = beside("hero")
 
 
-def run():
-    """Runs the script in the current directory, and gives the exit code."""
-    with open("job.json", encoding="utf-8") as file:
-        job = json.load(file)
-    os.unlink("job.json")
+def run(job):
+    """Runs the script of a job in the current directory, and gives the exit code."""
     os.environ.clear()
-    os.environ.update(job.pop("environment"))
-    with open("args.json", encoding="utf-8") as file:
-        job["args"] = json.load(file)
-    with open(SCRIPT, encoding="utf-8", errors="surrogatepass") as file:
-        source = file.read()
-    hero._begin(job, CHANNEL)
+    os.environ.update(job["environment"])
+    # What some editors put before a text is none of it.
+    source = job["script"].removeprefix("\ufeff")
+    hero._begin(job, CHANNEL, ASKS)
     sys.argv = [SCRIPT]
-    # What is printed is a line of the log as soon as it is one.
-    for descriptor, name in ((1, "stdout"), (2, "stderr")):
-        stream = open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
-        setattr(sys, name, stream)
-        setattr(sys, f"__{name}__", stream)
     main = type(sys)("__main__")
     main.__file__ = SCRIPT
     main.__builtins__ = builtins
@@ -62,28 +53,50 @@ def run():
     return leave(main, 0)
 
 
+def streams():
+    """Has what is printed be a line of the log as soon as it is one."""
+    for descriptor, name in ((1, "stdout"), (2, "stderr")):
+        stream = open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
 def leave(main, code):
     """Ends as Python does, but without freeing what this process shares with others. Gives the exit code."""
     if code is None:
         code = 0
     elif not isinstance(code, int):
-        print(code, file=sys.stderr)
+        quietly(lambda: print(code, file=sys.stderr))
         code = 1
     if "threading" in sys.modules:
-        sys.modules["threading"]._shutdown()
-    atexit._run_exitfuncs()
+        quietly(lambda: sys.modules["threading"]._shutdown())
+    quietly(atexit._run_exitfuncs)
     # Files that the script left open are written to their end.
     main.__dict__.clear()
     for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
-        try:
-            stream.flush()
-        except Exception:
-            pass
+        quietly(lambda: stream.flush())
     return code & 0xFF
+
+
+def quietly(work):
+    """Does what may fail because of what the script has done."""
+    try:
+        work()
+    except BaseException:
+        pass
 
 
 def fail(error):
     """Says what went wrong, and where: in the log for people, and to hero."""
+    try:
+        tell(error)
+    except BaseException:
+        # The script has replaced what tells it, or there is no memory.
+        told = {"message": type(error).__name__, "line": None, "column": None, "stack": [], "limit": False}
+        quietly(lambda: hero._send("e", json.dumps(told)))
+
+
+def tell(error):
     frames = error.__traceback__ and error.__traceback__.tb_next
     error.__traceback__ = frames
     try:
@@ -99,15 +112,20 @@ def fail(error):
         if in_script:
             line = number
         if code.co_name != "<module>" and code.co_filename != hero.__file__:
-            place = f"line {number}" if in_script else f"{os.path.basename(code.co_filename)}:{number}"
-            stack.append(f"{code.co_name[:LONGEST_FUNCTION]} ({place[:LONGEST_FUNCTION]})")
+            where = f"line {number}" if in_script else f"{os.path.basename(code.co_filename)}:{number}"
+            stack.append(f"{code.co_name[:LONGEST_FUNCTION]} ({where[:LONGEST_FUNCTION]})")
     if isinstance(error, SyntaxError) and error.filename == SCRIPT:
         line, column = error.lineno, error.offset
     else:
         column = column_of(frames)
-    told = {"message": message(error), "line": line, "column": column, "stack": stack[::-1][:MOST_FUNCTIONS]}
+    told = {"message": message(error), "line": place(line), "column": place(column), "stack": stack[::-1][:MOST_FUNCTIONS]}
     told["limit"] = isinstance(error, hero.LimitError)
     hero._send("e", json.dumps(told, ensure_ascii=False))
+
+
+def place(number):
+    """A line or a column, if it can be one. A script may raise errors of syntax itself."""
+    return number if isinstance(number, int) and 0 < number < 1 << 31 else None
 
 
 def column_of(frames):
@@ -117,8 +135,8 @@ def column_of(frames):
         code = frames.tb_frame.f_code
         if code.co_filename == SCRIPT and hasattr(code, "co_positions"):
             places = list(code.co_positions())
-            place = places[frames.tb_lasti // 2] if frames.tb_lasti // 2 < len(places) else (None,) * 4
-            column = None if place[2] is None else place[2] + 1
+            found = places[frames.tb_lasti // 2] if frames.tb_lasti // 2 < len(places) else (None,) * 4
+            column = None if found[2] is None else found[2] + 1
         frames = frames.tb_next
     return column
 
@@ -130,37 +148,41 @@ def message(error):
         return str(error)[:LONGEST_MESSAGE]
     try:
         text = error.msg if isinstance(error, SyntaxError) and error.msg else str(error)
-    except Exception:
+    except BaseException:
         text = "(its text cannot be made)"
     return (f"{name}: {text}" if text else name)[:LONGEST_MESSAGE]
 
 
 def serve():
-    """Forks for each job, and tells how it ended. Gives whether this is such a fork; the socket's end is the end."""
+    """Forks for each job, and tells how it ended. In such a fork it gives the job; the socket's end is the end."""
     import socket
 
-    confine = beside("confine")
     control = socket.socket(fileno=CHANNEL)
+    # The numbers that descriptors of jobs get must not be those of anything else.
+    while os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) < ASKS:
+        pass
+    confine = beside("confine")
     confine.prepare()
+    streams()
+    warm_up()
     # What is there now stays: the forks share its memory as long as nobody writes to it.
     gc.collect()
     gc.freeze()
     control.send(b"ready")
     zygote = os.getpid()
     while True:
-        directory, descriptors, _, _ = socket.recv_fds(control, 4096, 3)
+        directory, descriptors, _, _ = socket.recv_fds(control, 4096, 5)
         if not directory:
-            return False
+            return None
+        reap()
         child = os.fork()
         if child == 0:
             # Nothing of the zygote's is the job's: neither its session nor its socket.
             os.setsid()
-            out, err, channel = descriptors
-            os.dup2(out, 1)
-            os.dup2(err, 2)
             control.detach()
-            os.dup2(channel, CHANNEL)
-            for descriptor in descriptors:
+            out, err, channel, asks, file = descriptors
+            for descriptor, number in ((out, 1), (err, 2), (channel, CHANNEL), (asks, ASKS)):
+                os.dup2(descriptor, number)
                 os.close(descriptor)
             try:
                 confine.restrict(os.fsdecode(directory), zygote)
@@ -168,15 +190,55 @@ def serve():
                 os.write(2, f"hero exec: {error}\n".encode())
                 os._exit(125)
             os.chdir(directory)
-            return True
+            job = os.pread(file, os.fstat(file).st_size, 0)
+            os.close(file)
+            return json.loads(job.decode())
         for descriptor in descriptors:
             os.close(descriptor)
         control.send(str(child).encode())
-        _, status, usage = os.wait4(child, 0)
+        # A job can make others children of this process, too.
+        ended = None
+        while ended != child:
+            ended, status, usage = os.wait4(-1, 0)
         time = int((usage.ru_utime + usage.ru_stime) * 1_000_000)
         control.send(f"{status} {time} {usage.ru_maxrss * 1024}".encode())
 
 
+def reap():
+    """Waits for what earlier jobs have made children of this process."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def warm_up():
+    """Does once what each job does: what is then in memory it shares."""
+    kept = dict(os.environ)
+    job = json.loads('{"environment": {"A": "b"}, "args": {"a": [1, 2.5, null]}, "script": "import hero"}')
+    os.environ.clear()
+    os.environ.update(job["environment"])
+    exec(compile(job["script"], SCRIPT, "exec", dont_inherit=True), {"__builtins__": builtins})
+    os.environ.clear()
+    os.environ.update(kept)
+
+
+def begun():
+    """The job of a process that was started for it."""
+    with open("job.json", encoding="utf-8") as file:
+        job = json.load(file)
+    os.unlink("job.json")
+    streams()
+    return job
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "run" or serve():
-        os._exit(run())
+    leave_with = os._exit
+    job = begun() if sys.argv[1] == "run" else serve()
+    if job is not None:
+        try:
+            code = run(job)
+        except BaseException:
+            code = 1  # The script has taken apart what was still needed.
+        leave_with(code)

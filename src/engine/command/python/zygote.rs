@@ -1,6 +1,6 @@
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,8 +12,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::engine::command::process::{Process, pipes, receive};
 use crate::process::tree;
 
-/// How long it may take to start.
-const START: Duration = Duration::from_secs(10);
+/// How long it may take to start: less than an engine, which goes on without it.
+const START: Duration = Duration::from_secs(5);
 /// How long a fork may take.
 const FORK: Duration = Duration::from_secs(5);
 
@@ -41,11 +41,11 @@ impl Zygote {
         self.pid
     }
 
-    /// Forks for the job in a directory.
-    pub(super) fn fork(&self, directory: &Path) -> io::Result<Process> {
+    /// Forks for the job in a directory, of which a file tells the fork the rest.
+    pub(super) fn fork(&self, directory: &Path, job: BorrowedFd<'_>) -> io::Result<Process> {
         let (readers, writers) = pipes()?;
-        let descriptors = [writers.out.as_fd(), writers.err.as_fd(), writers.result.as_fd()];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+        let descriptors = [writers.out.as_fd(), writers.err.as_fd(), writers.result.as_fd(), writers.questions.as_fd(), job];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(5))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
         sendmsg(&self.control, &[IoSlice::new(directory.as_os_str().as_bytes())], &mut ancillary, SendFlags::NOSIGNAL)?;

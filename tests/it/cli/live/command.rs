@@ -19,6 +19,12 @@ fn a_configured_command_runs_jobs_as_the_example_says() {
     let ended = server.run(&["run", "--type", "bash", "--env", "WORDS=one two three", &example("commands/count.sh")]);
     assert_eq!((ended.code, ended.out.trim()), (0, r#"{"words": 3}"#.replace(' ', "").as_str()), "{}", ended.err);
     assert!(ended.err.contains("word 3: three"), "{}", ended.err);
+    let heir = server.ok(&["run", "--type", "bash", &example("commands/children.sh")]);
+    let given: serde_json::Value = serde_json::from_str(&server.ok(&["job", "wait", &heir])).unwrap();
+    assert_eq!(
+        given.as_object().unwrap().iter().filter(|(name, _)| name.starts_with("part")).map(|(_, n)| n.as_u64().unwrap()).sum::<u64>(),
+        14
+    );
     // The first line of a script is its own.
     let first = server.hero.file("first.sh", "#!/bin/bash\necho $BASH_VERSION >&3");
     assert!(!server.ok(&["run", "--type", "bash", &first]).is_empty());
@@ -45,6 +51,8 @@ fn python_runs_without_any_configuration() {
     let server = Server::with(Hero::new(), &["--pool", "python=2"]);
     let ended = server.run(&["run", "--type", "python", "--args", r#"{"numbers": [1, 2, 3]}"#, &example("python/mean.py")]);
     assert_eq!((ended.code, ended.out.trim()), (0, r#"{"mean":2.0}"#), "{}", ended.err);
+    let heir = server.ok(&["run", "--type", "python", &example("python/children.py")]);
+    assert_eq!(server.ok(&["job", "wait", &heir]), "14");
     let failed = server.run(&["--json", "run", "--type", "python", "-e", "def f():\n    1 / 0\nf()"]);
     let document: serde_json::Value = serde_json::from_str(&failed.out).unwrap_or_else(|_| panic!("{}{}", failed.out, failed.err));
     let error = &document["error"]["data"]["error"];
@@ -92,6 +100,7 @@ fn what_runs_no_scripts_is_refused_at_the_start_with_its_place() {
         (of("x", "command = [\"bash\", \"{script}\"]\nread = [\"/no/such\"]"), "script_types.x.read: there is no /no/such"),
         (of("x", "command = [\"bash\"]"), "x: command does not say where the script goes"),
         (of("x", "command = []"), "x: command names no program"),
+        (of("x", "command = [\"{script}\"]"), "x: command names the script as its program; [\"env\", \"{script}\"] runs it"),
         (of("x", "command = \"bash {script}\""), place),
         (of("x", "comand = []"), "x: the key comand is unknown; did you mean command?"),
         (of("x", "file = \"../x\""), "x: file is \"../x\", which the script's file cannot be called"),
@@ -143,6 +152,27 @@ fn a_virtual_environment_of_a_pool_is_that_of_its_scripts() {
     assert_eq!(given, json!(["green", venv.canonicalize().unwrap()]));
     let other = server.run(&["run", "--type", "python", "--group", "default", "-e", script]);
     assert!(other.err.contains("ModuleNotFoundError: No module named 'tea'"), "{}", other.err);
+}
+
+#[test]
+fn where_python_is_missing_everybody_is_told() {
+    let hero = Hero::new();
+    let programs = hero.home().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    let found = std::env::split_paths(&super::path()).map(|directory| directory.join("redis-server")).find(|path| path.exists()).unwrap();
+    std::os::unix::fs::symlink(found, programs.join("redis-server")).unwrap();
+    let server = Server::with_path(hero, &["--pool", "osis=1", "--pool", "python=1"], programs.as_os_str());
+    let why = "there is no program \"python3\" in PATH";
+    assert!(read(&server.hero, "serve.log").contains(why), "{}", read(&server.hero, "serve.log"));
+    let actors = server.json(&["actor", "list"]);
+    let last = actors.as_array().unwrap().last().unwrap();
+    assert!(last["script_type"] == "python" && last["unavailable"].as_str().unwrap().contains(why), "{actors}");
+    let id = server.ok(&["job", "create", "--type", "python", "-e", "pass", "--start"]);
+    assert!(server.ok(&["job", "explain", &id]).contains(why));
+    let waited = server.run(&["job", "wait", &id, "--wait", "100ms"]);
+    assert!(waited.code == 6 && waited.err.contains(why), "{} {}", waited.code, waited.err);
+    // It waits until there is one.
+    assert_eq!(server.ok(&["job", "status", &id]), "dispatched");
 }
 
 #[test]

@@ -36,9 +36,14 @@ impl Server {
 
     /// A server in this home, with these arguments; its log goes to `serve.log` there.
     fn with(hero: Hero, arguments: &[&str]) -> Self {
+        Self::with_path(hero, arguments, &path())
+    }
+
+    /// The same where programs are found elsewhere.
+    fn with_path(hero: Hero, arguments: &[&str], path: &std::ffi::OsStr) -> Self {
         let log = std::fs::File::options().create(true).append(true).open(hero.home().join("serve.log")).unwrap();
         let mut command = hero.command(&["serve", "--listen", "127.0.0.1:0", "--data", "data"]);
-        command.args(arguments).env("PATH", path()).stdout(Stdio::piped()).stderr(log);
+        command.args(arguments).env("PATH", path).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
         let ready = out.next().unwrap_or_else(|| panic!("the server ended at once: {}", read(&hero, "serve.log"))).unwrap();

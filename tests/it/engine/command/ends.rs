@@ -7,6 +7,7 @@ use hero::engine::frame::{self, FromEngine, Inbox, ToEngine};
 use hero::model::ErrorKind;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::super::child::freeze;
 use super::super::{Numbers, exists, job, until};
@@ -118,6 +119,22 @@ fn below(supervisor: u32) -> usize {
         parents.extend(children.split_whitespace().map(ToOwned::to_owned));
     }
     found
+}
+
+#[tokio::test]
+async fn orphans_that_have_ended_are_waited_for_while_their_job_runs() {
+    let mut bench = Bench::with(bash()).await;
+    let supervisor = bench.child.pid();
+    let stop = CancellationToken::new();
+    let has_started = std::cell::Cell::new(false);
+    let mut log = AtLine { line: "ready", then: || has_started.set(true), seen: Vec::new() };
+    let script = job("for i in {1..100}; do (true &); done; echo ready; sleep 1000");
+    let (outcome, ()) = tokio::join!(bench.child.run(&script, &mut log, &stop), async {
+        until("all are there", || has_started.get()).await;
+        until("one is left", || below(supervisor) == 1).await;
+        stop.cancel();
+    });
+    assert_eq!(outcome.unwrap().result.unwrap_err().kind, ErrorKind::Stopped);
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Jobs that are processes: what they get, how they end, and that nothing outlives them.
 
+mod asking;
 mod ends;
 mod rights;
 
@@ -101,7 +102,16 @@ async fn the_environment_is_that_of_the_job_and_nothing_of_the_server() {
     let texts = bench.log.texts();
     let mut names: Vec<&str> = texts.iter().filter_map(|line| Some(line.split_once('=')?.0)).collect();
     names.sort_unstable();
-    let known = ["HERO_ARGS", "HERO_ATTEMPT", "HERO_CALLER_ID", "HERO_CONFINEMENT", "HERO_CONTEXT_ID", "HERO_JOB_ID", "HERO_RESULT_FD"];
+    let known = [
+        "HERO_ARGS",
+        "HERO_ASK_FD",
+        "HERO_ATTEMPT",
+        "HERO_CALLER_ID",
+        "HERO_CONFINEMENT",
+        "HERO_CONTEXT_ID",
+        "HERO_JOB_ID",
+        "HERO_RESULT_FD",
+    ];
     let of_shell = ["HOME", "LANG", "OLDPWD", "PATH", "PWD", "SECRET", "SHLVL", "TMPDIR", "_", "b"];
     let extra: Vec<_> = names.iter().filter(|name| !known.contains(name) && !of_shell.contains(name)).collect();
     assert!(extra.is_empty() && texts.contains(&"SECRET=a") && texts.contains(&"PATH=/bin"), "{names:?}");
@@ -153,6 +163,19 @@ async fn what_is_no_text_is_logged_all_the_same() {
     bench.text("printf 'a\\xff\\r\\nb'").await;
     assert_eq!(bench.log.texts(), ["a\u{fffd}", "b"]);
     assert!(bench.error("printf '\\xff' >&3").await.message.contains("the result is not UTF-8 text"));
+}
+
+#[tokio::test]
+async fn a_script_may_be_run_by_what_its_first_line_names() {
+    let mut bench = Bench::with(command(&["/usr/bin/env", "{script}"])).await;
+    assert_eq!(bench.text("#!/bin/bash\necho ${BASH_VERSION:+bash} >&3").await, "bash");
+    // Without one it is for the shell, as everywhere.
+    assert_eq!(bench.text("echo 1 >&3").await, "1");
+    let error = bench.error("#!/no/such/program\n").await;
+    assert!(error.message.starts_with("exit code 127: ") && error.message.contains("No such file"), "{error:?}");
+    let mut bench = Bench::with(command(&["/bin/sh", "-c", "chmod 600 {script}; {script}"])).await;
+    let error = bench.error("#!/bin/sh").await;
+    assert!(error.message.starts_with("exit code 126: ") && error.message.contains("denied"), "{error:?}");
 }
 
 #[tokio::test]

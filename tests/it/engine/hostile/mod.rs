@@ -7,7 +7,7 @@ use hero::client::Client;
 use hero::model::{ContextId, Job, JobId, JobSpec, LogLine, Status};
 
 use crate::support::{Kin, PATIENCE, Process, until};
-use script::{Hostile, LANGUAGES};
+use script::{Hostile, Language};
 
 const CONTEXT: ContextId = ContextId(0);
 /// How many actors a script type has, and how many scripts attack at once: some have to wait. More actors would be in the way of other tests.
@@ -15,23 +15,37 @@ const ACTORS: usize = 2;
 const AT_ONCE: usize = 4;
 /// How often a script is tried that did not obey in time. An engine that can obey does so unless the whole machine stands still.
 const TRIES: usize = 16;
-/// What an engine may have when all is over: above that it is replaced (`recycle_memory`).
+/// What an engine, or a process that it keeps, may have when all is over: above that it is replaced (`recycle_memory`).
 const ENGINE: u64 = 192 << 20;
 /// What the server may have.
 const SERVER: u64 = 256 << 20;
 /// What a neighbour computes.
-const HARMLESS: (&str, &str) = ("let sum = 0; for n in 0..100 { sum += n; } `${sum}: ${args.name}`", "4950: neighbour");
+const HARMLESS: &str = "4950: neighbour";
+/// What runs the scripts of the types that are not built in.
+const SCRIPT_TYPES: &str = "[script_types.bash]\ncommand = [\"bash\", \"{script}\"]\n\
+     [script_types.node]\ncommand = [\"node\", \"{script}\"]\nfile = \"script.cjs\"\n";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_hostile_script_ends_the_server_or_harms_its_neighbours_and_the_memory_returns() {
-    let scripts = Hostile::all();
+    let languages = Language::runnable();
+    let scripts = Hostile::all(&languages);
     assert!(scripts.len() >= 80, "only {} scripts", scripts.len());
     let home = tempfile::tempdir().unwrap();
-    let mut pools: Vec<String> = LANGUAGES.iter().map(|language| format!("{}={ACTORS}", language.script_type)).collect();
-    pools.sort();
-    pools.dedup();
-    let arguments: Vec<&str> = pools.iter().flat_map(|pool| ["--pool", pool]).collect();
-    let server = Process::serve(&home.path().join("data"), &arguments).await;
+    let (config, temporary) = (home.path().join("hero.toml"), home.path().join("tmp"));
+    std::fs::write(&config, SCRIPT_TYPES).unwrap();
+    std::fs::create_dir(&temporary).unwrap();
+    let mut types: Vec<&str> = languages.iter().map(|language| language.script_type).collect();
+    types.sort_unstable();
+    types.dedup();
+    let pools: Vec<String> = types.iter().map(|script_type| format!("{script_type}={ACTORS}")).collect();
+    let (data, config) = (home.path().join("data").display().to_string(), config.display().to_string());
+    let mut arguments = vec!["serve", "--listen", "127.0.0.1:0", "--data", &data, "--config", &config];
+    arguments.extend(pools.iter().flat_map(|pool| ["--pool", pool]));
+    // The directories of engines are below that for temporary files.
+    let server = Process::start_with(&arguments, |command| {
+        command.env("TMPDIR", &temporary);
+    });
+    let server = server.until_ready().await;
     let client = server.client().await;
     let before = client.server_info().await.unwrap();
 
@@ -46,16 +60,21 @@ async fn no_hostile_script_ends_the_server_or_harms_its_neighbours_and_the_memor
     let after = client.server_info().await.unwrap();
     assert_eq!((&before["server_id"], &before["started_at"]), (&after["server_id"], &after["started_at"]));
     assert_eq!(client.list_actors(CONTEXT).await.unwrap().len(), ACTORS * pools.len());
-    until("engines of the usual size", || async {
+    until("engines of the usual size, and nothing that a job has left", || async {
         // An engine that is to be replaced is replaced at the end of a job.
-        futures_util::future::join_all((0..2 * ACTORS).map(|_| harmless(&client))).await;
-        let engines = server.engines();
-        (engines.len() >= ACTORS && engines.iter().filter_map(resident).all(|bytes| bytes <= ENGINE)).then_some(())
+        let beside = languages.iter().flat_map(|language| (0..2 * ACTORS).map(|_| harmless(&client, language)));
+        futures_util::future::join_all(beside).await;
+        let (engines, kept) = (server.engines(), server.below_engines());
+        let of_usual_size = |kin: &Kin| resident(kin).is_none_or(|bytes| bytes <= ENGINE);
+        let all = engines.len() >= ACTORS && engines.iter().chain(&kept).all(of_usual_size);
+        (all && kept.iter().all(|kin| kin.command().ends_with("runner.py\0serve\0"))).then_some(())
     })
     .await;
     let size = resident(&Kin::read(server.pid()).unwrap()).unwrap();
     assert!(size <= SERVER, "the server has {} MB", size >> 20);
     server.stop().await;
+    let left: Vec<_> = std::fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// Runs a hostile script, and says what came otherwise than it should.
@@ -89,9 +108,9 @@ async fn ended(client: &Client, script: &Hostile, id: &JobId) -> Job {
     until(&format!("the end of {}", script.name), || async { Some(job().await).filter(|job| job.status.is_final()) }).await
 }
 
-/// Whether the engine had to be killed: then it ran for a while, and nobody knows what the script used.
+/// Whether the engine had to be killed: then it ran for a while, and nobody knows what the script used. Of a process at least its time is known.
 fn was_killed(job: &Job) -> bool {
-    job.usage.is_some_and(|usage| usage.run_ms > 0 && usage.operations == 0 && usage.cpu_us == 0)
+    job.usage.is_some_and(|usage| usage.run_ms > 0 && (usage.operations, usage.cpu_us, usage.peak_memory) == (0, 0, 0))
 }
 
 async fn judged(client: &Client, script: &Hostile, job: &Job) -> Option<String> {
@@ -138,15 +157,16 @@ fn shortened(text: &str) -> String {
     text.chars().take(300).collect()
 }
 
-/// A job that does no harm, and must not be harmed by the one beside it.
+/// A job that does no harm, and must not be harmed by the one beside it, in the same language.
 async fn neighbour(client: &Client, beside: &Hostile) {
-    let result = harmless(client).await;
-    assert_eq!(result, Ok(HARMLESS.1.to_owned()), "beside {}", beside.name);
+    let result = harmless(client, beside.language).await;
+    assert_eq!(result, Ok(HARMLESS.to_owned()), "beside {}", beside.name);
 }
 
-async fn harmless(client: &Client) -> Result<String, String> {
+async fn harmless(client: &Client, language: &Language) -> Result<String, String> {
     let args = Some(serde_json::from_str(r#"{"name": "neighbour"}"#).unwrap());
-    let spec = JobSpec { script: HARMLESS.0.to_owned(), args, ..JobSpec::default() };
+    let script_type = language.script_type.parse().unwrap();
+    let spec = JobSpec { script: language.harmless.to_owned(), script_type, args, ..JobSpec::default() };
     client.run_and_wait(&spec, PATIENCE).await.map(|result| result.output).map_err(|error| error.to_string())
 }
 

@@ -14,15 +14,40 @@ pub(super) struct Language {
     pub(super) script_type: &'static str,
     /// What the lines at the head of a file begin with.
     comment: &'static str,
+    /// The program without which nothing runs them.
+    needs: Option<&'static str>,
+    /// A script that does no harm, with what it gives for the `args` of a neighbour.
+    pub(super) harmless: &'static str,
 }
 
-pub(super) const LANGUAGES: [Language; 3] = [
-    Language { folder: "rhai", script_type: "osis", comment: "//" },
-    Language { folder: "heroscript", script_type: "osis", comment: "//" },
-    Language { folder: "sal", script_type: "sal", comment: "//" },
+const RHAI: &str = "let sum = 0; for n in 0..100 { sum += n; } `${sum}: ${args.name}`";
+const PYTHON: &str = "import hero\nhero.result(f'{sum(range(100))}: {hero.args[\"name\"]}')";
+const BASH: &str =
+    "name=$(sed 's/.*: *\"\\(.*\\)\".*/\\1/' < \"$HERO_ARGS\"); for n in {0..99}; do ((sum += n)); done; echo \"$sum: $name\" >&3";
+const NODE: &str = "const fs = require('node:fs'); let sum = 0; for (let n = 0; n < 100; n++) sum += n; \
+     fs.writeSync(3, `${sum}: ${JSON.parse(fs.readFileSync(process.env.HERO_ARGS)).name}`);";
+
+static LANGUAGES: [Language; 6] = [
+    Language { folder: "rhai", script_type: "osis", comment: "//", needs: None, harmless: RHAI },
+    Language { folder: "heroscript", script_type: "osis", comment: "//", needs: None, harmless: RHAI },
+    Language { folder: "sal", script_type: "sal", comment: "//", needs: None, harmless: RHAI },
+    Language { folder: "python", script_type: "python", comment: "#", needs: Some("python3"), harmless: PYTHON },
+    Language { folder: "bash", script_type: "bash", comment: "#", needs: Some("bash"), harmless: BASH },
+    Language { folder: "node", script_type: "node", comment: "//", needs: Some("node"), harmless: NODE },
 ];
 
 impl Language {
+    /// Those that something on this machine runs. Of the others it says that they are skipped.
+    pub(super) fn runnable() -> Vec<&'static Self> {
+        let paths = std::env::var_os("PATH").unwrap_or_default();
+        let is_there = |program: &&str| std::env::split_paths(&paths).any(|directory| directory.join(program).is_file());
+        let runs = |language: &&Self| {
+            let missing = language.needs.filter(|program| !is_there(program));
+            missing.inspect(|program| println!("skipped: tests/hostile/{}: there is no {program}", language.folder)).is_none()
+        };
+        LANGUAGES.iter().filter(runs).collect()
+    }
+
     /// What stands in a line that is a comment.
     fn remark<'l>(&self, line: &'l str) -> Option<&'l str> {
         line.strip_prefix(self.comment).map(str::trim)
@@ -33,6 +58,7 @@ impl Language {
 pub(super) struct Hostile {
     /// Its folder and its name.
     pub(super) name: String,
+    pub(super) language: &'static Language,
     pub(super) spec: JobSpec,
     /// How it may end: `finished`, or the kind of its error; behind `limit` stands which. `refused`: there is no job.
     pub(super) expected: Vec<String>,
@@ -47,14 +73,15 @@ pub(super) struct Hostile {
 }
 
 impl Hostile {
-    /// All of them. A folder of a language that nobody runs is an error.
-    pub(super) fn all() -> Vec<Self> {
+    /// All of these languages. A folder of a language that is none of ours is an error.
+    pub(super) fn all(languages: &[&'static Language]) -> Vec<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
         let mut all = Vec::new();
         for folder in std::fs::read_dir(root).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_dir()) {
             let folder_name = folder.file_name().into_string().unwrap();
-            let language = LANGUAGES.iter().find(|language| language.folder == folder_name);
-            let language = language.unwrap_or_else(|| panic!("nothing runs the scripts of tests/hostile/{folder_name}"));
+            let is_known = LANGUAGES.iter().any(|language| language.folder == folder_name);
+            assert!(is_known, "nothing runs the scripts of tests/hostile/{folder_name}");
+            let Some(language) = languages.iter().find(|language| language.folder == folder_name) else { continue };
             for file in std::fs::read_dir(folder.path()).unwrap().map(Result::unwrap) {
                 let name = format!("{folder_name}/{}", file.file_name().to_str().unwrap());
                 all.push(Self::read(name, language, &std::fs::read_to_string(file.path()).unwrap()));
@@ -65,14 +92,14 @@ impl Hostile {
     }
 
     /// The first line says what is tried, the next ones what is given and expected: `word: value`. Behind them stands the script.
-    fn read(name: String, language: &Language, text: &str) -> Self {
+    fn read(name: String, language: &'static Language, text: &str) -> Self {
         let (first, mut rest) = text.split_once('\n').unwrap_or((text, ""));
         let what = language.remark(first);
         assert!(what.is_some_and(|what| what.ends_with('.')), "{name}: the first line does not say what is tried");
         let script_type: ScriptType = language.script_type.parse().unwrap();
         let timeout = Duration::from_secs_f64(TIMEOUT);
         let spec = JobSpec { script_type, timeout: Some(timeout.into()), name: Some(name.clone()), ..JobSpec::default() };
-        let mut hostile = Self { name, spec, expected: Vec::new(), says: None, gives: None, stopped: false, kills: false };
+        let mut hostile = Self { name, language, spec, expected: Vec::new(), says: None, gives: None, stopped: false, kills: false };
         while let Some((line, behind)) = rest.split_once('\n')
             && let Some((word, value)) = language.remark(line).and_then(|line| line.split_once(':'))
             && hostile.take(word, value.trim())

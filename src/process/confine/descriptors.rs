@@ -1,0 +1,50 @@
+//! The descriptors of a job's process besides stdin, stdout and stderr. A program can be started with three only, so the others come through these.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::net::sockopt::socket_type;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketType, recvmsg,
+    sendmsg,
+};
+
+/// What the program gets. The numbers are 3 and 4, the first that are free.
+pub(super) struct Given {
+    pub(super) result: OwnedFd,
+    pub(super) questions: Option<OwnedFd>,
+}
+
+/// Sends the descriptor of the result ahead, through our end of the socket whose other end becomes descriptor 0 of `hero exec job`.
+pub fn hand_over(socket: BorrowedFd<'_>, result: impl AsFd) -> io::Result<()> {
+    let descriptors = [result.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+    sendmsg(socket, &[IoSlice::new(&[0])], &mut ancillary, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
+/// Makes of descriptor 0 those that stay open in the program: a socket on which a job asks brings that of the result, anything else is that.
+pub(super) fn take_over() -> io::Result<Given> {
+    let stdin = io::stdin();
+    if !socket_type(&stdin).is_ok_and(|kind| kind == SocketType::STREAM) {
+        return Ok(Given { result: kept(fcntl_dupfd_cloexec(&stdin, 3)?)?, questions: None });
+    }
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    recvmsg(&stdin, &mut [IoSliceMut::new(&mut [0])], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    let result = ancillary.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    });
+    Ok(Given { result: kept(result.ok_or(Errno::BADF)?)?, questions: Some(kept(fcntl_dupfd_cloexec(&stdin, 3)?)?) })
+}
+
+/// Has a descriptor stay open.
+fn kept(descriptor: OwnedFd) -> io::Result<OwnedFd> {
+    fcntl_setfd(&descriptor, FdFlags::empty())?;
+    Ok(descriptor)
+}

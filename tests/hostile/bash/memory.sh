@@ -1,0 +1,4 @@
+# Wants all memory there is.
+# expect: script
+x=xxxxxxxxxxxxxxxx
+while :; do x=$x$x; done

@@ -1,0 +1,4 @@
+// Computes for ever.
+// expect: timeout
+// timeout: 1
+for (;;) {}

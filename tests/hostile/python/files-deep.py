@@ -1,0 +1,7 @@
+# Nests directories deeper than a path may be long.
+# expect: finished
+import os
+for _ in range(3000):
+    os.mkdir("directory")
+    os.chdir("directory")
+open("file", "w").close()

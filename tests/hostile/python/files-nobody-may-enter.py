@@ -1,0 +1,7 @@
+# Takes all rights from what it leaves, and from its own directory.
+# expect: finished
+import os
+os.makedirs("a/b/c")
+open("a/b/c/file", "w").close()
+for path in ("a/b/c/file", "a/b/c", "a/b", "a", "script.py", "."):
+    os.chmod(path, 0)

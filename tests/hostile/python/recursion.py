@@ -1,0 +1,6 @@
+# Calls itself for ever.
+# expect: script
+# says: RecursionError
+def again():
+    again()
+again()

@@ -1,0 +1,5 @@
+# Stops itself, so that it hears no signal.
+# expect: timeout
+# timeout: 0.5
+import os, signal
+os.kill(os.getpid(), signal.SIGSTOP)

@@ -1,0 +1,165 @@
+//! How jobs in Python end: by errors of all kinds, by themselves while others of theirs go on, and by force.
+
+use std::time::Duration;
+
+use hero::engine::Child;
+use hero::model::{ErrorKind, OutputFormat};
+
+use super::command::{number, stopped};
+use super::python::{bench, python, with};
+use super::{Bench, exists, job, until};
+
+/// A grandchild in a session of its own whose parent has ended: nothing but the supervisor knows it.
+const STRAY: &str = "\
+import os, signal, sys, time
+read, write = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.write(write, str(os.getpid()).encode())
+    time.sleep(1000)
+print(os.read(read, 100).decode())
+";
+
+#[tokio::test]
+async fn an_error_of_syntax_has_line_and_column_and_any_other_its_line() {
+    let Some(mut bench) = bench().await else { return };
+    let error = bench.error("x = 1\ny = (x +\nz = 2\n").await;
+    assert!(error.message.starts_with("SyntaxError: ") && error.line.is_some() && error.column.is_some(), "{error:?}");
+    let error = bench.error("if True:\npass").await;
+    assert!(error.message.starts_with("IndentationError: ") && (error.line, error.column) == (Some(2), Some(1)), "{error:?}");
+    let error = bench.error("x = 'a\0b'").await;
+    assert!(error.message.contains("null byte"), "{error:?}");
+    // A mark that editors leave at the beginning of a file.
+    assert_eq!(bench.text("\u{feff}import hero; hero.result('ü')").await, "ü");
+    let error = bench.error("x = 1\nx.y = lambda: 1\n").await;
+    assert_eq!(error.line, Some(2), "{error:?}");
+    let of_text = "def f():\n    exec('1 +')\n\nf()";
+    let error = bench.error(of_text).await;
+    assert!(error.message.starts_with("SyntaxError: ") && error.line == Some(2), "{error:?}");
+    let error = bench.error("try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    raise KeyError('x') from error").await;
+    assert_eq!((error.message.as_str(), error.line), ("KeyError: 'x'", Some(4)));
+    assert!(bench.log.texts().iter().any(|line| line.contains("direct cause")), "{:?}", bench.log.texts());
+}
+
+#[tokio::test]
+async fn a_group_of_errors_is_told_with_all_of_them_in_the_log() {
+    let Some(mut bench) = bench().await else { return };
+    if bench.text("import builtins, hero; hero.result(hasattr(builtins, 'ExceptionGroup'))").await == "false" {
+        println!("skipped: this Python has no groups of errors");
+        return;
+    }
+    let error = bench.error("raise ExceptionGroup('many', [ValueError('one'), TypeError('two')])").await;
+    assert_eq!((error.message.as_str(), error.line), ("ExceptionGroup: many (2 sub-exceptions)", Some(1)));
+    let log = bench.log.texts().join("\n");
+    assert!(log.contains("ValueError: one") && log.contains("TypeError: two"), "{log}");
+}
+
+#[tokio::test]
+async fn an_exit_code_is_that_of_the_script() {
+    let Some(mut bench) = bench().await else { return };
+    for (script, message) in [
+        ("import sys; sys.exit(3)", "exit code 3"),
+        ("import sys; sys.exit(-1)", "exit code 255"),
+        ("raise SystemExit('no tea')", "exit code 1: no tea"),
+        ("import sys; sys.exit({'a': 1})", "exit code 1: {'a': 1}"),
+        ("import threading, os; threading.Thread(target=os._exit, args=(5,)).start()", "exit code 5"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended by signal 9 (kill)"),
+    ] {
+        assert_eq!(bench.error(script).await.message, message, "{script}");
+    }
+    for script in ["import sys; sys.exit(0)", "import sys; sys.exit(256)", "raise SystemExit(None)", "raise SystemExit(False)"] {
+        assert_eq!(bench.run(script).await.result.unwrap().format, OutputFormat::Empty, "{script}");
+    }
+}
+
+#[tokio::test]
+async fn a_script_that_breaks_what_tells_its_end_fails_and_the_next_one_runs() {
+    let Some(mut bench) = bench().await else { return };
+    for script in [
+        "import os; os.closerange(0, 100); raise ValueError('unheard')",
+        "import hero, json; hero._send = json.dumps = None; raise ValueError('unheard')",
+        "import builtins; builtins.isinstance = builtins.len = builtins.type = None; raise ValueError('unheard')",
+        "import sys; sys.modules.clear(); sys.stdout = sys.stderr = None; raise ValueError('unheard')",
+        "class Mine(Exception):\n    def __str__(self): raise KeyboardInterrupt\nraise Mine",
+    ] {
+        assert_eq!(bench.error(script).await.kind, ErrorKind::Script, "{script}");
+        assert_eq!(bench.text("import hero; hero.result(1)").await, "1");
+    }
+    let error = bench.error("import os, hero\nos.close(3)\nhero.result(1)").await;
+    assert!(error.message.contains("Bad file descriptor") || error.message.starts_with("exit code 1"), "{error:?}");
+    // Of what a script replaces nothing is needed for its result.
+    assert_eq!(bench.text("import hero, sys, os; hero.result(7); sys.modules['hero'] = None; os.close(1); os.close(2)").await, "7");
+}
+
+#[tokio::test]
+async fn a_job_ends_when_its_own_process_does_and_its_forks_end_with_it() {
+    let Some(mut bench) = bench().await else { return };
+    let script = "import hero, os, time\nhero.result(1)\npid = os.fork()\nif pid == 0:\n    time.sleep(1000)\nprint(pid)";
+    assert_eq!(bench.text(script).await, "1");
+    assert!(!exists(number(&bench)));
+    assert_eq!(bench.run(STRAY).await.result.unwrap().format, OutputFormat::Empty);
+    assert!(!exists(number(&bench)));
+}
+
+#[tokio::test]
+async fn a_stop_and_a_timeout_find_a_grandchild_that_has_left_its_session_and_its_parent() {
+    let Some(mut bench) = bench().await else { return };
+    let (outcome, log) = stopped(&mut bench, &job(&format!("{STRAY}print('ready'); time.sleep(1000)"))).await;
+    assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Stopped);
+    assert!(!exists(log[0].parse().unwrap()), "{log:?}");
+    bench.child = Child::start(&bench.spawner, &with(python().unwrap())).await.unwrap();
+    let mut late = job(&format!("{STRAY}time.sleep(1000)"));
+    late.timeout = Duration::from_secs(1);
+    assert_eq!(bench.run_job(&late).await.result.unwrap_err().kind, ErrorKind::Timeout);
+    assert!(!exists(number(&bench)));
+}
+
+#[tokio::test]
+async fn a_process_that_a_job_makes_a_child_of_the_one_before_it_ends_and_is_waited_for() {
+    let Some(mut bench) = bench().await else { return };
+    // clone(2) with CLONE_PARENT, whose number is that of the processor.
+    let script = "\
+import ctypes, os, platform, signal, time
+number = {'x86_64': 56, 'aarch64': 220}[platform.machine()]
+child = ctypes.CDLL(None).syscall(number, 0x8000 | signal.SIGCHLD, 0, 0, 0, 0)
+if child == 0:
+    time.sleep(1000)
+print(child)
+";
+    let zygote: u32 = bench.text("import hero, os; hero.result(os.getppid())").await.parse().unwrap();
+    for _ in 0..3 {
+        bench.text(script).await;
+        let child = number(&bench);
+        bench.text("pass").await;
+        assert!(!exists(child), "{child}");
+    }
+    let children = std::fs::read_to_string(format!("/proc/{zygote}/task/{zygote}/children")).unwrap();
+    assert_eq!(children, "");
+}
+
+#[tokio::test]
+async fn an_interpreter_that_is_gone_is_named_by_the_error_of_the_job() {
+    let Some(mut python) = python() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let (link, real) = (directory.path().join("python"), python.interpreter.clone());
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    python.readable.push(real);
+    python.interpreter = link.clone();
+    let mut bench = Bench::with(with(python)).await;
+    let zygote: i32 = bench.text("import hero, os; hero.result(os.getppid())").await.parse().unwrap();
+    std::fs::remove_file(&link).unwrap();
+    // While the one that has started lives, jobs run; a new one cannot be started.
+    assert_eq!(bench.text("import hero; hero.result(1)").await, "1");
+    rustix::process::kill_process(rustix::process::Pid::from_raw(zygote).unwrap(), rustix::process::Signal::KILL).unwrap();
+    until("it has died", || !exists(zygote.unsigned_abs()) || zombie(zygote)).await;
+    let error = bench.error("pass").await;
+    assert!(error.kind == ErrorKind::Unavailable && error.message.starts_with(&format!("{} can't be run", link.display())), "{error:?}");
+    assert!(bench.child.is_alive());
+}
+
+fn zombie(pid: i32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|status| status.contains("State:\tZ"))
+}
