@@ -59,6 +59,12 @@ pub(super) fn made() -> i64 {
     ALLOCATED.with(|allocated| allocated.made.get())
 }
 
+/// [`allocated`] and [`made`] at one look, for what is asked at each operation.
+#[inline]
+pub(super) fn allocated_and_made() -> (i64, i64) {
+    ALLOCATED.with(|allocated| (allocated.now.get(), allocated.made.get()))
+}
+
 /// The most that [`allocated`] was since [`restart_peak`].
 pub(super) fn peak() -> i64 {
     ALLOCATED.with(|allocated| allocated.peak.get())

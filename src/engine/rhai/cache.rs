@@ -13,14 +13,21 @@ const CAPACITY: u64 = 16 << 20;
 /// About how many scripts the cache is made for.
 const SCRIPTS: usize = 1024;
 
+/// A script that was compiled.
+pub(super) struct Compiled {
+    pub(super) ast: AST,
+    /// Whether it may name a constant.
+    pub(super) names_constants: bool,
+}
+
 /// Compiled scripts by their text. The least used are dropped first. The key is the text and not its hash, because somebody could make hashes collide.
-pub(super) struct AstCache(Cache<Box<str>, Rc<AST>, BySource>);
+pub(super) struct AstCache(Cache<Box<str>, Rc<Compiled>, BySource>);
 
 #[derive(Clone)]
 struct BySource;
 
-impl Weighter<Box<str>, Rc<AST>> for BySource {
-    fn weight(&self, source: &Box<str>, _: &Rc<AST>) -> u64 {
+impl Weighter<Box<str>, Rc<Compiled>> for BySource {
+    fn weight(&self, source: &Box<str>, _: &Rc<Compiled>) -> u64 {
         source.len() as u64 * WEIGHT + LEAST_WEIGHT
     }
 }
@@ -30,12 +37,12 @@ impl AstCache {
         Self(Cache::with_weighter(SCRIPTS, CAPACITY, BySource))
     }
 
-    pub(super) fn get(&self, source: &str) -> Option<Rc<AST>> {
+    pub(super) fn get(&self, source: &str) -> Option<Rc<Compiled>> {
         self.0.get(source).cloned()
     }
 
-    pub(super) fn put(&mut self, source: &str, ast: &Rc<AST>) {
-        self.0.insert(source.into(), Rc::clone(ast));
+    pub(super) fn put(&mut self, source: &str, script: &Rc<Compiled>) {
+        self.0.insert(source.into(), Rc::clone(script));
     }
 }
 
@@ -47,7 +54,7 @@ mod tests {
     fn a_script_is_found_by_its_text_until_the_cache_is_full() {
         let engine = rhai::Engine::new_raw();
         let mut cache = AstCache::new();
-        let ast = Rc::new(engine.compile("40").unwrap());
+        let ast = Rc::new(Compiled { ast: engine.compile("40").unwrap(), names_constants: false });
         cache.put("40", &ast);
         assert!(Rc::ptr_eq(&cache.get("40").unwrap(), &ast));
         assert!(cache.get("41").is_none());

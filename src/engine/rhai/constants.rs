@@ -34,6 +34,11 @@ pub(super) const FUNCTIONS_BEFORE: usize = NAMES.len();
 /// How many lines stand before a script.
 pub(super) const LINES_BEFORE: usize = 1;
 
+/// Whether a script may name a constant. It may be wrong and say yes, because it also looks into texts and comments.
+pub(super) fn may_be_named(source: &str) -> bool {
+    NAMES.into_iter().any(|name| source.contains(name))
+}
+
 /// The constants of a job.
 pub(super) struct Constants {
     job: [Dynamic; 4],
@@ -111,7 +116,7 @@ impl Constants {
         Ok(())
     }
 
-    /// Makes the constants visible to functions and closures of an engine.
+    /// Makes the constants visible to functions and closures of an engine, which then asks at each use of a variable.
     pub(super) fn install(self, engine: &mut Engine) {
         #[expect(deprecated, reason = "that is how Rhai marks what may change; its version is pinned")]
         engine.on_var(move |name, index, context| {

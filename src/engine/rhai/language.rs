@@ -6,7 +6,7 @@ use rhai::packages::{Package, StandardPackage};
 use rhai::{AST, Dynamic, Engine, Module, OptimizationLevel, Scope, Shared};
 use serde_json::{Map, Value};
 
-use super::cache::AstCache;
+use super::cache::{AstCache, Compiled};
 use super::constants::{self, Constants, FUNCTIONS_BEFORE};
 use super::run::Run;
 use super::{convert, failure, functions, heroscript, namespaces, overrides, tokens};
@@ -78,24 +78,26 @@ impl Language {
         if job.script.trim() == "ping" {
             return Ok(Output { text: "pong".into(), format: OutputFormat::Text });
         }
-        let mut ast = match self.compiled.get(&job.script) {
-            Some(ast) => ast,
+        let script = match self.compiled.get(&job.script) {
+            Some(script) => script,
             None if heroscript::is_heroscript(&job.script) => return self.perform(&job.script),
             None => self.compile(&job.script, Some(&self.run.clone()))?,
         };
         let constants = Constants::new(job, args, &self.run);
         let before = if in_repl { self.repl.clone() } else { Repl::default() };
-        if let Some(functions) = before.functions {
-            ast = Rc::new(functions.merge(&ast));
-        }
+        let merged = before.functions.map(|functions| functions.merge(&script.ast));
+        let ast = merged.as_ref().unwrap_or(&script.ast);
         let Some(mut scope) = before.scope.or_else(|| constants.scope()) else {
             // Whoever gives jobs to engines names the path of the number: the text as it was written is not known here.
             return Err(JobError::new(ErrorKind::Unavailable, "args hold an integer beyond those of scripts"));
         };
         let mut engine = self.engine();
-        constants.install(&mut engine);
+        // What earlier lines of a REPL have declared may name them, too.
+        if in_repl || script.names_constants {
+            constants.install(&mut engine);
+        }
         // The value is dropped here, too, because dropping deeply nested values needs the stack of this thread.
-        let value = engine.eval_ast_with_scope::<Dynamic>(&mut scope, &ast);
+        let value = engine.eval_ast_with_scope::<Dynamic>(&mut scope, ast);
         if in_repl {
             // What a line declared before it failed stays, too. Of variables with one name the last stays.
             self.repl = Repl { scope: Some(scope.clone_visible()), functions: Some(ast.clone_functions_only()) };
@@ -128,10 +130,11 @@ impl Language {
     }
 
     /// Compiles a script; one that is to run in this run.
-    fn compile(&mut self, source: &str, run: Option<&Rc<Run>>) -> Result<Rc<AST>, JobError> {
-        let ast = Rc::new(compiled(source, &self.run.limits, run)?);
-        self.compiled.put(source, &ast);
-        Ok(ast)
+    fn compile(&mut self, source: &str, run: Option<&Rc<Run>>) -> Result<Rc<Compiled>, JobError> {
+        let names_constants = constants::may_be_named(source);
+        let script = Rc::new(Compiled { ast: compiled(source, &self.run.limits, run)?, names_constants });
+        self.compiled.put(source, &script);
+        Ok(script)
     }
 
     /// A new engine for each job, so that nothing of one job can reach the next. It takes about 0.2 µs. It has no string interner and no module

@@ -44,7 +44,11 @@ pub(super) struct Run {
     pub(super) capabilities: Vec<Capability>,
     memory: i64,
     operations: Cell<u64>,
+    /// At which operation to look closer: at the clock, at the limit of operations, or at why the script is to end.
+    closer: Cell<u64>,
     base: Cell<i64>,
+    /// Above how many allocated bytes the script holds too much.
+    most: Cell<i64>,
     /// What [`alloc::made`] was when the clock was read.
     made: Cell<i64>,
     began: Cell<Instant>,
@@ -85,7 +89,9 @@ impl Run {
             limits,
             capabilities,
             operations: Cell::new(0),
+            closer: Cell::new(0),
             base: Cell::new(0),
+            most: Cell::new(0),
             made: Cell::new(0),
             began: Cell::new(now),
             processor: Cell::new(Duration::ZERO),
@@ -108,6 +114,8 @@ impl Run {
         self.deadline.set(now + job.timeout.min(EngineJob::LONGEST));
         self.looked.set(now);
         self.ended.set(None);
+        self.most.set(allocated.saturating_add(self.memory));
+        self.look_closer_after(0);
         *self.log.borrow_mut() = Log::default();
     }
 
@@ -122,11 +130,21 @@ impl Run {
     }
 
     /// Counts an operation. Gives a token when the script is to end; Rhai then ends it, past every `catch`.
+    ///
+    /// This is done at each operation of a script, so what need not be looked at each time is not.
     #[inline]
     pub(super) fn step(&self) -> Option<Dynamic> {
         let operations = self.operations.get() + 1;
         self.operations.set(operations);
-        let made = alloc::made();
+        let (allocated, made) = alloc::allocated_and_made();
+        if operations < self.closer.get() && allocated <= self.most.get() && made.wrapping_sub(self.made.get()) <= CLOCK_AFTER_BYTES {
+            return None;
+        }
+        self.look_closer(operations, made)
+    }
+
+    #[cold]
+    fn look_closer(&self, operations: u64, made: i64) -> Option<Dynamic> {
         if operations.is_multiple_of(CLOCK_EVERY) || made.wrapping_sub(self.made.get()) > CLOCK_AFTER_BYTES {
             self.made.set(made);
             self.look();
@@ -135,13 +153,22 @@ impl Run {
         if self.limits.operations.is_some_and(|most| operations > most) {
             self.end(Ended::Operations);
         }
-        self.ended.get().map(|_| Dynamic::UNIT)
+        if self.ended.get().is_some() {
+            return Some(Dynamic::UNIT);
+        }
+        self.look_closer_after(operations);
+        None
+    }
+
+    fn look_closer_after(&self, operations: u64) {
+        let clock = (operations / CLOCK_EVERY + 1) * CLOCK_EVERY;
+        self.closer.set(self.limits.operations.map_or(clock, |most| clock.min(most.saturating_add(1))));
     }
 
     /// Ends the script if it holds too much memory.
     #[inline]
     fn weigh(&self) {
-        if alloc::allocated() - self.base.get() > self.memory {
+        if alloc::allocated() > self.most.get() {
             self.end(Ended::Memory);
         }
     }
@@ -165,6 +192,7 @@ impl Run {
     pub(super) fn end(&self, reason: Ended) {
         if self.ended.get().is_none() {
             self.ended.set(Some(reason));
+            self.closer.set(0);
         }
     }
 
