@@ -35,7 +35,8 @@ impl Resolved {
         match origin.setting.kind {
             Kind::Pools => true,
             Kind::Endpoints => !self.settings.context_endpoints.is_empty(),
-            Kind::Types(_) | Kind::List(_) => origin.value.as_dict().is_some(),
+            Kind::Types(_) => origin.value.as_dict().is_some(),
+            Kind::List(_) => origin.setting.name == "contexts" && !self.settings.of_contexts.is_empty(),
             _ => false,
         }
     }
@@ -60,9 +61,10 @@ impl Resolved {
     }
 
     fn contexts_to_toml(&self, text: &mut String) {
-        for of_context in &self.settings.of_contexts {
-            writeln!(text, "[contexts.{}]", of_context.context).expect("writing to a String cannot fail");
-            for (name, value) in of_context.shown(&self.settings) {
+        for context in &self.settings.contexts {
+            writeln!(text, "[contexts.{context}]").expect("writing to a String cannot fail");
+            let of_context = self.settings.of_contexts.iter().find(|one| one.context == *context);
+            for (name, value) in of_context.into_iter().flat_map(|one| one.shown(&self.settings)) {
                 writeln!(text, "{name} = {value}").expect("writing to a String cannot fail"); // Such JSON is TOML as well.
             }
         }

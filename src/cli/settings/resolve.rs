@@ -49,12 +49,15 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
     if let Some(path) = &config {
         given = given.merge(source::file(path).map_err(Invalid)?);
     }
+    // The tables narrow contexts that are named elsewhere, too.
+    let of_file = given.find_value("contexts").ok();
     let given = given.merge(environment).merge(flags);
     let all = with_defaults(given, env)?;
     let mut settings: Settings = all.extract().map_err(|error| Invalid(explain(&all, error)))?;
     let said = |name: &str| format!("{name} ({})", source_of(&all, name));
-    if let Ok(Value::Dict(_, tables)) = all.find_value("contexts") {
+    if let Some(Value::Dict(_, tables)) = of_file {
         settings.of_contexts = context_settings::tables(&tables).map_err(Invalid)?;
+        settings.of_contexts.retain(|one| settings.contexts.contains(&one.context));
     }
     settings.data = absolute(&settings.data, &said("data"))?;
     settings.log_dir = absolute(&settings.log_dir, &said("log_dir"))?;

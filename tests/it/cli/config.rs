@@ -117,8 +117,15 @@ fn contexts_are_numbers_or_tables_with_limits_and_are_printed_as_they_can_be_giv
     let printed_again = hero.run(&["serve", "--print-config", "--config", &again]);
     let tables_of = |out: &str| out.split_once("[contexts.0]").unwrap().1.to_owned();
     assert_eq!(tables_of(&printed_again.out), tables_of(&printed.out), "{}", printed_again.err);
-    // A flag replaces the whole of it.
-    assert_eq!(setting(&hero, &["--config", &file, "--contexts", "0-1"], "contexts").0, json!(["0-1"]));
+    // A flag says which are served. It does not take their limits away.
+    let printed = hero.run(&["serve", "--print-config", "--config", &file, "--contexts", "0-2"]);
+    assert!(
+        printed
+            .out
+            .ends_with("[contexts.0]\n[contexts.1]\n[contexts.2]\nscript_memory = \"16MB\"\nmax_running = 4\nscript_strict = true\n"),
+        "{}",
+        printed.out
+    );
 }
 
 #[test]
