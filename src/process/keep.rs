@@ -9,12 +9,14 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitOptions, geteuid, getpid, pidfd_open, set_child_subreaper, wait};
 use rustix::stdio::{dup2_stderr, dup2_stdout};
+use rustix::system::sysinfo;
 
 use super::confine::{self, CONFINEMENT, JobRights, JobUser, Profile};
 use super::{Init, tree};
@@ -25,11 +27,15 @@ const OURSELVES: &str = "/proc/self/exe";
 const FAILED: u8 = 70;
 /// Why a command is root, if hero is.
 const WHY_ROOT: &str = "the files of a context belong to hero";
-/// How long what is killed may take to be gone.
-const GONE: Duration = Duration::from_secs(5);
+/// How long what is killed may take to be gone. A keeper that gave up would let go on what is left.
+pub const GONE: Duration = Duration::from_secs(30);
 /// How often it is looked how many processes there are: soon at first, as most commands are short.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const LATER_LOOK: Duration = Duration::from_millis(250);
+/// How often it is looked how many processes the whole machine has, which takes no time, and by how many they may grow until those are counted that are
+/// below. So a bomb is noticed before it is in the way of others.
+const GLANCE: Duration = Duration::from_millis(10);
+const GROWTH: u16 = 64;
 /// How many processes there may be. They are counted now and then, so for a moment there may be more.
 pub const MOST_PROCESSES: usize = 256;
 
@@ -92,10 +98,9 @@ fn keep(args: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     let user = if geteuid().is_root() { JobUser::Root(WHY_ROOT.to_owned()) } else { JobUser::Same };
     let rights = JobRights { writable: PathBuf::from(writable), readable: Vec::new(), memory, user };
     let child = start(&rights, &shell_command).map_err(said("no process can be started"))?;
-    let keeper = Keeper { socket, command: Pid::from_child(&child), init: init.as_ref().map(Init::pid) };
-    let kept = keeper.watch(child).map_err(said("the processes cannot be watched"));
-    tree::end(getpid(), &[], GONE);
-    wait_for_dead();
+    let mut keeper = Keeper { socket, command: Pid::from_child(&child), init: init.as_ref().map(Init::pid), ended: None };
+    let kept = keeper.watch().map_err(said("the processes cannot be watched"));
+    keeper.clear();
     kept
 }
 
@@ -117,17 +122,19 @@ struct Keeper {
     command: Pid,
     /// The first process of their namespace, if they have one.
     init: Option<Pid>,
+    /// How the command ended, once it has.
+    ended: Option<ExitStatus>,
 }
 
 impl Keeper {
     /// Waits until nothing is left, or until the other end of the socket is closed.
-    fn watch(mut self, mut child: Child) -> io::Result<()> {
+    fn watch(&mut self) -> io::Result<()> {
         let end = pidfd_open(self.command, PidfdFlags::empty())?;
-        let (mut ended, mut look_at, mut pause) = (false, Instant::now() + FIRST_LOOK, FIRST_LOOK);
+        let (mut look_at, mut pause, mut known) = (Instant::now() + FIRST_LOOK, FIRST_LOOK, sysinfo().procs);
         loop {
-            let left = Timespec::try_from(look_at.saturating_duration_since(Instant::now())).ok();
+            let left = Timespec::try_from(look_at.saturating_duration_since(Instant::now()).min(GLANCE)).ok();
             let mut watched = vec![PollFd::new(&self.socket, PollFlags::IN)];
-            if !ended {
+            if self.ended.is_none() {
                 watched.push(PollFd::new(&end, PollFlags::IN));
             }
             // Interrupted, or not: what is there is looked at.
@@ -136,32 +143,57 @@ impl Keeper {
             if !watched[0].revents().is_empty() {
                 return Ok(());
             }
-            if !ended && let Some(status) = child.try_wait()? {
-                ended = true;
+            let had_ended = self.ended.is_some();
+            let is_last = self.wait_for_dead();
+            if let Some(status) = self.ended.filter(|_| !had_ended) {
                 let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
                 writeln!(self.socket, "{code}")?;
             }
-            if ended {
-                wait_for_dead();
-                let nothing_below = |pid: Pid, own: usize| tree::children(pid).is_some_and(|children| children.len() == own);
-                if nothing_below(getpid(), self.init.iter().count()) && self.init.is_none_or(|init| nothing_below(init, 0)) {
-                    return Ok(());
-                }
+            if is_last || self.ended.is_some() && self.is_alone() {
+                return Ok(());
             }
-            if Instant::now() >= look_at {
+            let of_machine = sysinfo().procs;
+            let has_grown = of_machine.saturating_sub(known) > GROWTH;
+            if has_grown || Instant::now() >= look_at {
+                known = if has_grown { of_machine } else { known.min(of_machine) };
                 pause = (pause * 2).min(LATER_LOOK);
                 look_at = Instant::now() + pause;
                 if tree::pids(getpid(), self.init.as_slice()).len() > MOST_PROCESSES {
-                    return if ended { Ok(()) } else { writeln!(self.socket, "too many") };
+                    return if self.ended.is_some() { Ok(()) } else { writeln!(self.socket, "too many") };
                 }
             }
         }
     }
-}
 
-/// Takes the status of orphans that have ended. That of the command was taken before.
-fn wait_for_dead() {
-    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+    /// Takes the status of the command and of orphans, once they have ended, and says whether there are no others.
+    fn wait_for_dead(&mut self) -> bool {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.command => self.ended = Some(ExitStatus::from_raw(status.as_raw())),
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => return false,
+                Err(_) => return true,
+            }
+        }
+    }
+
+    /// Whether there is nothing but the first process of the namespace.
+    fn is_alone(&self) -> bool {
+        let has = |pid: Pid, count: usize| tree::children(pid).is_some_and(|children| children.len() == count);
+        has(getpid(), self.init.iter().count()) && self.init.is_none_or(|init| has(init, 0))
+    }
+
+    /// Ends everything below this process, until it has no child left.
+    fn clear(&mut self) {
+        let until = Instant::now() + GONE;
+        loop {
+            tree::end(getpid(), &[], GONE);
+            // Orphans have become children of this process.
+            if self.wait_for_dead() || Instant::now() > until {
+                return;
+            }
+        }
+    }
 }
 
 #[cfg(test)]

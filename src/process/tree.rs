@@ -28,10 +28,12 @@ impl Process {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         // The name stands in parentheses and may contain anything.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-        if matches!(fields.next()?, "Z" | "X") {
+        let (state, parent, threads) = (fields.next()?, fields.next()?.parse().ok()?, fields.nth(15)?);
+        // One whose first thread has ended may go on with others.
+        if matches!(state, "Z" | "X") && matches!(threads, "0" | "1") {
             return None;
         }
-        Some(Self { pid, parent: fields.next()?.parse().ok()?, started: fields.nth(17)?.parse().ok()? })
+        Some(Self { pid, parent, started: fields.nth(1)?.parse().ok()? })
     }
 
     fn all() -> impl Iterator<Item = Self> {
@@ -60,8 +62,17 @@ impl Process {
 
 /// Everything below `root` but the spared ones. What is below these is found, too.
 fn below(root: Pid, spared: &[Pid]) -> Vec<Process> {
+    let mut all: BTreeMap<i32, Process> = Process::all().map(|process| (process.pid, process)).collect();
+    // Whoever's parent ended while /proc was read is below another one by now.
+    let orphans = all.values().filter(|process| process.parent != 0 && !all.contains_key(&process.parent));
+    for orphan in orphans.map(|process| process.pid).collect::<Vec<_>>() {
+        match Process::read(orphan) {
+            Some(process) => all.insert(orphan, process),
+            None => all.remove(&orphan),
+        };
+    }
     let mut children: BTreeMap<i32, Vec<Process>> = BTreeMap::new();
-    for process in Process::all() {
+    for process in all.into_values() {
         children.entry(process.parent).or_default().push(process);
     }
     let (mut found, mut parents) = (Vec::new(), vec![root.as_raw_nonzero().get()]);
@@ -124,13 +135,16 @@ pub fn end(root: Pid, spared: &[Pid], within: Duration) -> bool {
         }
         fresh.iter().for_each(|process| process.signal(Signal::STOP));
     }
+    let mut was_empty = false;
     loop {
         let left = below(root, &spared);
-        if left.is_empty() {
+        // One that was between two parents, or had not been there yet, is seen the next time.
+        if left.is_empty() && was_empty {
             return true;
         }
+        was_empty = left.is_empty();
         if Instant::now() > until {
-            return false;
+            return was_empty;
         }
         left.iter().for_each(|process| process.signal(Signal::KILL));
         thread::sleep(PAUSE);

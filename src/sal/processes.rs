@@ -75,14 +75,20 @@ impl Processes {
         let expected = [("PATH", PATH), ("HOME", &home), ("TMPDIR", &home), ("LANG", "C.UTF-8")];
         let variables = session.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         command.envs(expected.into_iter().chain(variables).map(|(name, value)| (format!("{OF_JOB}{name}"), value)));
-        let started = Keeper::start(&self.spawner, command).await;
+        let started = Keeper::start(&session.running, &self.spawner, command).await;
         let (mut keeper, out, err) = started.map_err(|error| format!("no process can be started: {error}"))?;
         let watched = tokio::select! {
             watched = watch(&mut keeper, out, err) => watched,
             full = overflow(files) => Err(full),
         };
         files.space().forget();
-        let (code, stdout, stderr) = watched?;
+        let (code, stdout, stderr) = match watched {
+            Ok(ended) => ended,
+            Err(why) => {
+                keeper.end().await;
+                return Err(why);
+            }
+        };
         session.running.keep(keeper).await;
         let truncated = stdout.truncated || stderr.truncated;
         Ok(json!({ "stdout": stdout.text, "stderr": stderr.text, "success": code == 0, "code": code, "truncated": truncated }))

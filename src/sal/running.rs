@@ -10,24 +10,33 @@ use serde_json::{Value, json};
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::model::excerpt;
-use crate::process::{Spawner, tree};
+use crate::process::{Spawner, keep, tree};
 
 /// How many commands of a job may have left something running.
 const MOST: usize = 8;
 /// How long a keeper with nothing left may take to end.
 const ENDS: Duration = Duration::from_millis(20);
 /// How long a keeper may take to end everything.
-const GONE: Duration = Duration::from_secs(5);
+const GONE: Duration = keep::GONE.saturating_add(Duration::from_secs(5));
+/// How long a job waits for that.
+const AWAITED: Duration = Duration::from_secs(5);
 /// How many processes an answer holds.
 const MOST_LISTED: usize = 500;
 /// How much of a command is shown.
 const SHOWN: usize = 200;
 
-/// What the commands of a job have left running.
+/// The commands of a job, and what they have left running.
 #[derive(Debug, Default)]
-pub(super) struct Running(Mutex<Vec<Keeper>>);
+pub(super) struct Running {
+    /// Those that have ended, and left something.
+    keepers: Mutex<Vec<Keeper>>,
+    /// Knows which have not ended yet.
+    all: TaskTracker,
+}
 
 /// A command, and everything that it starts. Dropping it ends all.
 #[derive(Debug)]
@@ -37,11 +46,14 @@ pub(super) struct Keeper {
     child: Option<Child>,
     pid: Option<Pid>,
     spawner: Spawner,
+    /// Dropped when it has ended.
+    token: Option<TaskTrackerToken>,
 }
 
 impl Keeper {
     /// Starts a keeper, and gives what it and its command write to.
-    pub(super) async fn start(spawner: &Spawner, mut command: Command) -> io::Result<(Self, ChildStdout, ChildStderr)> {
+    pub(super) async fn start(running: &Running, spawner: &Spawner, mut command: Command) -> io::Result<(Self, ChildStdout, ChildStderr)> {
+        let token = Some(running.all.token());
         let (ours, theirs) = StdStream::pair()?;
         ours.set_nonblocking(true)?;
         let socket = UnixStream::from_std(ours)?;
@@ -49,7 +61,7 @@ impl Keeper {
         let mut child = spawner.spawn(command).await?;
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let pid = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
-        let keeper = Self { socket: Some(socket), child: Some(child), pid, spawner: spawner.clone() };
+        let keeper = Self { socket: Some(socket), child: Some(child), pid, spawner: spawner.clone(), token };
         let (out, err) = out.zip(err).ok_or(io::ErrorKind::BrokenPipe)?;
         Ok((keeper, out, err))
     }
@@ -57,6 +69,16 @@ impl Keeper {
     /// Where it says how its command ended.
     pub(super) fn socket(&mut self) -> Option<&mut UnixStream> {
         self.socket.as_mut()
+    }
+
+    /// Ends the command and everything that it started, and waits for that.
+    pub(super) async fn end(mut self) {
+        self.socket = None;
+        if let Some(child) = self.child.as_mut()
+            && timeout(AWAITED, child.wait()).await.is_ok()
+        {
+            self.child = None;
+        }
     }
 
     /// Whether it has ended by itself, as it does when nothing is left.
@@ -69,14 +91,15 @@ impl Drop for Keeper {
     fn drop(&mut self) {
         self.socket = None;
         if let Some(child) = self.child.take() {
-            self.spawner.end(child, GONE, || {});
+            let token = self.token.take();
+            self.spawner.end(child, GONE, || drop(token));
         }
     }
 }
 
 impl Running {
     fn keepers(&self) -> std::sync::MutexGuard<'_, Vec<Keeper>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether one more may be left running.
@@ -99,15 +122,10 @@ impl Running {
 
     /// Ends everything, and waits for that.
     pub(super) async fn end(&self) {
-        let keepers: Vec<Keeper> = std::mem::take(&mut *self.keepers());
-        for mut keeper in keepers {
-            keeper.socket = None;
-            if let Some(mut child) = keeper.child.take()
-                && timeout(GONE, child.wait()).await.is_err()
-            {
-                keeper.spawner.end(child, Duration::ZERO, || {});
-            }
-        }
+        self.keepers().clear();
+        self.all.close();
+        // A command that was under way is ended by whoever gave it up. What is stuck in the system is not waited for.
+        let _ = timeout(AWAITED, self.all.wait()).await;
     }
 
     /// The keepers, to be looked at elsewhere.
