@@ -180,7 +180,7 @@ impl Worker {
                 created: Arc::default(),
             },
             capabilities: self.settings.engine.capabilities.clone(),
-            session: Session::new(self.settings.outside.clone(), variables(&run)),
+            session: self.session(&run),
             progress: None,
         };
         let mut ran = engine.run(&run, &mut host, &work.stop).await;
@@ -208,6 +208,13 @@ impl Worker {
         }
         ended.logged = host.finish().await;
         ended
+    }
+
+    /// What a job does outside.
+    fn session(&self, run: &EngineJob) -> Arc<Session> {
+        let outside = self.settings.outside.clone();
+        let variables = if outside.processes.is_some() { variables(run) } else { BTreeMap::new() };
+        Session::new(outside, variables)
     }
 
     /// What the engine gets of a job and where it logs, or why the job cannot be run.

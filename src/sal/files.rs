@@ -1,5 +1,6 @@
+use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -42,7 +43,14 @@ impl Files {
     /// The directory, which is made if need be.
     pub(super) fn open(&self) -> io::Result<Dir> {
         std::fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(&self.directory)?;
-        Dir::open_ambient_dir(&self.directory, ambient_authority())
+        match Dir::open_ambient_dir(&self.directory, ambient_authority()) {
+            // A command may have taken the rights from its user.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                std::fs::set_permissions(&self.directory, Permissions::from_mode(PRIVATE))?;
+                Dir::open_ambient_dir(&self.directory, ambient_authority())
+            }
+            opened => opened,
+        }
     }
 
     /// Answers a question of a script that is in `working`.

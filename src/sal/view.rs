@@ -62,8 +62,12 @@ impl View<'_> {
         builder.mode(PRIVATE);
         for component in place.components() {
             made.push(component);
-            if component == Component::CurDir || self.root.metadata(&made).is_ok_and(|found| found.is_dir()) {
-                continue;
+            match self.root.metadata(&made) {
+                _ if component == Component::CurDir => continue,
+                Ok(found) if found.is_dir() => continue,
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                // What is there and no directory is told by whoever makes one.
+                Ok(_) | Err(_) => {}
             }
             self.space.take(&self.root, 0, self.token).map_err(Why::Told)?;
             self.root.create_dir_with(&made, &builder)?;

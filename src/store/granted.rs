@@ -94,7 +94,10 @@ impl GrantedRedis {
                     *self.connection.lock().await = None;
                     return Err(format!("the Redis at {} is not there: {error}", self.shown));
                 }
-                Err(error.detail().map_or_else(|| error.to_string(), ToOwned::to_owned))
+                // The words of Redis, without those of its client.
+                let words = [error.code(), error.detail()];
+                let words: Vec<&str> = words.into_iter().flatten().collect();
+                Err(if words.is_empty() { error.to_string() } else { words.join(" ") })
             }
         }
     }

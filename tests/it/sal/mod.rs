@@ -17,7 +17,7 @@ use hero::sal::{Files, Hosts, Net, Outside, Processes};
 use hero::store::GrantedRedis;
 use serde_json::{Value, json};
 
-use crate::support::{CONTEXT, House, PATIENCE, hero, pool_settings, spec};
+use crate::support::{CONTEXT, House, PATIENCE, hero, pool_settings, spec, until};
 
 /// How much the files of a context may have here.
 const QUOTA: u64 = 512 << 20;
@@ -83,8 +83,8 @@ impl Ground {
 
     /// Starts a script, waits until `begun`, and stops it. It has to obey by itself: that its engine is not killed means that it did so within 100 ms.
     pub async fn stop(&self, script: &str, begun: impl AsyncFn(&JobId)) {
-        let id = self.house.start(job(script)).await;
-        self.house.is(&id, Status::Started).await;
+        let id = self.house.start(job(&format!("print(\"begun\"); {script}"))).await;
+        until(&format!("{script} runs"), || async { logged(self, &id).await.iter().any(|line| line == "begun").then_some(()) }).await;
         begun(&id).await;
         self.house.dispatcher.stop(CONTEXT, &id).await.unwrap();
         self.house.is(&id, Status::Error).await;

@@ -1,10 +1,17 @@
 //! What scripts are granted, by pool and by context, in a server as an operator starts it.
 
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
 use hero::client::Client;
 use hero::model::{ContextId, JobSpec};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, Stream};
 
 use super::super::Hero;
-use crate::support::{PATIENCE, Process, Redis, Web};
+use crate::support::{Authority, PATIENCE, Process, Redis, Web};
 
 /// What a sal script gives in a context, or why it fails.
 async fn told(client: &Client, context: u32, script: &str) -> String {
@@ -114,4 +121,50 @@ fn a_grant_that_names_nothing_is_refused_with_what_to_do() {
     let config = "[[pools]]\ntype = \"sal\"\ncapabilities = [\"redis\"]\nredis = \"redis://:hunter22@h\"\n";
     let ended = hero.run(&["serve", "--print-config", "--config", &hero.file("hero.toml", config)]);
     assert!(ended.code == 0 && ended.out.contains("redis://:***@h") && !ended.out.contains("hunter22"), "{}{}", ended.out, ended.err);
+}
+
+/// Answers HTTP over TLS, with the certificate of an authority.
+fn secure_web(authority: &Authority) -> SocketAddr {
+    let certificate = CertificateDer::from_pem_file(authority.file("server.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(authority.file("server.key")).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
+    let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let config = Arc::new(config.with_single_cert(vec![certificate], key).unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let (mut socket, mut connection) = (socket.unwrap(), ServerConnection::new(config.clone()).unwrap());
+            let mut stream = Stream::new(&mut connection, &mut socket);
+            // Who does not trust it goes away.
+            if stream.read(&mut [0; 4096]).is_ok_and(|read| read > 0) {
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\nsecret").unwrap();
+                stream.conn.send_close_notify();
+                let _ = stream.flush();
+            }
+        }
+    });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_with_a_certificate_is_known_by_the_authorities_of_the_system() {
+    let (home, authority) = (tempfile::tempdir().unwrap(), Authority::new());
+    let port = secure_web(&authority).port();
+    let config = home.path().join("hero.toml");
+    let pool = "[[pools]]\ntype = \"sal\"\ncapabilities = [\"net\"]";
+    std::fs::write(&config, format!("{pool}\nhosts = [\"localhost:{port}\", \"127.0.0.1:{port}\"]\n")).unwrap();
+    for is_known in [true, false] {
+        let data = home.path().join(is_known.to_string());
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap(), "--config", config.to_str().unwrap()];
+        let known = |command: &mut tokio::process::Command| {
+            if is_known {
+                command.env("SSL_CERT_FILE", authority.file("ca.pem"));
+            }
+        };
+        let server = Process::start_with(&arguments, known).until_ready().await;
+        let said = told(&server.client().await, 0, &format!("http_get(\"https://localhost:{port}/\")")).await;
+        assert!(if is_known { said == "secret" } else { said.contains("certificate") }, "{said}");
+        server.stop().await;
+    }
 }
