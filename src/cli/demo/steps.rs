@@ -13,6 +13,7 @@ use crate::model::{ContextId, JobId, Status, Timestamp};
 
 const ARGS: &str = include_str!("../../../examples/args.rhai");
 const ENDLESS: &str = include_str!("../../../examples/endless.rhai");
+const FILES: &str = include_str!("../../../examples/files.rhai");
 const FAILING: &str = include_str!("../../../examples/failing.rhai");
 const PRIMES: &str = include_str!("../../../examples/primes.rhai");
 const CHILDREN: &str = include_str!("../../../examples/children.rhai");
@@ -35,6 +36,7 @@ pub(super) async fn run(calls: &Calls) -> anyhow::Result<()> {
     delay(calls).await?;
     retry(calls).await?;
     objects(calls).await?;
+    files(calls).await?;
     relatives(calls).await?;
     languages::run(calls).await?;
     look(calls).await
@@ -134,6 +136,16 @@ async fn objects(calls: &Calls) -> anyhow::Result<()> {
     let page = calls.call("find_objects", json!({ "collection": "books", "where": { "title": { "prefix": "E" } } })).await?;
     expect("the object", &page["objects"][0]["id"], &json!("emma"))?;
     expect("what no index was used for", &page["compared"], &json!(["title"]))
+}
+
+async fn files(calls: &Calls) -> anyhow::Result<()> {
+    calls.title("Scripts of type sal have files of their context, and what else they are granted (examples/files.rhai)")?;
+    let result = calls.call("run_and_wait", json!({ "script_type": "sal", "script": FILES })).await?;
+    expect("the files", &result["value"], &json!(["stock/apples.txt: 9 bytes", "stock/pears.txt: 13 bytes"]))?;
+    let command = json!({ "script_type": "sal", "script": "run_command(\"ls\")" });
+    let error = calls.refused("run_and_wait", command, code::JOB_FAILED).await?;
+    let failure = error.job_failure().context("the error has no data about the job")?;
+    expect("the refusal", &json!(failure.error.message), &json!("run_command is for pools with the grant process"))
 }
 
 async fn relatives(calls: &Calls) -> anyhow::Result<()> {
