@@ -76,7 +76,12 @@ impl Backend {
         let needs_redis = settings.contexts.iter().any(|context| settings.redis_of(*context).is_none());
         let of_redis = if needs_redis { Some(confinement::of_redis(&spawner, &hero).await?) } else { None };
         if settings.confinement == Confinement::Required {
-            confinement::ensure(&spawner, settings, &engines, of_redis.as_deref(), &hero).await?;
+            let of_pool = |(at, pool): (usize, &settings::PoolSettings)| {
+                let engine = EngineSettings { program: engines.of_pool(at)?, ..engine_settings(settings, &hero) };
+                Some((pool.script_type.clone(), engine))
+            };
+            let all = settings.pools.iter().enumerate().filter_map(of_pool).collect();
+            confinement::ensure(&spawner, all, of_redis.as_deref()).await?;
         }
         let managed = match needs_redis {
             true => Some(tokio::select! {
@@ -287,7 +292,7 @@ fn layouts(settings: &Settings, pool: &settings::PoolSettings) -> Layouts {
     }
 }
 
-pub(super) fn engine_settings(settings: &Settings, hero: &std::path::Path) -> EngineSettings {
+fn engine_settings(settings: &Settings, hero: &std::path::Path) -> EngineSettings {
     let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
     let mut engine = EngineSettings::new(hero.to_owned());
     engine.confined = settings.confinement == Confinement::Required;

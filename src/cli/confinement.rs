@@ -4,12 +4,10 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::backend::engine_settings;
 use super::context_pool::{ContextPool, left_out};
-use super::engines::Engines;
 use super::exit::Usage;
-use super::settings::Settings;
 use crate::engine::{self, Child, EngineSettings};
+use crate::model::ScriptType;
 use crate::process::Spawner;
 use crate::process::confine::{self, Profile};
 
@@ -19,14 +17,8 @@ pub(super) async fn of_redis(spawner: &Spawner, hero: &Path) -> anyhow::Result<S
     said.context("cannot find out how the private Redis is confined")
 }
 
-/// Fails if the system does not offer all steps for the engines of all pools, and for the private Redis if there is one.
-pub(super) async fn ensure(
-    spawner: &Spawner,
-    settings: &Settings,
-    engines: &Engines,
-    of_redis: Option<&str>,
-    hero: &Path,
-) -> anyhow::Result<()> {
+/// Fails if the system does not offer all steps for these engines, and for the private Redis if there is one.
+pub(super) async fn ensure(spawner: &Spawner, engines: Vec<(ScriptType, EngineSettings)>, of_redis: Option<&str>) -> anyhow::Result<()> {
     let refused = |what: &str, lacks: &str| {
         Err(anyhow::Error::new(Usage(format!(
             "confinement is required, and here {what} would run without {lacks}\n\
@@ -38,14 +30,15 @@ pub(super) async fn ensure(
         return refused("the private Redis", &lacks.join(", "));
     }
     let mut tried = Vec::new();
-    for (at, pool) in settings.pools.iter().enumerate() {
-        let Some(program) = engines.of_pool(at).filter(|program| !tried.contains(program)) else { continue };
-        let engine = EngineSettings { program: program.clone(), ..engine_settings(settings, hero) };
-        match Child::start(spawner, &engine).await {
-            Err(engine::Error::Weak(lacks)) => return refused(&format!("an engine of {}", pool.script_type), &lacks),
-            started => started.map(drop).with_context(|| format!("cannot start an engine of {}", pool.script_type))?,
+    for (script_type, engine) in engines {
+        if tried.contains(&engine) {
+            continue;
         }
-        tried.push(program);
+        match Child::start(spawner, &engine).await {
+            Err(engine::Error::Weak(lacks)) => return refused(&format!("an engine of {script_type}"), &lacks),
+            started => started.map(drop).with_context(|| format!("cannot start an engine of {script_type}"))?,
+        }
+        tried.push(engine);
     }
     Ok(())
 }
