@@ -1,5 +1,5 @@
 # Forks, and all its forks do so, too, for nine generations.
-# expect: limit
+# expect: limit or limit memory
 import os, time
 for _ in range(9):
     os.fork()

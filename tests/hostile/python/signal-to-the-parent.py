@@ -3,7 +3,10 @@
 # gives: 2
 import hero, os, signal
 refused, parent = 0, os.getppid()
-above = int(open(f"/proc/{parent}/stat").read().rsplit(")", 1)[1].split()[1])
+try:
+    above = int(open(f"/proc/{parent}/stat").read().rsplit(")", 1)[1].split()[1])
+except OSError:
+    above = 1  # In a namespace of its own the numbers in /proc are those of others.
 for pid in (parent, above):
     try:
         os.kill(pid, signal.SIGKILL)

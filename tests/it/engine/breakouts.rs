@@ -268,7 +268,7 @@ async fn each_engine_of_root_is_a_user_of_its_own_whose_jobs_reach_no_file_of_an
     let texts = bench.log.texts();
     let own = texts[0].to_owned();
     assert!(own != "0" && texts[..2] == [&own, &own] && texts[5..7] == texts[..2] && texts[10] != own, "{texts:?}");
-    assert_eq!(texts[2..5], [format!("{own} 700"), format!("{own} 600"), format!("{own} 600")]);
+    assert_eq!(texts[2..5], [format!("{own} 700"), format!("{own} 700"), format!("{own} 600")]);
     // What root owns may be of a mode that lets everybody read it or not.
     let secret = tempfile::NamedTempFile::new_in("/usr/share").unwrap();
     assert_eq!(std::fs::metadata(secret.path()).unwrap().permissions().mode() & 0o777, 0o600);

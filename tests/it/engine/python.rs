@@ -145,9 +145,15 @@ import json, builtins, os, hero
 hero.result([hasattr(json, "left"), hasattr(builtins, "left"), hasattr(hero, "left"), "TOKEN" in os.environ, sorted(os.listdir("."))])"#;
     assert_eq!(bench.text(search).await, r#"[false,false,false,false,["args.json","script.py"]]"#);
     // A job begins with the memory of the process that it was forked from, in which no secret of an earlier job may be.
-    let zygote: u32 = bench.text("import hero, os; hero.result(os.getppid())").await.parse().unwrap();
+    let zygote = zygote(&mut bench).await;
     assert!(has_in_memory(zygote, b"Confines the fork of a job"), "what is there is found");
     assert!(!has_in_memory(zygote, b"hunter-two-2"), "a secret of an earlier job is in the memory of later ones");
+}
+
+/// The number of the process that jobs are forked from.
+pub(super) async fn zygote(bench: &mut Bench) -> u32 {
+    let told = bench.text("import hero, os; hero.result(os.getppid())").await.parse().unwrap();
+    Numbers::below(bench.child.pid()).outside(told).unwrap()
 }
 
 /// Whether these bytes are somewhere in the memory that a process may write to.

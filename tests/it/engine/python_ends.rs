@@ -6,8 +6,8 @@ use hero::engine::Child;
 use hero::model::{ErrorKind, OutputFormat};
 
 use super::command::{number, stopped};
-use super::python::{bench, python, with};
-use super::{Bench, exists, job, until};
+use super::python::{bench, python, with, zygote};
+use super::{Bench, Numbers, exists, job, until};
 
 /// A grandchild in a session of its own whose parent has ended: nothing but the supervisor knows it.
 const STRAY: &str = "\
@@ -98,23 +98,26 @@ async fn a_script_that_breaks_what_tells_its_end_fails_and_the_next_one_runs() {
 async fn a_job_ends_when_its_own_process_does_and_its_forks_end_with_it() {
     let Some(mut bench) = bench().await else { return };
     let script = "import hero, os, time\nhero.result(1)\npid = os.fork()\nif pid == 0:\n    time.sleep(1000)\nprint(pid)";
+    let numbers = Numbers::below(bench.child.pid());
     assert_eq!(bench.text(script).await, "1");
-    assert!(!exists(number(&bench)));
+    assert!(!numbers.exists(number(&bench)));
     assert_eq!(bench.run(STRAY).await.result.unwrap().format, OutputFormat::Empty);
-    assert!(!exists(number(&bench)));
+    assert!(!numbers.exists(number(&bench)));
 }
 
 #[tokio::test]
 async fn a_stop_and_a_timeout_find_a_grandchild_that_has_left_its_session_and_its_parent() {
     let Some(mut bench) = bench().await else { return };
+    let numbers = Numbers::below(bench.child.pid());
     let (outcome, log) = stopped(&mut bench, &job(&format!("{STRAY}print('ready'); time.sleep(1000)"))).await;
     assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Stopped);
-    assert!(!exists(log[0].parse().unwrap()), "{log:?}");
+    assert!(!numbers.exists(log[0].parse().unwrap()), "{log:?}");
     bench.child = Child::start(&bench.spawner, &with(python().unwrap())).await.unwrap();
+    let numbers = Numbers::below(bench.child.pid());
     let mut late = job(&format!("{STRAY}time.sleep(1000)"));
     late.timeout = Duration::from_secs(1);
     assert_eq!(bench.run_job(&late).await.result.unwrap_err().kind, ErrorKind::Timeout);
-    assert!(!exists(number(&bench)));
+    assert!(!numbers.exists(number(&bench)));
 }
 
 #[tokio::test]
@@ -129,12 +132,13 @@ if child == 0:
     time.sleep(1000)
 print(child)
 ";
-    let zygote: u32 = bench.text("import hero, os; hero.result(os.getppid())").await.parse().unwrap();
+    let numbers = Numbers::below(bench.child.pid());
+    let zygote = zygote(&mut bench).await;
     for _ in 0..3 {
         bench.text(script).await;
         let child = number(&bench);
         bench.text("pass").await;
-        assert!(!exists(child), "{child}");
+        assert!(!numbers.exists(child), "{child}");
     }
     let children = std::fs::read_to_string(format!("/proc/{zygote}/task/{zygote}/children")).unwrap();
     assert_eq!(children, "");
@@ -149,7 +153,7 @@ async fn an_interpreter_that_is_gone_is_named_by_the_error_of_the_job() {
     python.readable.push(real);
     python.interpreter = link.clone();
     let mut bench = Bench::with(with(python)).await;
-    let zygote: i32 = bench.text("import hero, os; hero.result(os.getppid())").await.parse().unwrap();
+    let zygote = zygote(&mut bench).await.cast_signed();
     std::fs::remove_file(&link).unwrap();
     // While the one that has started lives, jobs run; a new one cannot be started.
     assert_eq!(bench.text("import hero; hero.result(1)").await, "1");
