@@ -67,7 +67,8 @@ async fn no_hostile_script_ends_the_server_or_harms_its_neighbours_and_the_memor
         let (engines, kept) = (server.engines(), server.below_engines());
         let of_usual_size = |kin: &Kin| resident(kin).is_none_or(|bytes| bytes <= ENGINE);
         let all = engines.len() >= ACTORS && engines.iter().chain(&kept).all(of_usual_size);
-        (all && kept.iter().all(|kin| kin.command().ends_with("runner.py\0serve\0"))).then_some(())
+        let is_ours = |kin: &Kin| ["runner.py\0serve\0", "\0init\0"].iter().any(|end| kin.command().ends_with(end));
+        (all && kept.iter().all(is_ours)).then_some(())
     })
     .await;
     let size = resident(&Kin::read(server.pid()).unwrap()).unwrap();
