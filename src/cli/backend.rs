@@ -81,7 +81,7 @@ impl Backend {
                 Some((pool.script_type.clone(), engine))
             };
             let all = settings.pools.iter().enumerate().filter_map(of_pool).collect();
-            confinement::ensure(&spawner, all, of_redis.as_deref()).await?;
+            confinement::ensure(&spawner, settings, all, of_redis.as_deref()).await?;
         }
         let managed = match needs_redis {
             true => Some(tokio::select! {
@@ -107,7 +107,7 @@ impl Backend {
         if let Err(error) = LogDirectory::new(&settings.log_dir).prepare() {
             tracing::warn!("{error}; each job with a log_path fails until it can");
         }
-        confinement::tell(&backend.pools, of_redis.as_deref());
+        confinement::tell(settings, &backend.pools, of_redis.as_deref());
         Ok(backend)
     }
 

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use anyhow::Context as _;
+use rustix::process::geteuid;
 
 use super::context_pool::{ContextPool, left_out};
 use super::exit::Usage;
-use crate::engine::{self, Child, EngineSettings};
+use super::settings::Settings;
+use crate::engine::{self, Capability, Child, EngineSettings};
 use crate::model::ScriptType;
 use crate::process::Spawner;
 use crate::process::confine::{self, Profile};
@@ -17,8 +19,19 @@ pub(super) async fn of_redis(spawner: &Spawner, hero: &Path) -> anyhow::Result<S
     said.context("cannot find out how the private Redis is confined")
 }
 
-/// Fails if the system does not offer all steps for these engines, and for the private Redis if there is one.
-pub(super) async fn ensure(spawner: &Spawner, engines: Vec<(ScriptType, EngineSettings)>, of_redis: Option<&str>) -> anyhow::Result<()> {
+/// What commands of scripts run without, if some pool is granted them. In all else they are confined as engines are.
+pub(super) fn left_out_of_commands(settings: &Settings) -> Option<&'static str> {
+    let has_commands = settings.pools.iter().any(|pool| pool.granted().contains(&Capability::Process));
+    (has_commands && geteuid().is_root()).then_some("setuid (hero is root, and the files of a context belong to it)")
+}
+
+/// Fails if the system does not offer all steps for these engines, for the commands of scripts, and for the private Redis if there is one.
+pub(super) async fn ensure(
+    spawner: &Spawner,
+    settings: &Settings,
+    engines: Vec<(ScriptType, EngineSettings)>,
+    of_redis: Option<&str>,
+) -> anyhow::Result<()> {
     let refused = |what: &str, lacks: &str| {
         Err(anyhow::Error::new(Usage(format!(
             "confinement is required, and here {what} would run without {lacks}\n\
@@ -28,6 +41,9 @@ pub(super) async fn ensure(spawner: &Spawner, engines: Vec<(ScriptType, EngineSe
     let lacks = of_redis.map(confine::left_out).unwrap_or_default();
     if !lacks.is_empty() {
         return refused("the private Redis", &lacks.join(", "));
+    }
+    if let Some(lacks) = left_out_of_commands(settings) {
+        return refused("commands of scripts (the capability process)", lacks);
     }
     let mut tried = Vec::new();
     for (script_type, engine) in engines {
@@ -44,7 +60,7 @@ pub(super) async fn ensure(spawner: &Spawner, engines: Vec<(ScriptType, EngineSe
 }
 
 /// Says in the log how everything is confined, and loudly what is missing.
-pub(super) fn tell(pools: &[ContextPool], of_redis: Option<&str>) {
+pub(super) fn tell(settings: &Settings, pools: &[ContextPool], of_redis: Option<&str>) {
     for entry in pools {
         // They are all started in the same way.
         if let Some(steps) = entry.pool.status.confinements().first() {
@@ -57,10 +73,15 @@ pub(super) fn tell(pools: &[ContextPool], of_redis: Option<&str>) {
     let engines = left_out(pools.iter().map(|entry| &*entry.pool.status));
     let redis = of_redis.map(confine::left_out).unwrap_or_default();
     let without = |who: &str, lacks: String| (!lacks.is_empty()).then(|| format!("{who} without {lacks}"));
-    let weak: Vec<String> = [without("scripts run in engines", engines.join(", ")), without("the private Redis runs", redis.join(", "))]
-        .into_iter()
-        .flatten()
-        .collect();
+    let commands = left_out_of_commands(settings).unwrap_or_default();
+    let weak: Vec<String> = [
+        without("scripts run in engines", engines.join(", ")),
+        without("commands of scripts run", commands.to_owned()),
+        without("the private Redis runs", redis.join(", ")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     if !weak.is_empty() {
         tracing::warn!(
             "WEAK CONFINEMENT: {}; whoever breaks out of it gets further than he should. \

@@ -131,6 +131,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || address.is_link_local()
         || address.is_documentation()
         || first == 0
+        || address.octets() == [168, 63, 129, 16] // Of a provider, to its machines.
         || first >= 224 // Multicast, reserved, broadcast.
         || (first == 100 && (64..128).contains(&second)) // Shared by customers of a provider.
         || (first == 192 && second == 0 && third == 0) // Of protocols.
@@ -245,6 +246,7 @@ mod tests {
             "172.16.0.1",
             "192.0.0.1",
             "192.168.1.1",
+            "168.63.129.16",
             "198.18.0.1",
             "224.0.0.1",
             "240.0.0.1",

@@ -19,6 +19,8 @@ use crate::model::{Input, Json, LogLevel, Progress, exact, excerpt, without_posi
 
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
+/// How many pieces are read one after another.
+const PIECES: usize = 16;
 /// How long a question may be.
 const LONGEST: usize = 2 << 20;
 /// How much of a question that is none is repeated, in characters.
@@ -159,10 +161,11 @@ impl Asking {
         self.lines > 0 && line.len() > word.len() && self.read.iter().take(word.len()).eq(word)
     }
 
-    /// Reads until there is a whole line, or nothing more.
+    /// Reads until there is a whole line, or nothing more, but no more at once than others can wait for.
     fn fill(&mut self) {
         let mut piece = Vec::new();
-        while let Some(socket) = self.socket.as_ref().filter(|_| self.lines == 0) {
+        for _ in 0..PIECES {
+            let Some(socket) = self.socket.as_ref().filter(|_| self.lines == 0) else { return };
             piece.clear();
             piece.reserve(PIECE);
             let read = recv(socket, spare_capacity(&mut piece), RecvFlags::DONTWAIT);

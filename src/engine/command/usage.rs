@@ -27,10 +27,11 @@ pub(super) fn time_of(pid: Pid) -> Duration {
     Duration::from_nanos(schedule.split_whitespace().next().and_then(|time| time.parse().ok()).unwrap_or(0))
 }
 
-/// The memory of a process that is not that of files, in bytes. What processes share is found in each of them.
+/// The memory of a process that is not that of files, with what the system needs to map it, in bytes. What processes share is found in each
+/// of them.
 pub(super) fn memory(pid: i32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    ["RssAnon:", "RssShmem:"].iter().map(|name| bytes(&status, name)).sum()
+    ["RssAnon:", "RssShmem:", "VmPTE:"].iter().map(|name| bytes(&status, name)).sum()
 }
 
 /// The most memory that a process had until now, in bytes. Nothing is known of one that has ended.

@@ -123,7 +123,7 @@ fn restrict_files(request: &Request, steps: &mut Steps) {
     match landlock::restrict(&request.profile, &request.program) {
         Ok(abi) => {
             steps.done(format!("landlock:{abi}"));
-            for (name, since, kernel) in [("TCP rules", 4, "6.7"), ("signal rules", 6, "6.12")] {
+            for (name, since, kernel) in [("truncate rules", 3, "6.2"), ("TCP rules", 4, "6.7"), ("signal rules", 6, "6.12")] {
                 if abi < since {
                     steps.miss(name, &format!("they need Linux {kernel}"));
                 }

@@ -10,7 +10,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch, apply_filter,
 };
 
-use super::Profile;
+use super::{JobUser, Profile};
 
 /// What no child needs: to look into other processes, to change the system, and doors into the kernel through which most of its faults
 /// are reached.
@@ -99,6 +99,42 @@ const NOT_IN_AN_ENGINE: &[c_long] = &[
     libc::SYS_vfork,
 ];
 
+/// What changes modes, owners, times and further attributes of files, which landlock does not look at, and tells the names of files in a
+/// directory that may not be read. Whoever is the user that hero is does so with hero's own files. Newer calls have the same number everywhere.
+const ATTRIBUTES: &[c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    FILE_SETATTR,
+    libc::SYS_fremovexattr,
+    libc::SYS_fsetxattr,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+    libc::SYS_inotify_add_watch,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    libc::SYS_lremovexattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    REMOVEXATTRAT,
+    libc::SYS_setxattr,
+    SETXATTRAT,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+];
+const FCHMODAT2: c_long = 452;
+const SETXATTRAT: c_long = 463;
+const REMOVEXATTRAT: c_long = 466;
+const FILE_SETATTR: c_long = 469;
+
 /// What makes a namespace of a new process.
 const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
@@ -126,7 +162,8 @@ impl Refused {
     fn when(&mut self, call: c_long, conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<(), String> {
         let conditions = conditions.iter().map(|(argument, compared, value)| {
             // The kernel looks at no more of these arguments.
-            let length = if call == libc::SYS_clone { SeccompCmpArgLen::Qword } else { SeccompCmpArgLen::Dword };
+            let is_long = [libc::SYS_clone, libc::SYS_utimensat].contains(&call);
+            let length = if is_long { SeccompCmpArgLen::Qword } else { SeccompCmpArgLen::Dword };
             SeccompCondition::new(*argument, length, compared.clone(), *value).map_err(|error| error.to_string())
         });
         let rule = SeccompRule::new(conditions.collect::<Result<_, _>>()?).map_err(|error| error.to_string())?;
@@ -156,6 +193,8 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
         Profile::Engine { .. } => {
             refused.always(NOT_FOR_SCRIPTS);
             refused.always(NOT_IN_AN_ENGINE);
+            refused.always(ATTRIBUTES);
+            refused.always(&[libc::SYS_truncate, libc::SYS_utimensat]);
             // Threads it may have, processes not.
             refused.when(libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(bits(libc::CLONE_THREAD)), 0)])?;
             // It ends itself by a signal when it aborts, and stays the same process when it becomes its program.
@@ -163,8 +202,13 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
                 refused.when(call, &[(0, SeccompCmpOp::Ne, std::process::id().into())])?;
             }
         }
-        Profile::Job(_) => {
+        Profile::Job(rights) => {
             refused.always(NOT_FOR_SCRIPTS);
+            if let JobUser::Root(_) = rights.user {
+                refused.always(ATTRIBUTES);
+                // Those of a file that it has opened it may set, as `touch` does.
+                refused.when(libc::SYS_utimensat, &[(1, SeccompCmpOp::Ne, 0)])?;
+            }
             // Its processes talk to each other by pipes and pairs of sockets. One that is not connected for good reaches any path.
             refused.when(libc::SYS_socketpair, &[(0, SeccompCmpOp::Ne, bits(libc::AF_UNIX))])?;
             for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {

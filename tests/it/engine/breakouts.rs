@@ -148,6 +148,31 @@ async fn a_job_makes_processes_and_pairs_of_sockets_but_no_other_socket() {
     assert_eq!(String::from_utf8_lossy(&fine.stdout), "fine", "{fine:?}");
 }
 
+#[tokio::test]
+async fn neither_engines_nor_jobs_that_stay_root_change_modes_owners_or_times_of_files_that_are_not_theirs() {
+    if !rustix::process::geteuid().is_root() || !can_try("seccomp").await {
+        println!("skipped: only root has such jobs");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let root = JobUser::Root("for this test".into());
+    let job = Profile::Job(JobRights { writable: directory.path().into(), readable: Vec::new(), memory: 1 << 30, user: root });
+    let victim = tempfile::NamedTempFile::new().unwrap();
+    let before = std::fs::metadata(victim.path()).unwrap();
+    let path = victim.path().display();
+    for profile in [&job, &ENGINE] {
+        refused(profile, "a mode", &format!("chmod(0777, '{path}')")).await;
+        refused(profile, "an owner", &format!("chown(1, 1, '{path}')")).await;
+        refused(profile, "a time", &format!("utime(1, 1, '{path}')")).await;
+    }
+    refused(&job, "the mode of an open file", "open(F, '<', '/usr/bin/perl') && chmod(0777, *F)").await;
+    let after = std::fs::metadata(victim.path()).unwrap();
+    assert_eq!((before.permissions(), before.modified().unwrap()), (after.permissions(), after.modified().unwrap()));
+    let file = directory.path().join("own").display().to_string();
+    let fine = perl(&job, &format!("open(F, '>', '{file}') && utime(undef, undef, *F) && print 'fine'")).await;
+    assert_eq!(String::from_utf8_lossy(&fine.stdout), "fine", "{fine:?}");
+}
+
 fn shell(memory: u64) -> EngineSettings {
     let command = Command { command: vec!["/bin/bash".into(), "{script}".into()], file: "script".into(), readable: Vec::new(), memory };
     EngineSettings { program: Program::Command(command), ..settings() }
