@@ -69,7 +69,7 @@ pub trait Host {
         let answer = match question {
             Question::Inputs => Ok(Value::Array(Vec::new()).into()),
             Question::Slot | Question::Progress(_) => Ok(Value::Null.into()),
-            _ => Err("there is no server here; try it with `hero run -e`".to_owned()),
+            _ => Err("there is no server here; try it with `hero run -e`, and the --type whose pools are granted it".to_owned()),
         };
         Box::pin(std::future::ready(answer))
     }

@@ -139,10 +139,10 @@ impl Capability {
         match self {
             Self::Objects => "scripts of type osis",
             Self::Jobs => "scripts that run as jobs",
-            Self::Fs => "pools with the grant fs",
-            Self::Process => "pools with the grant process",
-            Self::Net => "pools with the grant net",
-            Self::Redis => "pools with the grant redis",
+            Self::Fs => "pools and contexts with the grant fs",
+            Self::Process => "pools and contexts with the grant process",
+            Self::Net => "pools and contexts with the grant net",
+            Self::Redis => "pools and contexts with the grant redis",
         }
     }
 }

@@ -77,7 +77,7 @@ impl GrantedRedis {
 
     /// Runs a command whose first argument is the key. A reply with more bytes than `most` is an error.
     pub async fn call(&self, command: &str, arguments: &[String], most: usize) -> Result<serde_json::Value, String> {
-        let mut connection = self.connection().await.map_err(|why| why.to_string())?;
+        let (mut connection, was_kept) = self.connection().await.map_err(|why| why.to_string())?;
         let mut call = BOUNDED.prepare_invoke();
         call.arg(most).arg(command);
         if let Some((key, rest)) = arguments.split_first() {
@@ -86,7 +86,13 @@ impl GrantedRedis {
                 call.arg(argument);
             }
         }
-        let reply: Result<Value, _> = call.invoke_async(&mut connection).await;
+        let mut reply: Result<Value, _> = call.invoke_async(&mut connection).await;
+        // One that was kept may have been closed since. Then nothing was sent.
+        if was_kept && reply.as_ref().is_err_and(was_closed_before) {
+            *self.connection.lock().await = None;
+            (connection, _) = self.connection().await.map_err(|why| why.to_string())?;
+            reply = call.invoke_async(&mut connection).await;
+        }
         match reply {
             Ok(reply) => told(reply),
             Err(error) => {
@@ -102,10 +108,11 @@ impl GrantedRedis {
         }
     }
 
-    async fn connection(&self) -> Result<MultiplexedConnection, NotGranted> {
+    /// The connection, and whether it was there before.
+    async fn connection(&self) -> Result<(MultiplexedConnection, bool), NotGranted> {
         let mut kept = self.connection.lock().await;
         if let Some(connection) = &*kept {
-            return Ok(connection.clone());
+            return Ok((connection.clone(), true));
         }
         let silent = |why: String| NotGranted::Silent(self.shown.clone(), why);
         let config = AsyncConnectionConfig::new().set_connection_timeout(Some(WHOLE)).set_response_timeout(Some(WHOLE));
@@ -128,7 +135,7 @@ impl GrantedRedis {
             }
         }
         *kept = Some(connection.clone());
-        Ok(connection)
+        Ok((connection, false))
     }
 }
 
@@ -142,6 +149,12 @@ impl Store {
         }
         Ok(names)
     }
+}
+
+/// Whether a connection was closed before a command was given to it. The client says that in words alone; those of the system begin with a
+/// capital letter.
+fn was_closed_before(error: &redis::RedisError) -> bool {
+    error.is_io_error() && error.to_string().contains("broken pipe")
 }
 
 /// By what a server is known: its run, and what it is a copy of. A copy has the second in common with what it copies.

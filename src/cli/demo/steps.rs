@@ -145,7 +145,7 @@ async fn files(calls: &Calls) -> anyhow::Result<()> {
     let command = json!({ "script_type": "sal", "script": "run_command(\"ls\")" });
     let error = calls.refused("run_and_wait", command, code::JOB_FAILED).await?;
     let failure = error.job_failure().context("the error has no data about the job")?;
-    expect("the refusal", &json!(failure.error.message), &json!("run_command is for pools with the grant process"))
+    expect("the refusal", &json!(failure.error.message), &json!("run_command is for pools and contexts with the grant process"))
 }
 
 async fn relatives(calls: &Calls) -> anyhow::Result<()> {

@@ -112,7 +112,7 @@ pub static SETTINGS: &[Setting] = &[
         Pools,
         Computed("osis=<one per core>,sal=2"),
         Both,
-        "Actors to host: how many of which type and group; `none` hosts none",
+        "Actors to host: how many of which type and group, instead of the default; `none` hosts none",
     ),
     setting(
         "contexts",

@@ -1,5 +1,5 @@
 # Takes all rights from what it leaves, and from its own directory.
-# expect: finished
+# expect: finished or script
 import os
 os.makedirs("a/b/c")
 open("a/b/c/file", "w").close()

@@ -207,6 +207,6 @@ async fn without_processes_there_are_files_alone() {
     assert_eq!(result.output, "x");
     let id = house.start(job("which(\"sh\")")).await;
     let error = house.dispatcher.wait(CONTEXT, &id, PATIENCE).await.unwrap_err();
-    assert!(error.to_string().contains("which is for pools with the grant process"), "{error}");
+    assert!(error.to_string().contains("which is for pools and contexts with the grant process"), "{error}");
     house.close().await;
 }

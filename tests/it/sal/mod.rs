@@ -138,12 +138,12 @@ async fn logged(ground: &Ground, id: &JobId) -> Vec<String> {
 async fn a_function_that_is_not_granted_says_what_grants_it() {
     let ground = Ground::on(House::empty().await, Outside::default()).await;
     for (script, told) in [
-        ("http_get(\"http://example.org\")", "http_get is for pools with the grant net"),
-        ("file_read(\"a\")", "file_read is for pools with the grant fs"),
-        ("run(\"ls\").execute()", "run is for pools with the grant process"),
-        ("redis_get(\"a\")", "redis_get is for pools with the grant redis"),
-        ("!!redis.get a", "redis_get is for pools with the grant redis"),
-        ("!!file_read path:a", "file_read is for pools with the grant fs"),
+        ("http_get(\"http://example.org\")", "http_get is for pools and contexts with the grant net"),
+        ("file_read(\"a\")", "file_read is for pools and contexts with the grant fs"),
+        ("run(\"ls\").execute()", "run is for pools and contexts with the grant process"),
+        ("redis_get(\"a\")", "redis_get is for pools and contexts with the grant redis"),
+        ("!!redis.get a", "redis_get is for pools and contexts with the grant redis"),
+        ("!!file_read path:a", "file_read is for pools and contexts with the grant fs"),
         ("osis::get(\"a\", \"b\")", "this script has no osis::; it is for scripts of type osis"),
     ] {
         assert_eq!(ground.error(script).await.message, told, "{script}");

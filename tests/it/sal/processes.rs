@@ -218,3 +218,19 @@ async fn programs_are_found_where_commands_find_them() {
     }
     ground.close().await;
 }
+
+/// What is misspelt would silently have no effect.
+#[tokio::test(flavor = "multi_thread")]
+async fn options_of_a_command_that_mean_nothing_are_errors() {
+    let ground = Ground::open().await;
+    for (script, told) in [
+        ("run(\"true\", #{ silnet: true })", "silnet is no option of run: silent, die and log are"),
+        ("run(\"true\", #{ silent: \"yes\" })", "silent is true or false"),
+        ("run_command(\"true\").silent()", "silent belongs before execute"),
+    ] {
+        let error = ground.error(script).await;
+        assert!(error.message.contains(told), "{script}: {}", error.message);
+    }
+    assert_eq!(ground.gives("run(\"false\", #{ silent: true, die: false, log: false }).code").await, 1);
+    ground.close().await;
+}

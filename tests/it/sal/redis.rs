@@ -30,6 +30,9 @@ async fn scripts_use_the_redis_that_the_operator_named() {
         let error = ground.error(script).await;
         assert!(error.message.contains(told), "{script}: {}", error.message);
     }
+    // It may close connections that rest, which is no error of the next script.
+    redis.run::<i64>(&["CLIENT", "KILL", "TYPE", "normal"]).await;
+    assert_eq!(ground.gives("redis_get(\"a\")").await, "2");
     // It may go and come back.
     redis.kill();
     let error = ground.error("redis_get(\"a\")").await;

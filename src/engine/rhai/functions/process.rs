@@ -97,18 +97,36 @@ struct Options {
     log: bool,
 }
 
+impl Options {
+    /// Reads those that `run` is given. What is misspelt would silently have no effect.
+    fn read(context: &NativeCallContext<'_>, given: &Map) -> Native<Self> {
+        let mut options = Self::default();
+        for (name, value) in given {
+            let value = value.as_bool().map_err(|kind| failed(context, format!("{name} is true or false, not {kind}")))?;
+            match name.as_str() {
+                "silent" => options.silent = value,
+                "die" => options.ignore_error = !value,
+                "log" => options.log = value,
+                _ => return Err(failed(context, format!("{} is no option of run: silent, die and log are", excerpt(name)))),
+            }
+        }
+        Ok(options)
+    }
+}
+
 pub(super) fn add(functions: &mut Functions<'_>) {
     functions.add("run", |command: ImmutableString| Map::from([("command".into(), command.into())]));
     let run = functions.run();
     functions.add("run", move |context: NativeCallContext, command: ImmutableString, options: Map| {
-        let is = |name: &str| options.get(name).and_then(|value| value.as_bool().ok());
-        let options = Options { silent: is("silent") == Some(true), ignore_error: is("die") == Some(false), log: is("log") == Some(true) };
-        execute(&context, &run, &command, &options)
+        execute(&context, &run, &command, &Options::read(&context, &options)?)
     });
     for name in ["silent", "ignore_error", "log"] {
-        functions.add(name, move |mut command: Map| {
+        functions.add(name, move |context: NativeCallContext, mut command: Map| -> Native<Map> {
+            if !command.contains_key("command") {
+                return Err(failed(&context, format!("{name} belongs before execute: run(\"…\").{name}().execute()")));
+            }
             command.insert(name.into(), true.into());
-            command
+            Ok(command)
         });
     }
     let run = functions.run();

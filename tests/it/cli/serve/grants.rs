@@ -50,10 +50,10 @@ async fn a_context_has_what_its_pool_and_itself_are_granted_and_files_of_its_own
     let other = "run_command(\"cat ../1/mine\")";
     assert!(told(&client, 0, other).await.contains("the command ended with code 1"));
     assert_eq!(told(&client, 0, "redis_set(\"a\", \"b\")").await, "true");
-    assert!(told(&client, 1, "redis_get(\"a\")").await.contains("pools with the grant redis"));
-    assert!(told(&client, 1, other).await.contains("pools with the grant process"));
-    assert!(told(&client, 2, "exist(\"mine\")").await.contains("pools with the grant fs"));
-    assert!(told(&client, 2, &get).await.contains("pools with the grant net"));
+    assert!(told(&client, 1, "redis_get(\"a\")").await.contains("pools and contexts with the grant redis"));
+    assert!(told(&client, 1, other).await.contains("pools and contexts with the grant process"));
+    assert!(told(&client, 2, "exist(\"mine\")").await.contains("pools and contexts with the grant fs"));
+    assert!(told(&client, 2, &get).await.contains("pools and contexts with the grant net"));
     let granted = async |context| client.list_actors(ContextId(context)).await.unwrap()[0].presence.capabilities.clone();
     assert_eq!(
         (granted(0).await, granted(1).await, granted(2).await),
@@ -69,7 +69,7 @@ async fn sal_pools_have_files_and_nothing_else_unless_they_are_granted_it() {
     let client = server.client().await;
     assert_eq!(told(&client, 0, "file_write(\"a\", \"x\"); file_size(\"a\")").await, "1");
     for (script, grant) in [("run(\"ls\")", "process"), ("tcp_check(\"localhost\", 80)", "net"), ("redis_ping()", "redis")] {
-        assert!(told(&client, 0, script).await.contains(&format!("pools with the grant {grant}")), "{script}");
+        assert!(told(&client, 0, script).await.contains(&format!("pools and contexts with the grant {grant}")), "{script}");
     }
     server.stop().await;
 }
