@@ -14,7 +14,7 @@ use super::job_log::JobLog;
 use super::settings::PoolSettings;
 use super::status::PoolStatus;
 use crate::dispatch::Dispatcher;
-use crate::engine::{Child, EngineJob};
+use crate::engine::{Child, EngineJob, environment};
 use crate::model::{Backoff, ErrorKind, JobError, Seconds, exact};
 use crate::process::Spawner;
 use crate::sal::Session;
@@ -213,7 +213,11 @@ impl Worker {
     /// What a job does outside.
     fn session(&self, run: &EngineJob) -> Arc<Session> {
         let outside = self.settings.outside.clone();
-        let variables = if outside.processes.is_some() { variables(run) } else { BTreeMap::new() };
+        let variables = match environment::fault(run) {
+            Some(fault) => Err(fault.message),
+            None if outside.processes.is_some() => Ok(environment::of_job(run)),
+            None => Ok(BTreeMap::new()),
+        };
         Session::new(outside, variables)
     }
 
@@ -229,19 +233,6 @@ impl Worker {
         let first = job.retry_backoff.map_or(Backoff::DEFAULT, Seconds::duration);
         Outcome::Failed { error, retry_in: Backoff::starting_with(first).wait(job.failures.saturating_add(1), random()) }
     }
-}
-
-/// The variables that the commands of a job get: its own, and those that tell of it. A name or a value that no process can be given is left out.
-fn variables(run: &EngineJob) -> BTreeMap<String, String> {
-    let of_job = [
-        ("HERO_JOB_ID", run.job_id.to_string()),
-        ("HERO_CALLER_ID", run.caller_id.clone()),
-        ("HERO_CONTEXT_ID", run.context_id.to_string()),
-        ("HERO_ATTEMPT", run.attempt.to_string()),
-    ];
-    let told = of_job.into_iter().map(|(name, value)| (name.to_owned(), value));
-    let all = run.env.clone().into_iter().chain(told);
-    all.filter(|(name, value)| !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0')).collect()
 }
 
 /// What the engine gets of a job, or why the hash of a foreign client cannot be run.

@@ -39,7 +39,8 @@ impl<'a> Granter<'a> {
         let has = |capability| granted.contains(&capability);
         // Commands work among the files, though scripts themselves may have none.
         let files = (has(Capability::Fs) || has(Capability::Process)).then(|| self.files(context));
-        let memory = ScriptTypeSettings::MEMORY;
+        let most = ScriptTypeSettings::MEMORY;
+        let memory = self.settings.process_memory(context).map_or(most, |of_context| most.min(of_context));
         let processes = has(Capability::Process).then(|| Processes::new(self.hero.to_owned(), self.spawner.clone(), memory));
         let net = has(Capability::Net).then(|| {
             let hosts = Hosts::new(pool.hosts.iter().map(String::as_str)).map_err(|wrong| anyhow!(wrong))?;

@@ -63,7 +63,7 @@ pub(super) fn result_is_too_long(limits: &Limits) -> JobError {
 }
 
 /// A number of bytes as it is written in settings, where that is exact.
-pub(super) fn size(bytes: impl TryInto<u64>) -> String {
+pub fn size(bytes: impl TryInto<u64>) -> String {
     let bytes = bytes.try_into().unwrap_or(u64::MAX);
     let units: [(u64, _); 3] = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")];
     match units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit)) {

@@ -15,6 +15,7 @@ mod alloc;
 mod child;
 mod command;
 mod directory;
+pub mod environment;
 mod error;
 pub mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -32,7 +33,7 @@ pub use child::Child;
 pub use command::{Command, Program, Python, V, confinement_main, supervisor_main};
 pub use error::{Died, Error};
 pub use job::{EngineJob, Host, LogRecord, Outcome};
-pub use limits::Limits;
+pub use limits::{Limits, size};
 pub use outside::{FileCall, LARGEST_TEXT, NetCall, ProcessCall, RedisCall, RedisCommand};
 pub use question::{Answer, Capability, Question};
 pub use rhai::{Names, check, engine_main, is_heroscript};

@@ -4,6 +4,7 @@
 //! until nothing is left or the other end of the socket is closed. Then everything below is stopped and killed, in whatever session it is.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -19,6 +20,7 @@ use rustix::stdio::{dup2_stderr, dup2_stdout};
 use rustix::system::sysinfo;
 
 use super::confine::{self, CONFINEMENT, JobRights, JobUser, Profile};
+use super::held::{MOST_PROCESSES, too_much_memory};
 use super::{Init, tree};
 
 /// This program, also if its file was replaced.
@@ -29,23 +31,26 @@ const FAILED: u8 = 70;
 const WHY_ROOT: &str = "the files of a context belong to hero";
 /// How long what is killed may take to be gone. A keeper that gave up would let go on what is left.
 pub const GONE: Duration = Duration::from_secs(30);
-/// How often it is looked how many processes there are: soon at first, as most commands are short.
+/// How often it is looked how many processes there are, and what memory they have: soon at first, as most commands are short.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const LATER_LOOK: Duration = Duration::from_millis(250);
 /// How often it is looked how many processes the whole machine has, which takes no time, and by how many they may grow until those are counted that are
 /// below. So a bomb is noticed before it is in the way of others.
 const GLANCE: Duration = Duration::from_millis(10);
 const GROWTH: u16 = 64;
-/// How many processes there may be. They are counted now and then, so for a moment there may be more.
-pub const MOST_PROCESSES: usize = 256;
+
+/// Before the number of bytes.
+const TOO_MUCH_MEMORY: &str = "memory ";
 
 /// What a keeper says on its socket, a line each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     /// The command ended by itself, with this code, or 128 and the number of the signal that ended it.
     Ended(i32),
-    /// There were too many processes, so all were killed.
+    /// There were more than [`MOST_PROCESSES`], so all were killed.
     TooMany,
+    /// All processes together had more than so many bytes of memory, so all were killed.
+    TooMuchMemory(u64),
 }
 
 impl Said {
@@ -53,14 +58,27 @@ impl Said {
     pub fn read(line: &str) -> Option<Self> {
         match line.trim_end() {
             "too many" => Some(Self::TooMany),
-            code => code.parse().ok().map(Self::Ended),
+            other => match other.strip_prefix(TOO_MUCH_MEMORY) {
+                Some(most) => most.parse().ok().map(Self::TooMuchMemory),
+                None => other.parse().ok().map(Self::Ended),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended(code) => write!(f, "{code}"),
+            Self::TooMany => f.write_str("too many"),
+            Self::TooMuchMemory(most) => write!(f, "{TOO_MUCH_MEMORY}{most}"),
         }
     }
 }
 
 /// The command that starts a keeper for a command of the shell. `hero` is this program; `working` is the directory to run in.
 ///
-/// Processes may have so many bytes of memory for data, and write into `writable`. Descriptor 0 has to be a socket. The variables that are set
+/// A process may have so many bytes of memory for data, all together a [fixed multiple](super::held::MEMORIES) of it, and they write into `writable`. Descriptor 0 has to be a socket. The variables that are set
 /// with [`confine::OF_JOB`] before their names are those of the command.
 pub fn command(hero: &Path, memory: u64, writable: &Path, working: &Path, shell_command: &str) -> tokio::process::Command {
     let memory = memory.to_string();
@@ -98,7 +116,7 @@ fn keep(args: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     let user = if geteuid().is_root() { JobUser::Root(WHY_ROOT.to_owned()) } else { JobUser::Same };
     let rights = JobRights { writable: PathBuf::from(writable), readable: Vec::new(), memory, user };
     let child = start(&rights, &shell_command).map_err(said("no process can be started"))?;
-    let mut keeper = Keeper { socket, command: Pid::from_child(&child), init: init.as_ref().map(Init::pid), ended: None };
+    let mut keeper = Keeper { socket, command: Pid::from_child(&child), init: init.as_ref().map(Init::pid), memory, ended: None };
     let kept = keeper.watch().map_err(said("the processes cannot be watched"));
     keeper.clear();
     kept
@@ -122,6 +140,8 @@ struct Keeper {
     command: Pid,
     /// The first process of their namespace, if they have one.
     init: Option<Pid>,
+    /// The bytes that one process may have.
+    memory: u64,
     /// How the command ended, once it has.
     ended: Option<ExitStatus>,
 }
@@ -147,7 +167,7 @@ impl Keeper {
             let is_last = self.wait_for_dead();
             if let Some(status) = self.ended.filter(|_| !had_ended) {
                 let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
-                writeln!(self.socket, "{code}")?;
+                self.say(Said::Ended(code))?;
             }
             if is_last || self.ended.is_some() && self.is_alone() {
                 return Ok(());
@@ -158,11 +178,24 @@ impl Keeper {
                 known = if has_grown { of_machine } else { known.min(of_machine) };
                 pause = (pause * 2).min(LATER_LOOK);
                 look_at = Instant::now() + pause;
-                if tree::pids(getpid(), self.init.as_slice()).len() > MOST_PROCESSES {
-                    return if self.ended.is_some() { Ok(()) } else { writeln!(self.socket, "too many") };
+                if let Some(exceeded) = self.exceeded() {
+                    return if self.ended.is_some() { Ok(()) } else { self.say(exceeded) };
                 }
             }
         }
+    }
+
+    fn say(&mut self, said: Said) -> io::Result<()> {
+        writeln!(self.socket, "{said}")
+    }
+
+    /// What the processes have too much of, if anything. It is looked up now and then, so for a moment they may have more.
+    fn exceeded(&self) -> Option<Said> {
+        let processes = tree::pids(getpid(), self.init.as_slice());
+        if processes.len() > MOST_PROCESSES {
+            return Some(Said::TooMany);
+        }
+        too_much_memory(&processes, self.memory).map(Said::TooMuchMemory)
     }
 
     /// Takes the status of the command and of orphans, once they have ended, and says whether there are no others.
@@ -202,8 +235,9 @@ mod tests {
 
     #[test]
     fn what_a_keeper_says_is_understood() {
-        assert_eq!(Said::read("137\n"), Some(Said::Ended(137)));
-        assert_eq!(Said::read("too many\n"), Some(Said::TooMany));
+        for said in [Said::Ended(137), Said::TooMany, Said::TooMuchMemory(1 << 30)] {
+            assert_eq!(Said::read(&format!("{said}\n")), Some(said));
+        }
         assert_eq!(Said::read(""), None);
     }
 }

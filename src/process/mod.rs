@@ -2,6 +2,7 @@
 
 mod arguments;
 pub mod confine;
+pub mod held;
 mod identity;
 mod init;
 pub mod keep;

@@ -60,8 +60,8 @@ impl Process {
     }
 }
 
-/// Everything below `root` but the spared ones. What is below these is found, too.
-fn below(root: Pid, spared: &[Pid]) -> Vec<Process> {
+/// Everything below `roots` but the spared ones. What is below these is found, too.
+fn below(roots: &[Pid], spared: &[Pid]) -> Vec<Process> {
     let mut all: BTreeMap<i32, Process> = Process::all().map(|process| (process.pid, process)).collect();
     // Whoever's parent ended while /proc was read is below another one by now.
     let orphans = all.values().filter(|process| process.parent != 0 && !all.contains_key(&process.parent));
@@ -75,7 +75,7 @@ fn below(root: Pid, spared: &[Pid]) -> Vec<Process> {
     for process in all.into_values() {
         children.entry(process.parent).or_default().push(process);
     }
-    let (mut found, mut parents) = (Vec::new(), vec![root.as_raw_nonzero().get()]);
+    let (mut found, mut parents) = (Vec::new(), roots.iter().map(|root| root.as_raw_nonzero().get()).collect::<Vec<_>>());
     while let Some(parent) = parents.pop() {
         for child in children.remove(&parent).into_iter().flatten() {
             parents.push(child.pid);
@@ -92,17 +92,17 @@ fn is_spared(pid: i32, spared: &[Pid]) -> bool {
 
 /// The numbers of the processes that run below `root`, without the spared ones.
 pub fn pids(root: Pid, spared: &[Pid]) -> Vec<i32> {
-    below(root, spared).iter().map(|process| process.pid).collect()
+    below(&[root], spared).iter().map(|process| process.pid).collect()
 }
 
-/// The numbers of the processes that run below `root`, without the first ones of namespaces, which are ours.
-pub fn list(root: Pid) -> Vec<Pid> {
-    below(root, &[]).iter().filter(|process| !process.is_first()).filter_map(|process| Pid::from_raw(process.pid)).collect()
+/// The numbers of the processes that run below `roots`, without the first ones of namespaces, which are ours.
+pub fn list(roots: &[Pid]) -> Vec<Pid> {
+    below(roots, &[]).iter().filter(|process| !process.is_first()).filter_map(|process| Pid::from_raw(process.pid)).collect()
 }
 
 /// Sends a signal to those of these processes that are chosen, and says how many these were.
 pub fn signal_some(root: Pid, signal: Signal, chosen: impl Fn(Pid) -> bool) -> usize {
-    let mut processes = below(root, &[]);
+    let mut processes = below(&[root], &[]);
     processes.retain(|process| Pid::from_raw(process.pid).is_some_and(&chosen) && !process.is_first());
     processes.iter().for_each(|process| process.signal(signal));
     processes.len()
@@ -110,7 +110,7 @@ pub fn signal_some(root: Pid, signal: Signal, chosen: impl Fn(Pid) -> bool) -> u
 
 /// Sends a signal to everything below `root` but the spared ones.
 pub fn signal(root: Pid, spared: &[Pid], signal: Signal) {
-    below(root, spared).iter().for_each(|process| process.signal(signal));
+    below(&[root], spared).iter().for_each(|process| process.signal(signal));
 }
 
 /// Kills everything below `root` but the spared ones, and gives whether nothing was left in time.
@@ -129,7 +129,7 @@ pub fn end(root: Pid, spared: &[Pid], within: Duration) -> bool {
     }
     let mut stopped = BTreeSet::new();
     for _ in 0..ROUNDS {
-        let fresh: Vec<_> = below(root, &spared).into_iter().filter(|process| stopped.insert((process.pid, process.started))).collect();
+        let fresh: Vec<_> = below(&[root], &spared).into_iter().filter(|process| stopped.insert((process.pid, process.started))).collect();
         if fresh.is_empty() {
             break;
         }
@@ -137,7 +137,7 @@ pub fn end(root: Pid, spared: &[Pid], within: Duration) -> bool {
     }
     let mut was_empty = false;
     loop {
-        let left = below(root, &spared);
+        let left = below(&[root], &spared);
         // One that was between two parents, or had not been there yet, is seen the next time.
         if left.is_empty() && was_empty {
             return true;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, MetadataExt as _};
 
 use super::blocking;
 use super::place::told;
@@ -43,14 +43,17 @@ impl Files {
     /// The directory, which is made if need be.
     pub(super) fn open(&self) -> io::Result<Dir> {
         std::fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(&self.directory)?;
-        match Dir::open_ambient_dir(&self.directory, ambient_authority()) {
-            // A command may have taken the rights from its user.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                std::fs::set_permissions(&self.directory, Permissions::from_mode(PRIVATE))?;
-                Dir::open_ambient_dir(&self.directory, ambient_authority())
-            }
-            opened => opened,
+        let opened = Dir::open_ambient_dir(&self.directory, ambient_authority());
+        // A command may have taken the rights from its user.
+        let is_closed = match &opened {
+            Ok(dir) => dir.dir_metadata()?.mode() & PRIVATE != PRIVATE,
+            Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+        };
+        if !is_closed {
+            return opened;
         }
+        std::fs::set_permissions(&self.directory, Permissions::from_mode(PRIVATE))?;
+        Dir::open_ambient_dir(&self.directory, ambient_authority())
     }
 
     /// Answers a question of a script that is in `working`.

@@ -16,7 +16,6 @@ mod view;
 mod walk;
 mod whole;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,6 +23,7 @@ use futures_util::future::BoxFuture;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
+use crate::engine::environment::Variables;
 use crate::engine::{Answer, Capability, Question};
 use crate::store::GrantedRedis;
 pub use files::Files;
@@ -49,16 +49,16 @@ pub struct Outside {
 #[derive(Debug)]
 pub struct Session {
     outside: Outside,
-    /// The variables that commands get.
-    variables: BTreeMap<String, String>,
+    /// The variables that commands get, or why there can be none.
+    variables: Result<Variables, String>,
     /// Where the job is, below the directory of its context.
     working: Mutex<PathBuf>,
     running: Running,
 }
 
 impl Session {
-    /// For an attempt of a job whose commands get these variables.
-    pub fn new(outside: Outside, variables: BTreeMap<String, String>) -> Arc<Self> {
+    /// For an attempt of a job whose commands get these variables. If there can be none, whoever runs a command is told why.
+    pub fn new(outside: Outside, variables: Result<Variables, String>) -> Arc<Self> {
         Arc::new(Self { outside, variables, working: Mutex::default(), running: Running::default() })
     }
 

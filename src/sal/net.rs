@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::hosts::{Hosts, plain};
-use crate::engine::{Answer, LARGEST_TEXT, NetCall};
+use crate::engine::{Answer, LARGEST_TEXT, NetCall, size};
 use crate::model::excerpt;
 
 /// How long a request may take, with its redirects.
@@ -116,7 +116,7 @@ impl Net {
             let mut bytes = Vec::new();
             while let Some(piece) = response.chunk().await.map_err(|error| unreachable(&shown, error))? {
                 if bytes.len() + piece.len() > LARGEST_TEXT {
-                    return Err(format!("{shown} answers with more than 240 KB"));
+                    return Err(format!("{shown} answers with more than {}", size(LARGEST_TEXT)));
                 }
                 bytes.extend_from_slice(&piece);
             }

@@ -1,7 +1,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -9,12 +9,14 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::{sleep, timeout};
 
-use super::running::{Keeper, list, terminate};
+use super::running::{Keeper, MOST, list, terminate};
 use super::{Files, Session, blocking};
-use crate::engine::{Answer, ProcessCall};
+use crate::engine::environment::{PATH, expected};
+use crate::engine::{Answer, ProcessCall, size};
 use crate::process::Spawner;
 use crate::process::confine::OF_JOB;
-use crate::process::keep::{self, MOST_PROCESSES, Said};
+use crate::process::held::{MEMORIES, MOST_PROCESSES};
+use crate::process::keep::{self, Said};
 
 /// The bytes that a command may have.
 const LONGEST_COMMAND: usize = 64 << 10;
@@ -22,10 +24,8 @@ const LONGEST_COMMAND: usize = 64 << 10;
 const KEPT: usize = 100 << 10;
 /// How long what a command wrote may take to arrive after its end. What it left running may keep the pipes open.
 const DRAIN: Duration = Duration::from_millis(50);
-/// How often it is looked how much a command has written into the directory.
+/// How often it is looked how much commands have written into the directory.
 const LOOK: Duration = Duration::from_secs(1);
-/// Where programs are looked for.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// How commands are run: by a keeper each, confined, in the directory of the context.
 #[derive(Debug, Clone)]
@@ -36,13 +36,18 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// With `hero` as this program. A process may have so many bytes of memory for its data.
+    /// With `hero` as this program. A process may have so many bytes of memory for its data, and all of a command [a multiple](MEMORIES) of that.
     pub fn new(hero: PathBuf, spawner: Spawner, memory: u64) -> Self {
         Self { hero, spawner, memory }
     }
 
     pub(super) async fn answer(&self, session: &Arc<Session>, files: &Files, call: ProcessCall) -> Answer {
         let keepers = || session.running.pids();
+        if !matches!(call, ProcessCall::Which { .. })
+            && let Some(why) = session.running.take_why_ended()
+        {
+            return Err(why);
+        }
         match call {
             ProcessCall::Run { command } => Ok(self.run(session, files, &command).await?.into()),
             ProcessCall::List { pattern } => {
@@ -64,22 +69,21 @@ impl Processes {
     /// Runs a command to its end.
     async fn run(&self, session: &Arc<Session>, files: &Files, text: &str) -> Result<Value, String> {
         if text.len() > LONGEST_COMMAND || text.contains('\0') {
-            return Err("a command has at most 64 KB and no zero byte in it".to_owned());
+            return Err(format!("a command has at most {} and no zero byte in it", size(LONGEST_COMMAND)));
         }
         if !session.running.has_room() {
-            return Err("eight commands of this job have left something running; end some of that with kill".to_owned());
+            return Err(format!("{MOST} commands of this job have left something running; end some of that with kill"));
         }
         let working = prepare(files, session.working()).await?;
         let mut command = keep::command(&self.hero, self.memory, files.directory(), &working, text);
-        let home = files.directory().to_string_lossy().into_owned();
-        let expected = [("PATH", PATH), ("HOME", &home), ("TMPDIR", &home), ("LANG", "C.UTF-8")];
-        let variables = session.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        command.envs(expected.into_iter().chain(variables).map(|(name, value)| (format!("{OF_JOB}{name}"), value)));
-        let started = Keeper::start(&session.running, &self.spawner, command).await;
+        let mut variables = expected(files.directory());
+        variables.extend(session.variables.clone()?);
+        command.envs(variables.into_iter().map(|(name, value)| (format!("{OF_JOB}{name}"), value)));
+        let started = Keeper::start(&session.running, files.space(), &self.spawner, command).await;
         let (mut keeper, out, err) = started.map_err(|error| format!("no process can be started: {error}"))?;
         let watched = tokio::select! {
             watched = watch(&mut keeper, out, err) => watched,
-            full = overflow(files) => Err(full),
+            full = overflow(files) => Err(format!("the command was ended: {full}")),
         };
         files.space().forget();
         let (code, stdout, stderr) = match watched {
@@ -89,7 +93,9 @@ impl Processes {
                 return Err(why);
             }
         };
-        session.running.keep(keeper).await;
+        if session.running.keep(keeper).await {
+            tokio::spawn(watch_left(Arc::downgrade(session), files.clone()));
+        }
         let truncated = stdout.truncated || stderr.truncated;
         Ok(json!({ "stdout": stdout.text, "stderr": stderr.text, "success": code == 0, "code": code, "truncated": truncated }))
     }
@@ -111,13 +117,31 @@ async fn prepare(files: &Files, working: PathBuf) -> Result<PathBuf, String> {
 async fn overflow(files: &Files) -> String {
     loop {
         sleep(LOOK).await;
-        let files = files.clone();
-        let looked = blocking(move |token| {
-            let dir = files.open().map_err(|error| format!("the directory of the context cannot be opened: {error}"))?;
-            files.space().check(&dir, token)
-        });
-        if let Err(full) = looked.await {
-            return format!("the command was ended: {full}");
+        if let Err(full) = look(files).await {
+            return full;
+        }
+    }
+}
+
+/// Looks whether there is too much in the directory.
+async fn look(files: &Files) -> Result<(), String> {
+    let files = files.clone();
+    let looked = blocking(move |token| {
+        let dir = files.open().map_err(|error| format!("the directory of the context cannot be opened: {error}"))?;
+        files.space().check(&dir, token)
+    });
+    looked.await
+}
+
+/// Ends what commands have left running when there is too much in the directory.
+async fn watch_left(session: Weak<Session>, files: Files) {
+    loop {
+        sleep(LOOK).await;
+        if !session.upgrade().is_some_and(|session| session.running.is_still_watched()) {
+            return;
+        }
+        if let (Err(full), Some(session)) = (look(&files).await, session.upgrade()) {
+            session.running.end_left(format!("what commands of this job had left running was ended: {full}"));
         }
     }
 }
@@ -149,6 +173,12 @@ async fn watch(keeper: &mut Keeper, out: ChildStdout, err: ChildStderr) -> Resul
     let (out, err) = (out.written(), err.written());
     match Said::read(&line) {
         Some(Said::Ended(code)) => Ok((code, out, err)),
+        Some(Said::TooMuchMemory(most)) => {
+            let most = size(most);
+            Err(format!(
+                "the command was ended: it had more than {most} of memory in all its processes: {MEMORIES} times what one may have"
+            ))
+        }
         Some(Said::TooMany) => Err(format!("the command was ended: it had more than {MOST_PROCESSES} processes")),
         None => Err(format!("the command was ended from outside: {}", err.text.lines().next_back().unwrap_or("nobody said why"))),
     }

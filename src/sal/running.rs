@@ -1,7 +1,7 @@
 use std::os::unix::net::UnixStream as StdStream;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{io, os::fd::OwnedFd};
 
@@ -13,11 +13,12 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::space::{Counted, Space};
 use crate::model::excerpt;
 use crate::process::{Spawner, keep, tree};
 
 /// How many commands of a job may have left something running.
-const MOST: usize = 8;
+pub(super) const MOST: usize = 8;
 /// How long a keeper with nothing left may take to end.
 const ENDS: Duration = Duration::from_millis(20);
 /// How long a keeper may take to end everything.
@@ -32,10 +33,19 @@ const SHOWN: usize = 200;
 /// The commands of a job, and what they have left running.
 #[derive(Debug, Default)]
 pub(super) struct Running {
-    /// Those that have ended, and left something.
-    keepers: Mutex<Vec<Keeper>>,
+    left: Mutex<Left>,
     /// Knows which have not ended yet.
     all: TaskTracker,
+}
+
+/// What commands that have ended left running.
+#[derive(Debug, Default)]
+struct Left {
+    keepers: Vec<Keeper>,
+    /// Whether somebody looks how much it writes.
+    is_watched: bool,
+    /// Why it was ended, until the job is told.
+    why_ended: Option<String>,
 }
 
 /// A command, and everything that it starts. Dropping it ends all.
@@ -47,13 +57,18 @@ pub(super) struct Keeper {
     pid: Option<Pid>,
     spawner: Spawner,
     /// Dropped when it has ended.
-    token: Option<TaskTrackerToken>,
+    token: Option<(TaskTrackerToken, Option<Counted>)>,
 }
 
 impl Keeper {
-    /// Starts a keeper, and gives what it and its command write to.
-    pub(super) async fn start(running: &Running, spawner: &Spawner, mut command: Command) -> io::Result<(Self, ChildStdout, ChildStderr)> {
-        let token = Some(running.all.token());
+    /// Starts a keeper, and gives what it and its command write to. What they hold takes room in `space`.
+    pub(super) async fn start(
+        running: &Running,
+        space: &Arc<Space>,
+        spawner: &Spawner,
+        mut command: Command,
+    ) -> io::Result<(Self, ChildStdout, ChildStderr)> {
+        let token = running.all.token();
         let (ours, theirs) = StdStream::pair()?;
         ours.set_nonblocking(true)?;
         let socket = UnixStream::from_std(ours)?;
@@ -61,6 +76,7 @@ impl Keeper {
         let mut child = spawner.spawn(command).await?;
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let pid = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
+        let token = Some((token, pid.map(|pid| space.count(pid))));
         let keeper = Self { socket: Some(socket), child: Some(child), pid, spawner: spawner.clone(), token };
         let (out, err) = out.zip(err).ok_or(io::ErrorKind::BrokenPipe)?;
         Ok((keeper, out, err))
@@ -97,32 +113,60 @@ impl Drop for Keeper {
     }
 }
 
+impl Left {
+    /// How many commands have left something that still runs.
+    fn count(&mut self) -> usize {
+        self.keepers.retain_mut(|keeper| !keeper.has_ended());
+        self.keepers.len()
+    }
+}
+
 impl Running {
-    fn keepers(&self) -> std::sync::MutexGuard<'_, Vec<Keeper>> {
-        self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn left(&self) -> MutexGuard<'_, Left> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether one more may be left running.
     pub(super) fn has_room(&self) -> bool {
-        let mut keepers = self.keepers();
-        keepers.retain_mut(|keeper| !keeper.has_ended());
-        keepers.len() < MOST
+        self.left().count() < MOST
     }
 
-    /// Lets go on what a command has left running, if it has.
-    pub(super) async fn keep(&self, mut keeper: Keeper) {
+    /// Lets go on what a command has left running, if it has. Gives whether somebody has to begin to [watch](Self::is_still_watched) it.
+    pub(super) async fn keep(&self, mut keeper: Keeper) -> bool {
         let ended = match keeper.child.as_mut() {
             Some(child) => timeout(ENDS, child.wait()).await.is_ok(),
             None => true,
         };
-        if !ended {
-            self.keepers().push(keeper);
+        if ended {
+            return false;
         }
+        let mut left = self.left();
+        left.keepers.push(keeper);
+        !std::mem::replace(&mut left.is_watched, true)
+    }
+
+    /// Whether there is anything left to watch. If there is not, whoever watches ends.
+    pub(super) fn is_still_watched(&self) -> bool {
+        let mut left = self.left();
+        left.is_watched = left.count() > 0;
+        left.is_watched
+    }
+
+    /// Ends what was left running.
+    pub(super) fn end_left(&self, why: String) {
+        let mut left = self.left();
+        left.keepers.clear();
+        left.why_ended = Some(why);
+    }
+
+    /// Why what was left running was ended, if the job does not know yet.
+    pub(super) fn take_why_ended(&self) -> Option<String> {
+        self.left().why_ended.take()
     }
 
     /// Ends everything, and waits for that.
     pub(super) async fn end(&self) {
-        self.keepers().clear();
+        self.left().keepers.clear();
         self.all.close();
         // A command that was under way is ended by whoever gave it up. What is stuck in the system is not waited for.
         let _ = timeout(AWAITED, self.all.wait()).await;
@@ -130,14 +174,13 @@ impl Running {
 
     /// The keepers, to be looked at elsewhere.
     pub(super) fn pids(&self) -> Vec<Pid> {
-        self.keepers().iter().filter_map(|keeper| keeper.pid).collect()
+        self.left().keepers.iter().filter_map(|keeper| keeper.pid).collect()
     }
 }
 
 /// The processes below these keepers that have a text in their name or command.
 pub(super) fn list(keepers: &[Pid], pattern: &str) -> Value {
-    let found = keepers.iter().flat_map(|keeper| tree::list(*keeper)).filter_map(|pid| told(pid, pattern));
-    found.take(MOST_LISTED).collect()
+    tree::list(keepers).into_iter().filter_map(|pid| told(pid, pattern)).take(MOST_LISTED).collect()
 }
 
 /// Asks these processes to end, and says how many they were.

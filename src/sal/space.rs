@@ -1,10 +1,14 @@
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use cap_std::fs::Dir;
+use rustix::process::Pid;
 use tokio_util::sync::CancellationToken;
 
 use super::walk::{self, ENTRY};
+use crate::engine::size;
+use crate::process::held::Removed;
+use crate::process::tree;
 
 /// How long a measurement counts. Others than this process may write there, too.
 const FRESH: Duration = Duration::from_secs(10);
@@ -18,6 +22,23 @@ const BLOCK: u64 = 4096;
 pub(super) struct Space {
     quota: u64,
     known: Mutex<Option<Known>>,
+    /// Those of the commands that work among the files. What these have open takes room although it was removed.
+    keepers: Mutex<Vec<Pid>>,
+}
+
+/// Has the files count that the processes below a keeper have open, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Counted {
+    space: Arc<Space>,
+    keeper: Pid,
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut keepers = self.space.keepers();
+        let at = keepers.iter().position(|keeper| *keeper == self.keeper);
+        at.map(|at| keepers.swap_remove(at));
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +49,7 @@ struct Known {
 
 impl Space {
     pub(super) fn new(quota: u64) -> Self {
-        Self { quota, known: Mutex::new(None) }
+        Self { quota, known: Mutex::default(), keepers: Mutex::default() }
     }
 
     /// Takes room for an entry with so many bytes, or says that there is none.
@@ -42,7 +63,7 @@ impl Space {
         let fits = |known: &Known| known.bytes.saturating_add(bytes) <= self.quota;
         let mut now = match *known {
             Some(fresh) if fresh.at.elapsed() < FRESH && fits(&fresh) => fresh,
-            _ => Known { bytes: walk::measure(root, token)?, at: Instant::now() },
+            _ => Known { bytes: self.measure(root, token)?, at: Instant::now() },
         };
         let has_room = fits(&now);
         if has_room {
@@ -54,7 +75,7 @@ impl Space {
 
     /// Measures all, and says if there is too much.
     pub(super) fn check(&self, root: &Dir, token: &CancellationToken) -> Result<(), String> {
-        let bytes = walk::measure(root, token)?;
+        let bytes = self.measure(root, token)?;
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(Known { bytes, at: Instant::now() });
         if bytes > self.quota { Err(self.full()) } else { Ok(()) }
     }
@@ -64,7 +85,26 @@ impl Space {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
+    /// Has the files count, too, that the processes below this keeper have open although they were removed.
+    pub(super) fn count(self: &Arc<Self>, keeper: Pid) -> Counted {
+        self.keepers().push(keeper);
+        Counted { space: self.clone(), keeper }
+    }
+
+    fn measure(&self, root: &Dir, token: &CancellationToken) -> Result<u64, String> {
+        let keepers = self.keepers().clone();
+        let mut removed = Removed::default();
+        if !keepers.is_empty() {
+            tree::list(&keepers).iter().for_each(|pid| removed.add(pid.as_raw_nonzero().get(), self.quota));
+        }
+        Ok(walk::measure(root, token)?.saturating_add(removed.bytes()))
+    }
+
+    fn keepers(&self) -> MutexGuard<'_, Vec<Pid>> {
+        self.keepers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn full(&self) -> String {
-        format!("the files of this context have no room for that: they may have {} bytes (files_quota); delete some", self.quota)
+        format!("the files of this context have no room for that: they may have {} (files_quota); delete some", size(self.quota))
     }
 }

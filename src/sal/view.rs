@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::place::{Why, open, told};
 use super::space::Space;
-use crate::engine::LARGEST_TEXT;
+use crate::engine::{LARGEST_TEXT, size};
 use crate::model::excerpt;
 
 /// The parts that a path may have.
@@ -39,7 +39,7 @@ impl View<'_> {
         }
         let place = self.working.join(path);
         if place.components().count() > DEEPEST || place.as_os_str().len() > LONGEST {
-            return wrong("a path has at most 64 parts and 4,000 letters");
+            return wrong(&format!("a path has at most {DEEPEST} parts and {}", size(LONGEST)));
         }
         Ok(place)
     }
@@ -83,7 +83,8 @@ impl View<'_> {
     pub(super) fn read(&self, path: &str) -> Result<String, String> {
         let file = self.open(&self.resolved(path)?, OpenOptions::new().read(true)).map_err(|why| why.of(path))?;
         let length = file.metadata().map_err(|error| told(path, &error))?.len();
-        let too_large = |length: u64| format!("{path}: the file has {length} bytes, more than the 240 KB that an answer holds");
+        let too_large =
+            |length: u64| format!("{path}: the file has {length} bytes, more than the {} that an answer holds", size(LARGEST_TEXT));
         if length > LARGEST_TEXT as u64 {
             return Err(too_large(length));
         }

@@ -4,10 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::{Dir, MetadataExt as _};
+use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 use super::place::told;
 use super::unless_cancelled;
+use crate::process::held::open_closed;
 
 /// What an entry takes besides what is in it, so that empty files are bounded, too.
 pub(super) const ENTRY: u64 = 1024;
@@ -42,7 +44,7 @@ pub(super) struct Entry<'a> {
     pub(super) is_file: bool,
 }
 
-/// Visits everything below a directory, those in order that lie in one. Links are not followed.
+/// Visits everything below a directory, those in order that lie in one. Links are not followed, and directories that a command has closed are opened.
 pub(super) fn visit(
     root: &Dir,
     path: &Path,
@@ -60,11 +62,11 @@ pub(super) fn visit(
         let below = path.join(&name);
         visitor(Entry { dir: root, name: &name, path: &below, is_dir: kind.is_dir(), is_file: kind.is_file() })?;
         if kind.is_dir() {
-            match root.open_dir(&name) {
-                Ok(dir) => visit(&dir, &below, token, visitor)?,
+            match open_closed(root, &name) {
+                Ok(dir) => visit(&Dir::from_std_file(dir.into()), &below, token, visitor)?,
                 // It was deleted meanwhile.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(told(&below.to_string_lossy(), &error)),
+                Err(Errno::NOENT) => {}
+                Err(error) => return Err(told(&below.to_string_lossy(), &error.into())),
             }
         }
     }

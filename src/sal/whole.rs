@@ -82,13 +82,15 @@ impl View<'_> {
 
     /// Deletes everything in a directory. Directories may lie deeper in it than there are descriptors, so each is moved up before its turn comes.
     fn empty(&self, top: &Path) -> Result<(), Why> {
+        // A command may have taken the rights from its user, and what is moved has to be writable, too.
+        let reopen = |dir: &Dir, name: &Path| dir.set_permissions(name, Permissions::from_std(std::fs::Permissions::from_mode(0o700)));
+        reopen(&self.root, top)?;
         let top = self.root.open_dir(top)?;
         let (mut waiting, mut moved, mut emptied) = (VecDeque::from([PathBuf::from(".")]), 0_u64, Vec::new());
         while let Some(next) = waiting.pop_front() {
             let at_top = next == Path::new(".");
             if !at_top {
-                // A command may have taken the rights from its user.
-                let _ = top.set_permissions(&next, Permissions::from_std(std::fs::Permissions::from_mode(0o700)));
+                reopen(&top, &next)?;
             }
             let dir = top.open_dir(&next)?;
             for entry in dir.entries()? {
@@ -107,6 +109,7 @@ impl View<'_> {
                             break name;
                         }
                     };
+                    reopen(&dir, &name)?;
                     dir.rename(&name, &top, &free)?;
                     waiting.push_back(free);
                 }

@@ -9,13 +9,14 @@ use rustix::system::sysinfo;
 
 use super::actor::{Actor, Said};
 use super::answer::Answer;
-use super::held::{Bounds, MOST_PROCESSES};
+use super::held::Bounds;
 use super::lines::{JobLines, Stream};
 use super::process::Process;
 use super::usage;
 use crate::engine::frame::{FromEngine, ToEngine};
 use crate::engine::{EngineJob, Limits};
 use crate::model::Usage;
+use crate::process::held::MOST_PROCESSES;
 use crate::process::tree;
 
 /// How long the processes of a job have to end by themselves after SIGTERM.

@@ -1,22 +1,13 @@
 //! What the processes of a job hold together, which no limit of a single process bounds. It is looked up now and then.
 
-use std::collections::BTreeSet;
-use std::ffi::CStr;
-use std::fs;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, openat, statat};
-use rustix::io::Errno;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, statat};
 
 use super::attempt::Ending;
-use super::usage;
+use crate::process::held::{MOST_PROCESSES, Removed, open_closed, too_much_memory};
 
-/// How many processes a job may have.
-pub(super) const MOST_PROCESSES: usize = 256;
-/// How much memory all processes of a job may have: so many times what one may have.
-pub(super) const MEMORIES: u64 = 4;
 /// How many bytes the files of a job may take on the disk.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 /// How many files and directories a job may have.
@@ -40,15 +31,14 @@ impl Bounds<'_> {
         if processes.len() > MOST_PROCESSES {
             return Some(Ending::Processes);
         }
-        let most = self.memory.saturating_mul(MEMORIES);
-        if processes.iter().map(|pid| usage::memory(*pid)).sum::<u64>() > most {
+        if let Some(most) = too_much_memory(processes, self.memory) {
             return Some(Ending::Memory(most));
         }
         let mut files = Files::default();
-        if let Ok(directory) = open(CWD, self.directory) {
+        if let Ok(directory) = open_closed(CWD, self.directory) {
             files.add_all(&directory, 0);
         }
-        processes.iter().for_each(|pid| files.add_removed(*pid));
+        processes.iter().for_each(|pid| files.removed.add(*pid, MOST_BYTES));
         files.are_too_many().then_some(Ending::Disk)
     }
 }
@@ -59,13 +49,13 @@ struct Files {
     bytes: u64,
     count: u64,
     too_deep: bool,
-    /// Those that have no name any more, by device and number.
-    removed: BTreeSet<(u64, u64)>,
+    /// Those that have no name any more.
+    removed: Removed,
 }
 
 impl Files {
     fn are_too_many(&self) -> bool {
-        self.bytes > MOST_BYTES || self.count > MOST_FILES || self.too_deep
+        self.bytes.saturating_add(self.removed.bytes()) > MOST_BYTES || self.count > MOST_FILES || self.too_deep
     }
 
     /// Adds what is in a directory. A name that is gone, or replaced by a link, is skipped.
@@ -94,46 +84,18 @@ impl Files {
             }
         }
     }
-
-    /// Adds the files that a process has open although they were removed.
-    fn add_removed(&mut self, pid: i32) {
-        for entry in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
-            // Of what it leads to.
-            if let Ok(file) = fs::metadata(entry.path())
-                && file.is_file()
-                && file.nlink() == 0
-                && self.removed.insert((file.dev(), file.ino()))
-            {
-                self.bytes += file.blocks() * BLOCK;
-            }
-            if self.are_too_many() {
-                return;
-            }
-        }
-    }
-}
-
-fn open(directory: impl AsFd, name: impl rustix::path::Arg) -> rustix::io::Result<OwnedFd> {
-    openat(directory, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
-}
-
-/// Opens a directory, also one from which the job has taken its own rights. Root needs none.
-fn open_closed(directory: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
-    match open(directory, name) {
-        Err(Errno::ACCESS) => chmodat(directory, name, Mode::RWXU, AtFlags::empty()).and_then(|()| open(directory, name)),
-        opened => opened,
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
     fn counted(directory: &Path) -> Files {
         let mut files = Files::default();
-        files.add_all(&open(CWD, directory).unwrap(), 0);
+        files.add_all(&open_closed(CWD, directory).unwrap(), 0);
         files
     }
 
@@ -149,21 +111,6 @@ mod tests {
         let files = counted(directory.path());
         assert!(files.count == 5 && (1 << 20..1 << 21).contains(&files.bytes), "{} {}", files.count, files.bytes);
         assert!(!files.are_too_many());
-    }
-
-    #[test]
-    fn a_file_without_a_name_counts_while_it_is_open() {
-        let file = tempfile::tempfile().unwrap();
-        file.set_len(1 << 20).unwrap();
-        rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1 << 20).unwrap();
-        let mut files = Files::default();
-        for _ in 0..2 {
-            files.add_removed(std::process::id().cast_signed());
-        }
-        assert!(files.bytes >= 1 << 20, "{}", files.bytes);
-        let once = files.bytes;
-        files.add_removed(std::process::id().cast_signed());
-        assert_eq!(files.bytes, once);
     }
 
     #[test]

@@ -28,6 +28,7 @@ use std::time::Instant;
 use rustix::process::{Pid, getpid, set_child_subreaper};
 
 use super::directory;
+use super::environment::fault;
 use super::frame::{FromEngine, ToEngine};
 use super::limits::size;
 use super::{EngineJob, Limits};
@@ -181,7 +182,7 @@ impl Supervisor {
     fn run(&mut self, job: &EngineJob, actor: &mut Actor) -> Done {
         let began = Instant::now();
         let refused = |error| Some((Err(error), Usage::default()));
-        if let Some(fault) = environment::fault(job) {
+        if let Some(fault) = fault(job) {
             return refused(fault);
         }
         let program = match self.build(job, actor, began) {

@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 
 use super::answer::{Answer, Told, json_of};
 use super::attempt::{Ended, Ending};
-use super::held::{DEEPEST, MEMORIES, MOST_BYTES, MOST_FILES, MOST_PROCESSES};
+use super::held::{DEEPEST, MOST_BYTES, MOST_FILES};
 use crate::engine::Limits;
 use crate::engine::limits::{FIXED, result_is_too_long, size};
 use crate::model::{ErrorKind, JobError, Json, Limit, Output, OutputFormat, exact};
+use crate::process::held::{MEMORIES, MOST_PROCESSES};
 
 /// The exit code of `hero exec` when there is no program to become.
 const NOT_STARTED: i32 = 125;

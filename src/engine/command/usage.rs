@@ -6,6 +6,8 @@ use std::time::Duration;
 use rustix::param::clock_ticks_per_second;
 use rustix::process::Pid;
 
+use crate::process::held::of_status;
+
 /// The processor time of the children of this process and another one that have ended and were waited for, in ticks, which are coarse.
 pub(super) fn time_of_ended(adopter: Option<Pid>) -> Duration {
     let of_adopter = adopter.map_or(Duration::ZERO, |pid| time_of_children(&pid.as_raw_nonzero().to_string()));
@@ -27,21 +29,7 @@ pub(super) fn time_of(pid: Pid) -> Duration {
     Duration::from_nanos(schedule.split_whitespace().next().and_then(|time| time.parse().ok()).unwrap_or(0))
 }
 
-/// The memory of a process that is not that of files, with what the system needs to map it, in bytes. What processes share is found in each
-/// of them.
-pub(super) fn memory(pid: i32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    ["RssAnon:", "RssShmem:", "VmPTE:"].iter().map(|name| bytes(&status, name)).sum()
-}
-
 /// The most memory that a process had until now, in bytes. Nothing is known of one that has ended.
 pub(super) fn peak_memory(pid: Pid) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap_or_default();
-    bytes(&status, "VmHWM:")
-}
-
-/// What a line of a process' status says.
-fn bytes(status: &str, name: &str) -> u64 {
-    let line = status.lines().find_map(|line| line.strip_prefix(name));
-    line.and_then(|kilobytes| kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok()).unwrap_or(0) << 10
+    of_status(pid.as_raw_nonzero().get(), &["VmHWM:"])
 }

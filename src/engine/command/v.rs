@@ -14,6 +14,7 @@ use super::files::JobFiles;
 use super::process::Process;
 use super::{OURSELVES, environment};
 use crate::engine::EngineJob;
+use crate::engine::environment::expected;
 use crate::model::{ErrorKind, JobError};
 use crate::process::confine::{self, JobRights, JobUser, Profile};
 
@@ -76,7 +77,7 @@ impl Builder {
         let arguments = ARGUMENTS.into_iter().chain([PROGRAM, FILE]).collect::<Vec<_>>();
         let mut command = confine::plain_command(Path::new(OURSELVES), &Profile::Job(rights), &self.v.compiler, &arguments);
         command.current_dir(&files.directory);
-        let mut variables = environment::expected(files);
+        let mut variables = expected(&files.directory);
         for (name, directory) in [("VTMP", ".vtmp"), ("VMODULES", ".vmodules")] {
             let directory = files.directory.join(directory);
             // Some versions of the compiler do not make it themselves.

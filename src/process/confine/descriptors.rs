@@ -4,6 +4,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::fs::{FileType, fstat};
 use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::net::sockopt::socket_type;
 use rustix::net::{
@@ -27,11 +28,15 @@ pub fn hand_over(socket: BorrowedFd<'_>, result: impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes of descriptor 0 those that stay open in the program: a socket on which a job asks brings that of the result, anything else is that.
-pub(super) fn take_over() -> io::Result<Given> {
+/// Makes of descriptor 0 those that stay open in the program: a socket on which a job asks brings that of the result, anything else is that, but
+/// a device, from which nobody reads a result.
+pub(super) fn take_over() -> io::Result<Option<Given>> {
     let stdin = io::stdin();
+    if FileType::from_raw_mode(fstat(&stdin)?.st_mode) == FileType::CharacterDevice {
+        return Ok(None);
+    }
     if !socket_type(&stdin).is_ok_and(|kind| kind == SocketType::STREAM) {
-        return Ok(Given { result: kept(fcntl_dupfd_cloexec(&stdin, 3)?)?, questions: None });
+        return Ok(Some(Given { result: kept(fcntl_dupfd_cloexec(&stdin, 3)?)?, questions: None }));
     }
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -40,7 +45,7 @@ pub(super) fn take_over() -> io::Result<Given> {
         RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
         _ => None,
     });
-    Ok(Given { result: kept(result.ok_or(Errno::BADF)?)?, questions: Some(kept(fcntl_dupfd_cloexec(&stdin, 3)?)?) })
+    Ok(Some(Given { result: kept(result.ok_or(Errno::BADF)?)?, questions: Some(kept(fcntl_dupfd_cloexec(&stdin, 3)?)?) }))
 }
 
 /// Has a descriptor stay open.

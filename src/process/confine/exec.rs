@@ -51,7 +51,7 @@ fn exec(request: &Request) -> String {
     // Descriptors that hero opened are closed at exec anyway. Others may have been left open by a shell, make or a service manager.
     close_fds::set_fds_cloexec(3, &[]);
     steps.done("descriptors");
-    let given = of_job.then(descriptors::take_over).transpose();
+    let given = if of_job { descriptors::take_over() } else { Ok(None) };
     match &given {
         Ok(Some(given)) => {
             command.env(RESULT, given.result.as_raw_fd().to_string()).stdin(Stdio::null());

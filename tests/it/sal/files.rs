@@ -162,11 +162,34 @@ async fn the_files_of_a_context_have_no_more_room_than_the_operator_gave() {
         "file_write(\"a\", \"x\"); for n in 0..1000 { copy(\"a\", `b${n}`); }",
         "file_write(\"t/a\", \"x\"); for n in 0..1000 { copy(\"t\", `t${n}`); }",
         "run(\"for n in $(seq 200); do head -c 10000 /dev/zero > c$n; done; sleep 600\").execute()",
+        // A file that has no name any more.
+        "run(\"exec 3> f; rm f; head -c 600000 /dev/zero >&3; sleep 600\").execute()",
+        "run(\"(exec 3> f; rm f; head -c 600000 /dev/zero >&3; sleep 600) > /dev/null 2>&1 &\").execute(); loop { file_write(\"a\", \"x\"); delete(\"a\"); }",
+        // What is written when the command itself has ended.
+        "run(\"(head -c 600000 /dev/zero > f; sleep 600) > /dev/null 2>&1 &\").execute(); loop { process_list(\"sleep\"); sleep(0.01); }",
     ] {
         let error = ground.error(script).await;
         assert!(error.message.contains("(files_quota); delete some"), "{script}: {}", error.message);
         // What is deleted makes room at once.
         ground.gives("for name in find_files(\".\", \"*\") + find_dirs(\".\", \"*\") { delete(name); } file_write(\"last\", \"x\")").await;
+    }
+    ground.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_command_has_closed_is_measured_found_and_deleted() {
+    let ground = Ground::with_quota(256 << 10).await;
+    for close in ["chmod 0 d/a/b", "chmod 0 d/a", "chmod 0 d", "chmod 400 d/a", "chmod 500 d/a", "chmod 0 d/a/b d/a d .", "chmod 400 ."] {
+        ground.gives(&format!("run(\"mkdir -p d/a/b; head -c 200000 /dev/zero > d/a/b/f; {close}\").execute()")).await;
+        let error = ground.error("let text = \"\"; text.pad(100000, \"x\"); file_write(\"other\", text)").await;
+        assert!(error.message.contains("(files_quota); delete some"), "{close}: {}", error.message);
+        let found = ground.gives("file_write(\"kept\", \"x\"); mkdir(\"new\"); run(\"true\").execute(); find_files(\".\", \"f\")").await;
+        assert_eq!(found, json!(["./d/a/b/f"]), "{close}");
+        ground.gives(&format!("run(\"{close}\").ignore_error().execute(); delete(\"d\")")).await;
+        assert!(!ground.directory().join("d").exists(), "{close}");
+        // One that is closed itself.
+        ground.gives("run(\"mkdir -p d/a/b; chmod 0 d\").execute(); delete(\"d\")").await;
+        assert!(!ground.directory().join("d").exists(), "{close}");
     }
     ground.close().await;
 }

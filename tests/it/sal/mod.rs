@@ -21,6 +21,8 @@ use crate::support::{CONTEXT, House, PATIENCE, hero, pool_settings, spec, until}
 
 /// How much the files of a context may have here.
 const QUOTA: u64 = 512 << 20;
+/// How much memory a process may have here.
+const MEMORY: u64 = 512 << 20;
 
 /// A house whose pool is granted something.
 pub struct Ground {
@@ -36,8 +38,18 @@ impl Ground {
     /// The same, with room for so many bytes.
     pub async fn with_quota(quota: u64) -> Self {
         let house = House::empty().await;
+        Self::with(house, quota, MEMORY).await
+    }
+
+    /// The same, with so much memory for each process.
+    pub async fn with_memory(memory: u64) -> Self {
+        Self::with(House::empty().await, QUOTA, memory).await
+    }
+
+    async fn with(house: House, quota: u64, memory: u64) -> Self {
         let files = Some(Files::new(directory(&house), quota));
-        Self::on(house, Outside { files, processes: Some(processes()), ..Outside::default() }).await
+        let processes = Some(Processes::new(hero(), Spawner::start().unwrap(), memory));
+        Self::on(house, Outside { files, processes, ..Outside::default() }).await
     }
 
     /// The network to these hosts.
@@ -100,10 +112,6 @@ impl Ground {
 
 fn directory(house: &House) -> PathBuf {
     house.redis.directory().join("files")
-}
-
-fn processes() -> Processes {
-    Processes::new(hero(), Spawner::start().unwrap(), 512 << 20)
 }
 
 /// A pool of sal actors that may use this.

@@ -13,10 +13,10 @@ use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::environment::Variables;
 use super::files::JobFiles;
 use super::process::Process;
 use super::{OURSELVES, environment};
+use crate::engine::environment::Variables;
 use crate::engine::limits::size;
 use crate::engine::{EngineJob, Limits};
 use crate::model::{ContextId, JobId};

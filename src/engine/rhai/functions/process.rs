@@ -40,8 +40,8 @@ pub(super) const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         signature: "execute(command: map) -> map",
-        description: "Runs a command in the directory that the job is in, waits for its end, and gives `stdout`, `stderr`, `success`, `code` (128 and the number of the signal, if one ended it) and `truncated`: of each of the two texts the first 100 KB are kept. What it writes is logged. It may read the programs of the system and write in the directory of its context; it has no network, 512 MB of memory for each process, 256 processes, and the variables of the job. What it leaves running goes on until the job ends.",
-        errors: "it fails, unless that is ignored; it writes more into the directory of the context than there is room for (files_quota); or eight others of this job are still running.",
+        description: "Runs a command in the directory that the job is in, waits for its end, and gives `stdout`, `stderr`, `success`, `code` (128 and the number of the signal, if one ended it) and `truncated`: of each of the two texts the first 100 KB are kept. What it writes is logged. It may read the programs of the system and write in the directory of its context; it has no network, 512 MB of memory for each process (less if `process_memory` of the context says so), four times that for all of its processes, of which there may be 256, and the variables of the job. What it leaves running goes on until the job ends.",
+        errors: "it fails, unless that is ignored; it, or what the job had left running, writes more into the directory of the context than there is room for (files_quota); it has more processes or more memory than it may; or eight others of this job are still running.",
         example: "let result = run(\"tr a-z A-Z < name.txt\");\nfile_write(\"name.txt\", \"ada\");\nresult.execute().stdout",
         result: r#""ADA""#,
     },

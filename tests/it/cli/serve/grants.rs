@@ -25,7 +25,7 @@ async fn a_context_has_what_its_pool_and_itself_are_granted_and_files_of_its_own
     let (home, web, redis) = (tempfile::tempdir().unwrap(), Web::start().await, Redis::start().await);
     let config = home.path().join("hero.toml");
     let pools = format!(
-        "[contexts.0]\n[contexts.1]\ncapabilities = [\"fs\", \"net\"]\n[contexts.2]\ncapabilities = []\n[[pools]]\ntype = \"sal\"\ncapabilities = [\"fs\", \"net\", \"redis\", \"process\"]\n\
+        "[contexts.0]\nprocess_memory = \"32MB\"\n[contexts.1]\ncapabilities = [\"fs\", \"net\"]\n[contexts.2]\ncapabilities = []\n[[pools]]\ntype = \"sal\"\ncapabilities = [\"fs\", \"net\", \"redis\", \"process\"]\n\
          hosts = [\"{}\"]\nredis = \"{}?db={{context}}\"\n",
         web.address,
         redis.url()
@@ -49,6 +49,7 @@ async fn a_context_has_what_its_pool_and_itself_are_granted_and_files_of_its_own
     }
     let other = "run_command(\"cat ../1/mine\")";
     assert!(told(&client, 0, other).await.contains("the command ended with code 1"));
+    assert_eq!(told(&client, 0, "run_silent(\"ulimit -d\").stdout").await, "32768\n");
     assert_eq!(told(&client, 0, "redis_set(\"a\", \"b\")").await, "true");
     assert!(told(&client, 1, "redis_get(\"a\")").await.contains("pools and contexts with the grant redis"));
     assert!(told(&client, 1, other).await.contains("pools and contexts with the grant process"));
