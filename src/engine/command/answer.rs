@@ -9,6 +9,10 @@ use crate::model::{ErrorKind, JobError, Json, Limit, LogLevel, Output, OutputFor
 const LONGEST_MESSAGE: usize = 2000;
 const LONGEST_FUNCTION: usize = 500;
 const MOST_FUNCTIONS: usize = 30;
+/// How many times longer JSON may be than the text that it says: each character may be escaped.
+const ESCAPED: usize = 6;
+/// Bytes that a whole error of the runner, or what is around a text, has at most.
+const ROOM: usize = 128 << 10;
 
 /// What a process writes to the descriptor of its result.
 pub(super) enum Answer {
@@ -26,10 +30,12 @@ pub(super) enum Answer {
 pub(super) struct Told {
     /// The message that has begun.
     begun: Vec<u8>,
-    /// Whether that is longer than any message of ours.
-    skipped: bool,
+    /// How that began, if it is longer than any message of ours.
+    skipped: Option<u8>,
     /// How long a message may be.
     most: usize,
+    /// What a result is told that is longer.
+    too_long: JobError,
     /// The result, as JSON.
     result: Option<String>,
     /// Why there is none.
@@ -52,9 +58,8 @@ impl Answer {
     }
 
     pub(super) fn told(limits: &Limits) -> Self {
-        // A line of the log may have to be escaped.
-        let most = limits.result.max(limits.log.saturating_mul(6)).saturating_add(1024);
-        Self::Told(Told { begun: Vec::new(), skipped: false, most, result: None, error: None })
+        let most = limits.result.max(limits.log).saturating_mul(ESCAPED).saturating_add(ROOM);
+        Self::Told(Told { begun: Vec::new(), skipped: None, most, too_long: result_is_too_long(limits), result: None, error: None })
     }
 
     /// Takes what was written.
@@ -74,8 +79,9 @@ impl Told {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             self.begin(&bytes[..end]);
             let message = std::mem::take(&mut self.begun);
-            if !std::mem::take(&mut self.skipped) {
-                self.message(&String::from_utf8_lossy(&message), lines);
+            match self.skipped.take() {
+                None => self.message(&String::from_utf8_lossy(&message), lines),
+                Some(kind) => self.skip(kind),
             }
             bytes = &bytes[end + 1..];
         }
@@ -84,10 +90,19 @@ impl Told {
 
     fn begin(&mut self, bytes: &[u8]) {
         if self.begun.len() + bytes.len() > self.most {
-            self.skipped = true;
+            self.skipped = self.skipped.or_else(|| self.begun.first().or(bytes.first()).copied());
             self.begun.clear();
-        } else if !self.skipped {
+        } else if self.skipped.is_none() {
             self.begun.extend_from_slice(bytes);
+        }
+    }
+
+    /// Has a job not end as if it had told nothing when it told too much.
+    fn skip(&mut self, kind: u8) {
+        match kind {
+            b'r' => self.error = Some(self.too_long.clone()),
+            b'e' => self.error = Some(JobError::new(ErrorKind::Script, "the script failed, and its error is too long to be told")),
+            _ => {}
         }
     }
 
@@ -180,5 +195,30 @@ mod tests {
         for (json, deep) in [("1", 0), ("[]", 1), (r#"{"a":[1],"b":{"c":[]}}"#, 3), (r#"["[[[","\"[["]"#, 1)] {
             assert_eq!(depth(json), deep, "{json}");
         }
+    }
+
+    /// What becomes of messages that are written in two pieces.
+    fn told(limits: &Limits, messages: &str) -> Result<Output, JobError> {
+        let (mut answer, mut lines) = (Answer::told(limits), JobLines::new(limits));
+        let (begin, end) = messages.as_bytes().split_at(messages.len() / 2);
+        answer.wrote(begin, &mut lines);
+        answer.wrote(end, &mut lines);
+        let Answer::Told(told) = answer else { unreachable!() };
+        told.error.clone().map_or_else(|| told.output(limits), Err)
+    }
+
+    #[test]
+    fn a_message_as_long_as_its_limits_allow_is_taken_and_a_longer_one_is_an_error() {
+        let limits = Limits { result: 1000, log: 10, ..Limits::default() };
+        let text = "\u{1}".repeat(1000);
+        assert_eq!(told(&limits, &format!("r\"{}\"\n", "\\u0001".repeat(1000))).unwrap().text, text);
+        let stack = serde_json::json!(vec!["f".repeat(400); MOST_FUNCTIONS]);
+        let error = serde_json::json!({ "message": text, "line": 1, "column": null, "stack": stack, "limit": false });
+        assert_eq!(told(&limits, &format!("e{error}\n")).unwrap_err().message, text);
+        let long = "x".repeat(200 << 10);
+        assert_eq!(told(&limits, &format!("r\"{long}\"\n")).unwrap_err().limit, Some(Limit::Result));
+        assert_eq!(told(&limits, &format!("r1\ne{long}\n")).unwrap_err().kind, ErrorKind::Script);
+        // Of a log there is enough, and what is none of ours is the script's own affair.
+        assert_eq!(told(&limits, &format!("r1\nl{long}\n{long}\n")).unwrap().text, "1");
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hero::engine::Child;
-use hero::model::{ErrorKind, OutputFormat};
+use hero::model::{ErrorKind, Limit, OutputFormat};
 
 use super::command::{number, stopped};
 use super::python::{bench, python, with, zygote};
@@ -166,4 +166,66 @@ async fn an_interpreter_that_is_gone_is_named_by_the_error_of_the_job() {
 
 fn zombie(pid: i32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|status| status.contains("State:\tZ"))
+}
+
+#[tokio::test]
+async fn a_result_that_is_allowed_is_given_however_little_may_be_logged_and_however_much_of_it_is_escaped() {
+    let Some(python) = python() else { return };
+    let mut settings = with(python);
+    settings.limits.log = 10_000;
+    let mut bench = Bench::with(settings).await;
+    let text = bench.text("import hero\nhero.result('line of a report\\n' * 60000)").await;
+    assert_eq!(text, "line of a report\n".repeat(60_000));
+    assert_eq!(bench.text("import hero\nhero.result(chr(1) * (1 << 20))").await, "\u{1}".repeat(1 << 20));
+    let error = bench.error("import hero\nhero._send('r', '\"' + 'x' * (7 << 20) + '\"')").await;
+    assert_eq!((error.kind, error.limit), (ErrorKind::Limit, Some(Limit::Result)), "{error:?}");
+}
+
+#[tokio::test]
+async fn an_error_in_a_fork_is_up_to_the_process_that_waits_for_it() {
+    let Some(mut bench) = bench().await else { return };
+    let of_fork = |error: &str| {
+        format!(
+            "import hero, os\npid = os.fork()\nif pid == 0:\n    {error}\n_, status = os.waitpid(pid, 0)\nhero.result(os.WEXITSTATUS(status))"
+        )
+    };
+    assert_eq!(bench.text(&of_fork("raise ValueError('of the fork')")).await, "1");
+    assert!(bench.log.texts().contains(&"ValueError: of the fork"), "{:?}", bench.log.texts());
+    assert_eq!(bench.text(&of_fork("hero._send = None; raise ValueError('unheard')")).await, "1");
+    let script = "import os\nif os.fork() == 0: raise KeyError('of the fork')\nos.wait()\nraise ValueError('its own')";
+    assert_eq!(bench.error(script).await.message, "ValueError: its own");
+}
+
+#[tokio::test]
+async fn what_processes_of_a_job_say_at_once_stays_whole() {
+    let Some(mut bench) = bench().await else { return };
+    let script = "\
+import hero, os, signal
+forks = []
+for _ in range(3):
+    forks.append(os.fork())
+    if forks[-1] == 0:
+        while True:
+            hero.log('x' * 20)
+for _ in range(20):
+    hero.result('y' * 900_000)
+for fork in forks:
+    os.kill(fork, signal.SIGKILL)
+    os.wait()
+";
+    assert_eq!(bench.text(script).await, "y".repeat(900_000));
+    let texts = bench.log.texts();
+    assert!(texts.len() > 1 && texts[..texts.len() - 1].iter().all(|text| *text == "x".repeat(20)), "{:?}", texts.last());
+    // One that is killed in the middle of a message, while the pipe is full, keeps nobody from saying more.
+    let script = "\
+import hero, os, signal
+fork = os.fork()
+if fork == 0:
+    hero._fcntl.lockf(3, hero._fcntl.LOCK_EX)
+    os.write(3, b'r\"part of a result')
+    os.kill(os.getpid(), signal.SIGKILL)
+os.waitpid(fork, 0)
+hero.result('whole')
+";
+    assert_eq!(bench.text(script).await, "whole");
 }

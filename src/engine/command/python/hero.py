@@ -19,6 +19,7 @@ What the server does not do raises Refused, with its words.
 print() writes lines of the log with level info, and stderr those with level error.
 """
 
+import fcntl as _fcntl
 import json as _json
 import os as _os
 import re as _re
@@ -160,7 +161,7 @@ def _ask(word, text=""):
     global _is_interrupted
     with _ask_lock:
         _can_ask()
-        if _os.getpid() != _asker:
+        if not _is_own_process():
             raise RuntimeError("only the job's own process can ask the server, not one that it has started")
         if _is_interrupted:
             raise RuntimeError("nothing can be asked any more, because an exception came while the job waited for an answer")
@@ -195,7 +196,17 @@ def _send(kind, text):
     with _lock:
         if _channel is None:
             raise RuntimeError("hero has no job: it works only in a job of the script type python")
-        _write(_channel, f"{kind}{text}\n")
+        # The lock is that of the whole process, not of those that it forks, and ends with it.
+        _fcntl.lockf(_channel, _fcntl.LOCK_EX)
+        try:
+            # A process that ended in the middle of a message left it without an end.
+            _write(_channel, f"\n{kind}{text}\n")
+        finally:
+            _fcntl.lockf(_channel, _fcntl.LOCK_UN)
+
+
+def _is_own_process():
+    return _os.getpid() == _asker
 
 
 def _forked():

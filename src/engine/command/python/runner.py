@@ -87,10 +87,12 @@ def quietly(work):
 
 
 def fail(error):
-    """Says what went wrong, and where: in the log for people, and to hero."""
+    """Says what went wrong, and where: in the log for people, and to hero. Of other processes of the job that is up to the one that waits."""
     try:
         tell(error)
     except BaseException:
+        if not hero._is_own_process():
+            return
         # The script has replaced what tells it, or there is no memory.
         told = {"message": type(error).__name__, "line": None, "column": None, "stack": [], "limit": False}
         quietly(lambda: hero._send("e", json.dumps(told)))
@@ -105,6 +107,8 @@ def tell(error):
         sys.stderr.flush()
     except Exception:
         pass
+    if not hero._is_own_process():
+        return
     line, column, stack = None, None, []
     for frame, number in traceback.walk_tb(frames):
         code = frame.f_code
