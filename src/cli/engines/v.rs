@@ -35,5 +35,5 @@ pub(super) async fn find(configured: Option<&ScriptTypeSettings>) -> Result<V, A
     let directory = file.parent().filter(|directory| directory.parent().is_some()).map(ToOwned::to_owned);
     let readable = configured.map_or(&[][..], |configured| &configured.read).iter().cloned().chain(directory).chain([file]).collect();
     let memory = configured.map_or(ScriptTypeSettings::MEMORY, |configured| configured.memory);
-    Ok(V { compiler, readable, memory })
+    Ok(V { compiler, readable, memory, to_compile: V::TO_COMPILE })
 }

@@ -1,8 +1,9 @@
 use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use crate::engine::frame::{self, FrameError, FromEngine, Inbox, ToEngine};
@@ -29,6 +30,13 @@ impl Actor {
         let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
         socket.peer_addr()?;
         Ok(Self { socket, inbox: Inbox::default(), outbox: Vec::new() })
+    }
+
+    /// Waits until something of the next frame, or of `other`, can be read.
+    pub(super) fn wait(&self, other: Option<&OwnedFd>) {
+        let mut watched = vec![PollFd::new(&self.socket, PollFlags::IN)];
+        watched.extend(other.map(|other| PollFd::new(other, PollFlags::IN)));
+        while self.inbox.is_empty() && matches!(poll(&mut watched, None), Err(Errno::INTR)) {}
     }
 
     /// Waits for the next frame.

@@ -11,13 +11,13 @@ use super::actor::{Actor, Said};
 use super::answer::Answer;
 use super::held::Bounds;
 use super::lines::{JobLines, Stream};
-use super::process::Process;
-use super::usage;
+use super::process::{Process, Status};
+use super::{Lost, usage};
 use crate::engine::frame::{FromEngine, ToEngine};
 use crate::engine::{EngineJob, Limits};
 use crate::model::Usage;
 use crate::process::held::MOST_PROCESSES;
-use crate::process::tree;
+use crate::process::{Init, tree};
 
 /// How long the processes of a job have to end by themselves after SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
@@ -63,8 +63,6 @@ pub(super) struct Ended {
     /// The last lines of its stderr.
     pub(super) last_lines: Vec<String>,
     pub(super) usage: Usage,
-    /// Whether the actor has closed its end.
-    pub(super) gone: bool,
 }
 
 /// The process of a job while it runs.
@@ -75,17 +73,18 @@ pub(super) struct Attempt<'a> {
     /// The processes that stay when the job has ended.
     pub(super) spared: &'a [Pid],
     /// Which of them adopts what the processes of the job leave, if that is not this process.
-    pub(super) adopter: Option<Pid>,
+    pub(super) init: Option<&'a Init>,
 }
 
 impl Attempt<'_> {
     /// Watches a process to its end, and ends everything that it started.
-    pub(super) fn watch(&mut self, job: &EngineJob, mut process: Process, mut answer: Answer, began: Instant) -> Ended {
+    pub(super) fn watch(&mut self, job: &EngineJob, mut process: Process, mut answer: Answer, began: Instant) -> Result<Ended, Lost> {
+        let adopter = self.init.map(Init::pid);
         let deadline = began + job.timeout.min(EngineJob::LONGEST);
         let (mut lines, mut gone) = (JobLines::new(self.limits), false);
         let (mut ending, mut kill_at) = (None, deadline);
         let (mut look_at, mut pause, mut peak_memory) = (began + FIRST_LOOK, FIRST_LOOK, 0);
-        let time_before = usage::time_of_ended(self.adopter);
+        let time_before = usage::time_of_ended(adopter);
         let threads_before = sysinfo().procs;
         let ended = loop {
             let now = Instant::now();
@@ -131,7 +130,8 @@ impl Attempt<'_> {
         };
         let own_time = usage::time_of(process.pid);
         let status = if ended { process.status() } else { None };
-        clear(self.spared, self.adopter, Some((process.pid, ended)));
+        let lost = if ending.is_none() && !gone { self.lost(&process, status.as_ref()) } else { None };
+        clear(self.spared, adopter, Some((process.pid, ended)));
         // What the zygote tells of a process that was killed must not be taken for the next one.
         let status = status.or_else(|| process.status());
         // What is in the pipes is all, unless somebody got one by a way that nobody knows.
@@ -143,19 +143,36 @@ impl Attempt<'_> {
         }
         lines.ended();
         self.send(&mut lines);
+        if let Some(lost) = lost {
+            return Err(lost);
+        }
         if ending.is_none() && !gone {
             process.asking.end();
             (ending, gone) = self.ask_the_rest(&mut process, &mut lines, deadline);
         }
         let measured = status.as_ref().and_then(|status| status.measured);
-        let time = usage::time_of_ended(self.adopter).saturating_sub(time_before).max(measured.map_or(own_time, |measured| measured.time));
+        let time = usage::time_of_ended(adopter).saturating_sub(time_before).max(measured.map_or(own_time, |measured| measured.time));
         let usage = Usage {
             operations: 0,
             peak_memory: measured.map_or(peak_memory, |measured| measured.peak_memory),
             run_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
             cpu_us: u64::try_from(time.as_micros()).unwrap_or(u64::MAX),
         };
-        Ended { ending, status: status.map(|status| status.exit), answer, last_lines: lines.last(), usage, gone }
+        if gone {
+            return Err(Lost::Actor);
+        }
+        Ok(Ended { ending, status: status.map(|status| status.exit), answer, last_lines: lines.last(), usage })
+    }
+
+    /// What has broken under a process that nobody has ended, before anything else was killed.
+    fn lost(&self, process: &Process, status: Option<&Status>) -> Option<Lost> {
+        match (self.init, status) {
+            // It had done its work.
+            (_, Some(status)) if status.exit.success() => None,
+            (Some(init), _) if !init.is_there() => Some(Lost::Engine(Lost::FIRST)),
+            (_, None) if process.is_fork() => Some(Lost::Engine(Lost::ZYGOTE)),
+            _ => None,
+        }
     }
 
     /// Waits for those of its children that have ended, but for the process of the job, whose end is still to be seen: a long job could

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::time::Instant;
 
-use rustix::process::{Pid, getpid, set_child_subreaper};
+use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, set_child_subreaper};
 
 use super::directory;
 use super::environment::fault;
@@ -83,17 +83,22 @@ fn serve(directory: &Path) -> Result<(), String> {
     let report = std::env::var(CONFINEMENT).unwrap_or_default();
     let init = confine::starts_in_namespace(&report).then(|| Init::start(Path::new(OURSELVES))).transpose();
     let init = init.map_err(|error| format!("the first process of the namespace of jobs cannot be started: {error}"))?;
+    let end = init.as_ref().map(|init| pidfd_open(init.pid(), PidfdFlags::empty())).transpose();
+    let end = end.map_err(|error| format!("the first process of the namespace of jobs cannot be watched: {error}"))?;
     let mut supervisor = Supervisor::new(directory, limits, program, init)?;
     let confinement = supervisor.confinement()?;
     actor.send(&[FromEngine::Ready { pid: std::process::id(), confinement }]);
     loop {
-        if supervisor.init.as_ref().is_some_and(|init| !init.is_there()) {
-            return Err("the first process of the namespace of jobs has ended, and nothing can be started without it".into());
+        // A job that was not read when this ends was not begun.
+        actor.wait(end.as_ref());
+        if !can_start(supervisor.init.as_ref()) {
+            return Err(Lost::FIRST.into());
         }
         let (result, usage) = match actor.next() {
             Said::Frame(ToEngine::Run { job, .. }) => match supervisor.run(&job, &mut actor) {
-                Some(done) => done,
-                None => return Ok(()),
+                Ok(done) => done,
+                Err(Lost::Actor) => return Ok(()),
+                Err(Lost::Engine(why)) => return Err(why.into()),
             },
             Said::Frame(ToEngine::Check { .. }) => {
                 // Only whoever runs a script knows what is wrong with it.
@@ -181,12 +186,11 @@ impl Supervisor {
     /// Runs a job to its end.
     fn run(&mut self, job: &EngineJob, actor: &mut Actor) -> Done {
         let began = Instant::now();
-        let refused = |error| Some((Err(error), Usage::default()));
         if let Some(fault) = fault(job) {
             return refused(fault);
         }
-        let program = match self.build(job, actor, began) {
-            Ok(program) => program,
+        let (program, of_build) = match self.build(job, actor, began) {
+            Ok(built) => built,
             Err(done) => return done,
         };
         self.count += 1;
@@ -206,49 +210,47 @@ impl Supervisor {
         };
         let process = match started {
             Ok(process) => process,
-            Err(error) => return refused(not_started(job, &error)),
+            Err(error) => return not_started(self.init.as_ref(), job, &error),
         };
         let zygote = match &self.starter {
             Starter::Python(runner) => runner.zygote(),
             Starter::Command(_) | Starter::V(_) => None,
         };
         let bounds = Bounds { directory: &files.directory, memory: self.rights(&files.directory).memory };
-        let adopter = self.init.as_ref().map(Init::pid);
-        let spared: Vec<Pid> = zygote.into_iter().chain(adopter).collect();
-        let ended = Attempt { actor, limits: &self.limits, bounds, spared: &spared, adopter }.watch(job, process, answer, began);
+        let init = self.init.as_ref();
+        let spared: Vec<Pid> = zygote.into_iter().chain(init.map(Init::pid)).collect();
+        let ended = Attempt { actor, limits: &self.limits, bounds, spared: &spared, init }.watch(job, process, answer, began)?;
         if let Starter::Python(runner) = &mut self.starter
             && ended.status.is_none()
         {
             runner.give_up_zygote();
         }
-        (!ended.gone).then(|| (outcome::result(&ended, &self.limits), ended.usage))
+        Ok((outcome::result(&ended, &self.limits), with(ended.usage, of_build)))
     }
 
-    /// The program of a job whose script has to be compiled; of others that is nothing. Or how the job ended before it could run.
-    fn build(&mut self, job: &EngineJob, actor: &mut Actor, began: Instant) -> Result<PathBuf, Done> {
-        let Starter::V(builder) = &mut self.starter else { return Ok(PathBuf::new()) };
+    /// The program of a job whose script has to be compiled, and what that took; of others that is nothing. Or how the job ended before it
+    /// could run.
+    fn build(&mut self, job: &EngineJob, actor: &mut Actor, began: Instant) -> Result<(PathBuf, Usage), Done> {
+        let Starter::V(builder) = &mut self.starter else { return Ok((PathBuf::new(), Usage::default())) };
         if let Some(program) = builder.program(&job.script) {
-            return Ok(program);
+            return Ok((program, Usage::default()));
         }
-        let refused = |error| Some((Err(error), Usage::default()));
         self.count += 1;
         let nothing = EngineJob { args: None, ..job.clone() };
         let files = JobFiles::create(&self.jobs, self.count, &nothing, v::FILE, &self.user);
         let files = files.map_err(|error| refused(unavailable("the files of the job cannot be written", &error)))?;
-        let started = builder.compile(&files).map_err(|error| refused(not_started(job, &error)))?;
-        let bounds = Bounds { directory: &files.directory, memory: v::TO_COMPILE };
-        let adopter = self.init.as_ref().map(Init::pid);
-        let mut attempt = Attempt { actor, limits: &self.limits, bounds, spared: adopter.as_slice(), adopter };
-        let ended = attempt.watch(job, started, Answer::written(&self.limits), began);
-        if ended.gone {
-            return Err(None);
-        }
-        let done = |error| Err(Some((Err(error), ended.usage)));
+        let init = self.init.as_ref();
+        let started = builder.compile(&files).map_err(|error| not_started(init, job, &error))?;
+        let bounds = Bounds { directory: &files.directory, memory: builder.memory_to_compile() };
+        let spared = init.map(Init::pid);
+        let mut attempt = Attempt { actor, limits: &self.limits, bounds, spared: spared.as_slice(), init };
+        let ended = attempt.watch(job, started, Answer::written(&self.limits), began).map_err(Err)?;
+        let done = |error| Err(Ok((Err(error), ended.usage)));
         match outcome::result(&ended, &self.limits) {
             Err(error) if error.kind == ErrorKind::Script => done(v::compile_error(&ended.last_lines).unwrap_or(error)),
             Err(error) => done(error),
             Ok(_) => match builder.keep(&job.script, &files) {
-                Ok(program) => Ok(program),
+                Ok(program) => Ok((program, ended.usage)),
                 Err(error) => done(unavailable("the program cannot be kept", &error)),
             },
         }
@@ -266,21 +268,51 @@ impl Drop for Supervisor {
     }
 }
 
-/// How a job ended. `None`: the actor is gone.
-type Done = Option<(Result<Output, JobError>, Usage)>;
+/// How a job ended, unless it is lost.
+type Done = Result<(Result<Output, JobError>, Usage), Lost>;
+
+/// Why nothing is told of a job.
+enum Lost {
+    /// The actor is gone.
+    Actor,
+    /// The engine has broken, so the job runs again elsewhere.
+    Engine(&'static str),
+}
+
+impl Lost {
+    const FIRST: &str = "the first process of the namespace of jobs was ended, and nothing can be started without it";
+    const ZYGOTE: &str = "the process that scripts are forked from was ended";
+}
+
+fn refused(error: JobError) -> Done {
+    Ok((Err(error), Usage::default()))
+}
+
+/// What a job used after something else was done for it.
+fn with(usage: Usage, before: Usage) -> Usage {
+    Usage { cpu_us: usage.cpu_us.saturating_add(before.cpu_us), peak_memory: usage.peak_memory.max(before.peak_memory), ..usage }
+}
 
 fn unavailable(what: &str, error: &io::Error) -> JobError {
     JobError::new(ErrorKind::Unavailable, format!("{what}: {error}"))
 }
 
+/// Whether processes can be started: in a namespace without its first process they cannot.
+fn can_start(init: Option<&Init>) -> bool {
+    init.is_none_or(Init::is_there)
+}
+
 /// Why there is no process: because of the job, or of the machine.
-fn not_started(job: &EngineJob, error: &io::Error) -> JobError {
-    match error.kind() {
+fn not_started(init: Option<&Init>, job: &EngineJob, error: &io::Error) -> Done {
+    if !can_start(init) {
+        return Err(Lost::Engine(Lost::FIRST));
+    }
+    refused(match error.kind() {
         io::ErrorKind::ArgumentListTooLong => {
             let bytes: usize = job.env.iter().map(|(name, value)| name.len() + value.len()).sum();
             let message = format!("env_vars has {}, more than a process can be given", size(bytes));
             JobError { limit: Some(Limit::Memory), ..JobError::new(ErrorKind::Limit, message) }
         }
         _ => unavailable("no process can be started", error),
-    }
+    })
 }

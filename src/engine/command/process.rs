@@ -118,6 +118,11 @@ impl Process {
         }
     }
 
+    /// Whether the zygote has to tell how it ended.
+    pub(super) fn is_fork(&self) -> bool {
+        matches!(self.end, End::Fork(_))
+    }
+
     /// How it ended, once it has. The zygote may take a moment to tell.
     pub(super) fn status(&self) -> Option<Status> {
         match &self.end {

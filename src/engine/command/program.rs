@@ -39,13 +39,12 @@ impl Program {
         !matches!(self, Self::Rhai)
     }
 
-    /// Lowers the memory for the data of one process to `most` bytes, where it is above. In the engine's own process there is another limit.
+    /// Lowers the memory for the data of one process, be it a compiler, to `most` bytes, where it is above. In the engine's own process there is another limit.
     pub fn limit_memory(&mut self, most: u64) {
         match self {
             Self::Rhai => {}
-            Self::Command(Command { memory, .. }) | Self::Python(Python { memory, .. }) | Self::V(V { memory, .. }) => {
-                *memory = (*memory).min(most)
-            }
+            Self::Command(Command { memory, .. }) | Self::Python(Python { memory, .. }) => *memory = (*memory).min(most),
+            Self::V(V { memory, to_compile, .. }) => (*memory, *to_compile) = ((*memory).min(most), (*to_compile).min(most)),
         }
     }
 

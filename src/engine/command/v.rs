@@ -24,8 +24,6 @@ pub(super) const FILE: &str = "main.v";
 const PROGRAM: &str = "main";
 /// What the compiler is told besides the names: its words go into errors.
 const ARGUMENTS: [&str; 2] = ["-nocolor", "-o"];
-/// Bytes of memory for the compiler, which frees none.
-pub(super) const TO_COMPILE: u64 = 4 << 30;
 /// How many programs are kept.
 const KEPT: usize = 64;
 /// What the owner may do with a program, and nobody else.
@@ -40,6 +38,13 @@ pub struct V {
     pub readable: Vec<PathBuf>,
     /// Bytes of memory for the data of one process.
     pub memory: u64,
+    /// The same for the compiler, if that is more.
+    pub to_compile: u64,
+}
+
+impl V {
+    /// Bytes of memory for the compiler, which frees none, unless its context may have less.
+    pub const TO_COMPILE: u64 = 4 << 30;
 }
 
 /// Compiles scripts and starts the processes of jobs.
@@ -71,9 +76,14 @@ impl Builder {
         Some(program)
     }
 
+    /// Bytes of memory for the data of the compiler.
+    pub(super) fn memory_to_compile(&self) -> u64 {
+        self.v.to_compile.max(self.v.memory)
+    }
+
     /// Starts to compile the script in a directory. Nothing of a job is there, or the next one with this script might have it, too.
     pub(super) fn compile(&self, files: &JobFiles) -> io::Result<Process> {
-        let rights = JobRights { memory: TO_COMPILE.max(self.v.memory), ..self.rights(&files.directory, &files.user) };
+        let rights = JobRights { memory: self.memory_to_compile(), ..self.rights(&files.directory, &files.user) };
         let arguments = ARGUMENTS.into_iter().chain([PROGRAM, FILE]).collect::<Vec<_>>();
         let mut command = confine::plain_command(Path::new(OURSELVES), &Profile::Job(rights), &self.v.compiler, &arguments);
         command.current_dir(&files.directory);

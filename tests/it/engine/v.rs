@@ -17,23 +17,50 @@ line=$(grep -n wrong "$4" | head -n 1 | cut -d: -f1)
 [ -n "$line" ] && echo "$4:$line:7: error: undefined ident: \`wrong\`" >&2 && exit 1
 grep -q odd "$4" && { echo "builder error: no linker" >&2; exit 1; }
 ls -A | tr '\n' ' '; echo "compiled with ${TOKEN:-no token} ${HERO_JOB_ID:-no job}"
+grep -q limits "$4" && echo "$(ulimit -d) kB to compile"
+grep -q slow "$4" && for ((n = 0; n < 300000; n++)); do :; done
 { echo '#!/bin/bash'; tail -n +2 "$4"; } > "$3"
 chmod 700 "$3"
 "#;
 
 fn with(compiler: PathBuf, readable: Vec<PathBuf>) -> EngineSettings {
     let mut settings = settings();
-    settings.program = Program::V(V { compiler, readable, memory: 512 << 20 });
+    settings.program = Program::V(V { compiler, readable, memory: 512 << 20, to_compile: V::TO_COMPILE });
     settings
 }
 
 /// An engine with the stand-in, which is in a directory of its own.
 async fn bench() -> (Bench, tempfile::TempDir) {
+    bench_with(u64::MAX).await
+}
+
+/// One whose processes may have so much memory at most.
+async fn bench_with(most: u64) -> (Bench, tempfile::TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let compiler = directory.path().join("v");
     std::fs::write(&compiler, STAND_IN).unwrap();
     std::fs::set_permissions(&compiler, PermissionsExt::from_mode(0o755)).unwrap();
-    (Bench::with(with(compiler, vec![directory.path().canonicalize().unwrap()])).await, directory)
+    let mut settings = with(compiler, vec![directory.path().canonicalize().unwrap()]);
+    settings.program.limit_memory(most);
+    (Bench::with(settings).await, directory)
+}
+
+#[tokio::test]
+async fn a_compiler_has_more_memory_than_a_program_unless_its_context_may_have_less() {
+    for (most, kilobytes) in [(u64::MAX, 4 << 20), (3 << 30, 3 << 20), (256 << 20, 256 << 10)] {
+        let (mut bench, _directory) = bench_with(most).await;
+        bench.text("// limits\nulimit -d").await;
+        let own = kilobytes.min(512 << 10);
+        let log = bench.log.texts();
+        assert_eq!(log[log.len() - 2..], [format!("{kilobytes} kB to compile"), own.to_string()]);
+    }
+}
+
+#[tokio::test]
+async fn what_it_took_to_compile_a_script_is_used_by_its_first_job() {
+    let (mut bench, _directory) = bench().await;
+    let (first, next) = (bench.run("// slow\ntrue").await, bench.run("// slow\ntrue").await);
+    assert!(first.usage.cpu_us > 100_000 && first.usage.cpu_us > 4 * next.usage.cpu_us, "{:?} {:?}", first.usage, next.usage);
 }
 
 #[tokio::test]

@@ -220,6 +220,38 @@ async fn an_engine_whose_actor_is_gone_ends_its_job_and_removes_its_files() {
     assert!(status.success() && !directory.exists() && !exists(stray));
 }
 
+/// The first process of the namespace that the jobs of a supervisor are in, if there is one.
+fn first_of(supervisor: u32) -> Option<Pid> {
+    let children = std::fs::read_to_string(format!("/proc/{supervisor}/task/{supervisor}/children")).unwrap();
+    let is_first = |pid: &&str| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default().ends_with(b"\0init\0");
+    let first = children.split_whitespace().find(is_first).and_then(|pid| Pid::from_raw(pid.parse().unwrap()));
+    if first.is_none() {
+        println!("skipped: there is no namespace of jobs");
+    }
+    first
+}
+
+#[tokio::test]
+async fn an_engine_leaves_before_the_next_job_when_the_first_process_of_its_namespace_has_ended() {
+    let mut bench = Bench::with(bash()).await;
+    assert_eq!(bench.text("echo 1 >&3").await, "1");
+    let Some(first) = first_of(bench.child.pid()) else { return };
+    kill_process(first, Signal::KILL).unwrap();
+    until("the death is noticed", || !bench.child.is_alive()).await;
+    let died = bench.child.run(&job("echo 1 >&3"), &mut bench.log, &bench.stop).await.unwrap_err();
+    assert!(!died.had_job, "{died:?}");
+}
+
+#[tokio::test]
+async fn a_job_whose_namespace_is_ended_by_somebody_else_has_no_outcome() {
+    let mut bench = Bench::with(bash()).await;
+    let Some(first) = first_of(bench.child.pid()) else { return };
+    let mut log = AtLine { line: "ready", then: || kill_process(first, Signal::KILL).unwrap(), seen: Vec::new() };
+    let died = bench.child.run(&job("echo ready; exec sleep 1000"), &mut log, &bench.stop).await.unwrap_err();
+    assert!(died.had_job && died.how.contains("first process of the namespace"), "{died:?}");
+    assert!(!bench.child.is_alive());
+}
+
 #[tokio::test]
 async fn the_processes_of_a_job_die_with_its_supervisor() {
     let mut bench = Bench::with(bash()).await;
