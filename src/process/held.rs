@@ -17,20 +17,41 @@ pub const MEMORIES: u64 = 4;
 /// The unit in which the system counts what a file takes.
 const BLOCK: u64 = 512;
 
-/// What one of these processes may have in all, in bytes, if they have more than [`MEMORIES`] times `memory`.
+/// What these processes may have together, in bytes, if they have more: [`MEMORIES`] times `memory`.
 ///
-/// What files are in memory is not counted, and what processes share is found in each of them.
+/// What files are in memory is not counted. What processes share, such as the memory of forks, is divided among them where the system tells that.
 pub fn too_much_memory(processes: &[i32], memory: u64) -> Option<u64> {
     let most = memory.saturating_mul(MEMORIES);
-    let used: u64 = processes.iter().map(|pid| of_status(*pid, &["RssAnon:", "RssShmem:", "VmPTE:"])).sum();
-    (used > most).then_some(most)
+    let have_more = |of: fn(i32) -> u64| processes.iter().map(|pid| of(*pid)).sum::<u64>() > most;
+    // The second takes longer to find.
+    (have_more(memory_of) && have_more(share_of)).then_some(most)
+}
+
+/// The memory of a process, with what the system needs to map it. What processes share is found in each of them.
+fn memory_of(pid: i32) -> u64 {
+    of_status(pid, &["RssAnon:", "RssShmem:", "VmPTE:"])
+}
+
+/// The same, with what processes share divided among them, where the system tells that.
+fn share_of(pid: i32) -> u64 {
+    match of_lines(pid, "smaps_rollup", &["Pss_Anon:", "Pss_Shmem:"]) {
+        Some(share) => share + of_status(pid, &["VmPTE:"]),
+        None => memory_of(pid),
+    }
 }
 
 /// The sum of the lines with these names in the status of a process, in bytes. Nothing is known of one that has ended.
 pub fn of_status(pid: i32, names: &[&str]) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let lines = status.lines().filter_map(|line| names.iter().find_map(|name| line.strip_prefix(name)));
-    lines.filter_map(|kilobytes| kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok()).sum::<u64>() << 10
+    of_lines(pid, "status", names).unwrap_or(0)
+}
+
+/// The sum of the lines with these names in a file that the system keeps of a process, in bytes, if it has any.
+fn of_lines(pid: i32, file: &str, names: &[&str]) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/{file}")).ok()?;
+    let lines = text.lines().filter_map(|line| names.iter().find_map(|name| line.strip_prefix(name)));
+    let mut numbers = lines.filter_map(|kilobytes| kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok()).peekable();
+    numbers.peek()?;
+    Some(numbers.sum::<u64>() << 10)
 }
 
 /// Files that processes have open although they were removed, as far as they were counted.

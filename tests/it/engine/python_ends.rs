@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hero::engine::Child;
+use hero::engine::{Child, Python};
 use hero::model::{ErrorKind, Limit, OutputFormat};
 
 use super::command::{number, stopped};
@@ -228,4 +228,19 @@ os.waitpid(fork, 0)
 hero.result('whole')
 ";
     assert_eq!(bench.text(script).await, "whole");
+}
+
+#[tokio::test]
+async fn memory_that_forks_share_counts_once_and_their_own_counts_for_each() {
+    let Some(python) = python() else { return };
+    let mut bench = Bench::with(with(Python { memory: 160 << 20, ..python })).await;
+    let script = |of_fork: &str| {
+        format!(
+            "import os, time\nx = bytearray(100 << 20)\nforks = [os.fork() for _ in range(3)]\nif all(forks):\n    for fork in forks: os.waitpid(fork, 0)\nelse:\n    {of_fork}"
+        )
+    };
+    // There are eight processes, and each is looked at several times.
+    bench.text(&script("time.sleep(1)")).await;
+    let error = bench.error(&script("for at in range(0, len(x), 4096): x[at] = 1\n    time.sleep(1000)")).await;
+    assert!(error.limit == Some(Limit::Memory) && error.message.contains("640 MB of memory in all its processes"), "{error:?}");
 }
