@@ -257,6 +257,7 @@ fn plain(value: &Json) -> String {
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use serde_json::json;
 
@@ -318,6 +319,33 @@ mod tests {
         theirs.write_all(b"slot\nprogress 1\n").unwrap();
         assert_eq!(asking.next(true, &mut lines), None);
         assert_eq!(heard(&mut theirs), "error the job is being ended\n");
+    }
+
+    #[test]
+    fn one_who_writes_without_end_does_not_keep_others_waiting() {
+        const FAR_MORE: usize = 512 << 20;
+        let (mut asking, theirs, mut lines) = asking();
+        let (written, is_enough) = (AtomicUsize::new(0), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let piece = vec![b'x'; PIECE];
+                    while !is_enough.load(Ordering::Relaxed) && written.load(Ordering::Relaxed) < FAR_MORE {
+                        written.fetch_add((&theirs).write(&piece).unwrap_or(0), Ordering::Relaxed);
+                    }
+                });
+            }
+            let mut most = 0;
+            for _ in 0..100 {
+                let before = written.load(Ordering::Relaxed);
+                assert_eq!(asking.next(false, &mut lines), None);
+                most = (written.load(Ordering::Relaxed) - before).max(most);
+            }
+            is_enough.store(true, Ordering::Relaxed);
+            asking.socket = None;
+            // What was in the socket before, and what came while it was read.
+            assert!(most <= 2 * PIECES * PIECE, "{most}");
+        });
     }
 
     #[test]
