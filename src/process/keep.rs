@@ -78,8 +78,8 @@ impl fmt::Display for Said {
 
 /// The command that starts a keeper for a command of the shell. `hero` is this program; `working` is the directory to run in.
 ///
-/// A process may have so many bytes of memory for data, all together a [fixed multiple](super::held::MEMORIES) of it, and they write into `writable`. Descriptor 0 has to be a socket. The variables that are set
-/// with [`confine::OF_JOB`] before their names are those of the command.
+/// A process may have so many bytes of memory for data, all together a [fixed multiple](super::held::MEMORIES) of it, and they write into
+/// `writable`. Descriptor 0 has to be a socket. The variables that are set with [`confine::OF_JOB`] before their names are those of the command.
 pub fn command(hero: &Path, memory: u64, writable: &Path, working: &Path, shell_command: &str) -> tokio::process::Command {
     let memory = memory.to_string();
     let args = [OsStr::new("keep"), memory.as_ref(), writable.as_os_str(), shell_command.as_ref()];

@@ -1,4 +1,4 @@
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, File, OpenOptions};
@@ -108,9 +108,13 @@ impl View<'_> {
             options.write(true)
         };
         let mut file = self.open(&place, &mut options).map_err(|why| why.of(path))?;
-        // Only now it is known to be a file.
-        let written = if append { Ok(()) } else { file.set_len(0) };
-        written.and_then(|()| file.write_all(text.as_bytes())).map_err(|error| told(path, &error))
+        let mut written = file.write_all(text.as_bytes());
+        if !append {
+            // It is cut last: some systems write a file to the disk at once that was empty before, which takes a thousand times longer.
+            let cut = file.stream_position().and_then(|end| file.set_len(end));
+            written = written.and(cut);
+        }
+        written.map_err(|error| told(path, &error))
     }
 
     /// Opens a file, and nothing else: a pipe would wait for somebody at its other end.

@@ -9,6 +9,7 @@ use rustix::system::sysinfo;
 
 use super::actor::{Actor, Said};
 use super::answer::Answer;
+use super::ending::Ending;
 use super::held::Bounds;
 use super::lines::{JobLines, Stream};
 use super::process::{Process, Status};
@@ -40,17 +41,6 @@ const MOST_ROUNDS: usize = 3;
 const COUNTED: Duration = Duration::from_millis(40);
 /// How many times the pipes are read when nobody has their other ends any more: what is in one is less.
 const MOST_LEFT: usize = 64;
-
-/// Why a job was ended from outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    Stopped,
-    Timeout,
-    Processes,
-    /// More than so many bytes.
-    Memory(u64),
-    Disk,
-}
 
 /// How the process of a job ended.
 pub(super) struct Ended {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, statat};
 
-use super::attempt::Ending;
+use super::ending::Ending;
 use crate::process::held::{MOST_PROCESSES, Removed, open_closed, too_much_memory};
 
 /// How many bytes the files of a job may take on the disk.

@@ -8,6 +8,7 @@ mod actor;
 mod answer;
 mod asking;
 mod attempt;
+mod ending;
 mod environment;
 mod files;
 mod held;

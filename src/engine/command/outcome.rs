@@ -5,7 +5,8 @@ use std::os::unix::process::ExitStatusExt;
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Told, json_of};
-use super::attempt::{Ended, Ending};
+use super::attempt::Ended;
+use super::ending::Ending;
 use super::held::{DEEPEST, MOST_BYTES, MOST_FILES};
 use crate::engine::Limits;
 use crate::engine::limits::{FIXED, result_is_too_long, size};

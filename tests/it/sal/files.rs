@@ -108,6 +108,17 @@ async fn what_is_wrong_with_a_file_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_written_again_has_nothing_of_what_was_in_it() {
+    let ground = Ground::open().await;
+    for (text, size) in [("a longer text", 13), ("short", 5), ("", 0), ("it grows", 8)] {
+        let script = format!("file_write(\"a\", {text:?}); [file_read(\"a\"), file_size(\"a\")]");
+        assert_eq!(ground.gives(&script).await, json!([text, size]));
+    }
+    assert_eq!(ground.gives("file_write_append(\"a\", \", too\"); file_read(\"a\")").await, "it grows, too");
+    ground.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn copies_and_moves_go_where_they_are_expected() {
     let ground = Ground::open().await;
     let script = r#"

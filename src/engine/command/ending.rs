@@ -1,0 +1,10 @@
+/// Why a job was ended from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    Stopped,
+    Timeout,
+    Processes,
+    /// More than so many bytes.
+    Memory(u64),
+    Disk,
+}
