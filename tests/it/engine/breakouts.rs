@@ -11,7 +11,7 @@ use hero::model::{ErrorKind, JobError, Limit};
 use hero::process::confine::{JobRights, JobUser, Profile};
 
 use super::confinement::{ENGINE, run_with};
-use super::{Bench, exists, job, settings, until};
+use super::{Bench, exists, job, settings};
 
 const PERL: &str = "/usr/bin/perl";
 
@@ -364,24 +364,4 @@ async fn jobs_whose_files_are_closed_to_others_run_as_root_and_it_is_said() {
     let mut bench = Bench::with(EngineSettings { confined: false, ..required }).await;
     assert!(!bench.child.confinement().contains("no setuid"), "{}", bench.child.confinement());
     assert_eq!(bench.text(&format!("cat {}/data >&3", directory.path().display())).await, "42");
-}
-
-#[tokio::test]
-async fn an_engine_whose_namespace_has_lost_its_first_process_is_replaced() {
-    let mut bench = Bench::with(shell(512 << 20)).await;
-    if bench.child.confinement().contains("no PID namespace") {
-        println!("skipped: {}", bench.child.confinement());
-        return;
-    }
-    let pid = bench.child.pid();
-    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
-    let first = rustix::process::Pid::from_raw(children.trim().parse().unwrap()).unwrap();
-    let mut log = super::command::AtLine {
-        line: "ready",
-        then: || rustix::process::kill_process(first, rustix::process::Signal::KILL).unwrap(),
-        seen: Vec::new(),
-    };
-    let outcome = bench.child.run(&job("echo ready; sleep 1000"), &mut log, &bench.stop).await;
-    assert!(outcome.is_ok_and(|outcome| outcome.result.is_err_and(|error| error.message.contains("signal 9"))));
-    until("the engine has ended", || !bench.child.is_alive()).await;
 }
