@@ -23,7 +23,7 @@ pub(super) enum Answer {
         most: usize,
     },
     /// Messages of the runner of scripts.
-    Told(Told),
+    Told(Box<Told>),
 }
 
 /// What the runner of scripts told of one.
@@ -59,7 +59,14 @@ impl Answer {
 
     pub(super) fn told(limits: &Limits) -> Self {
         let most = limits.result.max(limits.log).saturating_mul(ESCAPED).saturating_add(ROOM);
-        Self::Told(Told { begun: Vec::new(), skipped: None, most, too_long: result_is_too_long(limits), result: None, error: None })
+        Self::Told(Box::new(Told {
+            begun: Vec::new(),
+            skipped: None,
+            most,
+            too_long: result_is_too_long(limits),
+            result: None,
+            error: None,
+        }))
     }
 
     /// Takes what was written.

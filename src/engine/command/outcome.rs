@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Told, json_of};
+use super::answer::{Answer, json_of};
 use super::attempt::Ended;
 use super::ending::Ending;
 use super::held::{DEEPEST, MOST_BYTES, MOST_FILES};
@@ -23,9 +23,13 @@ pub(super) fn result(ended: &Ended, limits: &Limits) -> Result<Output, JobError>
     if let Some(ending) = ended.ending {
         return Err(ended_early(ending));
     }
+    // What went wrong in a script is told by whoever ran it.
+    if let Answer::Told(told) = &ended.answer
+        && let Some(error) = &told.error
+    {
+        return Err(error.clone());
+    }
     match (failure(ended), &ended.answer) {
-        // What went wrong in a script is told by whoever ran it.
-        (_, Answer::Told(Told { error: Some(error), .. })) => Err(error.clone()),
         (Some(error), _) => Err(error),
         (None, Answer::Written { bytes, .. }) => output(bytes, limits),
         (None, Answer::Told(told)) => told.output(limits),
