@@ -51,6 +51,9 @@ impl Limits {
 /// What is said in parentheses after a limit that no setting changes.
 pub(super) const FIXED: &str = "a fixed limit";
 
+/// What a log line costs besides its text, in bytes, so that empty lines are capped too.
+pub(super) const LOG_LINE: usize = 32;
+
 /// The last line of a log that is cut.
 pub(super) fn log_is_cut(limits: &Limits) -> String {
     format!("the log is cut here: the script logged more than {} (script_log)", size(limits.log))

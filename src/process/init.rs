@@ -8,8 +8,11 @@ use std::process::{Command, ExitCode, Stdio};
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, wait};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, set_child_subreaper, set_parent_process_death_signal, wait};
 use tokio::signal::unix::{SignalKind, signal};
+
+use super::OURSELVES;
+use super::confine::{self, CONFINEMENT};
 
 /// The exit code when it could not serve.
 const FAILED: u8 = 70;
@@ -24,8 +27,16 @@ pub struct Init {
 }
 
 impl Init {
-    /// Starts it by this program. It must be the first child.
-    pub fn start(hero: &Path) -> io::Result<Self> {
+    /// Has this process adopt what its children leave, and starts the first process of the namespace that they are born into, if they are
+    /// born into one. It must come before any other child.
+    pub fn for_children() -> Result<Option<Self>, String> {
+        set_child_subreaper(Some(getpid())).map_err(|error| format!("orphans cannot be adopted: {error}"))?;
+        let report = std::env::var(CONFINEMENT).unwrap_or_default();
+        let init = confine::starts_in_namespace(&report).then(|| Self::start(Path::new(OURSELVES))).transpose();
+        init.map_err(|error| format!("the first process of the namespace cannot be started: {error}"))
+    }
+
+    fn start(hero: &Path) -> io::Result<Self> {
         let (held, theirs) = UnixStream::pair()?;
         let mut command = Command::new(hero);
         command.arg("init").env_clear().current_dir("/");

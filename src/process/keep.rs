@@ -15,16 +15,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, WaitOptions, geteuid, getpid, pidfd_open, set_child_subreaper, wait};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, geteuid, getpid, pidfd_open, wait};
 use rustix::stdio::{dup2_stderr, dup2_stdout};
 use rustix::system::sysinfo;
 
-use super::confine::{self, CONFINEMENT, JobRights, JobUser, Profile};
+use super::confine::{self, JobRights, JobUser, Profile};
 use super::held::{MOST_PROCESSES, too_much_memory};
-use super::{Init, tree};
+use super::{Init, OURSELVES, tree};
 
-/// This program, also if its file was replaced.
-const OURSELVES: &str = "/proc/self/exe";
 /// The exit code when the keeper itself failed.
 const FAILED: u8 = 70;
 /// Why a command is root, if hero is.
@@ -108,11 +106,7 @@ fn keep(args: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     let said = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     let socket = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from).map_err(said("descriptor 0"))?;
     socket.peer_addr().map_err(said("descriptor 0 is no socket"))?;
-    set_child_subreaper(Some(getpid())).map_err(|error| format!("orphans cannot be adopted: {error}"))?;
-    // What it starts before is the first process of its namespace.
-    let report = std::env::var(CONFINEMENT).unwrap_or_default();
-    let init = confine::starts_in_namespace(&report).then(|| Init::start(Path::new(OURSELVES))).transpose();
-    let init = init.map_err(said("the first process of the namespace of the command cannot be started"))?;
+    let init = Init::for_children()?;
     let user = if geteuid().is_root() { JobUser::Root(WHY_ROOT.to_owned()) } else { JobUser::Same };
     let rights = JobRights { writable: PathBuf::from(writable), readable: Vec::new(), memory, user };
     let child = start(&rights, &shell_command).map_err(said("no process can be started"))?;

@@ -13,3 +13,6 @@ pub use arguments::arguments;
 pub use identity::{has_ended, identity};
 pub use init::{Init, init_main};
 pub use spawn::Spawner;
+
+/// This program, also if its file was replaced.
+pub(crate) const OURSELVES: &str = "/proc/self/exe";

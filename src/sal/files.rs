@@ -8,14 +8,11 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _};
 
 use super::blocking;
-use super::place::told;
+use super::place::{PRIVATE, told};
 use super::space::Space;
 use super::view::View;
 use crate::engine::{Answer, FileCall};
 use crate::model::Json;
-
-/// Nobody else may enter it.
-const PRIVATE: u32 = 0o700;
 
 /// The files of a context: a directory that nothing leads out of, and how much it may hold.
 #[derive(Debug, Clone)]

@@ -8,6 +8,9 @@ use rustix::fs::OFlags;
 
 use crate::model::excerpt;
 
+/// The mode of directories that nobody else may enter.
+pub(super) const PRIVATE: u32 = 0o700;
+
 /// Opens a file below a directory, and nothing else: a pipe would wait for somebody at its other end.
 pub(super) fn open(directory: &Dir, place: &Path, options: &mut OpenOptions) -> Result<File, Why> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, File, OpenOptions};
 use tokio_util::sync::CancellationToken;
 
-use super::place::{Why, open, told};
+use super::place::{PRIVATE, Why, open, told};
 use super::space::Space;
 use crate::engine::{LARGEST_TEXT, size};
 use crate::model::excerpt;
@@ -13,8 +13,6 @@ use crate::model::excerpt;
 const DEEPEST: usize = 64;
 /// The bytes that a path may have.
 const LONGEST: usize = 4000;
-/// Nobody else may enter it.
-const PRIVATE: u32 = 0o700;
 
 /// What a script sees of them: from where it is, until it ends.
 pub(super) struct View<'a> {

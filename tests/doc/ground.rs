@@ -28,7 +28,10 @@ mod ground {
                 }
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            tokio::spawn(work(client.get_multiplexed_async_connection().await?));
+            // By itself a connection gives up after half a second, which a busy machine may take, and the worker with it.
+            let patience = Some(Duration::from_secs(60));
+            let config = redis::AsyncConnectionConfig::new().set_connection_timeout(patience).set_response_timeout(patience);
+            tokio::spawn(work(client.get_multiplexed_async_connection_with_config(&config).await?));
             Ok(ground)
         }
 

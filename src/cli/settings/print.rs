@@ -22,7 +22,7 @@ impl Resolved {
             match origin.setting.kind {
                 Kind::Pools => self.pools_to_toml(&mut text),
                 Kind::Types(_) => self.script_types_to_toml(&mut text),
-                Kind::List(_) => self.contexts_to_toml(&mut text),
+                Kind::Contexts(_) => self.contexts_to_toml(&mut text),
                 _ => self.endpoints_to_toml(&mut text),
             }
         }
@@ -36,7 +36,7 @@ impl Resolved {
             Kind::Pools => true,
             Kind::Endpoints => !self.settings.context_endpoints.is_empty(),
             Kind::Types(_) => origin.value.as_dict().is_some(),
-            Kind::List(_) => origin.setting.name == "contexts" && !self.settings.of_contexts.is_empty(),
+            Kind::Contexts(_) => !self.settings.of_contexts.is_empty(),
             _ => false,
         }
     }
@@ -115,13 +115,15 @@ fn shown(origin: &Origin) -> Option<Value> {
     let text = origin.value.as_str();
     if text == Some("") {
         return match (origin.setting.kind, origin.setting.default) {
-            (Kind::List(_) | Kind::Types(_) | Kind::Endpoints, Default::None) => Some(Value::from(Vec::<String>::new())),
+            (Kind::List(_) | Kind::Types(_) | Kind::Contexts(_) | Kind::Endpoints, Default::None) => {
+                Some(Value::from(Vec::<String>::new()))
+            }
             _ => None,
         };
     }
     Some(match (origin.setting.kind, text) {
         (Kind::Secret, _) => MASKED.into(),
-        (Kind::List(_) | Kind::Types(_), Some(text)) => text.split(',').map(str::trim).collect::<Vec<_>>().into(),
+        (Kind::List(_) | Kind::Types(_) | Kind::Contexts(_), Some(text)) => text.split(',').map(str::trim).collect::<Vec<_>>().into(),
         (Kind::Switch, Some(text)) if matches!(text, "true" | "false") => (text == "true").into(),
         (Kind::One("N"), Some(text)) if text.parse::<u64>().is_ok() => text.parse::<u64>().unwrap_or_default().into(),
         (_, Some(text)) if origin.setting.name == "redis" => without_password(text).into(),

@@ -86,7 +86,7 @@ fn arg(setting: &Setting) -> Option<Arg> {
     let arg = Arg::new(setting.name).long(setting.flag()?).help(format!("{}{default} [env: {}]", setting.doc, setting.env()));
     Some(match setting.kind {
         Kind::One(value) => arg.value_name(value).action(ArgAction::Set),
-        Kind::List(value) | Kind::Types(value) => arg.value_name(value).action(ArgAction::Append),
+        Kind::List(value) | Kind::Types(value) | Kind::Contexts(value) => arg.value_name(value).action(ArgAction::Append),
         Kind::Pools => arg.value_name("TYPE[:GROUP]=N").action(ArgAction::Append),
         Kind::Endpoints => arg.value_name("N=URL").action(ArgAction::Append),
         Kind::Switch => arg.value_name("BOOL").action(ArgAction::Set).num_args(0..=1).require_equals(true).default_missing_value("true"),

@@ -37,6 +37,8 @@ pub enum Kind {
     Endpoints,
     /// `--name A,B`, or a table for each in a file.
     Types(&'static str),
+    /// The same for contexts; the tables hold beside the list, too.
+    Contexts(&'static str),
 }
 
 /// The default of a setting.
@@ -62,7 +64,7 @@ pub enum Scope {
 }
 
 use self::Default::{Computed, Is, Limit};
-use Kind::{Endpoints, List, One, Pools, Secret, Switch, Types};
+use Kind::{Contexts, Endpoints, List, One, Pools, Secret, Switch, Types};
 use Scope::{Both, Server};
 
 const fn setting(name: &'static str, kind: Kind, default: Default, scope: Scope, doc: &'static str) -> Setting {
@@ -116,7 +118,7 @@ pub static SETTINGS: &[Setting] = &[
     ),
     setting(
         "contexts",
-        List("N"),
+        Contexts("N"),
         Is("0"),
         Both,
         "The contexts to serve, such as `0,5` or `0-4`, each a database of Redis; pools serve all unless they name theirs; in a file also tables with limits: [contexts.5]",
@@ -309,7 +311,7 @@ impl Setting {
             Kind::Secret => None,
             Kind::Pools => Some("pool".to_owned()),
             Kind::Endpoints => Some("context-endpoint".to_owned()),
-            Kind::One(_) | Kind::Switch | Kind::List(_) | Kind::Types(_) => Some(self.name.replace('_', "-")),
+            Kind::One(_) | Kind::Switch | Kind::List(_) | Kind::Types(_) | Kind::Contexts(_) => Some(self.name.replace('_', "-")),
         }
     }
 
@@ -336,7 +338,9 @@ pub fn markdown() -> String {
     for setting in SETTINGS {
         let flag = match (setting.flag(), setting.kind) {
             (Some(flag), Kind::Switch) => format!("`--{flag}`"),
-            (Some(flag), Kind::One(value) | Kind::List(value) | Kind::Types(value)) => format!("`--{flag} {value}`"),
+            (Some(flag), Kind::One(value) | Kind::List(value) | Kind::Types(value) | Kind::Contexts(value)) => {
+                format!("`--{flag} {value}`")
+            }
             (Some(flag), Kind::Endpoints) => format!("`--{flag} N=URL`"),
             (Some(flag), _) => format!("`--{flag} TYPE[:GROUP]=N`"),
             (None, _) => "–".to_owned(),

@@ -1,11 +1,9 @@
 use std::collections::VecDeque;
 
-use crate::engine::limits::log_is_cut;
+use crate::engine::limits::{LOG_LINE, log_is_cut};
 use crate::engine::{Limits, LogRecord};
 use crate::model::LogLevel;
 
-/// What a log line costs besides its text, so that empty lines are capped too.
-const LINE: usize = 32;
 /// A longer line becomes several.
 const LONGEST: usize = 16 << 10;
 /// How many of the last lines of its stderr tell how a command failed, and how many bytes of each.
@@ -102,7 +100,7 @@ impl JobLines {
         if self.cut.is_none() {
             return;
         }
-        self.bytes += text.len() + LINE;
+        self.bytes += text.len() + LOG_LINE;
         let record = if self.bytes <= self.limit {
             LogRecord { level, text: text.to_owned() }
         } else {

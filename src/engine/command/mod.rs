@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 use std::time::Instant;
 
-use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, set_child_subreaper};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::directory;
 use super::environment::fault;
@@ -34,8 +34,8 @@ use super::frame::{FromEngine, ToEngine};
 use super::limits::size;
 use super::{EngineJob, Limits};
 use crate::model::{ErrorKind, JobError, Limit, Output, Usage};
-use crate::process::Init;
 use crate::process::confine::{self, CONFINEMENT, JobRights, JobUser, Profile};
+use crate::process::{Init, OURSELVES};
 use actor::{Actor, Said};
 use answer::Answer;
 use attempt::{Attempt, clear};
@@ -47,8 +47,6 @@ pub use v::V;
 
 /// The exit code when the supervisor itself failed.
 const FAILED: u8 = 70;
-/// This program, also if its file was replaced.
-const OURSELVES: &str = "/proc/self/exe";
 
 /// The body of the hidden `hero supervisor`: serves the frames on descriptor 0 until it is closed. It works in the current directory,
 /// which is its own, and removes it in the end, unless there is something in it that it did not make.
@@ -79,11 +77,7 @@ fn serve(directory: &Path) -> Result<(), String> {
         Said::Unreadable(error) => return Err(error),
         Said::Gone => return Ok(()),
     };
-    set_child_subreaper(Some(getpid())).map_err(|error| format!("orphans cannot be adopted: {error}"))?;
-    // What it starts before is the first process of its namespace.
-    let report = std::env::var(CONFINEMENT).unwrap_or_default();
-    let init = confine::starts_in_namespace(&report).then(|| Init::start(Path::new(OURSELVES))).transpose();
-    let init = init.map_err(|error| format!("the first process of the namespace of jobs cannot be started: {error}"))?;
+    let init = Init::for_children()?;
     let end = init.as_ref().map(|init| pidfd_open(init.pid(), PidfdFlags::empty())).transpose();
     let end = end.map_err(|error| format!("the first process of the namespace of jobs cannot be watched: {error}"))?;
     let mut supervisor = Supervisor::new(directory, limits, program, init)?;

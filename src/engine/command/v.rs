@@ -15,7 +15,7 @@ use super::process::Process;
 use super::{OURSELVES, environment};
 use crate::engine::EngineJob;
 use crate::engine::environment::expected;
-use crate::model::{ErrorKind, JobError};
+use crate::model::{ErrorKind, JobError, hex};
 use crate::process::confine::{self, JobRights, JobUser, Profile};
 
 /// The name of the script's file, and so what the compiler calls it.
@@ -138,7 +138,7 @@ fn remove_if_there(file: &Path) -> io::Result<()> {
 }
 
 fn hash(script: &str) -> String {
-    Sha256::digest(script).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(script))
 }
 
 /// The error of the script in what the compiler said, if it names a place: `main.v:3:5: error: …`.

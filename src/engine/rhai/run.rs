@@ -6,7 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::pipe::{Heard, Pipe};
 use crate::engine::frame::FromEngine;
-use crate::engine::limits::{FIXED, log_is_cut, size};
+use crate::engine::limits::{FIXED, LOG_LINE, log_is_cut, size};
 use crate::engine::{Answer, Capability, EngineJob, Limits, LogRecord, Question, alloc};
 use crate::model::{ErrorKind, JobError, Limit, LogLevel, Output, Usage};
 
@@ -18,8 +18,6 @@ const CLOCK_AFTER_BYTES: i64 = 128 << 10;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Log bytes that are sent at once.
 const BATCH: usize = 32 << 10;
-/// What a log line costs besides its text, so that empty lines are capped too.
-const LINE: usize = 32;
 
 /// How much processor time this thread has taken.
 fn processor_time() -> Duration {
@@ -73,7 +71,7 @@ struct Log {
 
 impl Log {
     fn push(&mut self, level: LogLevel, text: &str) {
-        let cost = text.len() + LINE;
+        let cost = text.len() + LOG_LINE;
         self.bytes += cost;
         self.unsent += cost;
         self.pending.push(LogRecord { level, text: text.to_owned() });
@@ -262,7 +260,7 @@ impl Run {
         if self.ended.get().is_some() || log.cut {
             return;
         }
-        if log.bytes + text.len() + LINE > self.limits.log {
+        if log.bytes + text.len() + LOG_LINE > self.limits.log {
             log.cut = true;
             log.push(LogLevel::Warn, &log_is_cut(&self.limits));
         } else {

@@ -75,7 +75,7 @@ end
 -- Has a job watched whose end others wait for: foreign actors tell nobody when they end one, and what they have may never have been seen
 -- here.
 local function watch_end_of(id, status)
-  if values.is_waiting(status) or not status and not jobs.exists(id) then return end
+  if values.is_waiting(status) then return end
   local due = request.now + queues.FOREIGN_PAUSE
   if try('ZSCORE', keys.leases, id) or insist('ZADD', keys.watched, 'NX', due, id) == 0 then return end
   redis.call('HSET', keys.job(id), 'unseen', '1')
@@ -85,13 +85,14 @@ end
 -- go for the earlier one.
 local function field_of(what, other) return 'waits:' .. what .. ':' .. other end
 
--- Enters a job into a list of another one. Further fields are set together with the one that says that it stands there. One that was
--- deleted may be about to let go those in its lists: it gets no hash again.
+-- Enters a job into a list of another one. Further fields are set together with the one that says that it stands there.
 local function enter_list(id, what, other, ...)
   insist('RPUSH', keys.relatives(other, what), id)
   redis.call('HSET', keys.job(id), field_of(what, other), '1', ...)
-  if jobs.exists(other) then try('HSETNX', keys.job(other), 'rel', '-') end
 end
+
+-- Notes that a job has relatives, which its end lets go.
+local function note_relatives(of) try('HSETNX', keys.job(of), 'rel', '-') end
 
 -- Notes that a job was taken out of a list. False: it never stood there, an earlier job with its id did.
 function relations.leave_list(id, what, other) return try('HDEL', keys.job(id), field_of(what, other)) == 1 end
@@ -106,6 +107,7 @@ function relations.link_prerequisites(id, others)
       failed = failed or other
     elseif status ~= 'finished' then
       enter_list(id, 'dependents', other)
+      note_relatives(other)
       watch_end_of(other, status)
       open = open + 1
     end
@@ -117,6 +119,9 @@ end
 function relations.link_predecessor(id, other)
   if relations.is_closed(other) then return 0 end
   enter_list(id, 'onComplete', other)
+  -- One that was deleted is about to let go those in its lists: it gets no hash again.
+  if not jobs.exists(other) then return 1 end
+  note_relatives(other)
   local status = jobs.status(other)
   if not values.is_final(status) then watch_end_of(other, status) end
   return 1
@@ -128,13 +133,14 @@ function relations.link_parent(id, parent)
   local status = jobs.status(parent)
   redis.call('HSET', keys.job(id), 'rel', parent)
   if values.is_final(status) then
-    try('HSETNX', keys.job(parent), 'rel', '-')
+    note_relatives(parent)
     insist('SADD', keys.relatives(parent, 'active'), id)
     -- The parent is kept until its children have ended.
     redis.call('PERSIST', keys.job(parent))
     return 0
   end
   enter_list(id, 'children', parent)
+  note_relatives(parent)
   watch_end_of(parent, status)
   return 1
 end
@@ -201,6 +207,7 @@ local function relate(id, of)
     add_prerequisite(other, id)
     commands.increase(keys.job(other), 'open', 1)
     enter_list(other, 'dependents', id, 'linked', '1')
+    note_relatives(id)
   end
   return open, failed
 end

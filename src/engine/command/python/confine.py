@@ -11,7 +11,7 @@ VERSION = 1
 PATH_BENEATH = 1
 PDEATHSIG = 1
 
-WRITE_FILE, EXECUTE, READ_FILE, READ_DIR = 1 << 1, 1 << 0, 1 << 2, 1 << 3
+WRITE_FILE = 1 << 1
 # Removing and making anything, without devices.
 CHANGE = 1 << 4 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 9 | 1 << 10 | 1 << 12
 MAKE_DEVICES = 1 << 6 | 1 << 11
