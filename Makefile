@@ -14,9 +14,10 @@ demo: setup ## Build, start the whole system on a free port, run the examples, s
 	@$(CARGO) build --locked
 	@$(CARGO) run --quiet --locked -- demo
 
+# Most tests wait for processes more than they compute, so there are more of them than cores.
 test: setup-tests ## Run every test
 	@$(CARGO) test --locked --doc
-	@$(CARGO) test --locked --lib --tests
+	@export RUST_TEST_THREADS="$${RUST_TEST_THREADS:-$$((3 * $$(nproc)))}"; $(CARGO) test --locked --lib --tests
 	@echo "make test: every test passed"
 
 check: setup-check ## Run what a commit has to pass: format, lints, documentation, licences

@@ -11,7 +11,8 @@ use super::job_log::JobLog;
 use super::progress::ProgressTeller;
 use crate::dispatch::{Dispatcher, Error, Room};
 use crate::engine::{Answer, Capability, Host, LogRecord, Question};
-use crate::model::{ContextId, ErrorKind, JobId, JobSpec, Json, Progress, Status, without_position};
+use crate::model::{ContextId, ErrorKind, JobId, JobSpec, Json, LogLevel, Progress, Status, without_position};
+use crate::process::keep::Used;
 use crate::sal::Session;
 use crate::store::Store;
 
@@ -73,13 +74,16 @@ impl JobHost {
         self.progress.get_or_insert_with(new).say(progress);
     }
 
-    /// Waits until log and progress are written, and nothing is left running. Says whether there was a log.
-    pub(super) async fn finish(self) -> bool {
-        self.session.finish().await;
+    /// Waits until log and progress are written, and nothing is left running. Says whether there was a log, and what was used outside.
+    pub(super) async fn finish(mut self) -> (bool, Used) {
+        let (used, why_ended) = self.session.finish().await;
+        if let Some(text) = why_ended {
+            self.log.log(vec![LogRecord { level: LogLevel::Warn, text }]);
+        }
         if let Some(progress) = self.progress {
             progress.finish().await;
         }
-        self.log.finish().await
+        (self.log.finish().await, used)
     }
 }
 

@@ -206,7 +206,12 @@ impl Worker {
                 tracing::warn!(job = %job.job, attempt = job.attempt, %died, "an engine died under a job");
             }
         }
-        ended.logged = host.finish().await;
+        let (logged, used) = host.finish().await;
+        ended.logged = logged;
+        if let Some(usage) = &mut ended.usage {
+            usage.cpu_us = usage.cpu_us.saturating_add(used.cpu_us);
+            usage.peak_memory = usage.peak_memory.max(used.peak_memory);
+        }
         ended
     }
 

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use rustix::process::geteuid;
 
 use super::context_pool::{ContextPool, left_out};
 use super::exit::Usage;
+use super::outside;
 use super::settings::Settings;
 use crate::engine::{self, Capability, Child, EngineSettings};
 use crate::model::ScriptType;
 use crate::process::Spawner;
-use crate::process::confine::{self, Profile};
+use crate::process::confine::{self, JobUser, Profile};
 
 /// How a private Redis is confined here.
 pub(super) async fn of_redis(spawner: &Spawner, hero: &Path) -> anyhow::Result<String> {
@@ -19,10 +19,14 @@ pub(super) async fn of_redis(spawner: &Spawner, hero: &Path) -> anyhow::Result<S
     said.context("cannot find out how the private Redis is confined")
 }
 
-/// What commands of scripts run without, if some pool is granted them. In all else they are confined as engines are.
-pub(super) fn left_out_of_commands(settings: &Settings) -> Option<&'static str> {
-    let has_commands = settings.pools.iter().any(|pool| pool.granted().contains(&Capability::Process));
-    (has_commands && geteuid().is_root()).then_some("setuid (hero is root, and the files of a context belong to it)")
+/// What commands of scripts run without, in some context where they are granted. In all else they are confined as engines are.
+pub(super) fn left_out_of_commands(settings: &Settings) -> Option<String> {
+    let granted = settings.pools.iter().flat_map(|pool| pool.contexts.iter().map(move |context| (*context, pool)));
+    let mut contexts = granted.filter(|(context, pool)| settings.granted_in(*context, pool.granted()).contains(&Capability::Process));
+    contexts.find_map(|(context, _)| match outside::of_context(settings, context).user() {
+        JobUser::Root(why) => Some(format!("setuid ({why})")),
+        JobUser::Same | JobUser::Own(_) => None,
+    })
 }
 
 /// Fails if the system does not offer all steps for these engines, for the commands of scripts, and for the private Redis if there is one.
@@ -43,7 +47,7 @@ pub(super) async fn ensure(
         return refused("the private Redis", &lacks.join(", "));
     }
     if let Some(lacks) = left_out_of_commands(settings) {
-        return refused("commands of scripts (the capability process)", lacks);
+        return refused("commands of scripts (the capability process)", &lacks);
     }
     let mut tried = Vec::new();
     for (script_type, engine) in engines {
@@ -76,7 +80,7 @@ pub(super) fn tell(settings: &Settings, pools: &[ContextPool], of_redis: Option<
     let commands = left_out_of_commands(settings).unwrap_or_default();
     let weak: Vec<String> = [
         without("scripts run in engines", engines.join(", ")),
-        without("commands of scripts run", commands.to_owned()),
+        without("commands of scripts run", commands),
         without("the private Redis runs", redis.join(", ")),
     ]
     .into_iter()

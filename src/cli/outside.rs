@@ -1,7 +1,7 @@
 //! What the scripts of pools may use outside of their engines, as the settings say.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
@@ -15,9 +15,6 @@ use crate::model::ContextId;
 use crate::process::Spawner;
 use crate::sal::{Files, Hosts, Net, Outside, Processes};
 use crate::store::{Endpoint, GrantedRedis, NotGranted};
-
-/// The directory of the files, below that of the data.
-const DIRECTORY: &str = "files";
 
 /// What makes it for one pool after another.
 pub(super) struct Granter<'a> {
@@ -54,8 +51,7 @@ impl<'a> Granter<'a> {
     }
 
     fn files(&mut self, context: ContextId) -> Files {
-        let directory = directory(self.settings, context);
-        self.files.entry(context).or_insert_with(|| Files::new(directory, self.settings.within(context).files_quota)).clone()
+        self.files.entry(context).or_insert_with(|| of_context(self.settings, context)).clone()
     }
 
     /// The Redis of a pool, unless it is one of ours. It may be away for now.
@@ -73,7 +69,7 @@ impl<'a> Granter<'a> {
     }
 }
 
-/// Where the files of a context are.
-fn directory(settings: &Settings, context: ContextId) -> PathBuf {
-    settings.data.join(DIRECTORY).join(context.to_string())
+/// The files of a context.
+pub(super) fn of_context(settings: &Settings, context: ContextId) -> Files {
+    Files::new(&settings.data, context, settings.within(context).files_quota)
 }

@@ -10,11 +10,11 @@ use super::{ContextId, JobError, JobId, Json, Name, Output, Priority, ScriptType
 pub struct Usage {
     /// Script operations.
     pub operations: u64,
-    /// The most memory the script held at once, in bytes.
+    /// The most memory the script held at once, or one process of a command that it ran, in bytes.
     pub peak_memory: u64,
     /// How long the script ran, in milliseconds.
     pub run_ms: u64,
-    /// How much processor time it took, in microseconds; 0 where that is not known, as of a script whose engine was killed.
+    /// How much processor time it took, with its commands, in microseconds; 0 where that is not known, as of a script whose engine was killed.
     #[serde(default)]
     pub cpu_us: u64,
 }

@@ -78,11 +78,7 @@ pub fn plain_command(hero: &Path, profile: &Profile, program: &Path, args: &[imp
             for path in &rights.readable {
                 command.arg("--ro").arg(path);
             }
-            match &rights.user {
-                JobUser::Same => {}
-                JobUser::Own(number) => drop(command.arg("--user").arg(number.to_string())),
-                JobUser::Root(why) => drop(command.arg("--root").arg(why)),
-            }
+            command.arg("--user").arg(rights.user.to_string());
             if let Some(report) = std::env::var_os(CONFINEMENT) {
                 command.arg("--inherited").arg(report);
             }

@@ -1,10 +1,13 @@
 //! What processes hold together, which no limit of a single process bounds: memory, and files that have no name any more. And the directories
 //! that they closed to whoever looks.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read as _;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use rustix::fs::{Mode, OFlags, chmod, fchmod, fstat, openat};
 use rustix::io::Errno;
@@ -16,73 +19,164 @@ pub const MOST_PROCESSES: usize = 256;
 pub const MEMORIES: u64 = 4;
 /// The unit in which the system counts what a file takes.
 const BLOCK: u64 = 512;
+/// What a pipe holds.
+const IN_A_PIPE: u64 = 64 << 10;
+/// What a socket holds that somebody has filled: as much as one may be set to.
+static IN_A_SOCKET: LazyLock<u64> = LazyLock::new(|| {
+    let set = |name: &str| fs::read_to_string(format!("/proc/sys/net/core/{name}")).ok()?.trim().parse::<u64>().ok();
+    set("wmem_default").max(set("wmem_max")).unwrap_or(208 << 10)
+});
+/// How much is read of lists of mappings. A program has some 100 mappings, each a line.
+const LONGEST_LISTS: usize = 32 << 20;
 
-/// What these processes may have together, in bytes, if they have more: [`MEMORIES`] times `memory`.
+/// What these processes may have together, in bytes, if they have more: [`MEMORIES`] times `memory`. Besides, they hold what was found.
 ///
 /// What files are in memory is not counted. What processes share, such as the memory of forks, is divided among them where the system tells that.
-pub fn too_much_memory(processes: &[i32], memory: u64) -> Option<u64> {
+pub fn too_much_memory(processes: &[i32], held: &Held, memory: u64) -> Option<u64> {
     let most = memory.saturating_mul(MEMORIES);
-    let have_more = |of: fn(i32) -> u64| processes.iter().map(|pid| of(*pid)).sum::<u64>() > most;
+    let have_more = |of: fn(&Process) -> u64| {
+        let sum = processes.iter().filter_map(|pid| Process::read(*pid)).map(|process| of(&process)).sum::<u64>();
+        sum.saturating_add(held.memory) > most
+    };
     // The second takes longer to find.
-    (have_more(memory_of) && have_more(share_of)).then_some(most)
-}
-
-/// The memory of a process, with what the system needs to map it. What processes share is found in each of them.
-fn memory_of(pid: i32) -> u64 {
-    of_status(pid, &["RssAnon:", "RssShmem:", "VmPTE:"])
-}
-
-/// The same, with what processes share divided among them, where the system tells that.
-fn share_of(pid: i32) -> u64 {
-    match of_lines(pid, "smaps_rollup", &["Pss_Anon:", "Pss_Shmem:"]) {
-        Some(share) => share + of_status(pid, &["VmPTE:"]),
-        None => memory_of(pid),
-    }
+    (have_more(Process::memory) && have_more(Process::share)).then_some(most)
 }
 
 /// The sum of the lines with these names in the status of a process, in bytes. Nothing is known of one that has ended.
 pub fn of_status(pid: i32, names: &[&str]) -> u64 {
-    of_lines(pid, "status", names).unwrap_or(0)
+    Process::read(pid).and_then(|process| sum(&process.status, names)).unwrap_or(0)
 }
 
-/// The sum of the lines with these names in a file that the system keeps of a process, in bytes, if it has any.
-fn of_lines(pid: i32, file: &str, names: &[&str]) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/{file}")).ok()?;
+/// What the system keeps of a process.
+struct Process {
+    /// Where. If its first thread has ended, that is the place of another one: the first has nothing any more.
+    place: PathBuf,
+    status: String,
+}
+
+impl Process {
+    fn read(pid: i32) -> Option<Self> {
+        let read = |place: PathBuf| Some(Self { status: fs::read_to_string(place.join("status")).ok()?, place });
+        let first = read(PathBuf::from(format!("/proc/{pid}")))?;
+        if sum(&first.status, &["RssAnon:"]).is_some() {
+            return Some(first);
+        }
+        let threads = fs::read_dir(first.place.join("task")).into_iter().flatten().flatten();
+        let other = threads.filter_map(|thread| read(thread.path())).find(|thread| sum(&thread.status, &["RssAnon:"]).is_some());
+        other.or(Some(first))
+    }
+
+    /// Its memory, also what was swapped out, with what the system needs to map it. What processes share is found in each of them.
+    fn memory(&self) -> u64 {
+        sum(&self.status, &["RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"]).unwrap_or(0)
+    }
+
+    /// The same, with what processes share divided among them, where the system tells that.
+    fn share(&self) -> u64 {
+        let rollup = fs::read_to_string(self.place.join("smaps_rollup")).ok();
+        match rollup.and_then(|rollup| sum(&rollup, &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"])) {
+            Some(share) => share + sum(&self.status, &["VmPTE:"]).unwrap_or(0),
+            None => self.memory(),
+        }
+    }
+}
+
+/// The sum of the lines with these names, in bytes, if there are any.
+fn sum(text: &str, names: &[&str]) -> Option<u64> {
     let lines = text.lines().filter_map(|line| names.iter().find_map(|name| line.strip_prefix(name)));
     let mut numbers = lines.filter_map(|kilobytes| kilobytes.trim().strip_suffix(" kB")?.parse::<u64>().ok()).peekable();
     numbers.peek()?;
     Some(numbers.sum::<u64>() << 10)
 }
 
-/// Files that processes have open although they were removed, as far as they were counted.
+/// What processes hold that is not in their memory: files that were removed, open or mapped, what is shared by a mapping, pipes and sockets.
 #[derive(Debug, Default)]
-pub struct Removed {
-    bytes: u64,
-    /// By device and number.
-    known: BTreeSet<(u64, u64)>,
+pub struct Held {
+    removed: u64,
+    memory: u64,
+    /// Bytes of lists of mappings that may still be read.
+    patience: usize,
+    /// Those that were counted, by device and number, and how much.
+    known: BTreeMap<(u64, u64), u64>,
 }
 
-impl Removed {
-    /// The bytes that they take.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
+impl Held {
+    /// What these processes hold, each thing once. It is given up as soon as `is_awaited` says so.
+    pub fn by(processes: &[i32], is_awaited: impl Fn() -> bool) -> Self {
+        let mut held = Self { patience: LONGEST_LISTS, ..Self::default() };
+        for process in processes.iter().take_while(|_| is_awaited()).filter_map(|pid| Process::read(*pid)) {
+            held.add_open(&process.place);
+            held.add_mapped(&process.place);
+        }
+        held
     }
 
-    /// Adds those of a process, each once. It ends as soon as there are more than `most` bytes.
-    pub fn add(&mut self, pid: i32, most: u64) {
-        for entry in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
-            if self.bytes > most {
-                return;
-            }
+    /// The bytes on the disk that removed files take.
+    pub fn removed(&self) -> u64 {
+        self.removed
+    }
+
+    fn add_open(&mut self, place: &Path) {
+        for entry in fs::read_dir(place.join("fd")).into_iter().flatten().flatten() {
             // Of what it leads to.
-            if let Ok(file) = fs::metadata(entry.path())
-                && file.is_file()
-                && file.nlink() == 0
-                && self.known.insert((file.dev(), file.ino()))
-            {
-                self.bytes = self.bytes.saturating_add(file.blocks() * BLOCK);
+            let Ok(open) = fs::metadata(entry.path()) else { continue };
+            let (id, kind) = ((open.dev(), open.ino()), open.file_type());
+            let bytes = match () {
+                () if kind.is_file() && open.nlink() == 0 => open.blocks() * BLOCK,
+                () if kind.is_socket() => *IN_A_SOCKET,
+                () if kind.is_fifo() => IN_A_PIPE,
+                () => continue,
+            };
+            if self.known.insert(id, bytes).is_none() {
+                let sum = if kind.is_file() { &mut self.removed } else { &mut self.memory };
+                *sum = sum.saturating_add(bytes);
             }
         }
+    }
+
+    /// Of what is mapped it is not known how much is there, so all of it counts.
+    fn add_mapped(&mut self, place: &Path) {
+        let Ok(file) = fs::File::open(place.join("maps")) else { return };
+        let mut lines = String::new();
+        let read = file.take(self.patience as u64).read_to_string(&mut lines).unwrap_or(0);
+        self.patience = self.patience.saturating_sub(read);
+        if self.patience == 0 {
+            // Who has so many makes sure that nobody looks.
+            self.memory = u64::MAX;
+        }
+        for mapped in lines.lines().filter_map(Mapped::read) {
+            let known = self.known.entry(mapped.id).or_default();
+            let more = mapped.end.saturating_sub(*known);
+            *known = mapped.end.max(*known);
+            let sum = if mapped.is_memory { &mut self.memory } else { &mut self.removed };
+            *sum = sum.saturating_add(more);
+        }
+    }
+}
+
+/// A mapping of something that has no name any more, and is shared.
+struct Mapped {
+    id: (u64, u64),
+    /// Where it ends in what is mapped.
+    end: u64,
+    /// It is in no file.
+    is_memory: bool,
+}
+
+impl Mapped {
+    /// Reads a line such as `7f0d-7f0e rw-s 00000000 00:01 1031 /dev/zero (deleted)`.
+    fn read(line: &str) -> Option<Self> {
+        let path = line.strip_suffix(" (deleted)")?;
+        let mut fields = path.split_ascii_whitespace();
+        let (from, to) = fields.next()?.split_once('-')?;
+        let number = |text: &str| u64::from_str_radix(text, 16).ok();
+        let length = number(to)?.checked_sub(number(from)?)?;
+        fields.next().filter(|rights| rights.ends_with('s'))?;
+        let offset = number(fields.next()?)?;
+        let (major, minor) = fields.next()?.split_once(':')?;
+        let device = rustix::fs::makedev(number(major)?.try_into().ok()?, number(minor)?.try_into().ok()?);
+        let is_memory = path.ends_with(" /dev/zero") || path.contains(" /memfd:") || path.contains(" /SYSV");
+        Some(Self { id: (device, fields.next()?.parse().ok()?), end: offset.saturating_add(length), is_memory })
     }
 }
 
@@ -124,12 +218,39 @@ mod tests {
     fn a_file_without_a_name_counts_once_while_it_is_open() {
         let file = tempfile::tempfile().unwrap();
         rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1 << 20).unwrap();
-        let mut removed = Removed::default();
-        removed.add(std::process::id().cast_signed(), u64::MAX);
-        assert!(removed.bytes() >= 1 << 20, "{}", removed.bytes());
-        let device_and_number = (file.metadata().unwrap().dev(), file.metadata().unwrap().ino());
-        assert!(removed.known.contains(&device_and_number));
-        assert!(!removed.known.insert(device_and_number));
+        let own = std::process::id().cast_signed();
+        let id = (file.metadata().unwrap().dev(), file.metadata().unwrap().ino());
+        let held = Held::by(&[own, own], || true);
+        assert!(held.removed() >= 1 << 20 && held.known[&id] >= 1 << 20, "{held:?}");
+        assert!(held.removed() <= held.known.values().sum(), "{held:?}");
+        assert_eq!(Held::by(&[own], || false).removed(), 0);
+    }
+
+    #[test]
+    fn sockets_hold_memory() {
+        let own = [std::process::id().cast_signed()];
+        let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let id = fs::metadata(format!("/proc/self/fd/{}", one.as_raw_fd())).map(|found| (found.dev(), found.ino())).unwrap();
+        let held = Held::by(&own, || true);
+        assert!(held.known[&id] == *IN_A_SOCKET && held.memory >= 2 * *IN_A_SOCKET, "{held:?}");
+    }
+
+    #[test]
+    fn what_is_shared_without_a_name_is_found_among_mappings() {
+        let read = |line: &str| Mapped::read(line).map(|mapped| (mapped.id.1, mapped.end, mapped.is_memory));
+        assert_eq!(
+            read("7f00000000-7f00010000 rw-s 00001000 00:01 1031                       /dev/zero (deleted)"),
+            Some((1031, 0x11000, true))
+        );
+        assert_eq!(read("7f00000000-7f00010000 r--s 00000000 fe:00 77 /tmp/a b (deleted)"), Some((77, 0x10000, false)));
+        for other in [
+            "7f00000000-7f00010000 rw-p 00000000 fe:00 77 /tmp/a (deleted)",
+            "7f00000000-7f00010000 rw-s 00000000 fe:00 77 /tmp/a",
+            "7f00000000-7f00010000 rw-p 00000000 00:00 0",
+            " (deleted)",
+        ] {
+            assert_eq!(read(other), None, "{other}");
+        }
     }
 
     #[test]
@@ -152,8 +273,9 @@ mod tests {
     #[test]
     fn processes_have_too_much_memory_together() {
         let own = std::process::id().cast_signed();
-        assert_eq!(too_much_memory(&[own], 1024), Some(4096));
-        assert_eq!(too_much_memory(&[own], u64::MAX), None);
-        assert_eq!(too_much_memory(&[], 0), None);
+        assert_eq!(too_much_memory(&[own], &Held::default(), 1024), Some(4096));
+        assert_eq!(too_much_memory(&[own], &Held::default(), u64::MAX), None);
+        assert_eq!(too_much_memory(&[], &Held::default(), 0), None);
+        assert_eq!(too_much_memory(&[], &Held { memory: 5000, ..Held::default() }, 1024), Some(4096));
     }
 }

@@ -1,7 +1,8 @@
 //! `hero keep`: starts a command, confined as the process of a job, and keeps what it starts together until it is told to end it.
 //!
-//! Descriptor 0 is a socket. The keeper says there how the command ended; what that left running goes on below the keeper, which adopts it,
-//! until nothing is left or the other end of the socket is closed. Then everything below is stopped and killed, in whatever session it is.
+//! Descriptor 0 is a socket. The keeper says there how the command ended; what that left running goes on below the keeper, which adopts
+//! it, until nothing is left or the other end of the socket is closed, or shut for writing. Then everything below is stopped and killed, in
+//! whatever session it is, and the keeper says what was used.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -13,25 +14,28 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, WaitOptions, geteuid, getpid, pidfd_open, wait};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, getpid, pidfd_open, wait};
 use rustix::stdio::{dup2_stderr, dup2_stdout};
 use rustix::system::sysinfo;
 
 use super::confine::{self, JobRights, JobUser, Profile};
-use super::held::{MOST_PROCESSES, too_much_memory};
+use super::held::{Held, MOST_PROCESSES, too_much_memory};
 use super::{Init, OURSELVES, tree};
 
 /// The exit code when the keeper itself failed.
 const FAILED: u8 = 70;
-/// Why a command is root, if hero is.
-const WHY_ROOT: &str = "the files of a context belong to hero";
 /// How long what is killed may take to be gone. A keeper that gave up would let go on what is left.
 pub const GONE: Duration = Duration::from_secs(30);
 /// How often it is looked how many processes there are, and what memory they have: soon at first, as most commands are short.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const LATER_LOOK: Duration = Duration::from_millis(250);
+/// How many times longer than a look takes the next one waits, and at most.
+const LOOKING: u32 = 4;
+const LATEST_LOOK: Duration = Duration::from_secs(1);
 /// How often it is looked how many processes the whole machine has, which takes no time, and by how many they may grow until those are counted that are
 /// below. So a bomb is noticed before it is in the way of others.
 const GLANCE: Duration = Duration::from_millis(10);
@@ -39,8 +43,19 @@ const GROWTH: u16 = 64;
 
 /// Before the number of bytes.
 const TOO_MUCH_MEMORY: &str = "memory ";
+/// Before what was used.
+const USED: &str = "used ";
 
-/// What a keeper says on its socket, a line each.
+/// What a command and all that it started have used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Processor time, in microseconds.
+    pub cpu_us: u64,
+    /// The most memory that one process had, in bytes.
+    pub peak_memory: u64,
+}
+
+/// What a keeper says on its socket, a line each. What was used comes last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
     /// The command ended by itself, with this code, or 128 and the number of the signal that ended it.
@@ -49,17 +64,22 @@ pub enum Said {
     TooMany,
     /// All processes together had more than so many bytes of memory, so all were killed.
     TooMuchMemory(u64),
+    /// Nothing is left, and this was used.
+    Used(Used),
 }
 
 impl Said {
     /// Reads a line.
     pub fn read(line: &str) -> Option<Self> {
-        match line.trim_end() {
-            "too many" => Some(Self::TooMany),
-            other => match other.strip_prefix(TOO_MUCH_MEMORY) {
-                Some(most) => most.parse().ok().map(Self::TooMuchMemory),
-                None => other.parse().ok().map(Self::Ended),
-            },
+        let line = line.trim_end();
+        if let Some(used) = line.strip_prefix(USED) {
+            let (cpu_us, peak_memory) = used.split_once(' ')?;
+            return Some(Self::Used(Used { cpu_us: cpu_us.parse().ok()?, peak_memory: peak_memory.parse().ok()? }));
+        }
+        match line.strip_prefix(TOO_MUCH_MEMORY) {
+            _ if line == "too many" => Some(Self::TooMany),
+            Some(most) => most.parse().ok().map(Self::TooMuchMemory),
+            None => line.parse().ok().map(Self::Ended),
         }
     }
 }
@@ -70,17 +90,19 @@ impl fmt::Display for Said {
             Self::Ended(code) => write!(f, "{code}"),
             Self::TooMany => f.write_str("too many"),
             Self::TooMuchMemory(most) => write!(f, "{TOO_MUCH_MEMORY}{most}"),
+            Self::Used(used) => write!(f, "{USED}{} {}", used.cpu_us, used.peak_memory),
         }
     }
 }
 
-/// The command that starts a keeper for a command of the shell. `hero` is this program; `working` is the directory to run in.
+/// The command that starts a keeper for a command of the shell with these rights, but for what is readable: it reads no more than what all
+/// jobs do. `hero` is this program; `working` is the directory to run in.
 ///
-/// A process may have so many bytes of memory for data, all together a [fixed multiple](super::held::MEMORIES) of it, and they write into
-/// `writable`. Descriptor 0 has to be a socket. The variables that are set with [`confine::OF_JOB`] before their names are those of the command.
-pub fn command(hero: &Path, memory: u64, writable: &Path, working: &Path, shell_command: &str) -> tokio::process::Command {
-    let memory = memory.to_string();
-    let args = [OsStr::new("keep"), memory.as_ref(), writable.as_os_str(), shell_command.as_ref()];
+/// All processes together have a [fixed multiple](super::held::MEMORIES) of the memory of one. Descriptor 0 has to be a socket. The variables
+/// that are set with [`confine::OF_JOB`] before their names are those of the command.
+pub fn command(hero: &Path, rights: &JobRights, working: &Path, shell_command: &str) -> tokio::process::Command {
+    let (memory, user) = (rights.memory.to_string(), rights.user.to_string());
+    let args = [OsStr::new("keep"), memory.as_ref(), rights.writable.as_os_str(), user.as_ref(), shell_command.as_ref()];
     let mut command = confine::command(hero, &Profile::Supervisor, hero, &args);
     // It ends by itself when the socket is closed, and with it what the command has started.
     command.current_dir(working).env_clear().kill_on_drop(false);
@@ -101,19 +123,34 @@ pub fn keep_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn keep(args: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     let args: Vec<OsString> = args.into_iter().collect();
-    let [memory, writable, shell_command] = <[OsString; 3]>::try_from(args).map_err(|_| "MEMORY, DIRECTORY and COMMAND are needed")?;
+    let needed = |_| "MEMORY, DIRECTORY, USER and COMMAND are needed";
+    let [memory, writable, user, shell_command] = <[OsString; 4]>::try_from(args).map_err(needed)?;
     let memory = memory.to_str().and_then(|memory| memory.parse().ok()).ok_or("the memory is no number")?;
     let said = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
     let socket = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from).map_err(said("descriptor 0"))?;
     socket.peer_addr().map_err(said("descriptor 0 is no socket"))?;
     let init = Init::for_children()?;
-    let user = if geteuid().is_root() { JobUser::Root(WHY_ROOT.to_owned()) } else { JobUser::Same };
+    let user: JobUser = user.to_string_lossy().parse()?;
     let rights = JobRights { writable: PathBuf::from(writable), readable: Vec::new(), memory, user };
     let child = start(&rights, &shell_command).map_err(said("no process can be started"))?;
     let mut keeper = Keeper { socket, command: Pid::from_child(&child), init: init.as_ref().map(Init::pid), memory, ended: None };
     let kept = keeper.watch().map_err(said("the processes cannot be watched"));
     keeper.clear();
+    // Nobody listens any more where the server is gone.
+    let _ = keeper.say(Said::Used(used()));
     kept
+}
+
+/// What the processes used that have ended, which were waited for here or below.
+fn used() -> Used {
+    getrusage(UsageWho::RUSAGE_CHILDREN).map_or_else(
+        |_| Used::default(),
+        |usage| {
+            let microseconds = usage.user_time().num_microseconds().saturating_add(usage.system_time().num_microseconds());
+            let kilobytes = u64::try_from(usage.max_rss()).unwrap_or_default();
+            Used { cpu_us: microseconds.try_into().unwrap_or_default(), peak_memory: kilobytes.saturating_mul(1024) }
+        },
+    )
 }
 
 /// Starts the command. What it is to write to is that of this process, which does not keep it.
@@ -171,10 +208,11 @@ impl Keeper {
             if has_grown || Instant::now() >= look_at {
                 known = if has_grown { of_machine } else { known.min(of_machine) };
                 pause = (pause * 2).min(LATER_LOOK);
-                look_at = Instant::now() + pause;
+                let began = Instant::now();
                 if let Some(exceeded) = self.exceeded() {
-                    return if self.ended.is_some() { Ok(()) } else { self.say(exceeded) };
+                    return self.say(exceeded);
                 }
+                look_at = Instant::now() + pause.max((began.elapsed() * LOOKING).min(LATEST_LOOK));
             }
         }
     }
@@ -189,7 +227,7 @@ impl Keeper {
         if processes.len() > MOST_PROCESSES {
             return Some(Said::TooMany);
         }
-        too_much_memory(&processes, self.memory).map(Said::TooMuchMemory)
+        too_much_memory(&processes, &Held::by(&processes, || true), self.memory).map(Said::TooMuchMemory)
     }
 
     /// Takes the status of the command and of orphans, once they have ended, and says whether there are no others.
@@ -229,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_a_keeper_says_is_understood() {
-        for said in [Said::Ended(137), Said::TooMany, Said::TooMuchMemory(1 << 30)] {
+        for said in [Said::Ended(137), Said::TooMany, Said::TooMuchMemory(1 << 30), Said::Used(Used { cpu_us: 12, peak_memory: 34 })] {
             assert_eq!(Said::read(&format!("{said}\n")), Some(said));
         }
         assert_eq!(Said::read(""), None);

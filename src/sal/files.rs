@@ -6,30 +6,52 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _};
+use rustix::fs::{AtFlags, chownat};
+use rustix::process::{Gid, Uid};
+use tokio_util::sync::CancellationToken;
 
 use super::blocking;
 use super::place::{PRIVATE, told};
 use super::space::Space;
+use super::unless_cancelled;
 use super::view::View;
+use super::walk::visit;
 use crate::engine::{Answer, FileCall};
-use crate::model::Json;
+use crate::model::{ContextId, Json};
+use crate::process::confine::JobUser;
+
+/// The directory of all files, below that of the data.
+const DIRECTORY: &str = "files";
 
 /// The files of a context: a directory that nothing leads out of, and how much it may hold.
+///
+/// Where hero is root, everything in it belongs to a user of its own, who the commands are. If there can be none, it belongs to root.
 #[derive(Debug, Clone)]
 pub struct Files {
+    /// That of the data, and that of all files.
+    above: [PathBuf; 2],
     directory: PathBuf,
+    user: JobUser,
     space: Arc<Space>,
 }
 
 impl Files {
-    /// Those in `directory`, which is made when it is needed, and may hold `quota` bytes.
-    pub fn new(directory: PathBuf, quota: u64) -> Self {
-        Self { directory, space: Arc::new(Space::new(quota)) }
+    /// Those of a context below the directory `data`. They may hold `quota` bytes. Directories are made when they are needed.
+    pub fn new(data: &Path, context: ContextId, quota: u64) -> Self {
+        let above = [data.to_owned(), data.join(DIRECTORY)];
+        let directory = above[1].join(context.to_string());
+        let user = JobUser::of_directory(&directory, &above.each_ref().map(PathBuf::as_path));
+        Self { above, directory, user, space: Arc::new(Space::new(quota)) }
     }
 
     /// Where they are.
-    pub(super) fn directory(&self) -> &Path {
+    pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// Who the commands are that work with them.
+    pub fn user(&self) -> &JobUser {
+        &self.user
     }
 
     /// How much there is.
@@ -38,8 +60,18 @@ impl Files {
     }
 
     /// The directory, which is made if need be.
-    pub(super) fn open(&self) -> io::Result<Dir> {
+    pub(super) fn open(&self, token: &CancellationToken) -> Result<Dir, String> {
+        let opened = self.opened().and_then(|dir| Ok((dir.dir_metadata()?.uid(), dir)));
+        let (owner, dir) = opened.map_err(|error| format!("the directory of the context cannot be opened: {error}"))?;
+        if self.user.owner().is_some_and(|number| number != owner) {
+            self.give_all(&dir, token)?;
+        }
+        Ok(dir)
+    }
+
+    fn opened(&self) -> io::Result<Dir> {
         std::fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(&self.directory)?;
+        self.above.iter().try_for_each(|above| self.user.let_pass(above))?;
         let opened = Dir::open_ambient_dir(&self.directory, ambient_authority());
         // A command may have taken the rights from its user.
         let is_closed = match &opened {
@@ -53,12 +85,27 @@ impl Files {
         Dir::open_ambient_dir(&self.directory, ambient_authority())
     }
 
+    /// Gives everything to the user: it is new, or he was another when it was made. The directory itself comes last, so that this is done to
+    /// its end some time.
+    fn give_all(&self, dir: &Dir, token: &CancellationToken) -> Result<(), String> {
+        let (user, group) = (self.user.owner().map(Uid::from_raw), self.user.owner().map(Gid::from_raw));
+        let given = visit(dir, Path::new(""), token, &mut |entry| {
+            // What was deleted meanwhile belongs to nobody.
+            let _ = chownat(entry.dir, entry.name, user, group, AtFlags::SYMLINK_NOFOLLOW);
+            Ok(())
+        });
+        unless_cancelled(token)?;
+        if let Err(why) = given {
+            tracing::warn!(directory = %self.directory.display(), why, "not all files of a context could be given to its user; its commands cannot use the others");
+        }
+        self.user.give_open(dir).map_err(|error| format!("the directory of the context cannot be given to its user: {error}"))
+    }
+
     /// Answers a question of a script that is in `working`.
     pub(super) async fn answer(&self, working: &Mutex<PathBuf>, call: FileCall) -> Answer {
         let (files, at) = (self.clone(), working.lock().unwrap_or_else(PoisonError::into_inner).clone());
         let done = blocking(move |token| {
-            let root = files.open().map_err(|error| format!("the directory of the context cannot be opened: {error}"))?;
-            View { root, working: at, space: &files.space, token }.answer(call)
+            View { root: files.open(token)?, working: at, user: &files.user, space: &files.space, token }.answer(call)
         });
         let (answer, moved) = done.await?;
         if let Some(moved) = moved {

@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::environment::Variables;
 use crate::engine::{Answer, Capability, Question};
+use crate::process::keep::Used;
 use crate::store::GrantedRedis;
 pub use files::Files;
 pub use hosts::{Hosts, WrongHost};
@@ -90,9 +91,10 @@ impl Session {
         })
     }
 
-    /// Ends everything that the job has left running, and waits until it has ended.
-    pub async fn finish(&self) {
-        self.running.end().await;
+    /// Ends everything that the job has left running, and waits until it has ended. Gives what all its commands used, and, if something that
+    /// they left running was ended before and the script has not been told, why.
+    pub async fn finish(&self) -> (Used, Option<String>) {
+        self.running.end().await
     }
 
     /// Where the job is, below the directory of its context.

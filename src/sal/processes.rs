@@ -5,17 +5,16 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{ChildStderr, ChildStdout};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
-use super::running::{Keeper, MOST, list, terminate};
+use super::running::{Keeper, MOST, exceeded, list, terminate};
 use super::{Files, Session, blocking};
 use crate::engine::environment::{PATH, expected};
 use crate::engine::{Answer, ProcessCall, size};
 use crate::process::Spawner;
-use crate::process::confine::OF_JOB;
-use crate::process::held::{MEMORIES, MOST_PROCESSES};
+use crate::process::confine::{JobRights, OF_JOB};
 use crate::process::keep::{self, Said};
 
 /// The bytes that a command may have.
@@ -26,6 +25,8 @@ const KEPT: usize = 100 << 10;
 const DRAIN: Duration = Duration::from_millis(50);
 /// How often it is looked how much commands have written into the directory.
 const LOOK: Duration = Duration::from_secs(1);
+/// How many times longer than a look takes the next one waits at least.
+const LOOKING: u32 = 4;
 
 /// How commands are run: by a keeper each, confined, in the directory of the context.
 #[derive(Debug, Clone)]
@@ -75,7 +76,9 @@ impl Processes {
             return Err(format!("{MOST} commands of this job have left something running; end some of that with kill"));
         }
         let working = prepare(files, session.working()).await?;
-        let mut command = keep::command(&self.hero, self.memory, files.directory(), &working, text);
+        let (writable, user) = (files.directory().to_owned(), files.user().clone());
+        let rights = JobRights { writable, readable: Vec::new(), memory: self.memory, user };
+        let mut command = keep::command(&self.hero, &rights, &working, text);
         let mut variables = expected(files.directory());
         variables.extend(session.variables.clone()?);
         command.envs(variables.into_iter().map(|(name, value)| (format!("{OF_JOB}{name}"), value)));
@@ -105,7 +108,7 @@ impl Processes {
 async fn prepare(files: &Files, working: PathBuf) -> Result<PathBuf, String> {
     let (files, root) = (files.clone(), files.directory().to_owned());
     let place = blocking(move |token| {
-        let dir = files.open().map_err(|error| format!("the directory of the context cannot be opened: {error}"))?;
+        let dir = files.open(token)?;
         files.space().take(&dir, 0, token)?;
         let at = if working.as_os_str().is_empty() { Path::new(".") } else { &working };
         dir.canonicalize(at).map_err(|error| format!("the directory that the job is in cannot be entered: {error}"))
@@ -115,51 +118,53 @@ async fn prepare(files: &Files, working: PathBuf) -> Result<PathBuf, String> {
 
 /// Waits until there is too much in the directory, and says so.
 async fn overflow(files: &Files) -> String {
+    let mut pause = LOOK;
     loop {
-        sleep(LOOK).await;
+        sleep(pause).await;
+        let began = Instant::now();
         if let Err(full) = look(files).await {
             return full;
         }
+        pause = LOOK.max(began.elapsed() * LOOKING);
     }
 }
 
 /// Looks whether there is too much in the directory.
 async fn look(files: &Files) -> Result<(), String> {
     let files = files.clone();
-    let looked = blocking(move |token| {
-        let dir = files.open().map_err(|error| format!("the directory of the context cannot be opened: {error}"))?;
-        files.space().check(&dir, token)
-    });
+    let looked = blocking(move |token| files.space().check(&files.open(token)?, token));
     looked.await
 }
 
 /// Ends what commands have left running when there is too much in the directory.
 async fn watch_left(session: Weak<Session>, files: Files) {
+    let mut pause = LOOK;
     loop {
-        sleep(LOOK).await;
+        sleep(pause).await;
+        let began = Instant::now();
         if !session.upgrade().is_some_and(|session| session.running.is_still_watched()) {
             return;
         }
         if let (Err(full), Some(session)) = (look(&files).await, session.upgrade()) {
-            session.running.end_left(format!("what commands of this job had left running was ended: {full}"));
+            session.running.end_left(&full);
         }
+        pause = LOOK.max(began.elapsed() * LOOKING);
     }
 }
 
 /// Waits until a command has ended. Gives its code and what it wrote.
 async fn watch(keeper: &mut Keeper, out: ChildStdout, err: ChildStderr) -> Result<(i32, Written, Written), String> {
-    let (mut out, mut err, mut line) = (Writing::new(out), Writing::new(err), String::new());
-    {
-        let mut socket = BufReader::new(keeper.socket().ok_or("the keeper of the command is gone")?);
-        let mut said = pin!(socket.read_line(&mut line));
+    let (mut out, mut err) = (Writing::new(out), Writing::new(err));
+    let said = {
+        let mut ended = pin!(keeper.ended());
         loop {
             tokio::select! {
                 () = out.read(), if out.is_open => {}
                 () = err.read(), if err.is_open => {}
-                _ = &mut said => break,
+                said = &mut ended => break said,
             }
         }
-    }
+    };
     let drained = async {
         while out.is_open || err.is_open {
             tokio::select! {
@@ -171,16 +176,12 @@ async fn watch(keeper: &mut Keeper, out: ChildStdout, err: ChildStderr) -> Resul
     // What is not there by then is of something that goes on.
     let _ = timeout(DRAIN, drained).await;
     let (out, err) = (out.written(), err.written());
-    match Said::read(&line) {
+    match said {
         Some(Said::Ended(code)) => Ok((code, out, err)),
-        Some(Said::TooMuchMemory(most)) => {
-            let most = size(most);
-            Err(format!(
-                "the command was ended: it had more than {most} of memory in all its processes: {MEMORIES} times what one may have"
-            ))
-        }
-        Some(Said::TooMany) => Err(format!("the command was ended: it had more than {MOST_PROCESSES} processes")),
-        None => Err(format!("the command was ended from outside: {}", err.text.lines().next_back().unwrap_or("nobody said why"))),
+        said => match said.and_then(exceeded) {
+            Some(exceeded) => Err(format!("the command was ended: it had more than {exceeded}")),
+            None => Err(format!("the command was ended from outside: {}", err.text.lines().next_back().unwrap_or("nobody said why"))),
+        },
     }
 }
 

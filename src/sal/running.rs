@@ -7,14 +7,20 @@ use std::{io, os::fd::OwnedFd};
 
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::space::{Counted, Space};
+use crate::engine::size;
 use crate::model::excerpt;
+use crate::process::held::{MEMORIES, MOST_PROCESSES};
+use crate::process::keep::{Said, Used};
 use crate::process::{Spawner, keep, tree};
 
 /// How many commands of a job may have left something running.
@@ -25,6 +31,8 @@ const ENDS: Duration = Duration::from_millis(20);
 const GONE: Duration = keep::GONE.saturating_add(Duration::from_secs(5));
 /// How long a job waits for that.
 const AWAITED: Duration = Duration::from_secs(5);
+/// More than a keeper ever says, in bytes.
+const MOST_SAID: u64 = 1024;
 /// How many processes an answer holds.
 const MOST_LISTED: usize = 500;
 /// How much of a command is shown.
@@ -36,6 +44,21 @@ pub(super) struct Running {
     left: Mutex<Left>,
     /// Knows which have not ended yet.
     all: TaskTracker,
+    heard: Arc<Mutex<Heard>>,
+}
+
+/// What keepers have said of commands that have ended.
+#[derive(Debug, Default)]
+struct Heard {
+    used: Used,
+    /// Why what they left running was ended, until the job is told.
+    why_ended: Option<String>,
+}
+
+impl Heard {
+    fn ended(&mut self, why: &str) {
+        self.why_ended = Some(format!("what commands of this job had left running was ended: {why}"));
+    }
 }
 
 /// What commands that have ended left running.
@@ -44,15 +67,15 @@ struct Left {
     keepers: Vec<Keeper>,
     /// Whether somebody looks how much it writes.
     is_watched: bool,
-    /// Why it was ended, until the job is told.
-    why_ended: Option<String>,
 }
 
 /// A command, and everything that it starts. Dropping it ends all.
 #[derive(Debug)]
 pub(super) struct Keeper {
-    /// Absent once it was told to end.
-    socket: Option<UnixStream>,
+    /// Shut when it is dropped, which tells the keeper to end; absent after that.
+    socket: Option<OwnedWriteHalf>,
+    /// How the command ended.
+    ended: Option<oneshot::Receiver<Said>>,
     child: Option<Child>,
     pid: Option<Pid>,
     spawner: Spawner,
@@ -77,14 +100,16 @@ impl Keeper {
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let pid = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
         let token = Some((token, pid.map(|pid| space.count(pid))));
-        let keeper = Self { socket: Some(socket), child: Some(child), pid, spawner: spawner.clone(), token };
+        let ((said, socket), (tell, ended)) = (socket.into_split(), oneshot::channel());
+        running.all.spawn(listen(said, tell, running.heard.clone()));
+        let keeper = Self { socket: Some(socket), ended: Some(ended), child: Some(child), pid, spawner: spawner.clone(), token };
         let (out, err) = out.zip(err).ok_or(io::ErrorKind::BrokenPipe)?;
         Ok((keeper, out, err))
     }
 
-    /// Where it says how its command ended.
-    pub(super) fn socket(&mut self) -> Option<&mut UnixStream> {
-        self.socket.as_mut()
+    /// Waits until the command has ended, and gives how. Nothing if the keeper did not say so. Once only.
+    pub(super) async fn ended(&mut self) -> Option<Said> {
+        self.ended.take()?.await.ok()
     }
 
     /// Ends the command and everything that it started, and waits for that.
@@ -126,6 +151,10 @@ impl Running {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether one more may be left running.
     pub(super) fn has_room(&self) -> bool {
         self.left().count() < MOST
@@ -153,28 +182,61 @@ impl Running {
     }
 
     /// Ends what was left running.
-    pub(super) fn end_left(&self, why: String) {
-        let mut left = self.left();
-        left.keepers.clear();
-        left.why_ended = Some(why);
+    pub(super) fn end_left(&self, why: &str) {
+        self.left().keepers.clear();
+        self.heard().ended(why);
     }
 
     /// Why what was left running was ended, if the job does not know yet.
     pub(super) fn take_why_ended(&self) -> Option<String> {
-        self.left().why_ended.take()
+        self.heard().why_ended.take()
     }
 
-    /// Ends everything, and waits for that.
-    pub(super) async fn end(&self) {
+    /// Ends everything, waits for that, and gives what was used, and [why something was ended](Self::take_why_ended).
+    pub(super) async fn end(&self) -> (Used, Option<String>) {
         self.left().keepers.clear();
         self.all.close();
         // A command that was under way is ended by whoever gave it up. What is stuck in the system is not waited for.
         let _ = timeout(AWAITED, self.all.wait()).await;
+        let mut heard = self.heard();
+        (heard.used, heard.why_ended.take())
     }
 
     /// The keepers, to be looked at elsewhere.
     pub(super) fn pids(&self) -> Vec<Pid> {
         self.left().keepers.iter().filter_map(|keeper| keeper.pid).collect()
+    }
+}
+
+/// Hears what a keeper says, until it ends.
+async fn listen(socket: OwnedReadHalf, tell: oneshot::Sender<Said>, heard: Arc<Mutex<Heard>>) {
+    let (mut lines, mut tell) = (BufReader::new(socket.take(MOST_SAID)).lines(), Some(tell));
+    while let Ok(Some(line)) = lines.next_line().await {
+        match Said::read(&line) {
+            Some(Said::Used(used)) => {
+                let all = &mut heard.lock().unwrap_or_else(PoisonError::into_inner).used;
+                all.cpu_us = all.cpu_us.saturating_add(used.cpu_us);
+                all.peak_memory = all.peak_memory.max(used.peak_memory);
+            }
+            Some(said) => match (tell.take(), exceeded(said)) {
+                (Some(tell), _) => drop(tell.send(said)),
+                // The command itself had ended.
+                (None, Some(exceeded)) => {
+                    heard.lock().unwrap_or_else(PoisonError::into_inner).ended(&format!("it had more than {exceeded}"));
+                }
+                (None, None) => {}
+            },
+            None => {}
+        }
+    }
+}
+
+/// What the processes of a command had more than, if that is why they were ended.
+pub(super) fn exceeded(said: Said) -> Option<String> {
+    match said {
+        Said::TooMany => Some(format!("{MOST_PROCESSES} processes")),
+        Said::TooMuchMemory(most) => Some(format!("{} of memory in all its processes: {MEMORIES} times what one may have", size(most))),
+        Said::Ended(_) | Said::Used(_) => None,
     }
 }
 

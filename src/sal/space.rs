@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::walk::{self, ENTRY};
 use crate::engine::size;
-use crate::process::held::Removed;
+use crate::process::held::Held;
 use crate::process::tree;
 
 /// How long a measurement counts. Others than this process may write there, too.
@@ -93,11 +93,12 @@ impl Space {
 
     fn measure(&self, root: &Dir, token: &CancellationToken) -> Result<u64, String> {
         let keepers = self.keepers().clone();
-        let mut removed = Removed::default();
+        let mut removed = 0;
         if !keepers.is_empty() {
-            tree::list(&keepers).iter().for_each(|pid| removed.add(pid.as_raw_nonzero().get(), self.quota));
+            let processes: Vec<i32> = tree::list(&keepers).iter().map(|pid| pid.as_raw_nonzero().get()).collect();
+            removed = Held::by(&processes, || !token.is_cancelled()).removed();
         }
-        Ok(walk::measure(root, token)?.saturating_add(removed.bytes()))
+        Ok(walk::measure(root, token)?.saturating_add(removed))
     }
 
     fn keepers(&self) -> MutexGuard<'_, Vec<Pid>> {

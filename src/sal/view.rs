@@ -1,4 +1,4 @@
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt as _, File, OpenOptions};
@@ -8,6 +8,7 @@ use super::place::{PRIVATE, Why, open, told};
 use super::space::Space;
 use crate::engine::{LARGEST_TEXT, size};
 use crate::model::excerpt;
+use crate::process::confine::JobUser;
 
 /// The parts that a path may have.
 const DEEPEST: usize = 64;
@@ -18,6 +19,8 @@ const LONGEST: usize = 4000;
 pub(super) struct View<'a> {
     pub(super) root: Dir,
     pub(super) working: PathBuf,
+    /// Whose it is.
+    pub(super) user: &'a JobUser,
     pub(super) space: &'a Space,
     pub(super) token: &'a CancellationToken,
 }
@@ -56,8 +59,7 @@ impl View<'_> {
 
     /// Makes a directory and those above it.
     pub(super) fn make(&self, place: &Path) -> Result<(), Why> {
-        let (mut made, mut builder) = (PathBuf::new(), DirBuilder::new());
-        builder.mode(PRIVATE);
+        let mut made = PathBuf::new();
         for component in place.components() {
             made.push(component);
             match self.root.metadata(&made) {
@@ -68,7 +70,18 @@ impl View<'_> {
                 Ok(_) | Err(_) => {}
             }
             self.space.take(&self.root, 0, self.token).map_err(Why::Told)?;
-            self.root.create_dir_with(&made, &builder)?;
+            self.make_one(&self.root, &made)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a directory below one.
+    pub(super) fn make_one(&self, dir: &Dir, place: &Path) -> io::Result<()> {
+        let mut builder = DirBuilder::new();
+        builder.mode(PRIVATE);
+        dir.create_dir_with(place, &builder)?;
+        if self.user.owner().is_some() {
+            self.user.give_open(dir.open_dir(place)?)?;
         }
         Ok(())
     }
@@ -79,7 +92,7 @@ impl View<'_> {
     }
 
     pub(super) fn read(&self, path: &str) -> Result<String, String> {
-        let file = self.open(&self.resolved(path)?, OpenOptions::new().read(true)).map_err(|why| why.of(path))?;
+        let file = open(&self.root, &self.resolved(path)?, OpenOptions::new().read(true)).map_err(|why| why.of(path))?;
         let length = file.metadata().map_err(|error| told(path, &error))?.len();
         let too_large =
             |length: u64| format!("{path}: the file has {length} bytes, more than the {} that an answer holds", size(LARGEST_TEXT));
@@ -99,24 +112,22 @@ impl View<'_> {
         self.make_above(&place).map_err(|why| why.of(path))?;
         self.space.take(&self.root, text.len() as u64, self.token)?;
         let mut options = OpenOptions::new();
-        options.create(true);
         if append {
             options.append(true)
         } else {
             options.write(true)
         };
-        let mut file = self.open(&place, &mut options).map_err(|why| why.of(path))?;
-        let mut written = file.write_all(text.as_bytes());
-        if !append {
-            // It is cut last: some systems write a file to the disk at once that was empty before, which takes a thousand times longer.
-            let cut = file.stream_position().and_then(|end| file.set_len(end));
-            written = written.and(cut);
-        }
-        written.map_err(|error| told(path, &error))
+        let mut file = self.create(&self.root, &place, &mut options).map_err(|why| why.of(path))?;
+        // Some systems write a file to the disk at once that was cut to nothing before, which takes a thousand times longer. So a byte is left.
+        let kept = |file: &File| Ok(file.metadata()?.len().min(text.len() as u64).min(1));
+        let cut = if append { Ok(()) } else { kept(&file).and_then(|kept| file.set_len(kept)) };
+        cut.and_then(|()| file.write_all(text.as_bytes())).map_err(|error| told(path, &error))
     }
 
-    /// Opens a file, and nothing else: a pipe would wait for somebody at its other end.
-    pub(super) fn open(&self, place: &Path, options: &mut OpenOptions) -> Result<File, Why> {
-        open(&self.root, place, options)
+    /// Opens a file below a directory, which is made if it is not there.
+    pub(super) fn create(&self, dir: &Dir, place: &Path, options: &mut OpenOptions) -> Result<File, Why> {
+        let file = open(dir, place, options.create(true))?;
+        self.user.give_open(&file)?;
+        Ok(file)
     }
 }

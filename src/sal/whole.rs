@@ -150,7 +150,7 @@ impl View<'_> {
         let (into, source) = (open(&target, to)?, open(&source, from)?);
         visit(&source, Path::new(""), self.token, &mut |entry| {
             let copied = if entry.is_dir {
-                match into.create_dir(entry.path) {
+                match self.make_one(&into, entry.path) {
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
                     made => made.map_err(Why::Io).and_then(|()| self.space.take(&self.root, 0, self.token).map_err(Why::Told)),
                 }
@@ -176,7 +176,7 @@ impl View<'_> {
     fn copy_file(&self, from: &Dir, source: &Path, to: &Dir, target: &Path) -> Result<(), Why> {
         let mut reader = open(from, source, OpenOptions::new().read(true))?;
         let same = |found: &cap_std::fs::Metadata| (found.dev(), found.ino());
-        let mut writer = open(to, target, OpenOptions::new().write(true).create(true))?;
+        let mut writer = self.create(to, target, OpenOptions::new().write(true))?;
         if same(&reader.metadata()?) == same(&writer.metadata()?) {
             return Err(Why::Told("a file cannot be copied onto itself".to_owned()));
         }

@@ -77,7 +77,7 @@ impl GrantedRedis {
 
     /// Runs a command whose first argument is the key. A reply with more bytes than `most` is an error.
     pub async fn call(&self, command: &str, arguments: &[String], most: usize) -> Result<serde_json::Value, String> {
-        let (mut connection, was_kept) = self.connection().await.map_err(|why| why.to_string())?;
+        let mut connection = self.live().await.map_err(|why| why.to_string())?;
         let mut call = BOUNDED.prepare_invoke();
         call.arg(most).arg(command);
         if let Some((key, rest)) = arguments.split_first() {
@@ -86,17 +86,11 @@ impl GrantedRedis {
                 call.arg(argument);
             }
         }
-        let mut reply: Result<Value, _> = call.invoke_async(&mut connection).await;
-        // One that was kept may have been closed since. Then nothing was sent.
-        if was_kept && reply.as_ref().is_err_and(was_closed_before) {
-            *self.connection.lock().await = None;
-            (connection, _) = self.connection().await.map_err(|why| why.to_string())?;
-            reply = call.invoke_async(&mut connection).await;
-        }
-        match reply {
+        // Whether a command was carried out whose connection broke is not known, so none is sent twice.
+        match call.invoke_async(&mut connection).await {
             Ok(reply) => told(reply),
             Err(error) => {
-                if error.is_io_error() || error.is_unrecoverable_error() {
+                if is_broken(&error) {
                     *self.connection.lock().await = None;
                     return Err(format!("the Redis at {} is not there: {error}", self.shown));
                 }
@@ -106,6 +100,16 @@ impl GrantedRedis {
                 Err(if words.is_empty() { error.to_string() } else { words.join(" ") })
             }
         }
+    }
+
+    /// A connection that just now answered. One that was kept may have been closed since.
+    async fn live(&self) -> Result<MultiplexedConnection, NotGranted> {
+        let (mut connection, was_kept) = self.connection().await?;
+        if was_kept && redis::cmd("PING").exec_async(&mut connection).await.is_err_and(|error| is_broken(&error)) {
+            *self.connection.lock().await = None;
+            (connection, _) = self.connection().await?;
+        }
+        Ok(connection)
     }
 
     /// The connection, and whether it was there before.
@@ -151,10 +155,9 @@ impl Store {
     }
 }
 
-/// Whether a connection was closed before a command was given to it. The client says that in words alone; those of the system begin with a
-/// capital letter.
-fn was_closed_before(error: &redis::RedisError) -> bool {
-    error.is_io_error() && error.to_string().contains("broken pipe")
+/// Whether an error is of the connection.
+fn is_broken(error: &redis::RedisError) -> bool {
+    error.is_io_error() || error.is_unrecoverable_error()
 }
 
 /// By what a server is known: its run, and what it is a copy of. A copy has the second in common with what it copies.

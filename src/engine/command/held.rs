@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, statat};
 
 use super::ending::Ending;
-use crate::process::held::{MOST_PROCESSES, Removed, open_closed, too_much_memory};
+use crate::process::held::{Held, MOST_PROCESSES, open_closed, too_much_memory};
 
 /// How many bytes the files of a job may take on the disk.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
@@ -31,14 +31,14 @@ impl Bounds<'_> {
         if processes.len() > MOST_PROCESSES {
             return Some(Ending::Processes);
         }
-        if let Some(most) = too_much_memory(processes, self.memory) {
+        let held = Held::by(processes, || true);
+        if let Some(most) = too_much_memory(processes, &held, self.memory) {
             return Some(Ending::Memory(most));
         }
-        let mut files = Files::default();
+        let mut files = Files { bytes: held.removed(), ..Files::default() };
         if let Ok(directory) = open_closed(CWD, self.directory) {
             files.add_all(&directory, 0);
         }
-        processes.iter().for_each(|pid| files.removed.add(*pid, MOST_BYTES));
         files.are_too_many().then_some(Ending::Disk)
     }
 }
@@ -46,16 +46,15 @@ impl Bounds<'_> {
 /// Files of a job, as far as they were counted.
 #[derive(Default)]
 struct Files {
+    /// With those that have no name any more.
     bytes: u64,
     count: u64,
     too_deep: bool,
-    /// Those that have no name any more.
-    removed: Removed,
 }
 
 impl Files {
     fn are_too_many(&self) -> bool {
-        self.bytes.saturating_add(self.removed.bytes()) > MOST_BYTES || self.count > MOST_FILES || self.too_deep
+        self.bytes > MOST_BYTES || self.count > MOST_FILES || self.too_deep
     }
 
     /// Adds what is in a directory. A name that is gone, or replaced by a link, is skipped.
@@ -76,7 +75,7 @@ impl Files {
             self.count += 1;
             // A file with several names is found by each of them.
             let names = i64::try_from(stat.st_nlink).unwrap_or(i64::MAX).max(1);
-            self.bytes += (stat.st_blocks / names).cast_unsigned() * BLOCK;
+            self.bytes = self.bytes.saturating_add((stat.st_blocks / names).cast_unsigned() * BLOCK);
             if FileType::from_raw_mode(stat.st_mode) == FileType::Directory
                 && let Ok(inner) = open_closed(directory, name)
             {

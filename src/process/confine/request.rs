@@ -15,7 +15,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Reads `PROFILE --parent PID [--address-space BYTES] [--memory BYTES] [--rw DIR]… [--ro PATH]… [--user NUMBER | --root WHY]
+    /// Reads `PROFILE --parent PID [--address-space BYTES] [--memory BYTES] [--rw DIR]… [--ro PATH]… [--user USER]
     /// [--inherited REPORT] -- program args…`.
     pub(super) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
         let mut args = args.into_iter();
@@ -31,8 +31,7 @@ impl Request {
                 Some("--address-space") => address_space = Some(number(&value()?)?),
                 Some("--memory") => memory = Some(number(&value()?)?),
                 Some("--ro") => readable.push(PathBuf::from(value()?)),
-                Some("--user") => user = JobUser::Own(number(&value()?)?),
-                Some("--root") => user = JobUser::Root(text(value()?)),
+                Some("--user") => user = text(value()?).parse()?,
                 Some("--inherited") => inherited = Some(text(value()?)),
                 Some("--rw") => writable.push(PathBuf::from(value()?)),
                 _ => return Err(format!("unknown option {}", option.display())),

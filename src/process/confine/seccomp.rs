@@ -214,6 +214,21 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
             for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
                 refused.when(libc::SYS_socketpair, &[(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), bits(kind))])?;
             }
+            // What descriptors lead to counts where it is found, so none is on its way, and no thread has a table of its own.
+            refused.always(&[libc::SYS_sendmsg, libc::SYS_sendmmsg]);
+            let thread_with_table = bits(libc::CLONE_THREAD);
+            refused
+                .when(libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(thread_with_table | bits(libc::CLONE_FILES)), thread_with_table)])?;
+            refused.when(
+                libc::SYS_close_range,
+                &[(
+                    2,
+                    SeccompCmpOp::MaskedEq(bits(libc::CLOSE_RANGE_UNSHARE.cast_signed())),
+                    bits(libc::CLOSE_RANGE_UNSHARE.cast_signed()),
+                )],
+            )?;
+            // Nor does one hide what it has open.
+            refused.when(libc::SYS_prctl, &[(0, SeccompCmpOp::Eq, bits(libc::PR_SET_DUMPABLE)), (1, SeccompCmpOp::Eq, 0)])?;
         }
         Profile::Redis { .. } => {
             refused.always(&[libc::SYS_connect]);

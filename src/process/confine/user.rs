@@ -1,20 +1,33 @@
 //! The users that engines and jobs become when hero is root.
 
+use std::fmt;
 use std::fs::{self, Metadata, Permissions};
 use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
+use rustix::fs::{AtFlags, FileType, chownat, fstat};
 use rustix::process::{Gid, Uid, geteuid};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
+use sha2::{Digest, Sha256};
 
-/// The first number of a user of ours; to it comes the number of an engine's process, so that no two share a user. No system and no
-/// container gives these numbers to anybody else, and none of them has an entry in a file.
-const FIRST: u32 = 0x7000_0000;
-/// The first of those where there are no such numbers, as in some containers, and how many there are. Engines may share one.
-const FEW: (u32, u32) = (60_578, 600);
+/// Numbers of users of ours, from the first on, and how many there are. No system and no container gives those of the first range to
+/// anybody else, and none of them has an entry in a file. The second is for containers that do not have the first: there users may be shared.
+type Numbers = [(u32, u32); 2];
+/// To the first comes the number of an engine's process, so that no two share a user.
+const ENGINES: Numbers = [(0x7000_0000, 1 << 24), (60_578, 500)];
+/// The first is a group, which may pass through the directories above. What comes to it follows from the path of a directory.
+const DIRECTORIES: Numbers = [(0x7100_0000, 1 << 24), (61_078, 106)];
+
+/// Before the reason why somebody is root, in an argument.
+const ROOT: &str = "root ";
+/// That whose user is hero's, in an argument.
+const SAME: &str = "same";
 
 /// What others may do with a directory on the way, with a file and a directory to use.
 const PASS: u32 = 0o001;
@@ -60,6 +73,85 @@ impl JobUser {
         reached().map_or_else(Self::Root, Self::Own)
     }
 
+    /// The user for everything in a directory, which lies below these of hero's own, the first of which need not exist. It does not depend on
+    /// anything but the path, and there is one for each.
+    pub fn of_directory(directory: &Path, above: &[&Path]) -> Self {
+        if !geteuid().is_root() {
+            return Self::Same;
+        }
+        let reached = || {
+            let [first, ..] = above else { return Err("nothing is above it".to_owned()) };
+            let place = real(first).map_err(|error| format!("{}: {error}", first.display()))?;
+            place.parent().map_or(Ok(()), passes)?;
+            let hash = Sha256::digest(place.join(directory.strip_prefix(first).unwrap_or(directory)).as_os_str().as_bytes());
+            let at = u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]);
+            let user = Self::Own(numbered(DIRECTORIES, |count| 1 + at % (count - 1))?);
+            above.iter().try_for_each(|above| user.could_pass(above))?;
+            Ok(user)
+        };
+        reached().map_or_else(Self::Root, |user| user)
+    }
+
+    /// The group that the user of a directory has besides his own.
+    fn group(&self) -> Option<u32> {
+        let Self::Own(number) = self else { return None };
+        DIRECTORIES.iter().find(|(group, count)| (group + 1..group + count).contains(number)).map(|(group, _)| *group)
+    }
+
+    /// Whether a directory could be opened to the user of one below, so that nobody else gets further than before.
+    fn could_pass(&self, above: &Path) -> Result<(), String> {
+        let Ok(found) = fs::metadata(above) else { return Ok(()) };
+        if self.passes(&found) || found.mode() & 0o070 == 0 {
+            return Ok(());
+        }
+        Err(format!("{} is open to a group", above.display()))
+    }
+
+    fn passes(&self, above: &Metadata) -> bool {
+        above.mode() & PASS != 0 || above.mode() & PASS << 3 != 0 && Some(above.gid()) == self.group()
+    }
+
+    /// Lets the user of a directory pass through one above it, which stays closed to all but such users.
+    pub fn let_pass(&self, above: &Path) -> io::Result<()> {
+        let Some(group) = self.group() else { return Ok(()) };
+        let found = fs::metadata(above)?;
+        if self.passes(&found) {
+            return Ok(());
+        }
+        chown(above, None, Some(group))?;
+        fs::set_permissions(above, Permissions::from_mode(found.mode() & 0o7777 | PASS << 3))
+    }
+
+    /// Whether the group of a directory's users passes through a directory, and the group can do nothing else there.
+    pub fn is_way(found: &Metadata) -> bool {
+        found.is_dir() && found.mode() & 0o077 == PASS << 3 && DIRECTORIES.iter().any(|(group, _)| *group == found.gid())
+    }
+
+    /// The number of the user to whom files are given.
+    pub fn owner(&self) -> Option<u32> {
+        match self {
+            Self::Same => None,
+            Self::Own(number) => Some(*number),
+            Self::Root(_) => Some(0),
+        }
+    }
+
+    /// Gives an open file or directory to the user. A file with several names stays whose it is.
+    pub fn give_open(&self, open: impl AsFd) -> io::Result<()> {
+        let Some(number) = self.owner() else { return Ok(()) };
+        let found = fstat(&open)?;
+        let has_names = FileType::from_raw_mode(found.st_mode).is_file() && found.st_nlink != 1;
+        if found.st_uid == number || has_names {
+            return Ok(());
+        }
+        // What is open as a place only is given, too.
+        match chownat(open, c"", Some(Uid::from_raw(number)), Some(Gid::from_raw(number)), AtFlags::EMPTY_PATH) {
+            // Root that may not do so may use it all the same.
+            Err(_) if matches!(self, Self::Root(_)) => Ok(()),
+            given => Ok(given?),
+        }
+    }
+
     /// Gives a file or directory to the user.
     pub fn give(&self, path: &Path) -> io::Result<()> {
         match self {
@@ -77,17 +169,51 @@ impl JobUser {
     }
 }
 
+impl fmt::Display for JobUser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Same => f.write_str(SAME),
+            Self::Own(number) => write!(f, "{number}"),
+            Self::Root(why) => write!(f, "{ROOT}{why}"),
+        }
+    }
+}
+
+impl FromStr for JobUser {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix(ROOT) {
+            _ if text == SAME => Ok(Self::Same),
+            Some(why) => Ok(Self::Root(why.to_owned())),
+            None => text.parse().map(Self::Own).map_err(|_| format!("{text} is no user")),
+        }
+    }
+}
+
+/// Where a directory is, or will be, if it is made in one that there is.
+fn real(directory: &Path) -> io::Result<PathBuf> {
+    match (directory.canonicalize(), directory.parent(), directory.file_name()) {
+        (Err(error), Some(parent), Some(name)) if error.kind() == io::ErrorKind::NotFound => Ok(parent.canonicalize()?.join(name)),
+        (real, ..) => real,
+    }
+}
+
 /// The user of this process' own number.
 pub(super) fn number() -> Result<u32, String> {
+    numbered(ENGINES, |count| std::process::id() % count)
+}
+
+/// A user of these numbers, if this process can become one: the first and so many, of which there are `count`.
+fn numbered(numbers: Numbers, at: impl Fn(u32) -> u32) -> Result<u32, String> {
     let may = capabilities(None).is_ok_and(|sets| sets.effective.contains(OF_ROOT));
     if !may || fs::read_to_string("/proc/self/setgroups").is_ok_and(|groups| groups.trim() == "deny") {
         return Err("root may not start processes of other users here".to_owned());
     }
-    let own = FIRST + std::process::id();
-    let few = FEW.0 + std::process::id() % FEW.1;
     let maps = ["/proc/self/uid_map", "/proc/self/gid_map"].map(|file| fs::read_to_string(file).unwrap_or_default());
     let exists = |number: &u32| maps.iter().all(|map| has(map, *number));
-    [own, few].into_iter().find(exists).ok_or_else(|| "this container has no other users".to_owned())
+    let found = numbers.into_iter().map(|(first, count)| first + at(count)).find(exists);
+    found.ok_or_else(|| "this container has no other users".to_owned())
 }
 
 /// Whether a number is in a map of a user namespace: lines of first number inside, first number outside, and how many.
@@ -124,10 +250,11 @@ fn allows(path: &Path, needed: impl Fn(&Metadata) -> u32) -> Result<(), String> 
     if metadata.mode() & needed == needed { Ok(()) } else { Err(format!("{} is closed to other users", path.display())) }
 }
 
-/// Becomes this user for good, with a group of the same number and no other. What root may goes with that.
+/// Becomes this user for good, with a group of the same number, and no other but that of the users of directories. What root may goes
+/// with that.
 pub(super) fn become_user(number: u32) -> io::Result<()> {
     let (user, group) = (Uid::from_raw(number), Gid::from_raw(number));
-    set_thread_groups(&[])?;
+    set_thread_groups(JobUser::Own(number).group().map(Gid::from_raw).as_slice())?;
     set_thread_res_gid(group, group, group)?;
     Ok(set_thread_res_uid(user, user, user)?)
 }
@@ -144,10 +271,32 @@ mod tests {
 
     #[test]
     fn a_number_is_looked_for_in_the_maps_of_the_namespace() {
-        assert!(has("         0          0 4294967295\n", FIRST + 4_000_000));
+        let first = ENGINES[0].0;
+        assert!(has("         0          0 4294967295\n", first + 4_000_000));
         let some = "0 1000 1\n1 100000 65536";
-        assert!(has(some, 0) && has(some, 65_536) && !has(some, 65_537) && !has(some, FIRST));
+        assert!(has(some, 0) && has(some, 65_536) && !has(some, 65_537) && !has(some, first));
         assert!(!has("", 0) && !has("x", 0));
+    }
+
+    #[test]
+    fn users_of_directories_have_a_group_and_those_of_engines_have_none() {
+        for (group, count) in DIRECTORIES {
+            assert_eq!(JobUser::Own(group).group(), None);
+            assert_eq!(JobUser::Own(group + 1).group(), Some(group));
+            assert_eq!(JobUser::Own(group + count - 1).group(), Some(group));
+            assert_eq!(JobUser::Own(group + count).group(), None);
+        }
+        for (first, count) in ENGINES {
+            assert!([first, first + count - 1].into_iter().all(|number| JobUser::Own(number).group().is_none()));
+        }
+    }
+
+    #[test]
+    fn a_user_in_an_argument_is_understood() {
+        for user in [JobUser::Same, JobUser::Own(7), JobUser::Root("/root is closed".into())] {
+            assert_eq!(user.to_string().parse(), Ok(user));
+        }
+        assert_eq!("x".parse::<JobUser>(), Err("x is no user".to_owned()));
     }
 
     #[test]

@@ -5,18 +5,20 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use crate::process::confine::JobUser;
 use crate::store::Error;
 
 /// What group and others may do.
 const OTHERS: u32 = 0o077;
 
-/// Refuses a directory that others may look into, and closes the files in it that others could open if they got there.
+/// Refuses a directory that others may look into, but for one that users of contexts may pass through, and closes the files in it that others could open if they got there.
 ///
 /// A password that was open is forgotten, so that a new one is made: somebody may have read it.
 pub(super) fn ensure(data: &Path) -> Result<(), Error> {
     let failed = |error: io::Error| Error::Unsuitable(format!("cannot look at who may read {}: {error}", data.display()));
-    let mode = data.metadata().map_err(failed)?.permissions().mode();
-    if mode & OTHERS != 0 {
+    let found = data.metadata().map_err(failed)?;
+    let mode = found.permissions().mode();
+    if mode & OTHERS != 0 && !JobUser::is_way(&found) {
         return Err(Error::Unsuitable(format!(
             "others may look into the data directory {} (mode {:03o}), where every job and the password of its Redis are; close it with: \
              chmod 700 {}",
@@ -48,7 +50,7 @@ pub(super) fn ensure(data: &Path) -> Result<(), Error> {
 }
 
 fn is_open(metadata: &Metadata) -> bool {
-    !metadata.is_symlink() && metadata.permissions().mode() & OTHERS != 0
+    !metadata.is_symlink() && metadata.permissions().mode() & OTHERS != 0 && !JobUser::is_way(metadata)
 }
 
 /// A path as a shell reads it.

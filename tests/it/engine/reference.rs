@@ -12,7 +12,7 @@ use hero::store::GrantedRedis;
 use serde_json::{Value, json};
 
 use super::Bench;
-use crate::support::{House, PATIENCE, Redis, Web, hero, pool_settings, spec};
+use crate::support::{CONTEXT, House, PATIENCE, Redis, Web, hero, pool_settings, spec};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_example_of_a_function_uses_it_and_gives_what_the_reference_says() {
@@ -20,7 +20,7 @@ async fn every_example_of_a_function_uses_it_and_gives_what_the_reference_says()
     let settings = pool_settings(house.redis.directory(), 1);
     let granted = GrantedRedis::new(&redis.endpoint(), vec![house.store.clone()]).unwrap();
     let outside = Outside {
-        files: Some(Files::new(house.redis.directory().join("files"), 64 << 20)),
+        files: Some(Files::new(house.redis.directory(), CONTEXT, 64 << 20)),
         processes: Some(Processes::new(hero(), Spawner::start().unwrap(), 512 << 20)),
         net: Some(Net::new(Hosts::new([web.address.to_string().as_str()]).unwrap()).unwrap()),
         redis: Some(Arc::new(granted)),

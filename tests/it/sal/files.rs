@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use hero::sal::{Files, Outside};
 use serde_json::json;
 
-use super::{Ground, directory, job, sal_settings};
+use super::{Ground, job, sal_settings};
 use crate::support::{CONTEXT, House, PATIENCE};
 
 /// Everything that takes a path, with the path in place of `P`.
@@ -234,7 +234,7 @@ async fn jobs_begin_in_the_directory_of_the_context_whatever_others_did() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_processes_there_are_files_alone() {
     let house = House::empty().await;
-    let outside = Outside { files: Some(Files::new(directory(&house), 1 << 20)), ..Outside::default() };
+    let outside = Outside { files: Some(Files::new(house.redis.directory(), CONTEXT, 1 << 20)), ..Outside::default() };
     let mut house = house;
     let settings = sal_settings(&house, outside);
     house.hire(settings).await;

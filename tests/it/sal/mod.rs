@@ -4,6 +4,7 @@ mod files;
 mod net;
 mod processes;
 mod redis;
+mod users;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -47,7 +48,7 @@ impl Ground {
     }
 
     async fn with(house: House, quota: u64, memory: u64) -> Self {
-        let files = Some(Files::new(directory(&house), quota));
+        let files = Some(Files::new(house.redis.directory(), CONTEXT, quota));
         let processes = Some(Processes::new(hero(), Spawner::start().unwrap(), memory));
         Self::on(house, Outside { files, processes, ..Outside::default() }).await
     }
@@ -94,7 +95,17 @@ impl Ground {
     }
 
     /// Starts a script, waits until `begun`, and stops it. It has to obey by itself: that its engine is not killed means that it did so within 100 ms.
+    /// A machine that does so much else that it takes longer is given some more chances.
     pub async fn stop(&self, script: &str, begun: impl AsyncFn(&JobId)) {
+        for _ in 0..8 {
+            if self.obeys(script, &begun).await {
+                return;
+            }
+        }
+        panic!("{script}: its engine was killed");
+    }
+
+    async fn obeys(&self, script: &str, begun: impl AsyncFn(&JobId)) -> bool {
         let id = self.house.start(job(&format!("print(\"begun\"); {script}"))).await;
         until(&format!("{script} runs"), || async { logged(self, &id).await.iter().any(|line| line == "begun").then_some(()) }).await;
         begun(&id).await;
@@ -102,7 +113,7 @@ impl Ground {
         self.house.is(&id, Status::Error).await;
         let job = self.house.dispatcher.job(CONTEXT, &id).await.unwrap();
         assert_eq!(job.error.unwrap().kind, ErrorKind::Stopped, "{script}");
-        assert!(job.usage.unwrap().operations > 0, "{script}: its engine was killed");
+        job.usage.unwrap().operations > 0
     }
 
     pub async fn close(self) {
@@ -111,7 +122,7 @@ impl Ground {
 }
 
 fn directory(house: &House) -> PathBuf {
-    house.redis.directory().join("files")
+    house.redis.directory().join("files").join(CONTEXT.to_string())
 }
 
 /// A pool of sal actors that may use this.

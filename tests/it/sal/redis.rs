@@ -1,8 +1,11 @@
 //! The Redis that an operator named for scripts.
 
+use std::path::PathBuf;
+
 use hero::store::{Endpoint, GrantedRedis, NotGranted};
 use serde_json::json;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, UnixStream};
 
 use super::Ground;
 use crate::support::{House, Redis, until};
@@ -40,6 +43,53 @@ async fn scripts_use_the_redis_that_the_operator_named() {
     redis.restart().await;
     until("an answer", || async { ground.run("redis_ping()").await.ok().filter(|result| result.output == "PONG") }).await;
     ground.close().await;
+}
+
+/// Passes on what it gets to a Redis. Once a command of a script went through, it closes the connection instead of giving the answer.
+async fn forgetful(listener: TcpListener, redis: PathBuf) {
+    loop {
+        let (mut client, _) = listener.accept().await.unwrap();
+        let mut server = UnixStream::connect(&redis).await.unwrap();
+        tokio::spawn(async move {
+            let (mut asked, mut answered, mut is_command) = (vec![0; 1 << 16], vec![0; 1 << 16], false);
+            loop {
+                tokio::select! {
+                    read = client.read(&mut asked) => match read {
+                        Ok(read @ 1..) => {
+                            is_command |= asked[..read].windows(4).any(|word| word == b"INCR");
+                            server.write_all(&asked[..read]).await.unwrap();
+                        }
+                        Ok(0) | Err(_) => return,
+                    },
+                    read = server.read(&mut answered) => {
+                        // That it does not know the script is passed on: then the whole script comes.
+                        let unknown = answered.starts_with(b"-NOSCRIPT");
+                        match read {
+                            Ok(read @ 1..) if !is_command || unknown => client.write_all(&answered[..read]).await.unwrap(),
+                            _ => return,
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_whose_answer_is_lost_is_an_error_and_not_done_again() {
+    let redis = Redis::start().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = Endpoint { url: format!("redis://{}", listener.local_addr().unwrap()), ..Endpoint::default() };
+    let proxy = tokio::spawn(forgetful(listener, redis.socket()));
+    let granted = GrantedRedis::new(&endpoint, Vec::new()).unwrap();
+    let ground = Ground::with_redis(House::empty().await, granted).await;
+    // The second time the connection is one that was kept.
+    let error = ground.error("redis_ping(); redis_get(\"a\"); redis_incr(\"a\")").await;
+    assert!(error.message.contains("is not there"), "{}", error.message);
+    assert_eq!(redis.run::<String>(&["GET", "a"]).await, "1");
+    assert_eq!(ground.gives("redis_get(\"a\")").await, "1");
+    ground.close().await;
+    proxy.abort();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -165,7 +165,8 @@ async fn who_waits_for_an_answer_obeys_a_stop_and_its_timeout() {
         (false, "echo 'spawn {\"script\": \"1\"}' >&4"),
     ] {
         let bench = if in_python { &mut python } else { &mut of_bash };
-        for is_stopped in [true, false] {
+        // One that is stopped, and one that has so little time that it may take more than that to ask, on a busy machine.
+        for (is_stopped, milliseconds) in [(true, 30_000), (false, 300), (false, 3_000), (false, 15_000)] {
             let (stop, asked) = (CancellationToken::new(), AtomicUsize::new(0));
             let mut host = Asked::by(|_: &Question| {
                 asked.fetch_add(1, Ordering::Relaxed);
@@ -175,13 +176,21 @@ async fn who_waits_for_an_answer_obeys_a_stop_and_its_timeout() {
                 None
             });
             let mut waiting = job(script);
-            waiting.timeout = if is_stopped { Duration::from_secs(30) } else { Duration::from_millis(300) };
+            waiting.timeout = Duration::from_millis(milliseconds);
             let began = Instant::now();
             let error = bench.child.run(&waiting, &mut host, &stop).await.unwrap().result.unwrap_err();
             assert_eq!(error.kind, if is_stopped { ErrorKind::Stopped } else { ErrorKind::Timeout }, "{script}");
-            assert!(bench.child.is_alive() && began.elapsed() < Duration::from_secs(20), "{script}");
-            assert_eq!(asked.into_inner(), 1);
+            assert!(bench.child.is_alive() && began.elapsed() < Duration::from_secs(25), "{script}");
             bench.run("").await.result.unwrap();
+            match asked.into_inner() {
+                0 if milliseconds < 15_000 => {}
+                asked => {
+                    assert_eq!(asked, 1);
+                    if !is_stopped {
+                        break;
+                    }
+                }
+            }
         }
     }
 }

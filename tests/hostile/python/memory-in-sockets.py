@@ -1,0 +1,8 @@
+# Has memory in sockets.
+# expect: limit
+import os, socket, time
+for _ in range(40):
+    if os.fork() == 0:
+        pairs = [socket.socketpair() for _ in range(480)]
+        time.sleep(1000)
+time.sleep(1000)

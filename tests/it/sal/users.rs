@@ -1,0 +1,160 @@
+//! Whose the files of a context and its commands are, and what these used.
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::path::Path;
+
+use hero::model::{ContextId, ErrorKind, JobId, JobSpec, Seconds, Status, Usage};
+use hero::process::confine::JobUser;
+use hero::sal::Files;
+use serde_json::json;
+
+use super::{Ground, job};
+use crate::support::{CONTEXT, until};
+
+/// A command that takes so many hundredths of a second of processor time, and then does this.
+fn work(hundredths: u32, then: &str) -> String {
+    format!(
+        "while read -r stat < /proc/self/stat && set -- $stat && [ $((${{14}} + ${{15}})) -lt {hundredths} ]; do \
+         i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; done; {then}"
+    )
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+async fn usage(ground: &Ground, id: &JobId) -> Usage {
+    ground.house.dispatcher.job(CONTEXT, id).await.unwrap().usage.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_hero_is_root_commands_and_files_of_a_context_are_a_user_of_its_own() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: these tests do not run as root");
+        return;
+    }
+    let ground = Ground::open().await;
+    set_mode(ground.house.redis.directory(), 0o700);
+    let own = ground.gives("file_write(\"by/script\", \"a\"); run_silent(\"id -u\").stdout.parse_int()").await.as_u64().unwrap();
+    assert!(own > 0x7100_0000, "{own}");
+    let of = |name: &str| u64::from(std::fs::symlink_metadata(ground.directory().join(name)).unwrap().uid());
+    assert_eq!([of("."), of("by"), of("by/script")], [own; 3]);
+    // Each writes what the other has made, by any name, and changes its mode.
+    let script = r#"
+        run("echo b >> by/script; chmod 640 by/script; echo c > by/command; mkdir made; cat $HOME/by/script; ln -s script by/link").execute();
+        file_write_append("by/command", "d");
+        file_write("made/deep/er", "e");
+        copy("by", "copied");
+        run("echo f >> copied/command; echo g > made/deep/more; stat -c %a by/script; cat copied/command by/link").silent().execute().stdout
+    "#;
+    assert_eq!(ground.gives(script).await, json!("640\nc\ndf\nab\n"));
+    assert_eq!([of("copied"), of("copied/command"), of("made/deep/er"), of("by/link")], [own; 4]);
+    // The directories above stay hero's, and closed.
+    let above = ground.directory().parent().unwrap().to_owned();
+    for above in [above.parent().unwrap(), &above] {
+        let found = above.metadata().unwrap();
+        assert_eq!((found.uid(), found.permissions().mode() & 0o777), (0, 0o710), "{}", above.display());
+    }
+    assert_ne!(ground.gives("run(\"ls ..\").silent().ignore_error().execute().code").await, 0);
+    // Another context has another one, at the next start the same.
+    let data = ground.house.redis.directory();
+    assert_eq!(Files::new(data, CONTEXT, 1).user(), &JobUser::Own(u32::try_from(own).unwrap()));
+    assert_ne!(Files::new(data, ContextId(CONTEXT.0 + 1), 1).user(), Files::new(data, CONTEXT, 1).user());
+    ground.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_were_made_as_another_user_are_given_to_that_of_the_context() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: these tests do not run as root");
+        return;
+    }
+    let ground = Ground::open().await;
+    ground.gives("file_write(\"a/b/c\", \"x\")").await;
+    let own = ground.directory().metadata().unwrap().uid();
+    let outside = tempfile::NamedTempFile::new().unwrap();
+    std::os::unix::fs::symlink(outside.path(), ground.directory().join("a/link")).unwrap();
+    for name in ["a/b/c", "a/b", "a", "."] {
+        chown(ground.directory().join(name), Some(0), Some(0)).unwrap();
+    }
+    assert_eq!(ground.gives("run_silent(\"echo y >> a/b/c; cat a/b/c\").stdout").await, json!("xy\n"));
+    for name in ["a/b/c", "a/link", "a/b", "a", "."] {
+        assert_eq!(std::fs::symlink_metadata(ground.directory().join(name)).unwrap().uid(), own, "{name}");
+    }
+    assert_eq!(outside.as_file().metadata().unwrap().uid(), 0);
+    ground.close().await;
+}
+
+#[test]
+fn below_a_closed_directory_commands_stay_root_and_it_is_said_why() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: these tests do not run as root");
+        return;
+    }
+    let closed = tempfile::tempdir().unwrap();
+    set_mode(closed.path(), 0o700);
+    let data = closed.path().join("data");
+    let said = |data: &Path| match Files::new(data, CONTEXT, 1).user() {
+        JobUser::Root(why) => why.clone(),
+        user => panic!("{user}"),
+    };
+    let why = format!("{} is closed to other users", closed.path().display());
+    assert_eq!(said(&data), why);
+    std::fs::create_dir(&data).unwrap();
+    assert_eq!(said(&data), why);
+    // One that a group may use stays that group's.
+    set_mode(closed.path(), 0o711);
+    set_mode(&data, 0o750);
+    assert_eq!(said(&data), format!("{} is open to a group", data.display()));
+    set_mode(&data, 0o700);
+    assert!(matches!(Files::new(&data, CONTEXT, 1).user(), JobUser::Own(_)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_commands_used_is_used_by_their_job() {
+    let ground = Ground::open().await;
+    let without = ground.house.start(job("40 + 2")).await;
+    ground.house.is(&without, Status::Finished).await;
+    assert!(usage(&ground, &without).await.peak_memory < 40 << 20);
+    let memory = "head -c 60000000 /dev/zero | tail -c 50000000 > /dev/null";
+    for script in [
+        format!("run({:?}).execute(); run({memory:?}).execute()", work(20, "true")),
+        // What it left running counts, too, and what a process that has left it did.
+        format!(
+            "run({:?}).execute()",
+            format!("({}; {memory}; touch done) > /dev/null 2>&1 & while [ ! -e done ]; do sleep 0.01; done", work(20, "true"))
+        ),
+        format!(
+            "run({:?}).execute()",
+            format!(
+                "(setsid sh -c {:?} &); while [ ! -e done ]; do sleep 0.01; done",
+                work(20, &format!("{memory}; touch done")).replace('$', "\\$")
+            )
+        ),
+    ] {
+        ground.gives("delete(\"done\")").await;
+        let id = ground.house.start(job(&script)).await;
+        ground.house.is(&id, Status::Finished).await;
+        let used = usage(&ground, &id).await;
+        assert!(used.cpu_us >= 180_000 && used.peak_memory > 40 << 20, "{script}: {used:?}");
+    }
+    ground.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_commands_used_is_known_when_their_job_is_stopped_or_out_of_time() {
+    let ground = Ground::open().await;
+    let script = format!("run({:?}).execute()", work(20, "touch done; sleep 600"));
+    let id = ground.house.start(job(&script)).await;
+    until("the work is done", || async { ground.directory().join("done").exists().then_some(()) }).await;
+    ground.house.dispatcher.stop(CONTEXT, &id).await.unwrap();
+    ground.house.is(&id, Status::Error).await;
+    assert!(usage(&ground, &id).await.cpu_us >= 180_000, "{:?}", usage(&ground, &id).await);
+    let endless = JobSpec { timeout: Some(Seconds::new(2.0).unwrap()), ..job("run(\"while true; do :; done\").execute()") };
+    let id = ground.house.start(endless).await;
+    ground.house.is(&id, Status::Error).await;
+    let error = ground.house.dispatcher.job(CONTEXT, &id).await.unwrap().error.unwrap();
+    assert_eq!(error.kind, ErrorKind::Timeout);
+    assert!(usage(&ground, &id).await.cpu_us >= 20_000, "{:?}", usage(&ground, &id).await);
+    ground.close().await;
+}
