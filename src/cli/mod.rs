@@ -22,6 +22,7 @@ mod functions;
 mod gauges;
 mod global;
 mod job;
+mod language;
 mod local_server;
 mod local_time;
 mod logging;
