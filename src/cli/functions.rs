@@ -61,7 +61,8 @@ fn show(found: &[&ScriptFunction], word: Option<&str>) -> anyhow::Result<()> {
                 output::line("")?;
             }
             group = &function.group;
-            output::line(style.bold(group.to_uppercase()))?;
+            let who = function.who().map_or_else(String::new, |who| format!(" (for {who})"));
+            output::line(style.bold(group.to_uppercase()) + style.dim(who))?;
         }
         output::line(style.green(function.signature()))?;
         if found.len() == 1 || word == Some(function.name.as_str()) {
@@ -76,6 +77,9 @@ fn show(found: &[&ScriptFunction], word: Option<&str>) -> anyhow::Result<()> {
 
 fn explain(style: Style, function: &ScriptFunction) -> anyhow::Result<()> {
     output::paragraph(format!("    {}", function.description), 4)?;
+    if let Some(who) = function.who() {
+        output::paragraph(format!("    for {who}"), 4)?;
+    }
     if let Some(errors) = &function.errors {
         output::paragraph(format!("    error: {errors}"), 4)?;
     }

@@ -19,6 +19,13 @@ fn functions_are_listed_found_by_a_word_and_shown_alone() {
     for part in ["sum(array: array) -> number", "error: an element is no number", "[1, 2, 3.5].sum()", "gives 6.5"] {
         assert!(alone.contains(part), "{alone}");
     }
+    for (word, needs) in [("file_read", "fs"), ("http_get", "net"), ("run_command", "process"), ("redis_ping", "redis")] {
+        let alone = hero.run(&["functions", word]).out;
+        let who = format!("for pools and contexts with the grant {needs}");
+        assert!(alone.lines().any(|line| line == format!("    {who}")), "{alone}");
+        assert!(all.out.lines().any(|line| line.ends_with(&format!(" ({who})"))), "{needs}: {}", all.out);
+    }
+    assert!(hero.run(&["functions", "osis::get"]).out.contains("\n    for scripts of type osis\n"));
     let none = hero.run(&["functions", "frobnicate"]);
     assert_eq!((none.code, none.out.as_str()), (0, ""));
     assert!(none.err.contains("no function is called so"), "{}", none.err);
@@ -35,7 +42,10 @@ fn functions_are_listed_for_programs_and_editors() {
     let parameter = |name: &str, kind: &str| json!({ "name": name, "type": kind, "optional": false });
     assert_eq!(join["parameters"], json!([parameter("array", "array"), parameter("separator", "string")]));
     assert_eq!((&join["returns"], &join["example_result"]), (&json!("string"), &json!("a, 1, true")));
+    let needs = |name: &str| list.as_array().unwrap().iter().find(|function| function["name"] == name).unwrap()["capability"].clone();
+    assert_eq!((needs("join"), needs("file_read")), (Value::Null, json!("fs")));
     let definitions = hero.run(&["functions", "--definitions"]).out;
+    assert!(definitions.contains("\n/// For pools and contexts with the grant fs.\n"), "{definitions}");
     assert!(definitions.starts_with("module static;\n"), "{definitions}");
     for line in [
         "fn join(array: Array, separator: String) -> String;",
