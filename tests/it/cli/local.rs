@@ -111,6 +111,21 @@ fn what_cannot_be_checked_is_told() {
     let missing = hero.run(&["check", "missing.rhai"]);
     assert_eq!(missing.code, 1);
     assert!(missing.err.contains("the script missing.rhai cannot be opened"), "{}", missing.err);
+    // The others are looked at all the same.
+    hero.file("good.rhai", "1");
+    hero.file("bad.rhai", "let x = ;");
+    hero.file("other.py", "print(1)");
+    let all = hero.run(&["check", "missing.rhai", "other.py", "good.rhai", "bad.rhai"]);
+    assert_eq!(all.code, 1, "{}", all.err);
+    assert!(all.err.contains("the script missing.rhai cannot be opened"), "{}", all.err);
+    assert!(all.err.contains("other.py: scripts of type python are not compiled here"), "{}", all.err);
+    assert!(all.out.starts_with("bad.rhai:1:9: script: "), "{}", all.out);
+    let all: Value = serde_json::from_str(&hero.run(&["check", "missing.rhai", "other.py", "bad.rhai", "--json"]).out).unwrap();
+    let kinds: Vec<_> = all.as_array().unwrap().iter().map(|one| (one["file"].as_str(), one["error"]["kind"].as_str())).collect();
+    let unavailable = Some("unavailable");
+    assert_eq!(kinds, [(Some("missing.rhai"), unavailable), (Some("other.py"), unavailable), (Some("bad.rhai"), Some("script"))]);
+    assert!(all[0]["error"]["message"].as_str().unwrap().contains("cannot be opened"), "{all}");
+    assert_eq!(hero.run(&["check", "missing.rhai", "good.rhai"]).code, 1);
     let python = hero.run(&["check", "--type", "python", "missing.py"]);
     assert_eq!(python.code, 2);
     assert!(python.err.contains("scripts of type python are not compiled here"), "{}", python.err);
