@@ -21,6 +21,7 @@ mod exit;
 mod functions;
 mod gauges;
 mod global;
+mod interrupt;
 mod job;
 mod language;
 mod local_server;
@@ -183,7 +184,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Functions(functions) => functions.main(global.json),
         Command::Repl(repl) => client(repl.main()),
         Command::Openrpc => openrpc::main(),
-        Command::Demo => client(interruptible(demo::main(global.json))),
+        Command::Demo => client(interrupt::interruptible(demo::main(global.json))),
         Command::Bench(bench) => client(bench.main(&global)),
         Command::Completions(completions) => completions.main(&mut Cli::command()),
     }
@@ -208,12 +209,4 @@ async fn patiently<T>(command: impl Future<Output = T>, address: &str) -> T {
         output::note(output::Style::stderr().dim(format!("-- waiting for {address} --")));
     }
     command.await
-}
-
-/// Lets Ctrl-C end what leaves something to clear away.
-async fn interruptible<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    tokio::select! {
-        result = command => result,
-        signal = tokio::signal::ctrl_c() => signal.map_err(anyhow::Error::from).and_then(|()| anyhow::bail!("interrupted")),
-    }
 }
