@@ -171,6 +171,13 @@ fn is_refusal(error: &clap::Error) -> bool {
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let global = cli.global;
     let address = global.address();
+    let asks = |command: &Command| {
+        use Command::{Bench, Job, Object, Queue, Run, Schedule};
+        matches!(command, Run(_) | Job(_) | Schedule(_) | Queue(_) | Object(_) | Bench(_))
+    };
+    if asks(&cli.command) {
+        global.warn_of_misspelt_variables();
+    }
     let patient = |command: Pin<Box<dyn Future<Output = anyhow::Result<Exit>> + '_>>| client(patiently(command, &address));
     match cli.command {
         Command::Serve(serve) => serve.main(global.json),
