@@ -157,6 +157,27 @@ fn a_session_keeps_what_its_lines_declare() {
 }
 
 #[test]
+fn a_session_helps_whoever_asks_and_ends_when_it_is_told_to() {
+    let hero = Hero::new();
+    let (out, err) = session(&hero, "help\n1\n");
+    assert!(out.contains("help WORD") && out.contains("exit, quit") && out.ends_with("\n1\n"), "{out}{err}");
+    let (out, err) = session(&hero, "help base64_encode\nhelp osis::get\n");
+    assert!(out.contains("base64_encode(") && out.contains("osis::get(collection: string") && err.is_empty(), "{out}{err}");
+    assert!(session(&hero, "help frobnicate").1.contains("no function is called so"));
+    for word in ["exit", "quit", " exit;", "quit()"] {
+        assert_eq!(session(&hero, &format!("1\n{word}\n2\n")), ("1\n".to_owned(), String::new()), "{word}");
+    }
+    // Only alone are they more than names.
+    assert_eq!(session(&hero, "let exit = 3; exit\n`help`\n").0, "3\nhelp\n");
+}
+
+#[test]
+fn a_text_in_heroscript_may_have_several_lines_in_a_session() {
+    let (out, err) = session(&Hero::new(), "!!template 'Dear {{name}},\nit''s ready' name:Ada\n!!template \"it's {{a}}\" a:1\n40 + 2\n");
+    assert_eq!((out.as_str(), err.as_str()), ("[\"Dear Ada,\\nit's ready\"]\n[\"it's 1\"]\n42\n", ""));
+}
+
+#[test]
 fn a_session_survives_what_ends_a_script() {
     let (out, err) =
         session(&Hero::new(), "fn f() { f() } f()\nlet a = []; loop { a.push(`xxxxxxxxxxxxxxxxxxxxxxxxxxxx${a.len()}`); }\n6 * 7\n");
