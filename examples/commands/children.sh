@@ -1,5 +1,5 @@
 # Run with bash, as a command of the configuration (examples/commands/hero.toml):
-#   hero run --type bash examples/commands/children.sh
+#   hero run examples/commands/children.sh
 # A job that shares its work out: each child runs when this script has ended, and the heir, which sees what they gave, after them.
 set -euo pipefail
 

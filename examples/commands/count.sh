@@ -1,5 +1,5 @@
 # Run with bash, as a command of the configuration (examples/commands/hero.toml):
-#   hero run --type bash --env WORDS='one two three' examples/commands/count.sh
+#   hero run --env WORDS='one two three' examples/commands/count.sh
 set -euo pipefail
 
 count=0

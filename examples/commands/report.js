@@ -1,5 +1,5 @@
 // Run with node, as a command of the configuration (examples/commands/hero.toml):
-//   hero run --type node --args '{"items": [{"name": "tea", "price": 2.5}]}' examples/commands/report.js
+//   hero run --args '{"items": [{"name": "tea", "price": 2.5}]}' examples/commands/report.js
 const fs = require("node:fs");
 
 const { items = [] } = JSON.parse(fs.readFileSync(process.env.HERO_ARGS, "utf8"));

@@ -1,5 +1,5 @@
 # Run with a pool of Python (hero serve --pool python=2):
-#   hero run --type python examples/python/children.py
+#   hero run examples/python/children.py
 # A job that shares its work out: each child runs when this script has ended, and the heir, which sees what they gave, after them.
 import hero
 

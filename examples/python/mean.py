@@ -1,5 +1,5 @@
 # Run with a pool of Python (hero serve --pool python=2):
-#   hero run --type python --args '{"numbers": [1, 2, 3]}' examples/python/mean.py
+#   hero run --args '{"numbers": [1, 2, 3]}' examples/python/mean.py
 import statistics
 
 import hero

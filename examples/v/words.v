@@ -1,5 +1,5 @@
 // Run with a pool of V, where its compiler is (hero serve --pool v=2):
-//   hero run --type v --env WORDS='one two three' examples/v/words.v
+//   hero run --env WORDS='one two three' examples/v/words.v
 import os
 
 words := os.getenv('WORDS').fields()

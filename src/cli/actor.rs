@@ -41,6 +41,7 @@ struct List {
 impl Actor {
     pub(super) fn main(&self, global: &Global) -> anyhow::Result<Exit> {
         if let Some(Look::List(look)) = &self.command {
+            global.warn_of_misspelt_variables();
             return super::client(list(global, ContextId(look.context)));
         }
         let resolved = resolve(&self.settings, &environment())?;

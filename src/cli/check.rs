@@ -1,14 +1,16 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use serde_json::json;
 
 use super::choices::Types;
 use super::exit::{Exit, Usage};
+use super::language;
 use super::output::{self, Style};
+use super::report::{chain, report};
 use super::script::{as_rhai, name, read_script};
 use super::script_error::render;
-use crate::model::{JobError, ScriptType};
+use crate::model::{ErrorKind, JobError, ScriptType};
 
 /// Which scripts to compile.
 #[derive(Debug, Args)]
@@ -16,39 +18,69 @@ pub(super) struct Check {
     /// The files of the scripts, or - for stdin
     #[arg(value_name = "FILE|-", required = true, value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
-    /// The script type of their jobs
-    #[arg(long = "type", value_name = "TYPE", value_parser = Types, hide_possible_values = true, default_value = "osis")]
-    script_type: ScriptType,
+    /// The script type of their jobs [default: osis, where the name of a file says nothing else]
+    #[arg(long = "type", value_name = "TYPE", value_parser = Types, hide_possible_values = true)]
+    script_type: Option<ScriptType>,
+}
+
+/// What is wrong with a file.
+enum Fault {
+    /// It cannot be looked at.
+    Unknown(anyhow::Error),
+    /// Its script does not compile.
+    Script { script: String, error: JobError },
 }
 
 impl Check {
-    /// Compiles all files, in this process: they are the user's own, and no server is needed. Says of each what is wrong with it.
+    /// Compiles all files, in this process: they are the user's own, and no server is needed. Says of each what is wrong with it, and goes
+    /// on with the next.
     pub(super) fn main(&self, json: bool) -> anyhow::Result<Exit> {
-        if !self.script_type.is_built_in() {
-            return Err(Usage(format!("scripts of type {} are not compiled here, only those of osis and sal", self.script_type)).into());
+        if let Some(script_type) = self.script_type.as_ref().filter(|script_type| !script_type.is_built_in()) {
+            return Err(not_compiled(script_type).into());
         }
-        let mut found = Vec::new();
-        for file in &self.files {
-            let script = as_rhai(read_script(file)?);
-            if let Err(error) = crate::engine::check(&script, crate::engine::Names::Checked) {
-                found.push((name(file), script, error));
-            }
-        }
+        let found = self.files.iter().filter_map(|file| Some((file.as_path(), self.fault(file)?)));
+        let found: Vec<(&Path, Fault)> = found.collect();
         if json {
-            let found: Vec<_> = found.iter().map(|(file, _, error)| json!({ "file": file, "error": error })).collect();
+            let found: Vec<_> = found.iter().map(|(file, fault)| json!({ "file": name(file), "error": fault.error() })).collect();
             output::json(&found)?;
         } else {
-            show(&found)?;
+            found.iter().try_for_each(|(file, fault)| fault.show(&name(file)))?;
         }
         Ok(if found.is_empty() { Exit::Ok } else { Exit::Other })
     }
+
+    fn fault(&self, file: &Path) -> Option<Fault> {
+        let by_name = language::of_file(file).filter(|script_type| self.script_type.is_none() && !script_type.is_built_in());
+        if let Some(script_type) = by_name {
+            return Some(Fault::Unknown(anyhow::Error::from(not_compiled(&script_type)).context(name(file))));
+        }
+        let script = match read_script(file) {
+            Ok(script) => as_rhai(script),
+            Err(error) => return Some(Fault::Unknown(error)),
+        };
+        let error = crate::engine::check(&script, crate::engine::Names::Checked).err()?;
+        Some(Fault::Script { script, error })
+    }
 }
 
-fn show(found: &[(String, String, JobError)]) -> anyhow::Result<()> {
-    for (file, script, error) in found {
-        for line in render(Style::stdout(), file, script, None, error) {
-            output::line(line)?;
+fn not_compiled(script_type: &ScriptType) -> Usage {
+    Usage(format!("scripts of type {script_type} are not compiled here, only those of osis and sal"))
+}
+
+impl Fault {
+    /// It as programs see it.
+    fn error(&self) -> JobError {
+        match self {
+            Self::Unknown(error) => JobError::new(ErrorKind::Unavailable, chain(error)),
+            Self::Script { error, .. } => error.clone(),
         }
     }
-    Ok(())
+
+    fn show(&self, file: &str) -> anyhow::Result<()> {
+        match self {
+            Self::Unknown(error) => drop(report(error, false)),
+            Self::Script { script, error } => render(Style::stdout(), file, script, None, error).into_iter().try_for_each(output::line)?,
+        }
+        Ok(())
+    }
 }

@@ -36,9 +36,7 @@ impl Functions {
             return Err(Usage(format!("what scripts of type {script_type} may call is not known here, only of osis and sal")).into());
         }
         let word = self.word.as_ref().map(|word| word.to_lowercase());
-        let has = |function: &ScriptFunction, word: &str| function.name.contains(word) || function.group.to_lowercase().contains(word);
-        let known = functions_of(self.script_type.as_ref()).into_iter();
-        let found: Vec<&ScriptFunction> = known.filter(|function| word.as_deref().is_none_or(|word| has(function, word))).collect();
+        let found = found(self.script_type.as_ref(), word.as_deref());
         if json {
             output::json(&found)?;
         } else {
@@ -46,6 +44,17 @@ impl Functions {
         }
         Ok(Exit::Ok)
     }
+}
+
+/// Shows the functions of scripts of a type that have a word in their name or group.
+pub(super) fn tell(script_type: &ScriptType, word: &str) -> anyhow::Result<()> {
+    let word = word.to_lowercase();
+    show(&found(Some(script_type), Some(&word)), Some(&word))
+}
+
+fn found(script_type: Option<&ScriptType>, word: Option<&str>) -> Vec<&'static ScriptFunction> {
+    let has = |function: &ScriptFunction, word: &str| function.name.contains(word) || function.group.to_lowercase().contains(word);
+    functions_of(script_type).into_iter().filter(|function| word.is_none_or(|word| has(function, word))).collect()
 }
 
 /// A list of functions, with everything about the one that is asked for.
@@ -61,7 +70,8 @@ fn show(found: &[&ScriptFunction], word: Option<&str>) -> anyhow::Result<()> {
                 output::line("")?;
             }
             group = &function.group;
-            output::line(style.bold(group.to_uppercase()))?;
+            let who = function.who().map_or_else(String::new, |who| format!(" (for {who})"));
+            output::line(style.bold(group.to_uppercase()) + style.dim(who))?;
         }
         output::line(style.green(function.signature()))?;
         if found.len() == 1 || word == Some(function.name.as_str()) {
@@ -76,6 +86,9 @@ fn show(found: &[&ScriptFunction], word: Option<&str>) -> anyhow::Result<()> {
 
 fn explain(style: Style, function: &ScriptFunction) -> anyhow::Result<()> {
     output::paragraph(format!("    {}", function.description), 4)?;
+    if let Some(who) = function.who() {
+        output::paragraph(format!("    for {who}"), 4)?;
+    }
     if let Some(errors) = &function.errors {
         output::paragraph(format!("    error: {errors}"), 4)?;
     }

@@ -1,5 +1,9 @@
 use clap::Args;
+use serde_json::json;
 
+use super::output;
+use super::serve::environment;
+use super::settings::misspelt_of_commands;
 use crate::client::Client;
 
 /// What every command takes.
@@ -31,6 +35,17 @@ impl Global {
     /// The server to talk to.
     pub(super) fn address(&self) -> String {
         self.named_server().unwrap_or_else(|| DEFAULT_SERVER.to_owned())
+    }
+
+    /// Warns of environment variables that look as if they were for a command that talks to a server.
+    pub(super) fn warn_of_misspelt_variables(&self) {
+        for warning in misspelt_of_commands(&environment()) {
+            if self.json {
+                output::note_json(&json!({ "warning": warning }));
+            } else {
+                output::note(format!("warning: {warning}"));
+            }
+        }
     }
 
     /// Connects to the server, with the token of `HERO_TOKEN` if there is one.

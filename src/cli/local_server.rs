@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use rustix::process::{Pid, Signal, kill_process};
@@ -12,6 +13,8 @@ use super::settings::SETTINGS;
 
 const START: Duration = Duration::from_secs(60);
 const STOP: Duration = Duration::from_secs(30);
+/// How often it is looked whether the server has ended where nothing else can go on.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// A private directory that is gone when this is dropped.
 #[derive(Debug)]
@@ -38,7 +41,7 @@ impl Drop for TempDir {
     }
 }
 
-/// A `hero serve` that this program started on a free port, and that it stops again.
+/// A `hero serve` that this program started on a free port, and that it stops again, at the latest when this is dropped.
 #[derive(Debug)]
 pub(super) struct LocalServer {
     child: Child,
@@ -57,20 +60,23 @@ impl LocalServer {
         let mut command = Command::new(program);
         command.arg("serve").arg("--data").arg(data).args(["--listen", "127.0.0.1:0"]).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);
+        // Ctrl-C is for this program, which stops the server: twice asked to end, it would not clear up.
+        command.process_group(0);
         for setting in SETTINGS {
             command.env_remove(setting.env()); // The user's settings are meant for the user's server.
         }
-        let mut child = command.spawn().context("the server does not start")?;
-        let out = child.stdout.take().context("the server has no stdout")?;
+        let child = command.spawn().context("the server does not start")?;
+        let mut server = Self { child, url: String::new(), ready: String::new() };
+        let out = server.child.stdout.take().context("the server has no stdout")?;
         let line = tokio::time::timeout(START, ready_line(out)).await;
-        let ready = match line {
+        server.ready = match line {
             Ok(Ok(Some(line))) => line,
             Ok(Ok(None)) => bail!("the server ended at once; it says:\n{}", tail(&log_path)),
             Ok(Err(error)) => return Err(error).context("the server cannot be listened to"),
             Err(_) => bail!("the server was not ready within {} s; it says:\n{}", START.as_secs(), tail(&log_path)),
         };
-        let url = ready_line::parse(&ready).unwrap_or_default().to_owned();
-        Ok(Self { child, url, ready })
+        server.url = ready_line::parse(&server.ready).unwrap_or_default().to_owned();
+        Ok(server)
     }
 
     /// Its process id, while it runs.
@@ -78,10 +84,14 @@ impl LocalServer {
         self.child.id()
     }
 
+    fn terminate(&self) -> anyhow::Result<()> {
+        let pid = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).context("the server had ended already")?;
+        Ok(kill_process(pid, Signal::TERM)?)
+    }
+
     /// Asks it to stop and waits until it has ended. Fails if it did not exit with success.
     pub(super) async fn stop(mut self) -> anyhow::Result<()> {
-        let pid = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).context("the server had ended already")?;
-        kill_process(pid, Signal::TERM)?;
+        self.terminate()?;
         match tokio::time::timeout(STOP, self.child.wait()).await {
             Ok(status) => {
                 let status = status?;
@@ -92,6 +102,23 @@ impl LocalServer {
                 self.child.kill().await?;
                 bail!("the server did not stop within {} s and was killed", STOP.as_secs())
             }
+        }
+    }
+}
+
+impl Drop for LocalServer {
+    /// Stops it where something went wrong, or a signal came. Its Redis and its engines end with it.
+    fn drop(&mut self) {
+        if self.child.id().is_none() || self.terminate().is_err() {
+            return;
+        }
+        let begun = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if begun.elapsed() > STOP {
+                let _ = self.child.start_kill(); // It has ended by itself, then.
+                return;
+            }
+            sleep(LOOK);
         }
     }
 }

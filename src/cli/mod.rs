@@ -21,7 +21,9 @@ mod exit;
 mod functions;
 mod gauges;
 mod global;
+mod interrupt;
 mod job;
+mod language;
 mod local_server;
 mod local_time;
 mod logging;
@@ -169,6 +171,13 @@ fn is_refusal(error: &clap::Error) -> bool {
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let global = cli.global;
     let address = global.address();
+    let asks = |command: &Command| {
+        use Command::{Bench, Job, Object, Queue, Run, Schedule};
+        matches!(command, Run(_) | Job(_) | Schedule(_) | Queue(_) | Object(_) | Bench(_))
+    };
+    if asks(&cli.command) {
+        global.warn_of_misspelt_variables();
+    }
     let patient = |command: Pin<Box<dyn Future<Output = anyhow::Result<Exit>> + '_>>| client(patiently(command, &address));
     match cli.command {
         Command::Serve(serve) => serve.main(global.json),
@@ -182,7 +191,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Functions(functions) => functions.main(global.json),
         Command::Repl(repl) => client(repl.main()),
         Command::Openrpc => openrpc::main(),
-        Command::Demo => client(interruptible(demo::main(global.json))),
+        Command::Demo => client(interrupt::interruptible(demo::main(global.json))),
         Command::Bench(bench) => client(bench.main(&global)),
         Command::Completions(completions) => completions.main(&mut Cli::command()),
     }
@@ -207,12 +216,4 @@ async fn patiently<T>(command: impl Future<Output = T>, address: &str) -> T {
         output::note(output::Style::stderr().dim(format!("-- waiting for {address} --")));
     }
     command.await
-}
-
-/// Lets Ctrl-C end what leaves something to clear away.
-async fn interruptible<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    tokio::select! {
-        result = command => result,
-        signal = tokio::signal::ctrl_c() => signal.map_err(anyhow::Error::from).and_then(|()| anyhow::bail!("interrupted")),
-    }
 }

@@ -1,30 +1,27 @@
 //! The REPL: lines are evaluated one after another, in an engine of its own and without a server.
 
+mod line;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, IsTerminal as _};
-use std::iter::Peekable;
 use std::path::PathBuf;
-use std::str::Chars;
 
 use anyhow::Context as _;
 use clap::Args;
-use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
-use rustyline::highlight::Highlighter;
-use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
-use rustyline::{Config, Editor, Helper};
+use rustyline::{Config, Editor};
 use tokio_util::sync::CancellationToken;
 
 use super::choices::Types;
 use super::exit::{Exit, Usage};
+use super::functions;
 use super::output::{self, Style};
 use super::script_error::render;
-use crate::engine::reference::functions;
-use crate::engine::{Capability, Child, EngineJob, EngineSettings, Host, Limits, LogRecord, is_heroscript};
+use crate::engine::{Capability, Child, EngineJob, EngineSettings, Host, Limits, LogRecord, reference};
 use crate::model::{ContextId, JobId, ScriptType};
 use crate::process::Spawner;
+use line::{LineHelper, is_complete, is_of_name};
 
 /// Which language.
 #[derive(Debug, Args)]
@@ -36,8 +33,6 @@ pub(super) struct Repl {
 
 /// How many lines are kept for the next time.
 const HISTORY: usize = 1000;
-/// How many expressions in texts a line may have, so that it is looked for their ends. The compiler tells of more.
-const DEEPEST: usize = 64;
 /// What the lines are called in errors.
 const NAME: &str = "repl";
 
@@ -52,8 +47,18 @@ impl Repl {
         let mut engine = Child::start(&spawner, &settings).await?;
         let mut lines = Lines::open()?;
         while let Some(line) = lines.next()? {
-            if line.trim().is_empty() {
-                continue;
+            match Said::of(&line) {
+                Said::Nothing => continue,
+                Said::End => break,
+                Said::Help => {
+                    output::lines(HELP)?;
+                    continue;
+                }
+                Said::HelpWith(word) => {
+                    functions::tell(&self.script_type, word)?;
+                    continue;
+                }
+                Said::Script => {}
             }
             evaluate(&mut engine, line, matches!(lines, Lines::Typed { .. })).await?;
             if !engine.is_alive() {
@@ -63,6 +68,41 @@ impl Repl {
         }
         lines.close();
         Ok(Exit::Ok)
+    }
+}
+
+/// What is told to whoever asks for help.
+const HELP: &str = "\
+A line is Rhai, or HeroScript if it begins with !!. Variables and functions stay; an open bracket or text wants another line.
+
+  help WORD     the functions whose name or group has this word in it
+  exit, quit    end, as Ctrl-D does
+
+Tab completes the names of functions, Ctrl-C stops a script. https://rhai.rs/book is about the language.";
+
+/// What a line is for.
+#[derive(Debug, PartialEq, Eq)]
+enum Said<'l> {
+    Nothing,
+    End,
+    Help,
+    /// Help with the functions that have this word.
+    HelpWith(&'l str),
+    Script,
+}
+
+impl<'l> Said<'l> {
+    fn of(line: &'l str) -> Self {
+        let is_word = |word: &str| word.chars().all(|letter| is_of_name(letter) || letter == ':');
+        match line.trim().trim_end_matches(';') {
+            "" => Self::Nothing,
+            "exit" | "exit()" | "quit" | "quit()" => Self::End,
+            "help" | "help()" => Self::Help,
+            line => match line.strip_prefix("help ").map(str::trim).filter(|word| is_word(word)) {
+                Some(word) => Self::HelpWith(word),
+                None => Self::Script,
+            },
+        }
     }
 }
 
@@ -81,12 +121,14 @@ impl Lines {
         }
         let config = Config::builder().max_history_size(HISTORY)?.history_ignore_space(true).build();
         let mut editor = Editor::with_config(config)?;
-        editor.set_helper(Some(LineHelper { names: functions().iter().map(|function| function.name.clone()).collect() }));
+        editor.set_helper(Some(LineHelper::new(reference::functions().iter().map(|function| function.name.clone()).collect())));
         let history = history();
         if let Some(history) = &history {
             let _ = editor.load_history(history); // The first time there is none.
         }
-        output::note(Style::stderr().dim("Variables and functions stay. Tab completes names, Ctrl-C stops a script, Ctrl-D ends."));
+        output::note(
+            Style::stderr().dim("Variables and functions stay. Tab completes names, Ctrl-C stops a script, Ctrl-D ends, help says more."),
+        );
         Ok(Self::Typed { editor: Box::new(editor), history })
     }
 
@@ -179,134 +221,9 @@ impl Host for Shown {
     }
 }
 
-/// What the line editor knows of the language.
-struct LineHelper {
-    names: Vec<String>,
-}
-
-impl Helper for LineHelper {}
-impl Highlighter for LineHelper {}
-impl Hinter for LineHelper {
-    type Hint = String;
-}
-
-impl Validator for LineHelper {
-    /// An open bracket wants another line.
-    fn validate(&self, line: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        let complete = is_complete(line.input());
-        Ok(if complete { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
-    }
-}
-
-impl Completer for LineHelper {
-    type Candidate = String;
-
-    /// The functions whose names begin like the word before the cursor.
-    fn complete(&self, line: &str, at: usize, _: &rustyline::Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
-        let before = &line[..at];
-        let start = before.trim_end_matches(|letter: char| letter.is_ascii_alphanumeric() || letter == '_').len();
-        let word = &before[start..];
-        let names = self.names.iter().filter(|name| !word.is_empty() && name.starts_with(word));
-        Ok((start, names.cloned().collect()))
-    }
-}
-
-/// Whether all brackets and texts of a line are closed, as far as can be seen without compiling it.
-fn is_complete(line: &str) -> bool {
-    is_heroscript(line) || line.matches("${").count() > DEEPEST || is_closed(&mut line.chars().peekable(), false)
-}
-
-/// Goes to the end, or behind the bracket that ends an expression in a text. Says whether everything was closed there.
-fn is_closed(letters: &mut Peekable<Chars<'_>>, in_text: bool) -> bool {
-    let mut open = 0_i64;
-    while let Some(letter) = letters.next() {
-        match letter {
-            '}' if open == 0 && in_text => return true,
-            '(' | '[' | '{' => open += 1,
-            ')' | ']' | '}' => open -= 1,
-            '/' if letters.peek() == Some(&'/') => while letters.next_if(|letter| *letter != '\n').is_some() {},
-            '/' if letters.peek() == Some(&'*') => {
-                letters.next();
-                let mut last = None;
-                for next in letters.by_ref() {
-                    if (last, next) == (Some('*'), '/') {
-                        break;
-                    }
-                    last = Some(next);
-                }
-            }
-            // One character. The compiler says what is wrong with more.
-            '\'' => {
-                if letters.next() == Some('\\') {
-                    letters.next();
-                }
-                letters.next_if_eq(&'\'');
-            }
-            '"' => skip_string(letters),
-            '`' => loop {
-                match letters.next() {
-                    Some('`') => break,
-                    Some('$') if letters.next_if_eq(&'{').is_some() => {
-                        if !is_closed(letters, true) {
-                            return false;
-                        }
-                    }
-                    Some(_) => {}
-                    None => return false,
-                }
-            },
-            _ => {}
-        }
-    }
-    open <= 0 && !in_text
-}
-
-/// Goes behind the end of a text in double quotes. One that has no end does so at the end of its line, which the compiler says.
-fn skip_string(letters: &mut Peekable<Chars<'_>>) {
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' => drop(letters.next()),
-            '"' => return,
-            _ => {}
-        }
-    }
-}
-
 /// Where the lines of earlier times are, if the user has a home.
 fn history() -> Option<PathBuf> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
     Some(state.join("hero/repl_history"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_open_bracket_or_backtick_wants_another_line() {
-        for line in [
-            "1 + 1",
-            "f(1)",
-            "{ }",
-            "\"(\"",
-            "`(`",
-            "// (",
-            "1 // `\n + 2",
-            "`${f(`)`)}`",
-            "'{'",
-            "'\\''",
-            "1 /* ( */",
-            "!!join array:['(']",
-            "!!a.b text:'{'",
-            "\"a\\\"(\"",
-            ")",
-            "\"open",
-        ] {
-            assert!(is_complete(line), "{line}");
-        }
-        for line in ["f(", "fn f() {", "[1,", "`open", "{ // }", "`a` + `b", "`${", "`${f(`x`", "\"a\" + (\"b\""] {
-            assert!(!is_complete(line), "{line}");
-        }
-    }
 }

@@ -24,7 +24,7 @@ fn exit_of(error: &anyhow::Error) -> Exit {
 }
 
 /// An error with its causes, without those whose text is in its own already.
-fn chain(error: &anyhow::Error) -> String {
+pub(super) fn chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
         if !text.ends_with(&cause) {

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::exit::Exit;
+use super::language;
 use super::output::{Line, Style};
 use super::script::{Source, as_rhai};
 use super::spec::SpecArgs;
@@ -40,11 +41,18 @@ impl Wrong {
 /// It is compiled in this process and not in a confined one, because the script is the user's own and one more process would make each
 /// call slower. Limits are left to the server, which may have others, and so are scripts of types that may not be Rhai.
 pub(super) fn compiled(source: &Source, args: &SpecArgs, exit: Exit) -> anyhow::Result<JobSpec> {
-    let mut spec = args.spec(source.read()?)?;
+    let by_name = source.file().and_then(language::of_file);
+    let is_guess = source.file().is_some() && by_name.is_none() && !args.names_type();
+    let mut spec = args.spec(source.read()?, by_name)?;
     if spec.script_type.is_built_in() {
         spec.script = as_rhai(spec.script);
     }
-    compiles(&spec).map_err(|error| Wrong { file: source.name(), script: spec.script.clone(), error, index: None, exit })?;
+    compiles(&spec).map_err(|mut error| {
+        if is_guess {
+            error.message.push_str("; it was read as Rhai, because the name of the file does not say what it is: --type does");
+        }
+        Wrong { file: source.name(), script: spec.script.clone(), error, index: None, exit }
+    })?;
     Ok(spec)
 }
 

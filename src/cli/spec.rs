@@ -11,9 +11,10 @@ use crate::model::{ContextId, JobId, JobSpec, Name, Priority, ScriptType, Second
 /// What every job can be given besides its script, also each of those that a schedule makes.
 #[derive(Debug, Clone, Args)]
 pub(super) struct SpecArgs {
-    /// Which kind of actor runs it: osis, which runs its jobs one after another, sal, which can run some side by side (--concurrent), or one of yours
-    #[arg(long = "type", value_name = "TYPE", default_value = "osis", value_parser = Types, hide_possible_values = true)]
-    script_type: ScriptType,
+    /// Which kind of actor runs it: osis, which runs its jobs one after another, sal, which can run some side by side (--concurrent), python, v, or one of yours
+    /// [default: by the name of the file: python for .py, v for .v, bash for .sh, node for .js; else osis]
+    #[arg(long = "type", value_name = "TYPE", value_parser = Types, hide_possible_values = true)]
+    script_type: Option<ScriptType>,
     /// One entry of the script's `args`; JSON if it reads as such, else text
     #[arg(long = "arg", value_name = "KEY=VALUE", value_parser = pair)]
     arg: Vec<(String, String)>,
@@ -71,12 +72,17 @@ pub(super) struct SpecArgs {
 }
 
 impl SpecArgs {
-    /// The job these arguments and this script make.
-    pub(super) fn spec(&self, script: String) -> anyhow::Result<JobSpec> {
+    /// Whether the type of the script is named.
+    pub(super) const fn names_type(&self) -> bool {
+        self.script_type.is_some()
+    }
+
+    /// The job these arguments and this script make, whose type is `by_name` if they name none.
+    pub(super) fn spec(&self, script: String, by_name: Option<ScriptType>) -> anyhow::Result<JobSpec> {
         let this = self.clone();
         Ok(JobSpec {
             script,
-            script_type: this.script_type,
+            script_type: this.script_type.or(by_name).unwrap_or_default(),
             args: arguments(this.args, this.arg)?.map(Into::into),
             context_id: ContextId(this.context),
             caller_id: this.caller,

@@ -19,6 +19,7 @@ use tokio::time::sleep;
 
 use super::exit::Exit;
 use super::global::Global;
+use super::interrupt::interruptible;
 use super::local_server::{LocalServer, TempDir};
 use super::output;
 use crate::client::Client;
@@ -101,7 +102,7 @@ impl Bench {
         let measuring = Measuring { bench: self, steps: Rc::new(Steps::new(global.json)) };
         let report = match global.named_server() {
             Some(server) => measuring.foreign(global, &server).await?,
-            None => super::interruptible(Box::pin(measuring.own())).await?,
+            None => interruptible(Box::pin(measuring.own())).await?,
         };
         if global.json {
             output::json(&report)?
@@ -120,8 +121,8 @@ impl Measuring<'_> {
             clients.push(global.connect().await?);
         }
         let load = Load::new(clients, &self.steps).tidy();
-        let measured = super::interruptible(Box::pin(self.measure(&load, server))).await;
-        let left = super::interruptible(async { Ok(load.clean().await) }).await;
+        let measured = interruptible(Box::pin(self.measure(&load, server))).await;
+        let left = interruptible(async { Ok(load.clean().await) }).await;
         match left {
             Ok(0) => {}
             Ok(left) => output::note(format!("{left} jobs of this measurement could not be removed; they are gone after an hour")),

@@ -127,8 +127,20 @@ impl ContextSettings {
         };
         let strict = self.limits.script_strict == Some(Switch(false)) && settings.script_strict;
         let strict = strict.then(|| format!("script_strict has no effect, because {} is true", said("script_strict")));
-        let all = self.limits(settings).into_iter().filter_map(above).chain(strict);
+        let all = self.limits(settings).into_iter().filter_map(above).chain(strict).chain(self.unused_grants(settings));
         all.map(|why| format!("{}: context {}: {why}", said("contexts"), self.context)).collect()
+    }
+
+    /// What it grants although no pool here has it to give. Where no pool could, those of other processes may.
+    fn unused_grants(&self, settings: &Settings) -> Vec<String> {
+        let of_rhai = settings.pools.iter().filter(|pool| pool.script_type.is_built_in());
+        let pools: Vec<_> = of_rhai.filter(|pool| pool.contexts.contains(&self.context)).collect();
+        let is_unused = |capability: &&Capability| !pools.is_empty() && !pools.iter().any(|pool| pool.granted().contains(capability));
+        let why = |capability: &Capability| {
+            let name = capability.name();
+            format!("capabilities: {name} has no effect, because no pool of the context is granted it; add it to capabilities of a pool")
+        };
+        self.limits.capabilities.iter().flatten().filter(is_unused).map(why).collect()
     }
 
     /// Its table, as it was given.

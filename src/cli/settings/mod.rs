@@ -16,6 +16,7 @@ mod script_type;
 mod source;
 mod table;
 mod value;
+mod variables;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,6 +33,7 @@ pub use script_type::ScriptTypeSettings;
 pub use source::Flags;
 pub use table::{Default, Kind, SETTINGS, Scope, Setting, markdown};
 pub use value::{parse_size, parse_time};
+pub use variables::misspelt_of_commands;
 
 /// Every setting, with its final value.
 #[derive(Debug, Clone, Deserialize)]

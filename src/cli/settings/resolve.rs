@@ -7,7 +7,7 @@ use figment::{Figment, error::Kind};
 
 use super::source::{self, DEFAULT, ENVIRONMENT, FLAG, Flags, Layer};
 use super::table::{Default, SETTINGS, Scope, Setting};
-use super::{Secret, Settings, consistency, context, context_settings, defaults, origins};
+use super::{Secret, Settings, consistency, context, context_settings, defaults, origins, variables};
 use crate::model::ContextId;
 use crate::rpc::Limits;
 
@@ -68,7 +68,8 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
     check(&settings, scope, &said).map_err(Invalid)?;
     let is_given = |name: &str| source_of(&all, name) != DEFAULT;
     consistency::fault(&settings, scope, &is_given, &said).map_or(Ok(()), |fault| Err(Invalid(fault)))?;
-    let warnings = origins::warnings(&settings).chain(consistency::warnings(&settings, scope, &is_given, &said)).collect();
+    let of_settings = origins::warnings(&settings).chain(consistency::warnings(&settings, scope, &is_given, &said));
+    let warnings = variables::warnings(env).into_iter().chain(of_settings).collect();
     if let Some(path) = &settings.redis_password_file {
         settings.redis_password = Some(first_line(path, &said("redis_password_file"))?);
     }

@@ -8,10 +8,7 @@ use figment::value::{Dict, Map, Value};
 use figment::{Metadata, Profile, Provider, providers::Format as _};
 
 use super::table::{Default, Kind, SETTINGS, Scope, Setting};
-use super::{nearest, unknown};
-
-/// Environment variables of hero that are not settings.
-const OTHER_VARIABLES: [&str; 2] = ["HERO_SERVER", "HERO_TOKEN"];
+use super::{unknown, variables};
 
 /// Values from one source, under their names in the TOML file.
 #[derive(Debug, Clone)]
@@ -94,27 +91,16 @@ fn arg(setting: &Setting) -> Option<Arg> {
     })
 }
 
-/// The settings among environment variables. Empty ones count as not set.
-///
-/// A variable that looks like a misspelt setting is an error. Other `HERO_` variables are ignored, because others set
-/// them, too (an orchestrator sets `HERO_SERVICE_HOST` for a service called hero).
+/// The settings among environment variables. Empty ones count as not set. A variable that looks like a misspelt setting is an error.
 pub(super) fn environment(env: &BTreeMap<String, String>) -> Result<Layer, String> {
-    let known: BTreeMap<String, &Setting> = SETTINGS.iter().map(|setting| (setting.env(), setting)).collect();
-    let mut values = Dict::new();
-    for (name, value) in env.iter().filter(|(name, value)| name.starts_with("HERO_") && !value.is_empty()) {
-        let names = known.keys().map(String::as_str).chain(OTHER_VARIABLES);
-        match known.get(name) {
-            Some(setting) => drop(values.insert(setting.name.to_owned(), Value::from(value.as_str()))),
-            None if OTHER_VARIABLES.contains(&name.as_str()) => {}
-            None => {
-                let resembled = nearest(&name["HERO_".len()..], names.map(|name| &name["HERO_".len()..]));
-                if let Some(resembled) = resembled {
-                    return Err(format!("the environment variable {name} is no setting; did you mean HERO_{resembled}?"));
-                }
-            }
-        }
+    if let Some(misspelt) = variables::misspelt(env) {
+        return Err(misspelt);
     }
-    Ok(Layer { source: ENVIRONMENT.to_owned(), values })
+    let given = |setting: &Setting| {
+        let value = env.get(&setting.env()).filter(|value| !value.is_empty())?;
+        Some((setting.name.to_owned(), Value::from(value.as_str())))
+    };
+    Ok(Layer { source: ENVIRONMENT.to_owned(), values: SETTINGS.iter().filter_map(given).collect() })
 }
 
 /// The settings in a TOML file. A key that is no setting is an error.

@@ -52,6 +52,8 @@ pub(super) struct Ended {
     pub(super) answer: Answer,
     /// The last lines of its stderr.
     pub(super) last_lines: Vec<String>,
+    /// The line of its stderr that tells why it failed, if it did.
+    pub(super) cause: Option<String>,
     pub(super) usage: Usage,
 }
 
@@ -151,7 +153,7 @@ impl Attempt<'_> {
         if gone {
             return Err(Lost::Actor);
         }
-        Ok(Ended { ending, status: status.map(|status| status.exit), answer, last_lines: lines.last(), usage })
+        Ok(Ended { ending, status: status.map(|status| status.exit), answer, last_lines: lines.last(), cause: lines.cause(), usage })
     }
 
     /// What has broken under a process that nobody has ended, before anything else was killed.

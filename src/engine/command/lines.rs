@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 
+use super::cause::Cause;
 use crate::engine::limits::{LOG_LINE, log_is_cut};
 use crate::engine::{Limits, LogRecord};
 use crate::model::LogLevel;
@@ -20,6 +21,7 @@ pub(super) struct JobLines {
     err: Vec<u8>,
     /// The last lines of stderr, in the log or not.
     last: VecDeque<String>,
+    cause: Cause,
 }
 
 /// Where a process writes.
@@ -41,7 +43,8 @@ impl Stream {
 impl JobLines {
     pub(super) fn new(limits: &Limits) -> Self {
         let cut = Some(log_is_cut(limits));
-        Self { limit: limits.log, cut, bytes: 0, pending: Vec::new(), out: Vec::new(), err: Vec::new(), last: VecDeque::new() }
+        let (last, cause) = (VecDeque::new(), Cause::default());
+        Self { limit: limits.log, cut, bytes: 0, pending: Vec::new(), out: Vec::new(), err: Vec::new(), last, cause }
     }
 
     /// Takes what a process wrote. A line is logged when its end is there.
@@ -85,7 +88,9 @@ impl JobLines {
             if self.last.len() == LAST {
                 self.last.pop_front();
             }
-            self.last.push_back(String::from_utf8_lossy(&line[..boundary(line, LAST_BYTES)]).into_owned());
+            let said = String::from_utf8_lossy(&line[..boundary(line, LAST_BYTES)]).into_owned();
+            self.cause.line(&said);
+            self.last.push_back(said);
         }
         while line.len() > LONGEST {
             let (piece, rest) = line.split_at(boundary(line, LONGEST));
@@ -117,6 +122,11 @@ impl JobLines {
     /// The last lines of stderr that say something.
     pub(super) fn last(&self) -> Vec<String> {
         self.last.iter().filter(|line| !line.trim().is_empty()).cloned().collect()
+    }
+
+    /// The line of stderr that tells how the process failed.
+    pub(super) fn cause(&self) -> Option<String> {
+        self.cause.told().map(ToOwned::to_owned)
     }
 }
 

@@ -8,6 +8,7 @@ mod actor;
 mod answer;
 mod asking;
 mod attempt;
+mod cause;
 mod ending;
 mod environment;
 mod files;

@@ -60,7 +60,7 @@ fn had_more(than: String) -> JobError {
 /// What is wrong with the way in which a process ended, if anything is.
 fn failure(ended: &Ended) -> Option<JobError> {
     let last = ended.last_lines.last().map(String::as_str);
-    let because = |how: String| last.map_or_else(|| how.clone(), |line| format!("{how}: {line}"));
+    let because = |how: String| ended.cause.as_ref().map_or_else(|| how.clone(), |line| format!("{how}: {line}"));
     let error = |message: String, data: Value| JobError { data: Some(Json::from(data)), ..JobError::new(ErrorKind::Script, message) };
     let Some(status) = ended.status else {
         return Some(JobError::new(ErrorKind::Unavailable, "it is not known how the process ended: something else waited for it"));

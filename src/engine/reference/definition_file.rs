@@ -34,7 +34,8 @@ fn close(text: &mut String, open: Option<&str>) {
 fn write(text: &mut String, function: &ScriptFunction, count: usize) {
     text.push('\n');
     let errors = function.errors.as_ref().map_or_else(String::new, |errors| format!("\n\nError: {errors}"));
-    for line in format!("{}{errors}\n\n```rhai\n{}\n```", function.description, function.example).lines() {
+    let who = function.who().map_or_else(String::new, |who| format!("\n\nFor {who}."));
+    for line in format!("{}{who}{errors}\n\n```rhai\n{}\n```", function.description, function.example).lines() {
         let _ = writeln!(text, "{}", format!("/// {line}").trim_end()); // A text takes all.
     }
     let parameters: Vec<String> =

@@ -1,7 +1,6 @@
 use std::fmt::Write as _;
 
 use super::functions;
-use crate::engine::Capability;
 
 /// The functions as Markdown: a heading for each subject and for each function.
 pub fn markdown() -> String {
@@ -13,8 +12,8 @@ pub fn markdown() -> String {
             let _ = writeln!(text, "\n## {}{rest}", first.to_uppercase()); // A text takes all.
         }
         let _ = writeln!(text, "\n### `{}`\n\n{}", function.signature(), function.description);
-        if let Some(capability) = function.capability.filter(|capability| *capability != Capability::Jobs) {
-            let _ = writeln!(text, "\nFor {}.", capability.who());
+        if let Some(who) = function.who() {
+            let _ = writeln!(text, "\nFor {who}.");
         }
         if let Some(errors) = &function.errors {
             let _ = writeln!(text, "\nError: {errors}");

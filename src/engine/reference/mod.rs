@@ -119,6 +119,11 @@ impl ScriptFunction {
         format!("{}({}) -> {}", self.name, parameters.join(", "), self.returns)
     }
 
+    /// Who has it, for people, if not every script of a job does.
+    pub fn who(&self) -> Option<&'static str> {
+        self.capability.filter(|capability| *capability != Capability::Jobs).map(Capability::who)
+    }
+
     /// The namespace and the name in it.
     pub fn parts(&self) -> (Option<&str>, &str) {
         self.name.split_once("::").map_or((None, &self.name), |(namespace, name)| (Some(namespace), name))

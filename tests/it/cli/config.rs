@@ -293,7 +293,35 @@ fn an_unknown_setting_is_refused_and_the_nearest_named() {
 #[test]
 fn variables_of_others_are_left_alone() {
     let hero = Hero::new().env("HERO_SERVICE_HOST", "10.0.0.1").env("HERO_PORT", "tcp://10.0.0.1:8700").env("HERO_LEASE", "");
+    let hero = hero.env("HERO_PORT_8700_TCP_ADDR", "10.0.0.1").env("HERO_REDIS_SERVICE_PORT_RESP", "6379").env("HEROIC_LISTEN", "1");
+    // A job may start a hero.
+    let of_jobs = ["ARGS", "ASK_FD", "ATTEMPT", "CALLER_ID", "CONTEXT_ID", "JOB_ID", "RESULT_FD", "OF_JOB_PATH", "SERVER", "TOKEN"];
+    let hero = of_jobs.iter().fold(hero, |hero, name| hero.env(&format!("HERO_{name}"), "1"));
     assert_eq!(setting(&hero, &[], "lease"), (json!("30s"), "default".to_owned()));
+    assert_eq!(hero.run(&["serve", "--print-config"]).err, "");
+}
+
+#[test]
+fn a_variable_that_nobody_knows_is_warned_of_with_what_may_be_meant() {
+    for (name, said) in [
+        ("HERO_REDIS_URL", "the environment variable HERO_REDIS_URL has no effect: it is no setting; did you mean HERO_REDIS?"),
+        (
+            "HERO_SCRIPTMEMORYLIMIT",
+            "the environment variable HERO_SCRIPTMEMORYLIMIT has no effect: it is no setting; did you mean HERO_SCRIPT_MEMORY?",
+        ),
+        ("HERO_TEAPOT", "the environment variable HERO_TEAPOT has no effect: it is no setting"),
+    ] {
+        let ended = Hero::new().env(name, "redis://h").run(&["serve", "--print-config"]);
+        assert_eq!((ended.code, ended.err), (0, format!("warning: {said}\n")));
+    }
+    let hero = Hero::new().env("HERO_SERVR", "ws://127.0.0.1:1").env("HERO_TEAPOT", "x").env("HERO_SERVER", "ws://127.0.0.1:1");
+    let said = "the environment variable HERO_SERVR has no effect; did you mean HERO_SERVER?";
+    for command in [["queue", "list"], ["actor", "list"], ["job", "list"]] {
+        let ended = hero.run(&command);
+        assert!(ended.code == 7 && ended.err.starts_with(&format!("warning: {said}\nerror: no server")), "{command:?}: {}", ended.err);
+        let ended = hero.run(&[&command[..], &["--json"]].concat());
+        assert_eq!(ended.err, format!("{{\"warning\":{:?}}}\n", said));
+    }
 }
 
 #[test]

@@ -19,6 +19,13 @@ fn functions_are_listed_found_by_a_word_and_shown_alone() {
     for part in ["sum(array: array) -> number", "error: an element is no number", "[1, 2, 3.5].sum()", "gives 6.5"] {
         assert!(alone.contains(part), "{alone}");
     }
+    for (word, needs) in [("file_read", "fs"), ("http_get", "net"), ("run_command", "process"), ("redis_ping", "redis")] {
+        let alone = hero.run(&["functions", word]).out;
+        let who = format!("for pools and contexts with the grant {needs}");
+        assert!(alone.lines().any(|line| line == format!("    {who}")), "{alone}");
+        assert!(all.out.lines().any(|line| line.ends_with(&format!(" ({who})"))), "{needs}: {}", all.out);
+    }
+    assert!(hero.run(&["functions", "osis::get"]).out.contains("\n    for scripts of type osis\n"));
     let none = hero.run(&["functions", "frobnicate"]);
     assert_eq!((none.code, none.out.as_str()), (0, ""));
     assert!(none.err.contains("no function is called so"), "{}", none.err);
@@ -35,7 +42,10 @@ fn functions_are_listed_for_programs_and_editors() {
     let parameter = |name: &str, kind: &str| json!({ "name": name, "type": kind, "optional": false });
     assert_eq!(join["parameters"], json!([parameter("array", "array"), parameter("separator", "string")]));
     assert_eq!((&join["returns"], &join["example_result"]), (&json!("string"), &json!("a, 1, true")));
+    let needs = |name: &str| list.as_array().unwrap().iter().find(|function| function["name"] == name).unwrap()["capability"].clone();
+    assert_eq!((needs("join"), needs("file_read")), (Value::Null, json!("fs")));
     let definitions = hero.run(&["functions", "--definitions"]).out;
+    assert!(definitions.contains("\n/// For pools and contexts with the grant fs.\n"), "{definitions}");
     assert!(definitions.starts_with("module static;\n"), "{definitions}");
     for line in [
         "fn join(array: Array, separator: String) -> String;",
@@ -101,6 +111,21 @@ fn what_cannot_be_checked_is_told() {
     let missing = hero.run(&["check", "missing.rhai"]);
     assert_eq!(missing.code, 1);
     assert!(missing.err.contains("the script missing.rhai cannot be opened"), "{}", missing.err);
+    // The others are looked at all the same.
+    hero.file("good.rhai", "1");
+    hero.file("bad.rhai", "let x = ;");
+    hero.file("other.py", "print(1)");
+    let all = hero.run(&["check", "missing.rhai", "other.py", "good.rhai", "bad.rhai"]);
+    assert_eq!(all.code, 1, "{}", all.err);
+    assert!(all.err.contains("the script missing.rhai cannot be opened"), "{}", all.err);
+    assert!(all.err.contains("other.py: scripts of type python are not compiled here"), "{}", all.err);
+    assert!(all.out.starts_with("bad.rhai:1:9: script: "), "{}", all.out);
+    let all: Value = serde_json::from_str(&hero.run(&["check", "missing.rhai", "other.py", "bad.rhai", "--json"]).out).unwrap();
+    let kinds: Vec<_> = all.as_array().unwrap().iter().map(|one| (one["file"].as_str(), one["error"]["kind"].as_str())).collect();
+    let unavailable = Some("unavailable");
+    assert_eq!(kinds, [(Some("missing.rhai"), unavailable), (Some("other.py"), unavailable), (Some("bad.rhai"), Some("script"))]);
+    assert!(all[0]["error"]["message"].as_str().unwrap().contains("cannot be opened"), "{all}");
+    assert_eq!(hero.run(&["check", "missing.rhai", "good.rhai"]).code, 1);
     let python = hero.run(&["check", "--type", "python", "missing.py"]);
     assert_eq!(python.code, 2);
     assert!(python.err.contains("scripts of type python are not compiled here"), "{}", python.err);
@@ -129,6 +154,27 @@ fn a_session_keeps_what_its_lines_declare() {
     assert!(err.contains("script: after") && err.contains("\n42\n"), "{err}");
     let (_, err) = session(&hero, "fn f() {\n  1");
     assert!(err.contains("repl:2:4: script: "), "what is not finished is told: {err}");
+}
+
+#[test]
+fn a_session_helps_whoever_asks_and_ends_when_it_is_told_to() {
+    let hero = Hero::new();
+    let (out, err) = session(&hero, "help\n1\n");
+    assert!(out.contains("help WORD") && out.contains("exit, quit") && out.ends_with("\n1\n"), "{out}{err}");
+    let (out, err) = session(&hero, "help base64_encode\nhelp osis::get\n");
+    assert!(out.contains("base64_encode(") && out.contains("osis::get(collection: string") && err.is_empty(), "{out}{err}");
+    assert!(session(&hero, "help frobnicate").1.contains("no function is called so"));
+    for word in ["exit", "quit", " exit;", "quit()"] {
+        assert_eq!(session(&hero, &format!("1\n{word}\n2\n")), ("1\n".to_owned(), String::new()), "{word}");
+    }
+    // Only alone are they more than names.
+    assert_eq!(session(&hero, "let exit = 3; exit\n`help`\n").0, "3\nhelp\n");
+}
+
+#[test]
+fn a_text_in_heroscript_may_have_several_lines_in_a_session() {
+    let (out, err) = session(&Hero::new(), "!!template 'Dear {{name}},\nit''s ready' name:Ada\n!!template \"it's {{a}}\" a:1\n40 + 2\n");
+    assert_eq!((out.as_str(), err.as_str()), ("[\"Dear Ada,\\nit's ready\"]\n[\"it's 1\"]\n42\n", ""));
 }
 
 #[test]

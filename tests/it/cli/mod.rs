@@ -206,6 +206,22 @@ fn a_script_that_does_not_compile_is_shown_with_its_place_before_anything_is_sen
 }
 
 #[test]
+fn what_is_no_rhai_and_has_a_name_that_says_nothing_is_told_how_to_say_what_it_is() {
+    let hero = Hero::new().env("HERO_SERVER", "ws://127.0.0.1:1");
+    let lua = hero.file("greet.lua", "local greeting = 'hello'\n");
+    for arguments in [&["job", "create", &lua][..], &["schedule", "create", &lua, "--every", "5"]] {
+        let ended = hero.run(arguments);
+        assert!(ended.code == 2 && ended.err.contains("read as Rhai") && ended.err.contains("--type does"), "{}", ended.err);
+        // Who names the type has it his way, and nobody answers there.
+        assert_eq!(hero.run(&[arguments, &["--type", "lua"]].concat()).code, 7);
+        let named = hero.run(&[arguments, &["--type", "osis"]].concat());
+        assert!(named.code == 2 && !named.err.contains("--type"), "{}", named.err);
+    }
+    let python = hero.file("tea.py", "def f(): return 1");
+    assert_eq!(hero.run(&["job", "create", &python]).code, 7, "it is not Rhai");
+}
+
+#[test]
 fn a_file_that_is_not_there_is_not_watched_and_a_limit_of_nothing_is_refused() {
     // Nobody answers there, so whatever is told was found here.
     let hero = Hero::new().env("HERO_SERVER", "ws://127.0.0.1:1");

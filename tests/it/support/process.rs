@@ -53,7 +53,12 @@ impl Process {
 
     /// The same, changed.
     pub fn start_with(arguments: &[impl AsRef<OsStr>], change: impl FnOnce(&mut Command)) -> Self {
-        let mut command = Command::new(hero());
+        Self::of(&hero(), arguments, change)
+    }
+
+    /// A program that becomes it.
+    pub fn of(program: &Path, arguments: &[impl AsRef<OsStr>], change: impl FnOnce(&mut Command)) -> Self {
+        let mut command = Command::new(program);
         command.args(arguments).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", "/nonexistent");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         change(&mut command);
@@ -167,22 +172,30 @@ impl Process {
 
     /// What runs below its engines whose jobs are processes, and what these have left.
     pub fn below_engines(&self) -> Vec<Kin> {
-        let all = Kin::all();
-        let supervisors = all.iter().filter(|kin| kin.parent == self.pid && kin.command().ends_with("\0supervisor\0"));
-        let mut parents: Vec<u32> = supervisors.map(|kin| kin.pid).collect();
-        let mut found = Vec::new();
-        while let Some(parent) = parents.pop() {
-            let children: Vec<Kin> = all.iter().filter(|kin| kin.parent == parent).cloned().collect();
-            parents.extend(children.iter().map(|kin| kin.pid));
-            found.extend(children);
-        }
-        found
+        let supervisors = self.children().into_iter().filter(|kin| kin.command().ends_with("\0supervisor\0"));
+        below(supervisors.map(|kin| kin.pid).collect())
+    }
+
+    /// Its children, with theirs and so on.
+    pub fn descendants(&self) -> Vec<Kin> {
+        below(vec![self.pid])
     }
 
     /// Its private Redis.
     pub fn redis(&self) -> Option<Kin> {
         self.children().into_iter().find(|kin| kin.name.starts_with("redis-server") || kin.name.starts_with("valkey-server"))
     }
+}
+
+/// What runs below these processes.
+fn below(mut parents: Vec<u32>) -> Vec<Kin> {
+    let (all, mut found) = (Kin::all(), Vec::new());
+    while let Some(parent) = parents.pop() {
+        let children: Vec<Kin> = all.iter().filter(|kin| kin.parent == parent).cloned().collect();
+        parents.extend(children.iter().map(|kin| kin.pid));
+        found.extend(children);
+    }
+    found
 }
 
 /// Collects lines until the end, when it lets go of them.

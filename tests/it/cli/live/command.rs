@@ -43,6 +43,30 @@ fn a_configured_command_runs_jobs_as_the_example_says() {
 }
 
 #[test]
+fn without_a_type_the_name_of_the_file_says_it() {
+    let hero = Hero::new();
+    let file = hero.file(
+        "hero.toml",
+        "pools = [\"osis=1\", \"bash=1\", \"python=1\", \"v=1\"]\n[script_types.bash]\ncommand = [\"bash\", \"{script}\"]\n",
+    );
+    let server = Server::with(hero, &["--config", &file]);
+    let words = ["--env", "WORDS=one two"];
+    assert_eq!(server.ok(&[&["run", &example("commands/count.sh")][..], &words].concat()), r#"{"words":2}"#);
+    assert_eq!(server.ok(&["run", &example("order.hero")]), r#"[null,42,"Dear Ada"]"#);
+    let id = server.ok(&["job", "create", &example("python/mean.py")]);
+    assert_eq!(server.json(&["job", "show", &id])["script_type"], "python");
+    let schedule = server.json(&["schedule", "create", &example("v/words.v"), "--every", "1h", "--start-at", "1h"]);
+    assert_eq!(schedule["job"]["script_type"], "v", "{schedule}");
+    // Who says it himself knows better, and what no name says is Rhai.
+    let script = server.hero.file("odd.py", "6 * 7");
+    assert_eq!(server.ok(&["run", "--type", "osis", &script]), "42");
+    let script = server.hero.file("answer", "6 * 7");
+    assert_eq!(server.ok(&["run", &script]), "42");
+    let unknown = server.run(&["run", &example("commands/report.js")]);
+    assert!(unknown.code == 1 && unknown.err.contains("script type node is not built in, not configured"), "{}", unknown.err);
+}
+
+#[test]
 fn python_runs_without_any_configuration() {
     if std::process::Command::new("python3").arg("-V").output().is_err() {
         println!("skipped: there is no python3");

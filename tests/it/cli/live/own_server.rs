@@ -1,5 +1,6 @@
 //! The commands that start a server of their own, and the end of a server.
 
+use std::path::Path;
 use std::process::Command;
 
 use rustix::process::Signal;
@@ -7,6 +8,7 @@ use serde_json::Value;
 
 use super::super::{Ended, Hero};
 use super::{Server, path, read, signal};
+use crate::support::{Kin, Process, until};
 
 /// Runs the program where it can start servers, with its temporary files in its home.
 fn alone(hero: &Hero, arguments: &[&str]) -> Ended {
@@ -31,6 +33,49 @@ fn the_demo_ends_well_and_leaves_nothing_behind() {
     // There is Python wherever the tests run.
     assert!(ended.out.contains(r#""output":"{\"mean\":2.0}""#), "{}", ended.out);
     assert_eq!(std::fs::read_dir(hero.home()).unwrap().count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signal_that_ends_the_demo_or_a_measurement_ends_the_server_that_it_started() {
+    let at_rest = ["bench", "--only", "rest", "--rest", "1000", "--pool", "osis=1"];
+    for (arguments, signal, said) in [
+        (&["demo"][..], Signal::TERM, "ended by SIGTERM"),
+        (&at_rest, Signal::TERM, "ended by SIGTERM"),
+        (&at_rest, Signal::HUP, "ended by SIGHUP"),
+        (&at_rest, Signal::INT, "interrupted"),
+    ] {
+        let home = tempfile::tempdir().unwrap();
+        let mut process = Process::start_with(arguments, |command| {
+            command.env("TMPDIR", home.path());
+        });
+        let kin = until("an engine and a Redis", || async {
+            let kin = process.descendants();
+            let has_engine = kin.iter().any(|one| one.command().ends_with("\0engine\0"));
+            let is_up = arguments[0] != "demo" || process.out().iter().any(|line| line.contains(" ready on "));
+            (is_up && has_engine && kin.iter().any(|one| one.name.contains("-server"))).then_some(kin)
+        });
+        let kin = kin.await;
+        process.signal(signal);
+        let (code, log) = process.failure().await;
+        assert!(code == Some(1) && log.contains(said), "{arguments:?}: {code:?} {log}");
+        Kin::all_gone(&kin).await;
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "{arguments:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_started_to_outlive_its_terminal_does() {
+    let home = tempfile::tempdir().unwrap();
+    let command = "trap '' HUP; exec \"$0\" bench --only rest --rest 1000 --pool osis=1";
+    let mut process = Process::of(Path::new("/bin/sh"), &["-c", command, env!("CARGO_BIN_EXE_hero")], |command| {
+        command.env("TMPDIR", home.path());
+    });
+    until("an engine", || async { process.descendants().iter().any(|one| one.command().ends_with("\0engine\0")).then_some(()) }).await;
+    process.signal(Signal::HUP);
+    process.terminate();
+    let (code, log) = process.failure().await;
+    // The lower number is delivered first.
+    assert!(code == Some(1) && log.contains("ended by SIGTERM"), "{code:?} {log}");
 }
 
 #[test]

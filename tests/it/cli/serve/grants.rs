@@ -124,6 +124,29 @@ fn a_grant_that_names_nothing_is_refused_with_what_to_do() {
     assert!(ended.code == 0 && ended.out.contains("redis://:***@h") && !ended.out.contains("hunter22"), "{}{}", ended.out, ended.err);
 }
 
+#[test]
+fn a_context_that_grants_what_no_pool_of_it_has_is_warned_of() {
+    let hero = Hero::new();
+    let pools = "[[pools]]\ntype = \"sal\"\ncontexts = [0]\n[[pools]]\ntype = \"osis\"\ncontexts = [0, 1]\n";
+    let of = |context: u32, name: &str| {
+        format!(
+            "context {context}: capabilities: {name} has no effect, because no pool of the context is granted it; add it to capabilities of a pool"
+        )
+    };
+    for (contexts, told) in [
+        ("[contexts.0]\ncapabilities = [\"fs\", \"net\"]\n[contexts.1]", vec![of(0, "net")]),
+        ("[contexts.0]\n[contexts.1]\ncapabilities = [\"fs\", \"redis\"]", vec![of(1, "fs"), of(1, "redis")]),
+        // None could have it here. They may be on another machine.
+        ("[contexts.0]\ncapabilities = [\"fs\"]\n[contexts.1]\n[contexts.2]\ncapabilities = [\"fs\"]", vec![]),
+        ("[contexts.0]\ncapabilities = []\n[contexts.1]\ncapabilities = []", vec![]),
+    ] {
+        let ended = hero.run(&["serve", "--print-config", "--config", &hero.file("hero.toml", &format!("{pools}{contexts}\n"))]);
+        let warned: Vec<&str> = ended.err.lines().collect();
+        assert!(ended.code == 0 && warned.len() == told.len(), "{contexts}: {}", ended.err);
+        assert!(warned.iter().zip(&told).all(|(warned, told)| warned.ends_with(told)), "{contexts}: {}", ended.err);
+    }
+}
+
 /// Answers HTTP over TLS, with the certificate of an authority.
 fn secure_web(authority: &Authority) -> SocketAddr {
     let certificate = CertificateDer::from_pem_file(authority.file("server.pem")).unwrap();

@@ -190,6 +190,17 @@ async fn node_runs_scripts_where_it_is_installed() {
     let outcome = bench.run_job(&job).await;
     assert_eq!(outcome.result.unwrap().text, r#"{"items":2,"total":3.75}"#, "{:?}", bench.log.texts());
     assert_eq!(bench.log.texts(), ["tea: 2.5", "milk: 1.25"]);
-    let error = bench.error("throw new Error('bad day')").await;
-    assert!(error.message.starts_with("exit code 1") && error.data.unwrap().as_str().contains("bad day"), "{}", error.message);
+    for (script, told) in [
+        ("throw new Error('bad day')", "Error: bad day"),
+        // The error stands above more calls than there are lines in the data.
+        ("function f(n) { if (n == 0) { throw new TypeError('bad day'); } f(n - 1); } f(20)", "TypeError: bad day"),
+        ("require('not-there')", "Error: Cannot find module 'not-there'"),
+        ("Promise.reject(new RangeError('bad day'))", "RangeError: bad day"),
+        ("let x = ;", "SyntaxError: Unexpected token ';'"),
+        ("throw 'bad day'", "bad day"),
+        ("console.error('one\\n\\ntwo'); process.exit(1)", "two"),
+    ] {
+        let error = bench.error(script).await;
+        assert_eq!(error.message, format!("exit code 1: {told}"), "{script}: {error:?}");
+    }
 }

@@ -1,0 +1,30 @@
+use anyhow::bail;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Lets Ctrl-C, SIGTERM and SIGHUP end what leaves something to clear away: it is dropped, and clears away what it has then.
+pub(super) async fn interruptible<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let (mut interrupts, mut terminations) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    // Whoever starts this with nohup wants it to go on without its terminal.
+    let mut hangups = if is_ignored(SignalKind::hangup()) { None } else { Some(signal(SignalKind::hangup())?) };
+    tokio::select! {
+        biased;
+        () = received(&mut hangups) => bail!("ended by SIGHUP"),
+        _ = terminations.recv() => bail!("ended by SIGTERM"),
+        _ = interrupts.recv() => bail!("interrupted"),
+        result = command => result,
+    }
+}
+
+async fn received(signals: &mut Option<Signal>) {
+    match signals {
+        Some(signals) => drop(signals.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether this process was started so that a signal does nothing.
+fn is_ignored(signal: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    ignored.is_some_and(|ignored| ignored >> (signal.as_raw_value() - 1) & 1 == 1)
+}

@@ -1,0 +1,149 @@
+//! Which line of what a process wrote to stderr tells why it failed.
+
+use std::mem::take;
+
+/// Finds it while the lines come, so that it is known however long a stack trace stands behind it.
+///
+/// Most programs say it last. Some put a stack trace behind it, and some sign what they say with a paragraph of one line.
+#[derive(Default)]
+pub(super) struct Cause {
+    /// The last paragraph, and the one before.
+    last: Paragraph,
+    former: Paragraph,
+    /// Whether an empty line stands behind the last one.
+    has_ended: bool,
+}
+
+/// Lines without an empty one between them.
+#[derive(Default)]
+struct Paragraph {
+    lines: usize,
+    /// The last line.
+    last: String,
+    /// The last one that is not indented, and does not only announce what follows.
+    flush: Option<String>,
+    /// The last one that names an error by its words or by where it stands.
+    named: Option<String>,
+    by_words: bool,
+}
+
+impl Cause {
+    /// Takes the next line.
+    pub(super) fn line(&mut self, line: &str) {
+        // Advice, as Rust and compilers give it behind an error.
+        if line.starts_with("note: ") {
+            return;
+        }
+        if line.trim().is_empty() {
+            self.has_ended = true;
+            return;
+        }
+        if take(&mut self.has_ended) {
+            self.former = take(&mut self.last);
+        }
+        self.last.line(line);
+    }
+
+    /// The line that tells it, if there is any line.
+    pub(super) fn told(&self) -> Option<&str> {
+        let Paragraph { lines, last, flush, named, .. } = &self.last;
+        let signed = self.former.named.as_ref().filter(|_| *lines == 1 && named.is_none());
+        let line = match signed {
+            Some(named) => named,
+            None if is_indented(last) => named.as_ref().or(flush.as_ref()).unwrap_or(last),
+            None => last,
+        };
+        Some(line.trim()).filter(|line| !line.is_empty())
+    }
+}
+
+impl Paragraph {
+    fn line(&mut self, line: &str) {
+        // Interpreters mark the place in a line of the script.
+        let is_marked = !self.last.is_empty() && self.last.chars().all(|letter| matches!(letter, ' ' | '\t' | '^' | '~'));
+        if is_indented(line) {
+            // The first call of a stack trace, as JavaScript, Java and .NET write it.
+            if line.trim_start().starts_with("at ") && !self.by_words {
+                self.named.clone_from(&self.flush);
+            }
+        } else {
+            let by_words = names_an_error(line);
+            if by_words || is_marked && !self.by_words {
+                (self.named, self.by_words) = (Some(line.to_owned()), by_words);
+            }
+            if !line.ends_with(':') {
+                self.flush = Some(line.to_owned());
+            }
+        }
+        self.lines += 1;
+        line.clone_into(&mut self.last);
+    }
+}
+
+fn is_indented(line: &str) -> bool {
+    line.starts_with(char::is_whitespace)
+}
+
+/// Whether what stands before the first colon is an error, such as in `TypeError: x` or `Exception in thread "main" java.io.IOException: x`.
+fn names_an_error(line: &str) -> bool {
+    let before = line.split(':').next().unwrap_or_default();
+    let kind = before.split(" [").next().unwrap_or_default();
+    let kind = kind.split_whitespace().next_back().unwrap_or_default().to_ascii_lowercase();
+    kind.ends_with("error") || kind.ends_with("exception")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> Option<String> {
+        let mut cause = Cause::default();
+        text.lines().for_each(|line| cause.line(line));
+        cause.told().map(ToOwned::to_owned)
+    }
+
+    #[test]
+    fn the_line_that_names_the_error_tells_it_and_else_the_last() {
+        for (text, line) in [
+            ("one\ntwo\n\n", Some("two")),
+            ("", None),
+            (" \n", None),
+            // What a program says last is not given up for an error that it went on after.
+            ("Error: no tea, but coffee\nno coffee", Some("no coffee")),
+            ("Usage: brew [-t]\n  -t  tea\n\nno such option: -x", Some("no such option: -x")),
+            ("error: bad leaf\n\n1 of 2 steps\nno coffee", Some("no coffee")),
+            (
+                "Traceback (most recent call last):\n  File \"x.py\", line 1\n    1 / 0\n    ~~^~~\nZeroDivisionError: division by zero",
+                Some("ZeroDivisionError: division by zero"),
+            ),
+            // Node.js
+            (
+                "x.js:1\nthrow new Error()\n^\n\nTypeError: no tea\n    at a (x.js:1:7)\n    at b (x.js:2:7) {\n  code: 1\n}\n\nNode.js v20.1.0",
+                Some("TypeError: no tea"),
+            ),
+            (
+                "x.js:1\n    ^\n\nError: Cannot find module 'a'\nRequire stack:\n- x.js\n    at a (x.js:1:7)\n\nNode.js v20.1.0",
+                Some("Error: Cannot find module 'a'"),
+            ),
+            ("x.js:1\nthrow e\n^\n\nBroken: no tea\n    at a (x.js:1:7)\n\nNode.js v20.1.0", Some("Broken: no tea")),
+            (
+                "AssertionError [ERR_ASSERTION]: no tea\n    at a (x.js:1:7)\n\nNode.js v20.1.0",
+                Some("AssertionError [ERR_ASSERTION]: no tea"),
+            ),
+            ("x.js:1\nthrow 'no tea'\n^\nno tea\n(Use `node --trace-uncaught ...` to show where)\n\nNode.js v20.1.0", Some("no tea")),
+            // Java
+            (
+                "Exception in thread \"main\" java.io.IOException: no tea\n\tat A.b(A.java:1)\nCaused by: x.Y: no leaf\n\tat A.c(A.java:2)\n\t... 1 more",
+                Some("Exception in thread \"main\" java.io.IOException: no tea"),
+            ),
+            // Ruby, Lua
+            ("x.rb:1:in `a': no tea (RuntimeError)\n\tfrom x.rb:2:in `<main>'", Some("x.rb:1:in `a': no tea (RuntimeError)")),
+            ("lua: x.lua:1: no tea\nstack traceback:\n\t[C]: in function 'error'\n\t[C]: in ?", Some("lua: x.lua:1: no tea")),
+            // Rust
+            ("thread 'main' panicked at a.rs:1:1:\nno tea\nnote: run with `RUST_BACKTRACE=1` to see where", Some("no tea")),
+            ("  only this", Some("only this")),
+        ] {
+            assert_eq!(told(text).as_deref(), line, "{text}");
+        }
+    }
+}
