@@ -12,6 +12,7 @@
 //! An engine knows nothing of queues. What a script logs, and what it asks of the outside, goes to a [`Host`].
 
 mod alloc;
+mod capability;
 mod child;
 mod command;
 mod directory;
@@ -29,12 +30,13 @@ pub mod reference;
 mod rhai;
 mod settings;
 
+pub use capability::Capability;
 pub use child::Child;
 pub use command::{Command, Program, Python, V, confinement_main, supervisor_main};
 pub use error::{Died, Error};
 pub use job::{EngineJob, Host, LogRecord, Outcome};
 pub use limits::{Limits, size};
-pub use outside::{FileCall, LARGEST_TEXT, NetCall, ProcessCall, RedisCall, RedisCommand};
-pub use question::{Answer, Capability, Question};
+pub use outside::{FileCall, LARGEST_TEXT, NetCall, OutsideCall, ProcessCall, RedisCall, RedisCommand};
+pub use question::{Answer, JobCall, ObjectCall, Question};
 pub use rhai::{Names, check, engine_main, is_heroscript};
 pub use settings::EngineSettings;
