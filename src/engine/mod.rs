@@ -24,6 +24,7 @@ pub mod frame;
 pub mod fuzzing;
 mod job;
 mod limits;
+mod log_room;
 mod outside;
 mod question;
 pub mod reference;
