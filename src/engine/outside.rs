@@ -9,7 +9,7 @@ use super::Capability;
 /// The bytes of text that one answer holds at most. A value of a script takes them whole.
 pub const LARGEST_TEXT: usize = 240 << 10;
 
-/// What scripts ask of the outside. An operator grants it.
+/// What scripts ask of the outside. Each needs a grant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutsideCall {
