@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::job_log::JobLog;
 use super::progress::ProgressTeller;
 use crate::dispatch::{Dispatcher, Error, Room};
-use crate::engine::{Answer, Capability, Host, LogRecord, Question};
+use crate::engine::{Answer, Capability, Host, JobCall, LogRecord, ObjectCall, Question};
 use crate::model::{ContextId, ErrorKind, JobId, JobSpec, Json, LogLevel, Progress, Status, without_position};
 use crate::process::keep::Used;
 use crate::sal::Session;
@@ -55,15 +55,16 @@ impl Host for JobHost {
         if !self.capabilities.contains(&needed) {
             return Box::pin(std::future::ready(Err(format!("that is for {}", needed.who()))));
         }
-        if let Question::Progress(progress) = question {
-            self.tell(progress);
-            return Box::pin(std::future::ready(Ok(Value::Null.into())));
-        }
-        if matches!(question, Question::Files(_) | Question::Processes(_) | Question::Net(_) | Question::Redis(_)) {
-            return self.session.answer(question);
-        }
         let asker = self.asker.clone();
-        Box::pin(async move { asker.answer(question).await.map_err(|error| told(&error)) })
+        match question {
+            Question::Objects(call) => Box::pin(async move { asker.of_objects(call).await.map_err(|error| told(&error)) }),
+            Question::Jobs(call) => Box::pin(async move { asker.of_jobs(call).await.map_err(|error| told(&error)) }),
+            Question::Progress(progress) => {
+                self.tell(progress);
+                Box::pin(std::future::ready(Ok(Value::Null.into())))
+            }
+            Question::Outside(call) => self.session.answer(call),
+        }
     }
 }
 
@@ -88,26 +89,27 @@ impl JobHost {
 }
 
 impl Asker {
-    async fn answer(&self, question: Question) -> Result<Json, Error> {
+    async fn of_objects(&self, call: ObjectCall) -> Result<Json, Error> {
         let objects = self.dispatcher.objects(self.context)?;
-        Ok(match question {
-            Question::SetObject { collection, object } => objects.set(&collection, &object).await?.as_str().into(),
-            Question::GetObject { collection, id } => objects.get(&collection, &id).await?.unwrap_or_else(|| Value::Null.into()),
-            Question::HasObject { collection, id } => objects.exists(&collection, &id).await?.into(),
-            Question::DeleteObject { collection, id } => objects.delete(&collection, &id).await?.into(),
-            Question::FindObjects { collection, query } => written(&objects.find(&collection, &query, Room::OF_SCRIPT).await?)?,
-            Question::IndexObjects { collection, fields } => {
+        Ok(match call {
+            ObjectCall::Set { collection, object } => objects.set(&collection, &object).await?.as_str().into(),
+            ObjectCall::Get { collection, id } => objects.get(&collection, &id).await?.unwrap_or_else(|| Value::Null.into()),
+            ObjectCall::Has { collection, id } => objects.exists(&collection, &id).await?.into(),
+            ObjectCall::Delete { collection, id } => objects.delete(&collection, &id).await?.into(),
+            ObjectCall::Find { collection, query } => written(&objects.find(&collection, &query, Room::OF_SCRIPT).await?)?,
+            ObjectCall::Index { collection, fields } => {
                 objects.index(&collection, &fields).await?;
                 Value::Null.into()
             }
-            Question::DropIndex { collection, field } => objects.drop_index(&collection, &field).await?.into(),
-            Question::Spawn { spec, as_heir } => self.spawn(&spec, as_heir).await?.as_str().into(),
-            Question::Inputs => written(&self.dispatcher.inputs(self.context, &self.job).await?)?,
-            Question::Slot => self.dispatcher.slot(self.context, &self.job).await?.map_or(Value::Null, Value::from).into(),
-            // These were answered before.
-            Question::Progress(_) | Question::Files(_) | Question::Processes(_) | Question::Net(_) | Question::Redis(_) => {
-                Value::Null.into()
-            }
+            ObjectCall::DropIndex { collection, field } => objects.drop_index(&collection, &field).await?.into(),
+        })
+    }
+
+    async fn of_jobs(&self, call: JobCall) -> Result<Json, Error> {
+        Ok(match call {
+            JobCall::Spawn { spec, as_heir } => self.spawn(&spec, as_heir).await?.as_str().into(),
+            JobCall::Inputs => written(&self.dispatcher.inputs(self.context, &self.job).await?)?,
+            JobCall::Slot => self.dispatcher.slot(self.context, &self.job).await?.map_or(Value::Null, Value::from).into(),
         })
     }
 

@@ -13,6 +13,7 @@ use super::compilers::compiler;
 use super::confinement;
 use super::context_pool::ContextPool;
 use super::engines::Engines;
+use super::exposure;
 use super::object_schemas;
 use super::outside::Granter;
 use super::readiness::Watch;
@@ -70,6 +71,7 @@ impl Backend {
         for (script_type, why) in &absent {
             tracing::warn!(%script_type, "no actor of this script type is offered here: {why}");
         }
+        exposure::ensure_none(settings, &engines)?;
         let schemas = object_schemas::read(&settings.object_schemas)?;
         let hero = std::env::current_exe().context("cannot find this program's own file")?;
         let spawner = Spawner::start().context("cannot start the thread that starts children")?;

@@ -18,6 +18,7 @@ mod daemon;
 mod demo;
 mod engines;
 mod exit;
+mod exposure;
 mod functions;
 mod gauges;
 mod global;

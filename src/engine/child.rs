@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::directory::Directory;
+use super::directory::{self, Directory};
 use super::frame::{self, FromEngine, Inbox, ToEngine};
 use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, LogRecord, Outcome, Question};
 use crate::model::{ErrorKind, JobError, Limit, Output, Usage};
@@ -70,6 +70,7 @@ impl Child {
         ours.set_nonblocking(true)?;
         let (mut command, directory) = if settings.program.has_processes() {
             let directory = Directory::create()?;
+            spawner.later(directory::remove_left);
             let mut command = confine::command(&settings.hero, &Profile::Supervisor, &settings.hero, &["supervisor"]);
             // It ends by itself when the socket is closed, and with it what a job has started.
             command.current_dir(directory.path()).kill_on_drop(false);

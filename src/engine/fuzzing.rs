@@ -10,7 +10,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::frame::{FrameError, FromEngine, Inbox, ToEngine, encode};
-use super::{Capability, EngineJob, FileCall, Limits, LogRecord, NetCall, ProcessCall, Question, RedisCall, RedisCommand, rhai};
+use super::{
+    Capability, EngineJob, FileCall, JobCall, Limits, LogRecord, NetCall, OutsideCall, ProcessCall, Question, RedisCall, RedisCommand, rhai,
+};
 use crate::model::{ContextId, ErrorKind, JobError, JobId, Json, LogLevel, Output, OutputFormat, Usage};
 
 /// Reads a text as HeroScript, and prints what was read.
@@ -118,11 +120,13 @@ fn to_engine(text: &str) -> [ToEngine<'static>; 5] {
 fn from_engine(text: &str) -> [FromEngine; 6] {
     let number = u64::try_from(text.len()).unwrap_or(u64::MAX);
     let question = match (json(text), number % 4) {
-        (Some(spec), _) => Question::Spawn { spec, as_heir: number.is_multiple_of(2) },
-        (None, 0) => Question::Files(FileCall::Write { path: text.to_owned(), text: text.to_owned(), append: true }),
-        (None, 1) => Question::Processes(ProcessCall::Run { command: text.to_owned() }),
-        (None, 2) => Question::Net(NetCall::HttpGet { url: text.to_owned(), headers: [(text.to_owned(), text.to_owned())].into() }),
-        (None, _) => Question::Redis(RedisCall { command: RedisCommand::LRange, arguments: vec![text.to_owned(); 3] }),
+        (Some(spec), _) => JobCall::Spawn { spec, as_heir: number.is_multiple_of(2) }.into(),
+        (None, kind) => Question::Outside(match kind {
+            0 => OutsideCall::Files(FileCall::Write { path: text.to_owned(), text: text.to_owned(), append: true }),
+            1 => OutsideCall::Processes(ProcessCall::Run { command: text.to_owned() }),
+            2 => OutsideCall::Net(NetCall::HttpGet { url: text.to_owned(), headers: [(text.to_owned(), text.to_owned())].into() }),
+            _ => OutsideCall::Redis(RedisCall { command: RedisCommand::LRange, arguments: vec![text.to_owned(); 3] }),
+        }),
     };
     let error = JobError { line: Some(1), stack: vec![text.to_owned()], data: json(text), ..JobError::new(ErrorKind::Script, text) };
     let usage = Usage { operations: number, peak_memory: u64::MAX, ..Usage::default() };

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Answer, Question};
+use super::{Answer, JobCall, Question};
 use crate::model::{ContextId, JobError, JobId, Json, LogLevel, Output, Usage};
 
 /// What an engine needs to know of a job.
@@ -67,9 +67,11 @@ pub trait Host {
     fn answer(&mut self, question: Question) -> BoxFuture<'static, Answer> {
         // Where there is no job, it has no prerequisites, no schedule, and nobody who follows it.
         let answer = match question {
-            Question::Inputs => Ok(Value::Array(Vec::new()).into()),
-            Question::Slot | Question::Progress(_) => Ok(Value::Null.into()),
-            _ => Err("there is no server here; try it with `hero run -e`, and the --type whose pools are granted it".to_owned()),
+            Question::Jobs(JobCall::Inputs) => Ok(Value::Array(Vec::new()).into()),
+            Question::Jobs(JobCall::Slot) | Question::Progress(_) => Ok(Value::Null.into()),
+            Question::Jobs(JobCall::Spawn { .. }) | Question::Objects(_) | Question::Outside(_) => {
+                Err("there is no server here; try it with `hero run -e`, and the --type whose pools are granted it".to_owned())
+            }
         };
         Box::pin(std::future::ready(answer))
     }

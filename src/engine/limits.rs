@@ -51,14 +51,6 @@ impl Limits {
 /// What is said in parentheses after a limit that no setting changes.
 pub(super) const FIXED: &str = "a fixed limit";
 
-/// What a log line costs besides its text, in bytes, so that empty lines are capped too.
-pub(super) const LOG_LINE: usize = 32;
-
-/// The last line of a log that is cut.
-pub(super) fn log_is_cut(limits: &Limits) -> String {
-    format!("the log is cut here: the script logged more than {} (script_log)", size(limits.log))
-}
-
 /// Why a result that is too long is refused.
 pub(super) fn result_is_too_long(limits: &Limits) -> JobError {
     let message = format!("the result has more than {} (script_result)", size(limits.result));

@@ -4,8 +4,24 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Capability;
+
 /// The bytes of text that one answer holds at most. A value of a script takes them whole.
 pub const LARGEST_TEXT: usize = 240 << 10;
+
+/// What scripts ask of the outside. Each needs a grant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutsideCall {
+    /// Something about the files of the context.
+    Files(FileCall),
+    /// Something about processes.
+    Processes(ProcessCall),
+    /// Something of the network.
+    Net(NetCall),
+    /// A command for the Redis that the operator named.
+    Redis(RedisCall),
+}
 
 /// What scripts ask about the files of their context. Paths are relative to the directory that the job is in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,9 +222,30 @@ impl RedisCommand {
     }
 }
 
-impl FileCall {
+impl OutsideCall {
+    /// What a script needs to ask this.
+    pub const fn needs(&self) -> Capability {
+        match self {
+            Self::Files(_) => Capability::Fs,
+            Self::Processes(_) => Capability::Process,
+            Self::Net(_) => Capability::Net,
+            Self::Redis(_) => Capability::Redis,
+        }
+    }
+
     /// About how many bytes it has.
     pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Files(call) => call.size(),
+            Self::Processes(call) => call.size(),
+            Self::Net(call) => call.size(),
+            Self::Redis(call) => call.size(),
+        }
+    }
+}
+
+impl FileCall {
+    fn size(&self) -> usize {
         match self {
             Self::Exists { path }
             | Self::MakeDirectory { path }
@@ -224,8 +261,7 @@ impl FileCall {
 }
 
 impl ProcessCall {
-    /// About how many bytes it has.
-    pub(super) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         match self {
             Self::Run { command: text } | Self::List { pattern: text } | Self::Kill { pattern: text } | Self::Which { program: text } => {
                 text.len()
@@ -235,8 +271,7 @@ impl ProcessCall {
 }
 
 impl NetCall {
-    /// About how many bytes it has.
-    pub(super) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         let of = |headers: &BTreeMap<String, String>| headers.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
         match self {
             Self::TcpCheck { host: text, .. } | Self::HttpStatus { url: text } | Self::HttpCheck { url: text } => text.len(),
@@ -247,8 +282,7 @@ impl NetCall {
 }
 
 impl RedisCall {
-    /// About how many bytes it has.
-    pub(super) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         self.arguments.iter().map(String::len).sum()
     }
 }

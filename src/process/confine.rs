@@ -23,6 +23,7 @@ use std::time::Duration;
 
 use super::Spawner;
 
+pub use self::landlock::{readable_by_engines, readable_by_jobs};
 pub use descriptors::hand_over;
 pub use exec::exec_main;
 pub use profile::{JobRights, OF_JOB, Profile, QUESTIONS, RESULT};

@@ -1,4 +1,8 @@
-//! Child processes, which are all started by one permanent thread and confined by `hero exec` first. And the identities of processes.
+//! Child processes: who starts them, how they are confined, what they hold, and how everything below them is ended.
+//!
+//! The children of a server are started by one permanent thread ([`Spawner`]), and what runs for scripts becomes what it is by `hero exec`, which
+//! confines it first ([`confine`]). A supervisor and a [keeper](keep) start the processes of jobs themselves, born into the PID namespace of an [`Init`].
+//! And what a process is told of others: their identities, their arguments.
 
 mod arguments;
 pub mod confine;

@@ -24,7 +24,7 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::environment::Variables;
-use crate::engine::{Answer, Capability, Question};
+use crate::engine::{Answer, OutsideCall};
 use crate::process::keep::Used;
 use crate::store::GrantedRedis;
 pub use files::Files;
@@ -64,29 +64,28 @@ impl Session {
     }
 
     /// Answers a question about the outside. What is not granted is refused. Dropping the future ends what it does.
-    pub fn answer(self: &Arc<Self>, question: Question) -> BoxFuture<'static, Answer> {
+    pub fn answer(self: &Arc<Self>, call: OutsideCall) -> BoxFuture<'static, Answer> {
         let session = self.clone();
-        let lacks = |capability: Capability| format!("that is for {}", capability.who());
+        let lacks = format!("that is for {}", call.needs().who());
         Box::pin(async move {
             let outside = &session.outside;
-            match question {
-                Question::Files(call) => match &outside.files {
+            match call {
+                OutsideCall::Files(call) => match &outside.files {
                     Some(files) => files.answer(&session.working, call).await,
-                    None => Err(lacks(Capability::Fs)),
+                    None => Err(lacks),
                 },
-                Question::Processes(call) => match (&outside.processes, &outside.files) {
+                OutsideCall::Processes(call) => match (&outside.processes, &outside.files) {
                     (Some(processes), Some(files)) => processes.answer(&session, files, call).await,
-                    _ => Err(lacks(Capability::Process)),
+                    _ => Err(lacks),
                 },
-                Question::Net(call) => match &outside.net {
+                OutsideCall::Net(call) => match &outside.net {
                     Some(net) => net.answer(call).await,
-                    None => Err(lacks(Capability::Net)),
+                    None => Err(lacks),
                 },
-                Question::Redis(call) => match &outside.redis {
+                OutsideCall::Redis(call) => match &outside.redis {
                     Some(redis) => key_value::answer(redis, call).await,
-                    None => Err(lacks(Capability::Redis)),
+                    None => Err(lacks),
                 },
-                other => Err(lacks(other.needs())),
             }
         })
     }

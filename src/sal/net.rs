@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::hosts::{Hosts, plain};
 use crate::engine::{Answer, LARGEST_TEXT, NetCall, size};
-use crate::model::excerpt;
+use crate::model::{Json, excerpt};
 
 /// How long a request may take, with its redirects.
 const WHOLE: Duration = Duration::from_secs(30);
@@ -64,17 +64,19 @@ impl Net {
         };
         let none = BTreeMap::new();
         match call {
-            NetCall::TcpCheck { host, port } => Ok(self.is_open(&host, port).await?.into()),
+            NetCall::TcpCheck { host, port } => Ok(self.is_open(&host, port, CONNECT).await?.into()),
             NetCall::HttpStatus { url } => {
                 let status = self.send(get(&url, &none)?).await?.status();
                 Ok(serde_json::Value::from(status.as_u16()).into())
             }
             NetCall::HttpCheck { url } => {
                 let request = get(&url, &none)?;
-                // What is not allowed is no answer.
-                self.addresses(&request.url).await?;
-                let answered = self.send(request).await;
-                Ok(answered.is_ok_and(|response| response.status().as_u16() < 400).into())
+                let answered = async {
+                    // What is not allowed is no answer.
+                    self.addresses(&request.url).await?;
+                    Ok(self.follow(request).await.is_ok_and(|response| response.status().as_u16() < 400))
+                };
+                timeout(WHOLE, answered).await.unwrap_or(Ok(false)).map(Json::from)
             }
             NetCall::HttpGet { url, headers } => Ok(self.text(get(&url, &headers)?).await?.as_str().into()),
             NetCall::HttpPost { url, body, headers } => {
@@ -85,23 +87,22 @@ impl Net {
         }
     }
 
-    /// Whether somebody accepts connections.
-    async fn is_open(&self, host: &str, port: u16) -> Result<bool, String> {
+    /// Whether somebody accepts connections within a time, in which the name is looked up, too.
+    async fn is_open(&self, host: &str, port: u16, within: Duration) -> Result<bool, String> {
         let shown = excerpt(host, 100);
         let bracketed = if host.parse::<std::net::Ipv6Addr>().is_ok() { format!("[{host}]") } else { host.to_owned() };
         let url = format!("http://{bracketed}:{port}/").parse::<Url>().ok();
         let named = url.filter(|url| url.path() == "/" && url.query().is_none() && url.fragment().is_none() && url.username().is_empty());
         let url = named.ok_or_else(|| format!("{shown:?} is not the name of a host"))?;
-        let addresses = self.addresses(&url).await?;
         let connected = async {
-            for address in addresses {
+            for address in self.addresses(&url).await? {
                 if TcpStream::connect(address).await.is_ok() {
-                    return true;
+                    return Ok(true);
                 }
             }
-            false
+            Ok(false)
         };
-        Ok(timeout(CONNECT, connected).await.unwrap_or(false))
+        timeout(within, connected).await.unwrap_or(Ok(false))
     }
 
     /// The text of an answer.
@@ -248,4 +249,21 @@ fn unreachable(url: &str, error: reqwest::Error) -> String {
         why = source;
     }
     format!("{url}: {why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_name_that_nobody_looks_up_in_time_is_no_connection() {
+        const LONG: Duration = Duration::from_secs(60);
+        let net = Net::new(Hosts::new(["example.org"]).unwrap()).unwrap();
+        // The names of others, whose servers are silent, take all there are.
+        let _taken = net.lookups.clone().acquire_many_owned(u32::try_from(LOOKUPS).unwrap()).await.unwrap();
+        let answered = timeout(LONG, net.is_open("example.org", 80, Duration::from_millis(10))).await;
+        assert_eq!(answered, Ok(Ok(false)));
+        let refused = timeout(LONG, net.is_open("example.com", 80, LONG)).await.unwrap();
+        assert!(refused.is_err_and(|why| why.contains("not among the hosts")));
+    }
 }

@@ -59,6 +59,8 @@ struct Limit {
     /// What holds for all contexts, if that is a limit.
     common: Option<u64>,
     is_size: bool,
+    /// Has it hold in settings.
+    set: fn(&mut Settings, u64),
 }
 
 impl Limit {
@@ -77,25 +79,33 @@ impl ContextSettings {
 
     /// The limits that are numbers, beside those of all contexts.
     fn limits(&self, settings: &Settings) -> [Limit; 9] {
-        let Table { script_source, script_memory, script_operations, script_log, script_result, process_memory, files_quota, .. } =
-            self.limits;
-        let size = |name, own: Option<Bytes>, common| Limit { name, own: own.map(|Bytes(own)| own), common: Some(common), is_size: true };
-        // Zero is no limit in the settings of all contexts.
-        let count = |name, own: Option<Count>, common| {
-            let common = Some(common).filter(|common| *common > 0);
-            Limit { name, own: own.map(|Count(own)| own), common, is_size: false }
+        type Set = fn(&mut Settings, u64);
+        let size = |name, own: Option<Bytes>, common, set: Set| Limit {
+            name,
+            own: own.map(|Bytes(own)| own),
+            common: Some(common),
+            is_size: true,
+            set,
         };
+        // Zero is no limit in the settings of all contexts.
+        let count = |name, own: Option<Count>, common, set: Set| {
+            let common = Some(common).filter(|common| *common > 0);
+            Limit { name, own: own.map(|Count(own)| own), common, is_size: false, set }
+        };
+        let (given, all) = (&self.limits, settings);
         [
-            size("script_source", script_source, settings.script_source),
-            size("script_memory", script_memory, settings.script_memory),
-            count("script_operations", script_operations, settings.script_operations),
-            size("script_log", script_log, settings.script_log),
-            size("script_result", script_result, settings.script_result),
+            size("script_source", given.script_source, all.script_source, |within, own| within.script_source = own),
+            size("script_memory", given.script_memory, all.script_memory, |within, own| within.script_memory = own),
+            count("script_operations", given.script_operations, all.script_operations, |within, own| within.script_operations = own),
+            size("script_log", given.script_log, all.script_log, |within, own| within.script_log = own),
+            size("script_result", given.script_result, all.script_result, |within, own| within.script_result = own),
             // What holds for all contexts is said by each script type.
-            Limit { common: None, ..size("process_memory", process_memory, 0) },
-            count("max_running", self.limits.max_running, settings.max_running as u64),
-            count("queue_length", self.limits.queue_length, settings.queue_length),
-            size("files_quota", files_quota, settings.files_quota),
+            Limit { common: None, ..size("process_memory", given.process_memory, 0, |_, _| {}) },
+            count("max_running", given.max_running, all.max_running as u64, |within, own| {
+                within.max_running = usize::try_from(own).unwrap_or(usize::MAX);
+            }),
+            count("queue_length", given.queue_length, all.queue_length, |within, own| within.queue_length = own),
+            size("files_quota", given.files_quota, all.files_quota, |within, own| within.files_quota = own),
         ]
     }
 
@@ -160,23 +170,12 @@ impl Settings {
     pub fn within(&self, context: ContextId) -> Self {
         let mut within = self.clone();
         let Some(of_context) = self.of_contexts.iter().find(|one| one.context == context) else { return within };
-        let lower = |own: Option<u64>, common: u64| own.map_or(common, |own| own.min(common));
-        // Where zero is no limit, any number is lower.
-        let lower_count = |own: Option<Count>, common: u64| match (own, common) {
-            (Some(Count(own)), 0) => own,
-            (own, common) => lower(own.map(|Count(own)| own), common),
-        };
-        let lower_size = |own: Option<Bytes>, common| lower(own.map(|Bytes(own)| own), common);
-        let limits = &of_context.limits;
-        within.script_source = lower_size(limits.script_source, self.script_source);
-        within.script_memory = lower_size(limits.script_memory, self.script_memory);
-        within.script_operations = lower_count(limits.script_operations, self.script_operations);
-        within.script_strict |= limits.script_strict == Some(Switch(true));
-        within.script_log = lower_size(limits.script_log, self.script_log);
-        within.script_result = lower_size(limits.script_result, self.script_result);
-        within.max_running = usize::try_from(lower_count(limits.max_running, self.max_running as u64)).unwrap_or(usize::MAX);
-        within.queue_length = lower_count(limits.queue_length, self.queue_length);
-        within.files_quota = lower_size(limits.files_quota, self.files_quota);
+        for limit in of_context.limits(self) {
+            if let Some(own) = limit.own.filter(|own| limit.common.is_none_or(|common| *own < common)) {
+                (limit.set)(&mut within, own);
+            }
+        }
+        within.script_strict |= of_context.limits.script_strict == Some(Switch(true));
         within
     }
 

@@ -1,4 +1,4 @@
-//! What scripts are granted, by the names that capabilities have in a configuration.
+//! What scripts are granted, by the names that grants have in a configuration.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -16,6 +16,6 @@ fn named(name: &str) -> Result<Capability, String> {
     let names = || Capability::GRANTS.map(Capability::name);
     known.ok_or_else(|| {
         let near = super::nearest(name, names().into_iter()).map_or_else(String::new, |near| format!("; did you mean {near}?"));
-        format!("{name:?} is not a capability (one of {}){near}", names().join(", "))
+        format!("{name:?} is not a grant (one of {}){near}", names().join(", "))
     })
 }

@@ -3,9 +3,9 @@ use serde::Deserialize;
 use super::lines::JobLines;
 use crate::engine::Limits;
 use crate::engine::limits::{FIXED, result_is_too_long};
-use crate::model::{ErrorKind, JobError, Json, Limit, LogLevel, Output, OutputFormat, exact};
+use crate::model::{ErrorKind, JobError, Json, Limit, LogLevel, Output, OutputFormat, exact, excerpt};
 
-/// What is kept of an error; the runner tells no more.
+/// How many characters are kept of an error, and how many functions; the runner tells no more.
 const LONGEST_MESSAGE: usize = 2000;
 const LONGEST_FUNCTION: usize = 500;
 const MOST_FUNCTIONS: usize = 30;
@@ -128,8 +128,10 @@ impl Told {
                 if let Ok(Failure { message, line, column, stack, limit }) = serde_json::from_str(text) {
                     let kind = if limit { ErrorKind::Limit } else { ErrorKind::Script };
                     let limit = limit.then_some(Limit::Result);
-                    let stack = stack.into_iter().take(MOST_FUNCTIONS).map(|function| cut(function, LONGEST_FUNCTION)).collect();
-                    self.error = Some(JobError { line, column, stack, limit, ..JobError::new(kind, cut(message, LONGEST_MESSAGE)) });
+                    let stack =
+                        stack.iter().take(MOST_FUNCTIONS).map(|function| excerpt(function, LONGEST_FUNCTION).into_owned()).collect();
+                    let message = excerpt(&message, LONGEST_MESSAGE);
+                    self.error = Some(JobError { line, column, stack, limit, ..JobError::new(kind, message) });
                 }
             }
             _ => {}
@@ -151,14 +153,6 @@ impl Told {
         }
         let text = exact(text, "result").map_err(|beyond| JobError::new(ErrorKind::Script, beyond.to_string()))?;
         Ok(Output { text: json_of(&text, limits)?, format: OutputFormat::Json })
-    }
-}
-
-/// So many characters of a text.
-fn cut(text: String, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((at, _)) => text[..at].to_owned(),
-        None => text,
     }
 }
 
@@ -222,6 +216,9 @@ mod tests {
         let stack = serde_json::json!(vec!["f".repeat(400); MOST_FUNCTIONS]);
         let error = serde_json::json!({ "message": text, "line": 1, "column": null, "stack": stack, "limit": false });
         assert_eq!(told(&limits, &format!("e{error}\n")).unwrap_err().message, text);
+        let longer = "x".repeat(LONGEST_MESSAGE + 1);
+        let error = serde_json::json!({ "message": longer, "line": 1, "column": null, "stack": [], "limit": false });
+        assert_eq!(told(&limits, &format!("e{error}\n")).unwrap_err().message, format!("{}…", &longer[1..]));
         let long = "x".repeat(200 << 10);
         assert_eq!(told(&limits, &format!("r\"{long}\"\n")).unwrap_err().limit, Some(Limit::Result));
         assert_eq!(told(&limits, &format!("r1\ne{long}\n")).unwrap_err().kind, ErrorKind::Script);

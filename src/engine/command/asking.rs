@@ -14,7 +14,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::lines::JobLines;
 use crate::engine::limits::size;
-use crate::engine::{Answer, Question};
+use crate::engine::{Answer, JobCall, Question};
 use crate::model::{Input, Json, LogLevel, Progress, exact, excerpt, without_position};
 
 /// Bytes that are read at once.
@@ -228,10 +228,10 @@ fn question(word: &str, text: &str) -> Result<(Question, Asked), String> {
             let beyond = |error: &dyn std::fmt::Display| format!("the job is not what a job may be: {error}");
             let spec = exact(spec, "job").map_err(|error| beyond(&error))?;
             let spec: Json = serde_json::from_str(&spec).map_err(|error| beyond(&without_position(&error.to_string())))?;
-            Ok((Question::Spawn { spec, as_heir: word == "then" }, Asked::Value))
+            Ok((Question::Jobs(JobCall::Spawn { spec, as_heir: word == "then" }), Asked::Value))
         }
-        ("inputs", "") => Ok((Question::Inputs, Asked::Inputs)),
-        ("slot", "") => Ok((Question::Slot, Asked::Value)),
+        ("inputs", "") => Ok((Question::Jobs(JobCall::Inputs), Asked::Inputs)),
+        ("slot", "") => Ok((Question::Jobs(JobCall::Slot), Asked::Value)),
         ("inputs" | "slot", more) => Err(format!("{word} stands alone, without {:?}", excerpt(more, SHOWN))),
         _ => Err(format!("nobody asks {:?}; there are {WORDS}", excerpt(word, SHOWN))),
     }
@@ -282,16 +282,16 @@ mod tests {
         let (mut asking, mut theirs, mut lines) = asking();
         theirs.write_all(b"spawn {\"script\": \"1\"}\n\nprogress 40 half of it\nslot\ninp").unwrap();
         let spec = serde_json::from_str("{\"script\":\"1\"}").unwrap();
-        assert_eq!(asking.next(false, &mut lines), Some(Question::Spawn { spec, as_heir: false }));
+        assert_eq!(asking.next(false, &mut lines), Some(Question::Jobs(JobCall::Spawn { spec, as_heir: false })));
         assert_eq!((asking.next(false, &mut lines), asking.awaited().is_none()), (None, true));
         asking.answered(Ok(json!("some-id").into()));
         assert_eq!(asking.next(false, &mut lines), Some(Question::Progress(Progress { value: 40.0, text: "half of it".into() })));
         asking.answered(Ok(json!(null).into()));
-        assert_eq!(asking.next(false, &mut lines), Some(Question::Slot));
+        assert_eq!(asking.next(false, &mut lines), Some(Question::Jobs(JobCall::Slot)));
         asking.answered(Ok(json!(null).into()));
         assert_eq!(asking.next(false, &mut lines), None);
         theirs.write_all(b"uts\n").unwrap();
-        assert_eq!(asking.next(false, &mut lines), Some(Question::Inputs));
+        assert_eq!(asking.next(false, &mut lines), Some(Question::Jobs(JobCall::Inputs)));
         let (one, other) = ("00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002");
         asking.answered(Ok(json!([{ "job_id": one, "name": "a", "value": [1] }, { "job_id": other, "name": null, "value": "x" }]).into()));
         assert_eq!(heard(&mut theirs), format!("ok some-id\nok\nok {{\"{one}\":[1],\"{other}\":\"x\",\"a\":[1]}}\n"));
@@ -393,7 +393,7 @@ mod tests {
             asking.answered(Err("gone".to_owned()));
         }
         let told = |value, text: &str| Question::Progress(Progress { value, text: text.to_owned() });
-        let spawn = Question::Spawn { spec: serde_json::from_str("{}").unwrap(), as_heir: false };
+        let spawn = Question::Jobs(JobCall::Spawn { spec: serde_json::from_str("{}").unwrap(), as_heir: false });
         assert_eq!(asked, [spawn, told(3.0, "x"), told(4.0, "")]);
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
 use super::cause::Cause;
-use crate::engine::limits::{LOG_LINE, log_is_cut};
+use crate::engine::log_room::LogRoom;
 use crate::engine::{Limits, LogRecord};
 use crate::model::LogLevel;
 
@@ -13,9 +13,7 @@ const LAST_BYTES: usize = 500;
 
 /// The log of one job: what its process writes, line by line.
 pub(super) struct JobLines {
-    limit: usize,
-    cut: Option<String>,
-    bytes: usize,
+    room: LogRoom,
     pending: Vec<LogRecord>,
     out: Vec<u8>,
     err: Vec<u8>,
@@ -42,9 +40,9 @@ impl Stream {
 
 impl JobLines {
     pub(super) fn new(limits: &Limits) -> Self {
-        let cut = Some(log_is_cut(limits));
+        let room = LogRoom::new(limits.log);
         let (last, cause) = (VecDeque::new(), Cause::default());
-        Self { limit: limits.log, cut, bytes: 0, pending: Vec::new(), out: Vec::new(), err: Vec::new(), last, cause }
+        Self { room, pending: Vec::new(), out: Vec::new(), err: Vec::new(), last, cause }
     }
 
     /// Takes what a process wrote. A line is logged when its end is there.
@@ -100,18 +98,9 @@ impl JobLines {
         self.log(stream.level(), &String::from_utf8_lossy(line));
     }
 
-    /// Takes a line of the log. At the first that does not fit the log says so and ends, and the job goes on.
+    /// Takes a line of the log, as far as there is room.
     pub(super) fn log(&mut self, level: LogLevel, text: &str) {
-        if self.cut.is_none() {
-            return;
-        }
-        self.bytes += text.len() + LOG_LINE;
-        let record = if self.bytes <= self.limit {
-            LogRecord { level, text: text.to_owned() }
-        } else {
-            LogRecord { level: LogLevel::Warn, text: self.cut.take().unwrap_or_default() }
-        };
-        self.pending.push(record);
+        self.pending.extend(self.room.take(level, text));
     }
 
     /// What was not sent yet.

@@ -71,6 +71,8 @@ pub fn confinement_main() -> ExitCode {
 }
 
 fn serve(directory: &Path) -> Result<(), String> {
+    // It outlives the supervisor itself, which removes what is in there.
+    let _lock = directory::lock(directory).map_err(|error| format!("{} was taken for left behind: {error}", directory.display()))?;
     let mut actor = Actor::open().map_err(|error| format!("descriptor 0 is no socket to serve: {error}"))?;
     let (limits, program) = match actor.next() {
         Said::Frame(ToEngine::Hello { limits, program, .. }) => (limits.into_owned(), program.into_owned()),

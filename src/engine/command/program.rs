@@ -49,7 +49,7 @@ impl Program {
     }
 
     /// What the processes of jobs run and read besides the system's programs.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
         let (program, readable): (_, &[PathBuf]) = match self {
             Self::Rhai => (None, &[]),
             Self::Command(command) => (command.command.first().map(Path::new), &command.readable),

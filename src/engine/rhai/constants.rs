@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use super::convert;
 use super::native::Native;
 use super::run::Run;
-use crate::engine::{EngineJob, Question};
+use crate::engine::{EngineJob, JobCall};
 use crate::model::{Input, Json};
 
 /// The names of the constants.
@@ -109,8 +109,8 @@ impl Constants {
         let Some(known) = at.checked_sub(GIVEN).map(|at| &self.asked[at]).filter(|known| known.get().is_none()) else { return Ok(()) };
         let refused = |why: String| Box::new(EvalAltResult::ErrorRuntime(format!("{}: {why}", NAMES[at]).into(), Position::NONE));
         let value = match NAMES[at] {
-            "SLOT" => self.run.ask(Question::Slot)?.map_err(refused)?.to_value().unwrap_or_default(),
-            _ => inputs(&self.run.ask(Question::Inputs)?.map_err(refused)?).map_err(refused)?,
+            "SLOT" => self.run.ask(JobCall::Slot.into())?.map_err(refused)?.to_value().unwrap_or_default(),
+            _ => inputs(&self.run.ask(JobCall::Inputs.into())?.map_err(refused)?).map_err(refused)?,
         };
         let _ = known.set(Rc::new(value)); // Nobody else asks meanwhile.
         Ok(())

@@ -6,7 +6,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::pipe::{Heard, Pipe};
 use crate::engine::frame::FromEngine;
-use crate::engine::limits::{FIXED, LOG_LINE, log_is_cut, size};
+use crate::engine::limits::{FIXED, size};
+use crate::engine::log_room::{LogRoom, cost};
 use crate::engine::{Answer, Capability, EngineJob, Limits, LogRecord, Question, alloc};
 use crate::model::{ErrorKind, JobError, Limit, LogLevel, Output, Usage};
 
@@ -58,23 +59,16 @@ pub(super) struct Run {
     log: RefCell<Log>,
 }
 
-#[derive(Default)]
 struct Log {
     pending: Vec<LogRecord>,
     /// Bytes in `pending`.
     unsent: usize,
-    /// Bytes logged by the job so far.
-    bytes: usize,
-    /// Whether the log is above its limit. Further lines are dropped.
-    cut: bool,
+    room: LogRoom,
 }
 
 impl Log {
-    fn push(&mut self, level: LogLevel, text: &str) {
-        let cost = text.len() + LOG_LINE;
-        self.bytes += cost;
-        self.unsent += cost;
-        self.pending.push(LogRecord { level, text: text.to_owned() });
+    fn new(limits: &Limits) -> Self {
+        Self { pending: Vec::new(), unsent: 0, room: LogRoom::new(limits.log) }
     }
 }
 
@@ -84,6 +78,7 @@ impl Run {
         Self {
             pipe,
             memory: i64::try_from(limits.memory).unwrap_or(i64::MAX),
+            log: RefCell::new(Log::new(&limits)),
             limits,
             capabilities,
             operations: Cell::new(0),
@@ -96,7 +91,6 @@ impl Run {
             deadline: Cell::new(now),
             looked: Cell::new(now),
             ended: Cell::new(None),
-            log: RefCell::default(),
         }
     }
 
@@ -114,7 +108,7 @@ impl Run {
         self.ended.set(None);
         self.most.set(allocated.saturating_add(self.memory));
         self.look_closer_after(0);
-        *self.log.borrow_mut() = Log::default();
+        *self.log.borrow_mut() = Log::new(&self.limits);
     }
 
     /// What the job used so far.
@@ -254,18 +248,15 @@ impl Run {
         }
     }
 
-    /// Takes a log line. At the first line that does not fit the log says so and ends, and the script goes on.
+    /// Takes a log line, as far as there is room.
     pub(super) fn log(&self, level: LogLevel, text: &str) {
         let mut log = self.log.borrow_mut();
-        if self.ended.get().is_some() || log.cut {
+        if self.ended.get().is_some() {
             return;
         }
-        if log.bytes + text.len() + LOG_LINE > self.limits.log {
-            log.cut = true;
-            log.push(LogLevel::Warn, &log_is_cut(&self.limits));
-        } else {
-            log.push(level, text);
-        }
+        let Some(record) = log.room.take(level, text) else { return };
+        log.unsent += cost(&record.text);
+        log.pending.push(record);
         let full = log.unsent >= BATCH;
         drop(log);
         if full {

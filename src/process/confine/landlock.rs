@@ -37,6 +37,9 @@ const CONFIGURATION: [&str; 14] = [
 const MACHINE: [&str; 7] =
     ["/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/filesystems", "/proc/sys/kernel", "/proc/sys/vm", "/sys/devices/system/cpu"];
 
+/// Where the system's programs are.
+const PROGRAMS: [&str; 3] = ["/usr", "/bin", "/sbin"];
+
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/urandom", "/dev/random"];
 
 /// Restricts this thread, which is the only one of this process. Gives the interface version in force.
@@ -80,16 +83,33 @@ fn rules(ruleset: RulesetCreated, profile: &Profile, program: &Path) -> Result<R
         // It is not restricted.
         Profile::Supervisor => Ok(ruleset),
         Profile::Job(rights) => {
-            let ruleset = allow(allow(ruleset, LIBRARIES, execute)?, [program], execute)?;
-            let ruleset = allow(ruleset, ["/usr", "/bin", "/sbin"], execute)?;
+            let ruleset = allow(allow(ruleset, run_by_jobs(), execute)?, [program], execute)?;
             let ruleset = allow(ruleset, rights.readable.iter().map(PathBuf::as_path), execute)?;
-            let ruleset = allow(allow(allow(ruleset, CONFIGURATION, read)?, of_python(), read)?, MACHINE, read)?;
+            let ruleset = allow(ruleset, read_by_jobs(), read)?;
             let ruleset = allow(ruleset, DEVICES, read | AccessFs::WriteFile)?;
             // Whoever is root could make any disk a file of his.
             let devices = AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev;
             allow(ruleset, [&rights.writable], AccessFs::from_all(TESTED) & !devices)
         }
     }
+}
+
+/// The directories and files of the system whose contents engines may read.
+pub fn readable_by_engines() -> impl Iterator<Item = PathBuf> {
+    LIBRARIES.into_iter().map(PathBuf::from)
+}
+
+/// The same for the processes of jobs, which also read what runs their scripts.
+pub fn readable_by_jobs() -> impl Iterator<Item = PathBuf> {
+    run_by_jobs().map(PathBuf::from).chain(read_by_jobs())
+}
+
+fn run_by_jobs() -> impl Iterator<Item = &'static str> {
+    LIBRARIES.into_iter().chain(PROGRAMS)
+}
+
+fn read_by_jobs() -> impl Iterator<Item = PathBuf> {
+    CONFIGURATION.into_iter().chain(MACHINE).map(PathBuf::from).chain(of_python())
 }
 
 /// Where distributions keep what every Python of theirs reads at its start.

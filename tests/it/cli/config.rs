@@ -262,7 +262,7 @@ fn an_unknown_setting_is_refused_and_the_nearest_named() {
         ("xyzzy = 1", "the setting xyzzy is unknown"),
         ("[[pools]]\ntype = \"osis\"\ninstance = 3", "the pool key instance is unknown; did you mean instances?"),
         ("[[pools]]\ntype = \"osis\"\ninstances = \"three\"", "instances are a number"),
-        ("[[pools]]\ntype = \"osis\"\ncapabilities = [\"root\"]", "\"root\" is not a capability"),
+        ("[[pools]]\ntype = \"osis\"\ncapabilities = [\"root\"]", "\"root\" is not a grant"),
         (
             "[[pools]]\ntype = \"osis\"\ncontexts = [7]",
             "hero.toml): pool osis:default names context 7, which is not configured (contexts: 0)",

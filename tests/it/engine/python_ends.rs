@@ -24,7 +24,7 @@ print(os.read(read, 100).decode())
 ";
 
 #[tokio::test]
-async fn an_error_of_syntax_has_line_and_column_and_any_other_its_line() {
+async fn an_error_of_syntax_has_line_and_column_and_any_other_its_line_and_says_where_it_was_cut() {
     let Some(mut bench) = bench().await else { return };
     let error = bench.error("x = 1\ny = (x +\nz = 2\n").await;
     assert!(error.message.starts_with("SyntaxError: ") && error.line.is_some() && error.column.is_some(), "{error:?}");
@@ -36,6 +36,8 @@ async fn an_error_of_syntax_has_line_and_column_and_any_other_its_line() {
     assert_eq!(bench.text("\u{feff}import hero; hero.result('ü')").await, "ü");
     let error = bench.error("x = 1\nx.y = lambda: 1\n").await;
     assert_eq!(error.line, Some(2), "{error:?}");
+    let error = bench.error("raise ValueError('é' * 3000)").await;
+    assert_eq!(error.message, format!("ValueError: {}…", "é".repeat(2000 - "ValueError: ".len())));
     let of_text = "def f():\n    exec('1 +')\n\nf()";
     let error = bench.error(of_text).await;
     assert!(error.message.starts_with("SyntaxError: ") && error.line == Some(2), "{error:?}");

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use hero::engine::{Answer, Capability, EngineSettings, Host, LogRecord, Question};
+use hero::engine::{Answer, Capability, EngineSettings, Host, LogRecord, ObjectCall, Question};
 use hero::model::ErrorKind;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -36,14 +36,14 @@ const ASKS: &str = r#"osis::get("people", "ada")"#;
 async fn a_script_gets_the_answer_to_its_question() {
     let mut bench = Bench::with(with_objects()).await;
     let mut host = Asked(|question| match question {
-        Question::GetObject { collection, id } => at_once(Ok(json!({"of": collection.as_str(), "id": id.as_str()}).into())),
+        Question::Objects(ObjectCall::Get { collection, id }) => at_once(Ok(json!({"of": collection.as_str(), "id": id.as_str()}).into())),
         other => at_once(Err(format!("{other:?}"))),
     });
     let outcome = bench.child.run(&job(&format!("let p = {ASKS}; p.id + p.of")), &mut host, &bench.stop).await.unwrap();
     assert_eq!(outcome.result.unwrap().text, "adapeople");
     let outcome = bench.child.run(&job("osis::exists(\"a\", \"b\")"), &mut host, &bench.stop).await.unwrap();
     let error = outcome.result.unwrap_err();
-    assert!(error.kind == ErrorKind::Script && error.message.starts_with("HasObject") && error.line == Some(1), "{error:?}");
+    assert!(error.kind == ErrorKind::Script && error.message.starts_with("Objects(Has") && error.line == Some(1), "{error:?}");
 }
 
 #[tokio::test]

@@ -170,10 +170,14 @@ impl Process {
         self.children().into_iter().filter(|kin| kin.command().ends_with("\0engine\0")).collect()
     }
 
+    /// Its engines whose jobs are processes.
+    pub fn supervisors(&self) -> Vec<Kin> {
+        self.children().into_iter().filter(|kin| kin.command().ends_with("\0supervisor\0")).collect()
+    }
+
     /// What runs below its engines whose jobs are processes, and what these have left.
     pub fn below_engines(&self) -> Vec<Kin> {
-        let supervisors = self.children().into_iter().filter(|kin| kin.command().ends_with("\0supervisor\0"));
-        below(supervisors.map(|kin| kin.pid).collect())
+        below(self.supervisors().iter().map(|kin| kin.pid).collect())
     }
 
     /// Its children, with theirs and so on.
@@ -259,8 +263,17 @@ impl Kin {
 
     /// kill -9, unless it has ended.
     pub fn kill(&self) {
+        self.signal(Signal::KILL);
+    }
+
+    /// Has it do nothing any more, as if the machine had no time for it.
+    pub fn stop(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    fn signal(&self, signal: Signal) {
         if self.lives() {
-            let _ = kill_process(Pid::from_raw(self.pid.cast_signed()).unwrap(), Signal::KILL);
+            let _ = kill_process(Pid::from_raw(self.pid.cast_signed()).unwrap(), signal);
         }
     }
 

@@ -117,7 +117,7 @@ def tell(error):
             line = number
         if code.co_name != "<module>" and code.co_filename != hero.__file__:
             where = f"line {number}" if in_script else f"{os.path.basename(code.co_filename)}:{number}"
-            stack.append(f"{code.co_name[:LONGEST_FUNCTION]} ({where[:LONGEST_FUNCTION]})")
+            stack.append(f"{excerpt(code.co_name, LONGEST_FUNCTION)} ({excerpt(where, LONGEST_FUNCTION)})")
     if isinstance(error, SyntaxError) and error.filename == SCRIPT:
         line, column = error.lineno, error.offset
     else:
@@ -145,16 +145,21 @@ def column_of(frames):
     return column
 
 
+def excerpt(text, characters):
+    """The beginning of a text. Where it was cut it says so, which is how a part of a secret is recognised."""
+    return text if len(text) <= characters else text[:characters] + "…"
+
+
 def message(error):
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ in ("builtins", "__main__", "hero") else f"{kind.__module__}.{kind.__qualname__}"
     if isinstance(error, hero.ResultError):
-        return str(error)[:LONGEST_MESSAGE]
+        return excerpt(str(error), LONGEST_MESSAGE)
     try:
         text = error.msg if isinstance(error, SyntaxError) and error.msg else str(error)
     except BaseException:
         text = "(its text cannot be made)"
-    return (f"{name}: {text}" if text else name)[:LONGEST_MESSAGE]
+    return excerpt(f"{name}: {text}" if text else name, LONGEST_MESSAGE)
 
 
 def serve():

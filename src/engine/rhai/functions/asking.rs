@@ -30,8 +30,8 @@ pub(super) fn json<T: DeserializeOwned>(
 }
 
 /// Asks the actor, and gives what it answers.
-pub(super) fn ask(context: &NativeCallContext<'_>, run: &Rc<Run>, question: Question) -> Native<Dynamic> {
-    answered(context, run.ask(question)?)
+pub(super) fn ask(context: &NativeCallContext<'_>, run: &Rc<Run>, question: impl Into<Question>) -> Native<Dynamic> {
+    answered(context, run.ask(question.into())?)
 }
 
 /// What the actor answered, as a value. One that is larger than values of scripts may be is an error that scripts may catch.

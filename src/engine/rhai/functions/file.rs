@@ -2,7 +2,7 @@ use rhai::{ImmutableString, NativeCallContext};
 
 use super::asking::ask;
 use super::definition::{Definition, Functions};
-use crate::engine::{FileCall, Question};
+use crate::engine::FileCall;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
@@ -121,9 +121,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     ];
     for (name, call) in of_one {
         let run = functions.run();
-        functions.add(name, move |context: NativeCallContext, path: ImmutableString| {
-            ask(&context, &run, Question::Files(call(path.into_owned())))
-        });
+        functions.add(name, move |context: NativeCallContext, path: ImmutableString| ask(&context, &run, call(path.into_owned())));
     }
     let of_two: [(&'static str, OfTwo); 8] = [
         ("file_write", |path, text| FileCall::Write { path, text, append: false }),
@@ -138,7 +136,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     for (name, call) in of_two {
         let run = functions.run();
         functions.add(name, move |context: NativeCallContext, one: ImmutableString, other: ImmutableString| {
-            ask(&context, &run, Question::Files(call(one.into_owned(), other.into_owned())))
+            ask(&context, &run, call(one.into_owned(), other.into_owned()))
         });
     }
 }

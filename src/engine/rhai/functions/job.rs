@@ -3,9 +3,9 @@ use rust_decimal::prelude::ToPrimitive as _;
 
 use super::asking::{ask, json};
 use super::definition::{Definition, Functions};
-use crate::engine::Question;
 use crate::engine::rhai::convert;
 use crate::engine::rhai::native::{Native, failed};
+use crate::engine::{JobCall, Question};
 use crate::model::Progress;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
@@ -37,7 +37,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
         let run = functions.run();
         functions.add(name, move |context: NativeCallContext, spec: Map| {
             let spec = json(&context, |cap| convert::json_of_map(&spec, cap))?;
-            ask(&context, &run, Question::Spawn { spec, as_heir })
+            ask(&context, &run, JobCall::Spawn { spec, as_heir })
         });
     }
     let run = functions.run();

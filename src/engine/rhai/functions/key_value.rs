@@ -2,7 +2,7 @@ use rhai::{INT, ImmutableString, NativeCallContext};
 
 use super::asking::ask;
 use super::definition::{Definition, Functions};
-use crate::engine::{Question, RedisCall, RedisCommand};
+use crate::engine::{RedisCall, RedisCommand};
 
 /// Definitions of functions that give an error in the same cases.
 const fn definition(signature: &'static str, description: &'static str, example: &'static str, result: &'static str) -> Definition {
@@ -90,7 +90,7 @@ pub(super) const DEFINITIONS: &[Definition] = &[
 pub(super) fn add(functions: &mut Functions<'_>) {
     let run = functions.run();
     functions.add("redis_ping", move |context: NativeCallContext| {
-        ask(&context, &run, Question::Redis(RedisCall { command: RedisCommand::Ping, arguments: Vec::new() }))
+        ask(&context, &run, RedisCall { command: RedisCommand::Ping, arguments: Vec::new() })
     });
     for (name, command) in [
         ("redis_get", RedisCommand::Get),
@@ -102,7 +102,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     ] {
         let run = functions.run();
         functions.add(name, move |context: NativeCallContext, key: ImmutableString| {
-            ask(&context, &run, Question::Redis(RedisCall { command, arguments: vec![key.into_owned()] }))
+            ask(&context, &run, RedisCall { command, arguments: vec![key.into_owned()] })
         });
     }
     for (name, command) in [
@@ -114,22 +114,22 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     ] {
         let run = functions.run();
         functions.add(name, move |context: NativeCallContext, key: ImmutableString, value: ImmutableString| {
-            ask(&context, &run, Question::Redis(RedisCall { command, arguments: vec![key.into_owned(), value.into_owned()] }))
+            ask(&context, &run, RedisCall { command, arguments: vec![key.into_owned(), value.into_owned()] })
         });
     }
     let run = functions.run();
     functions.add("redis_expire", move |context: NativeCallContext, key: ImmutableString, seconds: INT| {
         let arguments = vec![key.into_owned(), seconds.to_string()];
-        ask(&context, &run, Question::Redis(RedisCall { command: RedisCommand::Expire, arguments }))
+        ask(&context, &run, RedisCall { command: RedisCommand::Expire, arguments })
     });
     let run = functions.run();
     functions.add("redis_hset", move |context: NativeCallContext, key: ImmutableString, field: ImmutableString, value: ImmutableString| {
         let arguments = vec![key.into_owned(), field.into_owned(), value.into_owned()];
-        ask(&context, &run, Question::Redis(RedisCall { command: RedisCommand::HSet, arguments }))
+        ask(&context, &run, RedisCall { command: RedisCommand::HSet, arguments })
     });
     let run = functions.run();
     functions.add("redis_lrange", move |context: NativeCallContext, key: ImmutableString, start: INT, stop: INT| {
         let arguments = vec![key.into_owned(), start.to_string(), stop.to_string()];
-        ask(&context, &run, Question::Redis(RedisCall { command: RedisCommand::LRange, arguments }))
+        ask(&context, &run, RedisCall { command: RedisCommand::LRange, arguments })
     });
 }

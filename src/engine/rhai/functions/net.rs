@@ -4,9 +4,9 @@ use rhai::{Dynamic, INT, ImmutableString, Map, NativeCallContext};
 
 use super::asking::{ask, json};
 use super::definition::{Definition, Functions};
+use crate::engine::NetCall;
 use crate::engine::rhai::convert;
 use crate::engine::rhai::native::{Native, failed};
-use crate::engine::{NetCall, Question};
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
@@ -51,34 +51,34 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     functions.add("tcp_check", move |context: NativeCallContext, host: ImmutableString, port: INT| -> Native<Dynamic> {
         let port = u16::try_from(port).ok().filter(|port| *port > 0);
         let port = port.ok_or_else(|| failed(&context, "a port is a number from 1 to 65535"))?;
-        ask(&context, &run, Question::Net(NetCall::TcpCheck { host: host.into_owned(), port }))
+        ask(&context, &run, NetCall::TcpCheck { host: host.into_owned(), port })
     });
     let run = functions.run();
     functions.add("http_check", move |context: NativeCallContext, url: ImmutableString| {
-        ask(&context, &run, Question::Net(NetCall::HttpCheck { url: url.into_owned() }))
+        ask(&context, &run, NetCall::HttpCheck { url: url.into_owned() })
     });
     let run = functions.run();
     functions.add("http_status", move |context: NativeCallContext, url: ImmutableString| {
-        ask(&context, &run, Question::Net(NetCall::HttpStatus { url: url.into_owned() }))
+        ask(&context, &run, NetCall::HttpStatus { url: url.into_owned() })
     });
     let run = functions.run();
     functions.add("http_get", move |context: NativeCallContext, url: ImmutableString| {
-        ask(&context, &run, Question::Net(NetCall::HttpGet { url: url.into_owned(), headers: BTreeMap::new() }))
+        ask(&context, &run, NetCall::HttpGet { url: url.into_owned(), headers: BTreeMap::new() })
     });
     let run = functions.run();
     functions.add("http_get", move |context: NativeCallContext, url: ImmutableString, headers: Map| {
         let headers = given(&context, &headers)?;
-        ask(&context, &run, Question::Net(NetCall::HttpGet { url: url.into_owned(), headers }))
+        ask(&context, &run, NetCall::HttpGet { url: url.into_owned(), headers })
     });
     let run = functions.run();
     functions.add("http_post", move |context: NativeCallContext, url: ImmutableString, body: ImmutableString| {
         let (url, body) = (url.into_owned(), body.into_owned());
-        ask(&context, &run, Question::Net(NetCall::HttpPost { url, body, headers: BTreeMap::new() }))
+        ask(&context, &run, NetCall::HttpPost { url, body, headers: BTreeMap::new() })
     });
     let run = functions.run();
     functions.add("http_post", move |context: NativeCallContext, url: ImmutableString, body: ImmutableString, headers: Map| {
         let (url, body, headers) = (url.into_owned(), body.into_owned(), given(&context, &headers)?);
-        ask(&context, &run, Question::Net(NetCall::HttpPost { url, body, headers }))
+        ask(&context, &run, NetCall::HttpPost { url, body, headers })
     });
 }
 

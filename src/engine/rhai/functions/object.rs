@@ -4,7 +4,7 @@ use rhai::{Array, Dynamic, ImmutableString, Map, NativeCallContext};
 
 use super::asking::{answered, ask, json};
 use super::definition::{Definition, Functions};
-use crate::engine::Question;
+use crate::engine::ObjectCall;
 use crate::engine::rhai::convert;
 use crate::engine::rhai::native::{Native, excerpt, failed};
 use crate::model::{Comparison, Condition, Find, Name, ObjectId, conditions};
@@ -90,25 +90,25 @@ pub(super) fn add(functions: &mut Functions<'_>) {
             object.insert("id".into(), ImmutableString::from(id.as_str()).into());
         }
         let object = json(&context, |cap| convert::json_of_map(&object, cap))?;
-        let asked = run.ask(Question::SetObject { collection, object })?;
+        let asked = run.ask(ObjectCall::Set { collection, object }.into())?;
         let told = |refusal: String| new.as_ref().map_or_else(|| refusal.clone(), |id| format!("{refusal} (id {id})"));
         answered(&context, asked.map_err(told))
     });
     let run = functions.run();
     functions.add("osis::get", move |context: NativeCallContext, collection: &str, id: &str| {
-        ask(&context, &run, Question::GetObject { collection: name(&context, collection)?, id: object_id(&context, id)? })
+        ask(&context, &run, ObjectCall::Get { collection: name(&context, collection)?, id: object_id(&context, id)? })
     });
     let run = functions.run();
     functions.add("osis::exists", move |context: NativeCallContext, collection: &str, id: &str| {
-        ask(&context, &run, Question::HasObject { collection: name(&context, collection)?, id: object_id(&context, id)? })
+        ask(&context, &run, ObjectCall::Has { collection: name(&context, collection)?, id: object_id(&context, id)? })
     });
     let run = functions.run();
     functions.add("osis::delete", move |context: NativeCallContext, collection: &str, id: &str| {
-        ask(&context, &run, Question::DeleteObject { collection: name(&context, collection)?, id: object_id(&context, id)? })
+        ask(&context, &run, ObjectCall::Delete { collection: name(&context, collection)?, id: object_id(&context, id)? })
     });
     let run = functions.run();
     functions.add("osis::list", move |context: NativeCallContext, collection: &str| {
-        ask(&context, &run, Question::FindObjects { collection: name(&context, collection)?, query: Find::default() })
+        ask(&context, &run, ObjectCall::Find { collection: name(&context, collection)?, query: Find::default() })
     });
     for function in ["osis::list", "osis::find"] {
         let run = functions.run();
@@ -122,17 +122,17 @@ pub(super) fn add(functions: &mut Functions<'_>) {
             if function == "osis::list" && !(query.conditions.is_empty() && query.order_by.is_none() && !query.descending) {
                 return Err(failed(&context, "osis::list takes limit and cursor only; osis::find takes more"));
             }
-            ask(&context, &run, Question::FindObjects { collection: name(&context, collection)?, query })
+            ask(&context, &run, ObjectCall::Find { collection: name(&context, collection)?, query })
         });
     }
     let run = functions.run();
     functions.add("osis::index", move |context: NativeCallContext, collection: &str, fields: Array| {
         let fields = json(&context, |cap| convert::json_of_array(&fields, cap))?;
-        ask(&context, &run, Question::IndexObjects { collection: name(&context, collection)?, fields })
+        ask(&context, &run, ObjectCall::Index { collection: name(&context, collection)?, fields })
     });
     let run = functions.run();
     functions.add("osis::drop_index", move |context: NativeCallContext, collection: &str, field: &str| {
-        ask(&context, &run, Question::DropIndex { collection: name(&context, collection)?, field: field.to_owned() })
+        ask(&context, &run, ObjectCall::DropIndex { collection: name(&context, collection)?, field: field.to_owned() })
     });
 }
 

@@ -4,9 +4,9 @@ use rhai::{Array, Dynamic, ImmutableString, Map, NativeCallContext};
 
 use super::asking::ask;
 use super::definition::{Definition, Functions};
+use crate::engine::ProcessCall;
 use crate::engine::rhai::native::{Native, excerpt, failed};
 use crate::engine::rhai::run::Run;
-use crate::engine::{ProcessCall, Question};
 use crate::model::LogLevel;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
@@ -144,11 +144,11 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     }
     let run = functions.run();
     functions.add("process_list", move |context: NativeCallContext, pattern: ImmutableString| {
-        ask(&context, &run, Question::Processes(ProcessCall::List { pattern: pattern.into_owned() }))
+        ask(&context, &run, ProcessCall::List { pattern: pattern.into_owned() })
     });
     let run = functions.run();
     functions.add("process_get", move |context: NativeCallContext, pattern: ImmutableString| -> Native<Dynamic> {
-        let found = ask(&context, &run, Question::Processes(ProcessCall::List { pattern: pattern.to_string() }))?;
+        let found = ask(&context, &run, ProcessCall::List { pattern: pattern.to_string() })?;
         let mut found = found.try_cast::<Array>().unwrap_or_default();
         match (found.pop(), found.len()) {
             (Some(one), 0) => Ok(one),
@@ -161,11 +161,11 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     });
     let run = functions.run();
     functions.add("kill", move |context: NativeCallContext, pattern: ImmutableString| {
-        ask(&context, &run, Question::Processes(ProcessCall::Kill { pattern: pattern.into_owned() }))
+        ask(&context, &run, ProcessCall::Kill { pattern: pattern.into_owned() })
     });
     let run = functions.run();
     functions.add("which", move |context: NativeCallContext, program: ImmutableString| {
-        ask(&context, &run, Question::Processes(ProcessCall::Which { program: program.into_owned() }))
+        ask(&context, &run, ProcessCall::Which { program: program.into_owned() })
     });
 }
 
@@ -174,7 +174,7 @@ fn execute(context: &NativeCallContext<'_>, run: &Rc<Run>, command: &str, option
     if options.log {
         run.log(LogLevel::Info, &format!("run: {command}"));
     }
-    let result = ask(context, run, Question::Processes(ProcessCall::Run { command: command.to_owned() }))?;
+    let result = ask(context, run, ProcessCall::Run { command: command.to_owned() })?;
     let text = |name: &str| {
         let map = result.read_lock::<Map>()?;
         map.get(name)?.clone().try_cast::<ImmutableString>()

@@ -110,6 +110,30 @@ async fn where_engines_can_be_confined_required_is_met_and_nothing_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_data_directory_among_what_scripts_may_read_is_warned_of_and_refused_where_confinement_is_required() {
+    let home = tempfile::tempdir().unwrap();
+    let (programs, config) = (home.path().join("programs"), home.path().join("hero.toml"));
+    std::fs::create_dir(&programs).unwrap();
+    let read = programs.display();
+    std::fs::write(&config, format!("[script_types.shell]\ncommand = [\"/bin/bash\", \"{{script}}\"]\nread = [\"{read}\"]\n")).unwrap();
+    let data = programs.join("data");
+    let pools = ["--config", config.to_str().unwrap(), "--pool", "osis=1,shell=1"];
+    let (code, log) = Process::serving(&data, &[&pools[..], &["--confinement", "required"]].concat()).failure().await;
+    let told = format!("scripts of type shell may read {} (data)", data.display());
+    assert!(
+        code == Some(2) && log.contains(&format!("confinement is required, and {told}")) && log.contains(&format!("in {read}")),
+        "{log}"
+    );
+    assert!(!data.exists(), "a refusal leaves nothing behind");
+    let log = Process::serve(&data, &pools).await.stop().await;
+    let loud = log.lines().filter(|line| line.contains("WARN") && line.contains(&format!("WEAK CONFINEMENT: {told}")));
+    assert_eq!(loud.count(), 1, "{log}");
+    // Of scripts that read less there is nothing to say.
+    let log = Process::serve(&data, &["--pool", "osis=1"]).await.stop().await;
+    assert!(!log.contains("may read"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn no_job_reaches_the_private_redis_not_even_with_its_password() {
     let home = tempfile::tempdir().unwrap();
     let config = home.path().join("hero.toml");

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use hero::client::Client;
 use hero::model::{ErrorKind, JobId, JobSpec, Status};
 
@@ -27,6 +29,53 @@ async fn kill_9_of_a_server_leaves_no_orphan_and_loses_no_job() {
     assert_eq!(client.get_job(CONTEXT, &running).await.unwrap().crashes, 1);
     let log = again.stop().await;
     assert!(log.lines().any(|line| line.contains("jobs were taken from who ran them") && line.contains("jobs=1")), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_and_its_supervisors_leave_when_they_are_killed_together_is_removed_by_a_later_start() {
+    let home = tempfile::tempdir().unwrap();
+    let (temporary, config) = (home.path().join("tmp"), home.path().join("hero.toml"));
+    std::fs::create_dir(&temporary).unwrap();
+    std::fs::write(&config, "[script_types.shell]\ncommand = [\"/bin/bash\", \"{script}\"]\n").unwrap();
+    let serve = async |name: &str| {
+        let data = home.path().join(name);
+        let (data, config) = (data.to_str().unwrap(), config.to_str().unwrap());
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--data", data, "--config", config, "--pool", "shell=1"];
+        Process::start_with(&arguments, |command| _ = command.env("TMPDIR", &temporary)).until_ready().await
+    };
+    let directories = || {
+        let names = std::fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("hero-jobs-")).collect::<BTreeSet<_>>()
+    };
+    let works = async |server: &Process| {
+        let shell = JobSpec { script_type: "shell".parse().unwrap(), ..spec("echo 42 >&3") };
+        server.client().await.run_and_wait(&shell, PATIENCE).await.unwrap().output
+    };
+    let living = serve("living").await;
+    assert_eq!(works(&living).await, "42");
+    let of_living = directories();
+    let mut killed = serve("killed").await;
+    assert_eq!(works(&killed).await, "42");
+    let all = directories();
+    assert!(of_living.len() == 1 && all.len() == 2, "{of_living:?} {all:?}");
+
+    // A supervisor that lives longer than its server removes its directory itself, so these may not.
+    let supervisors = killed.supervisors();
+    for supervisor in &supervisors {
+        supervisor.stop();
+    }
+    killed.kill().await;
+    supervisors.iter().for_each(Kin::kill);
+    Kin::all_gone(&supervisors).await;
+    assert_eq!(directories(), all);
+    let next = serve("next").await;
+    until("what was left is gone", || async { directories().is_disjoint(&(&all - &of_living)).then_some(()) }).await;
+    assert!(directories().is_superset(&of_living));
+    for server in [living, next] {
+        assert_eq!(works(&server).await, "42");
+        server.stop().await;
+    }
+    until("nothing is left", || async { directories().is_empty().then_some(()) }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -102,7 +102,7 @@ async fn a_server_does_not_start_with_its_own_redis_for_scripts() {
 fn a_grant_that_names_nothing_is_refused_with_what_to_do() {
     let hero = Hero::new();
     for (config, told) in [
-        ("[[pools]]\ntype = \"sal\"\ncapabilities = [\"\"]", "\"\" is not a capability (one of fs, process, net, redis)"),
+        ("[[pools]]\ntype = \"sal\"\ncapabilities = [\"\"]", "\"\" is not a grant (one of fs, process, net, redis)"),
         ("[[pools]]\ntype = \"sal\"\ncapabilities = [\"proces\"]", "did you mean process?"),
         ("[[pools]]\ntype = \"sal\"\ncapabilities = [\"net\"]", "net is granted, but names no host"),
         ("[[pools]]\ntype = \"sal\"\nhosts = [\"example.org\"]", "hosts are named, but net is not granted"),
@@ -111,7 +111,7 @@ fn a_grant_that_names_nothing_is_refused_with_what_to_do() {
         ("[[pools]]\ntype = \"sal\"\nredis = \"redis://h\"", "a Redis is named, but redis is not granted"),
         ("[[pools]]\ntype = \"sal\"\ncapabilities = [\"redis\"]\nredis = \"h:6379\"", "a Redis address begins with"),
         ("[[pools]]\ntype = \"python\"\ncapabilities = [\"fs\"]", "capabilities are for scripts of type osis and sal"),
-        ("[contexts.0]\ncapabilities = [\"root\"]", "\"root\" is not a capability"),
+        ("[contexts.0]\ncapabilities = [\"root\"]", "\"root\" is not a grant"),
         ("[contexts.0]\nfiles_quota = 0", "0 would let nothing through"),
         ("files_quota = 0", "0 would let nothing through"),
     ] {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
-use hero::engine::{Answer, EngineJob, Host, LogRecord, Question};
+use hero::engine::{Answer, EngineJob, Host, JobCall, LogRecord, Question};
 use hero::model::{ErrorKind, LogLevel, Progress};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -53,12 +53,14 @@ impl<F> Asked<F> {
 fn answer(question: &Question) -> Option<Answer> {
     let (one, other) = ("00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002");
     Some(Ok(match question {
-        Question::Spawn { spec, .. } if spec.to_value().unwrap()["script"].is_null() => return Some(Err("the job has\nno script".into())),
-        Question::Spawn { as_heir, .. } => json!(if *as_heir { "heir" } else { "child" }).into(),
-        Question::Inputs => {
+        Question::Jobs(JobCall::Spawn { spec, .. }) if spec.to_value().unwrap()["script"].is_null() => {
+            return Some(Err("the job has\nno script".into()));
+        }
+        Question::Jobs(JobCall::Spawn { as_heir, .. }) => json!(if *as_heir { "heir" } else { "child" }).into(),
+        Question::Jobs(JobCall::Inputs) => {
             json!([{ "job_id": one, "name": "rows", "value": [1, 2.5, null] }, { "job_id": other, "name": null, "value": "text" }]).into()
         }
-        Question::Slot => json!("2026-01-31T12:00:00.000Z").into(),
+        Question::Jobs(JobCall::Slot) => json!("2026-01-31T12:00:00.000Z").into(),
         _ => Value::Null.into(),
     }))
 }
@@ -88,7 +90,7 @@ async fn python_asks_for_jobs_tells_progress_and_sees_what_came_before() {
         .questions
         .iter()
         .filter_map(|question| match question {
-            Question::Spawn { spec, .. } => spec.to_value().ok(),
+            Question::Jobs(JobCall::Spawn { spec, .. }) => spec.to_value().ok(),
             _ => None,
         })
         .collect();
@@ -96,7 +98,7 @@ async fn python_asks_for_jobs_tells_progress_and_sees_what_came_before() {
         [json!({ "script": "1", "args": { "big": i64::MAX } }), json!({ "script": "x", "name": "ü\n" }), json!({ "a": 1, "script": "2" })];
     assert_eq!(specs, expected);
     // Each is asked for once.
-    assert_eq!(host.questions.iter().filter(|question| matches!(question, Question::Inputs | Question::Slot)).count(), 2);
+    assert_eq!(host.questions.iter().filter(|question| matches!(question, Question::Jobs(JobCall::Inputs | JobCall::Slot))).count(), 2);
 }
 
 #[tokio::test]
@@ -150,7 +152,7 @@ async fn what_was_asked_right_before_the_end_is_done_and_nobody_has_to_read_the_
     let spawns =
         "for i in {1..100}; do echo \"spawn {\\\"script\\\": \\\"$i\\\"}\"; done >&4; echo slot >&4; echo progress 100 done >&4; exit 0";
     run(&mut bench, &job(spawns), &mut host).await;
-    assert_eq!(host.questions.iter().filter(|question| matches!(question, Question::Spawn { .. })).count(), 100);
+    assert_eq!(host.questions.iter().filter(|question| matches!(question, Question::Jobs(JobCall::Spawn { .. }))).count(), 100);
     assert_eq!(host.told(), [(100.0, "done")]);
 }
 
