@@ -1,5 +1,5 @@
 use std::env;
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -7,8 +7,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, chmod, flock, fstat, fstatfs, openat, renameat_with, statat,
-    unlinkat,
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, chmod, flock, fstat, fstatfs, openat, renameat, renameat_with,
+    statat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::path::Arg;
@@ -149,6 +149,18 @@ pub(super) fn remove(directory: &Path) -> io::Result<()> {
     fs::remove_dir(directory)
 }
 
+/// Moves an entry to a name that is free.
+fn move_to_free(from: &OwnedFd, name: &CStr, to: &OwnedFd, free: &CStr) -> rustix::io::Result<()> {
+    match renameat_with(from, name, to, free, RenameFlags::NOREPLACE) {
+        // Not every file system can do that in one step, NFS for one.
+        Err(Errno::INVAL | Errno::NOSYS) => match statat(to, free, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => Err(Errno::EXIST),
+            Err(_) => renameat(from, name, to, free),
+        },
+        moved => moved,
+    }
+}
+
 /// Removes what is in a directory.
 ///
 /// A script may have nested directories deeper than there are descriptors, or than a path may be long. So each is moved
@@ -163,7 +175,7 @@ fn empty(top: &OwnedFd) -> rustix::io::Result<()> {
             let name_at_top = loop {
                 moved += 1;
                 let free = CString::new(format!("{moved}.removed")).expect("a number has no zero byte");
-                match renameat_with(&inner, &name, top, &free, RenameFlags::NOREPLACE) {
+                match move_to_free(&inner, &name, top, &free) {
                     Err(Errno::EXIST) => {}
                     renamed => break renamed.map(|()| free)?,
                 }

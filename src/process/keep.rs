@@ -30,6 +30,8 @@ use super::{Init, OURSELVES, tree};
 const FAILED: u8 = 70;
 /// How long what is killed may take to be gone. A keeper that gave up would let go on what is left.
 pub const GONE: Duration = Duration::from_secs(30);
+/// How long it may take to end one after another, before all are ended at once.
+const EACH: Duration = Duration::from_millis(500);
 /// How often it is looked how many processes there are, and what memory they have: soon at first, as most commands are short.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const LATER_LOOK: Duration = Duration::from_millis(250);
@@ -250,6 +252,13 @@ impl Keeper {
 
     /// Ends everything below this process, until it has no child left.
     fn clear(&mut self) {
+        // What ends with the first process of its namespace tells nobody what it used, unless there are too many to wait for each.
+        if let Some(init) = self.init
+            && !self.is_alone()
+            && tree::pids(getpid(), &[init]).len() <= MOST_PROCESSES
+        {
+            tree::end(getpid(), &[init], EACH);
+        }
         let until = Instant::now() + GONE;
         loop {
             tree::end(getpid(), &[], GONE);

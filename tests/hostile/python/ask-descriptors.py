@@ -1,5 +1,6 @@
 # Sends descriptors to whoever answers questions, a thousand times.
-# expect: finished
+# expect: script
+# says: PermissionError
 import hero, socket
 questions = socket.socket(fileno=4)
 for _ in range(1000):

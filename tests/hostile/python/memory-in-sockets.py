@@ -1,5 +1,5 @@
 # Has memory in sockets.
-# expect: limit
+# expect: limit memory
 import os, socket, time
 for _ in range(40):
     if os.fork() == 0:

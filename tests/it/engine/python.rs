@@ -125,6 +125,14 @@ async fn a_stop_and_a_timeout_end_the_whole_tree_of_a_job_in_python() {
     assert_eq!(bench.run_job(&late).await.result.unwrap_err().kind, ErrorKind::Timeout);
     assert!(!numbers.exists(bench.log.texts()[0].parse().unwrap()));
 
+    // On a machine that does much else an engine may take so long to end a job that it is ended, too.
+    let (mut bench, numbers) = if bench.child.is_alive() {
+        (bench, numbers)
+    } else {
+        let Some(fresh) = self::bench().await else { return };
+        let numbers = Numbers::below(fresh.child.pid());
+        (fresh, numbers)
+    };
     bench.log.0.clear();
     bench.text(&format!("{stray}\nprint(stray.pid)")).await;
     assert!(!numbers.exists(number(&bench)));
