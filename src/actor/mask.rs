@@ -24,6 +24,8 @@ const ANYTHING: &str = r"\S*";
 const CUT: char = '…';
 /// In how many places a message may be cut.
 const MOST_CUTS: usize = 32;
+/// Of how many lines values are known one by one. Each is looked for in each text.
+const MOST_LINES: usize = 500;
 
 impl Mask {
     /// A mask of patterns.
@@ -69,7 +71,7 @@ impl Mask {
         }
         JobError {
             message: secrets.without_beginning_at_cut(self.apply(secrets, error.message)),
-            stack: error.stack.into_iter().map(|name| self.apply(secrets, name)).collect(),
+            stack: error.stack.into_iter().map(|name| secrets.without_beginning_at_end(self.apply(secrets, name))).collect(),
             data: error.data.and_then(|data| self.of_data(secrets, &data)),
             ..error
         }
@@ -77,7 +79,7 @@ impl Mask {
 
     /// The same for everything that is written in JSON. A number that has to be masked becomes a text.
     fn of_data(&self, secrets: &Secrets, data: &Json) -> Option<Json> {
-        let masked = |text: String| self.apply(secrets, text);
+        let masked = |text: String| secrets.without_beginning_at_end(self.apply(secrets, text));
         let mut value = data.to_value().ok()?;
         let mut left = vec![&mut value];
         while let Some(part) = left.pop() {
@@ -121,7 +123,7 @@ impl Masker {
 pub(super) struct Secrets(Arc<[String]>);
 
 impl Secrets {
-    /// The values, also as they are written within a map, an array or JSON.
+    /// The values, also as they are written within a map, an array or JSON, and each line of those that have several: so they are logged.
     pub(super) fn new(values: impl Iterator<Item = String>) -> Self {
         let written = |value: String| {
             let inner = |quoted: String| quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned();
@@ -129,6 +131,11 @@ impl Secrets {
             let forms = (!is_plain).then(|| [inner(format!("{value:?}")), inner(serde_json::Value::from(value.as_str()).to_string())]);
             std::iter::once(value).chain(forms.into_iter().flatten())
         };
+        let values: Vec<String> = values.collect();
+        let is_part = |value: &String| value.contains(['\n', '\r']) || value.trim().len() < value.len();
+        let lines = values.iter().filter(|value| is_part(value)).flat_map(|value| value.lines()).map(|line| line.trim().to_owned());
+        let lines: Vec<String> = lines.filter(|line| line.len() >= SHORTEST_SECRET).take(MOST_LINES).collect();
+        let values = values.into_iter().chain(lines);
         let mut secrets: Vec<String> = values.filter(|value| value.len() >= SHORTEST_SECRET).flat_map(written).collect();
         secrets.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         secrets.dedup();
@@ -147,16 +154,21 @@ impl Secrets {
         }
         let mut masked = String::with_capacity(text.len());
         for part in text.split_inclusive(CUT) {
-            masked.push_str(part);
-            if let Some(whole) = part.strip_suffix(CUT)
-                && let Some(length) = self.begun_at_end(whole)
-            {
-                masked.truncate(masked.len() - CUT.len_utf8() - length);
-                masked.push_str(MASKED);
-                masked.push(CUT);
-            }
+            masked.push_str(&self.without_beginning_at_end(part.to_owned()));
         }
         masked
+    }
+
+    /// Masks the beginning of a value at the end of a text that was cut there. What scripts write may have the same mark elsewhere.
+    fn without_beginning_at_end(&self, mut text: String) -> String {
+        if let Some(whole) = text.strip_suffix(CUT)
+            && let Some(length) = self.begun_at_end(whole)
+        {
+            text.truncate(whole.len() - length);
+            text.push_str(MASKED);
+            text.push(CUT);
+        }
+        text
     }
 
     /// How much of a value stands at the end of a text, if the beginning of one does.
@@ -215,8 +227,22 @@ mod tests {
     }
 
     #[test]
+    fn each_line_of_a_value_is_masked_and_one_that_ends_with_a_line_end() {
+        let secrets = Secrets::new(["hunter22\n", "-----KEY-----\n  first line\r\nno\n"].map(ToOwned::to_owned).into_iter());
+        let apply = |text: &str| Mask::default().apply(&secrets, text.into());
+        assert_eq!(apply("is hunter22"), "is ***");
+        assert_eq!(["-----KEY-----", "  first line", "no"].map(apply), ["***", "  ***", "no"]);
+        let many = Secrets::new(std::iter::once((0..10_000).map(|line| format!("line {line}\n")).collect()));
+        assert!(many.0.len() < MOST_LINES + 4);
+    }
+
+    #[test]
     fn an_error_is_masked_whole_and_where_it_was_cut() {
         let secrets = Secrets::new(std::iter::once("hunter22".to_owned()));
+        let cut =
+            JobError { data: Some(serde_json::json!(["a hunt…", "a…b hunt… c"]).into()), ..JobError::new(ErrorKind::Script, "") };
+        let cut = Mask::default().of_error(&secrets, JobError { stack: vec!["of_hunter2…".into()], ..cut });
+        assert_eq!((cut.stack[0].as_str(), cut.data.unwrap().as_str()), ("of_***…", r#"["a ***…","a…b hunt… c"]"#));
         let of = |message: &str| {
             let error = JobError { stack: vec!["of_hunter22".into()], ..JobError::new(ErrorKind::Script, message) };
             Mask::default().of_error(&secrets, error)

@@ -6,6 +6,7 @@ use super::engines::Engines;
 use super::exit::Usage;
 use super::settings::{Confinement, PoolSettings, Settings};
 use crate::engine::{Capability, Program};
+use crate::model::ContextId;
 use crate::process::confine::{readable_by_engines, readable_by_jobs};
 
 /// Refuses directories of the server's that the rules of confinement let scripts read, or warns of them loudly where that is enough.
@@ -21,7 +22,8 @@ pub(super) fn ensure_none(settings: &Settings, engines: &Engines) -> Result<(), 
 
 /// What the scripts of a pool may read of the server's.
 fn of_pool(settings: &Settings, pool: &PoolSettings, program: &Program) -> Option<String> {
-    let readable: Vec<PathBuf> = match program.has_processes() || pool.granted().contains(&Capability::Process) {
+    let runs_commands = |context: &ContextId| settings.granted_in(*context, pool.granted()).contains(&Capability::Process);
+    let readable: Vec<PathBuf> = match program.has_processes() || pool.contexts.iter().any(runs_commands) {
         true => readable_by_jobs().chain(program.paths().map(Path::to_owned)).collect(),
         false => readable_by_engines().collect(),
     };

@@ -25,6 +25,8 @@ const TRIES: usize = 3;
 const LOOKED_AT: usize = 100_000;
 /// How many of these are removed at once. Each has the files of one job, which are bounded, and what its engine needs itself.
 const REMOVED: usize = 4;
+/// How many it is tried with: some may be such that they cannot be.
+const TRIED: usize = 64;
 
 /// File systems of one machine alone: ext, XFS, Btrfs, tmpfs, overlayfs, ZFS and F2FS. On others, locks of another machine may not be seen.
 const LOCAL: [i64; 7] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0x2fc1_2fc1, 0xf2f5_2010];
@@ -102,9 +104,16 @@ fn remove_left_in(parent: &Path) {
         let path = parent.join(name);
         Some((lock_left(&path).ok()?, path))
     });
-    for (top, path) in left.take(REMOVED) {
+    let mut removed = 0;
+    for (top, path) in left.take(TRIED) {
         match empty(&top).map_err(io::Error::from).and_then(|()| fs::remove_dir(&path)) {
-            Ok(()) => tracing::info!(directory = %path.display(), "removed what processes that were killed had left"),
+            Ok(()) => {
+                tracing::info!(directory = %path.display(), "removed what processes that were killed had left");
+                removed += 1;
+                if removed == REMOVED {
+                    return;
+                }
+            }
             Err(error) => {
                 tracing::warn!(directory = %path.display(), %error, "what processes that were killed had left could not be removed");
             }

@@ -31,7 +31,7 @@ pub use steps::left_out;
 pub use user::JobUser;
 
 /// The variable in which a confined program finds the steps in force.
-pub const CONFINEMENT: &str = "HERO_CONFINEMENT";
+pub const CONFINEMENT: &str = "HERO_CONFINED";
 
 /// How long a child that is tried out may take.
 const TRIED: Duration = Duration::from_secs(10);

@@ -21,10 +21,10 @@ pub const MEMORIES: u64 = 4;
 const BLOCK: u64 = 512;
 /// What a pipe holds.
 const IN_A_PIPE: u64 = 64 << 10;
-/// What a socket holds that somebody has filled: as much as one may be set to.
+/// What a socket holds that somebody has filled. Jobs cannot set that to more.
 static IN_A_SOCKET: LazyLock<u64> = LazyLock::new(|| {
-    let set = |name: &str| fs::read_to_string(format!("/proc/sys/net/core/{name}")).ok()?.trim().parse::<u64>().ok();
-    set("wmem_default").max(set("wmem_max")).unwrap_or(208 << 10)
+    let set = fs::read_to_string("/proc/sys/net/core/wmem_default").ok();
+    set.and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(208 << 10)
 });
 /// How much is read of lists of mappings. A program has some 100 mappings, each a line.
 const LONGEST_LISTS: usize = 32 << 20;
@@ -66,15 +66,16 @@ impl Process {
         other.or(Some(first))
     }
 
-    /// Its memory, also what was swapped out, with what the system needs to map it. What processes share is found in each of them.
+    /// Its memory, also what was swapped out, with what the system needs to map it, but for what is shared by mappings: that is [`Held`]. What
+    /// processes share otherwise is found in each of them.
     fn memory(&self) -> u64 {
-        sum(&self.status, &["RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"]).unwrap_or(0)
+        sum(&self.status, &["RssAnon:", "VmSwap:", "VmPTE:"]).unwrap_or(0)
     }
 
     /// The same, with what processes share divided among them, where the system tells that.
     fn share(&self) -> u64 {
         let rollup = fs::read_to_string(self.place.join("smaps_rollup")).ok();
-        match rollup.and_then(|rollup| sum(&rollup, &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"])) {
+        match rollup.and_then(|rollup| sum(&rollup, &["Pss_Anon:", "SwapPss:"])) {
             Some(share) => share + sum(&self.status, &["VmPTE:"]).unwrap_or(0),
             None => self.memory(),
         }

@@ -2,12 +2,12 @@ use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt as _};
-use rustix::fs::{AtFlags, chownat};
-use rustix::process::{Gid, Uid};
+use rustix::fs::{Mode, OFlags, openat};
 use tokio_util::sync::CancellationToken;
 
 use super::blocking;
@@ -32,6 +32,8 @@ pub struct Files {
     above: [PathBuf; 2],
     directory: PathBuf,
     user: JobUser,
+    /// Whether the file system would not have him be their owner.
+    is_not_given: Arc<AtomicBool>,
     space: Arc<Space>,
 }
 
@@ -41,7 +43,7 @@ impl Files {
         let above = [data.to_owned(), data.join(DIRECTORY)];
         let directory = above[1].join(context.to_string());
         let user = JobUser::of_directory(&directory, &above.each_ref().map(PathBuf::as_path));
-        Self { above, directory, user, space: Arc::new(Space::new(quota)) }
+        Self { above, directory, user, is_not_given: Arc::default(), space: Arc::new(Space::new(quota)) }
     }
 
     /// Where they are.
@@ -63,7 +65,7 @@ impl Files {
     pub(super) fn open(&self, token: &CancellationToken) -> Result<Dir, String> {
         let opened = self.opened().and_then(|dir| Ok((dir.dir_metadata()?.uid(), dir)));
         let (owner, dir) = opened.map_err(|error| format!("the directory of the context cannot be opened: {error}"))?;
-        if self.user.owner().is_some_and(|number| number != owner) {
+        if self.user.owner().is_some_and(|number| number != owner) && !self.is_not_given.load(Ordering::Relaxed) {
             self.give_all(&dir, token)?;
         }
         Ok(dir)
@@ -88,17 +90,24 @@ impl Files {
     /// Gives everything to the user: it is new, or he was another when it was made. The directory itself comes last, so that this is done to
     /// its end some time.
     fn give_all(&self, dir: &Dir, token: &CancellationToken) -> Result<(), String> {
-        let (user, group) = (self.user.owner().map(Uid::from_raw), self.user.owner().map(Gid::from_raw));
         let given = visit(dir, Path::new(""), token, &mut |entry| {
+            let place = openat(entry.dir, entry.name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
             // What was deleted meanwhile belongs to nobody.
-            let _ = chownat(entry.dir, entry.name, user, group, AtFlags::SYMLINK_NOFOLLOW);
-            Ok(())
+            place.map_or(Ok(()), |place| self.user.give_open(place).map_err(|error| told(&entry.path.to_string_lossy(), &error)))
         });
         unless_cancelled(token)?;
         if let Err(why) = given {
             tracing::warn!(directory = %self.directory.display(), why, "not all files of a context could be given to its user; its commands cannot use the others");
         }
-        self.user.give_open(dir).map_err(|error| format!("the directory of the context cannot be given to its user: {error}"))
+        let given = self.user.give_open(dir).and_then(|()| Ok(dir.dir_metadata()?.uid()));
+        let owner = given.map_err(|error| format!("the directory of the context cannot be given to its user: {error}"))?;
+        if self.user.owner() != Some(owner) && !self.is_not_given.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                directory = %self.directory.display(),
+                "the file system does not let files have another owner; commands of scripts cannot use those of their context"
+            );
+        }
+        Ok(())
     }
 
     /// Answers a question of a script that is in `working`.

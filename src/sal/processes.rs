@@ -25,8 +25,9 @@ const KEPT: usize = 100 << 10;
 const DRAIN: Duration = Duration::from_millis(50);
 /// How often it is looked how much commands have written into the directory.
 const LOOK: Duration = Duration::from_secs(1);
-/// How many times longer than a look takes the next one waits at least.
+/// How many times longer than a look takes the next one waits at least, but no longer than that.
 const LOOKING: u32 = 4;
+const LATEST_LOOK: Duration = Duration::from_secs(3);
 
 /// How commands are run: by a keeper each, confined, in the directory of the context.
 #[derive(Debug, Clone)]
@@ -125,8 +126,13 @@ async fn overflow(files: &Files) -> String {
         if let Err(full) = look(files).await {
             return full;
         }
-        pause = LOOK.max(began.elapsed() * LOOKING);
+        pause = pause_after(began);
     }
+}
+
+/// How long it is until the next look after one that began then.
+fn pause_after(began: Instant) -> Duration {
+    (began.elapsed() * LOOKING).clamp(LOOK, LATEST_LOOK)
 }
 
 /// Looks whether there is too much in the directory.
@@ -148,7 +154,7 @@ async fn watch_left(session: Weak<Session>, files: Files) {
         if let (Err(full), Some(session)) = (look(&files).await, session.upgrade()) {
             session.running.end_left(&full);
         }
-        pause = LOOK.max(began.elapsed() * LOOKING);
+        pause = pause_after(began);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use cap_std::fs::{Dir, MetadataExt as _, OpenOptions, Permissions};
 use regex::Regex;
@@ -142,7 +142,11 @@ impl View<'_> {
             return Ok(format!("Successfully copied file '{from}' to '{to}'"));
         }
         self.make(&target).map_err(|why| why.of(to))?;
-        let whole = |path: &Path, given: &str| self.root.canonicalize(path).map_err(|error| told(given, &error));
+        // The directory of the context itself is `.`, and nothing begins with that.
+        let whole = |path: &Path, given: &str| match self.root.canonicalize(path) {
+            Ok(whole) => Ok(whole.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>()),
+            Err(error) => Err(told(given, &error)),
+        };
         if whole(&target, to)?.starts_with(whole(&source, from)?) {
             return Err(format!("{to}: a directory cannot be copied into itself"));
         }

@@ -86,7 +86,12 @@ impl JobLines {
             if self.last.len() == LAST {
                 self.last.pop_front();
             }
-            let said = String::from_utf8_lossy(&line[..boundary(line, LAST_BYTES)]).into_owned();
+            let shown = boundary(line, LAST_BYTES);
+            let mut said = String::from_utf8_lossy(&line[..shown]).into_owned();
+            if shown < line.len() {
+                // A part of a secret may stand there, which whoever masks sees by the mark.
+                said.push('…');
+            }
             self.cause.line(&said);
             self.last.push_back(said);
         }
@@ -160,6 +165,13 @@ mod tests {
                 assert!(texts.iter().all(|line| line.len() <= LONGEST) && texts.concat() == text, "{}", texts.len());
             }
         }
+    }
+
+    #[test]
+    fn where_a_line_of_an_error_is_cut_it_says_so() {
+        let mut lines = JobLines::new(&Limits::default());
+        lines.wrote(Stream::Err, format!("{}\n{}\n", "x".repeat(LAST_BYTES), "y".repeat(LAST_BYTES + 1)).as_bytes());
+        assert_eq!(lines.last(), ["x".repeat(LAST_BYTES), format!("{}…", "y".repeat(LAST_BYTES))]);
     }
 
     #[test]

@@ -227,6 +227,11 @@ pub(super) fn restrict(profile: &Profile) -> Result<(), String> {
                     bits(libc::CLOSE_RANGE_UNSHARE.cast_signed()),
                 )],
             )?;
+            // A socket that somebody has filled holds what it is expected to.
+            for option in [libc::SO_SNDBUF, libc::SO_SNDBUFFORCE] {
+                let of_sockets = (1, SeccompCmpOp::Eq, bits(libc::SOL_SOCKET));
+                refused.when(libc::SYS_setsockopt, &[of_sockets, (2, SeccompCmpOp::Eq, bits(option))])?;
+            }
             // Nor does one hide what it has open.
             refused.when(libc::SYS_prctl, &[(0, SeccompCmpOp::Eq, bits(libc::PR_SET_DUMPABLE)), (1, SeccompCmpOp::Eq, 0)])?;
         }

@@ -82,7 +82,9 @@ impl JobUser {
         let reached = || {
             let [first, ..] = above else { return Err("nothing is above it".to_owned()) };
             let place = real(first).map_err(|error| format!("{}: {error}", first.display()))?;
-            place.parent().map_or(Ok(()), passes)?;
+            for path in [first, &*place] {
+                path.parent().map_or(Ok(()), passes)?;
+            }
             let hash = Sha256::digest(place.join(directory.strip_prefix(first).unwrap_or(directory)).as_os_str().as_bytes());
             let at = u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]);
             let user = Self::Own(numbered(DIRECTORIES, |count| 1 + at % (count - 1))?);
@@ -118,8 +120,14 @@ impl JobUser {
         if self.passes(&found) {
             return Ok(());
         }
-        chown(above, None, Some(group))?;
-        fs::set_permissions(above, Permissions::from_mode(found.mode() & 0o7777 | PASS << 3))
+        if found.mode() & 0o070 != 0 {
+            return Err(io::Error::other(format!("{} was opened to a group meanwhile; close it with: chmod g= {0}", above.display())));
+        }
+        match chown(above, None, Some(group)) {
+            // Where the file system knows no groups it stays as it is.
+            Err(error) if knows_no_owners(&error) => Ok(()),
+            given => given.and_then(|()| fs::set_permissions(above, Permissions::from_mode(found.mode() & 0o7777 | PASS << 3))),
+        }
     }
 
     /// Whether the group of a directory's users passes through a directory, and the group can do nothing else there.
@@ -136,11 +144,12 @@ impl JobUser {
         }
     }
 
-    /// Gives an open file or directory to the user. A file with several names stays whose it is.
+    /// Gives an open file or directory to the user, if the file system knows owners. What has several names stays whose it is, as one of them
+    /// may be elsewhere.
     pub fn give_open(&self, open: impl AsFd) -> io::Result<()> {
         let Some(number) = self.owner() else { return Ok(()) };
         let found = fstat(&open)?;
-        let has_names = FileType::from_raw_mode(found.st_mode).is_file() && found.st_nlink != 1;
+        let has_names = !FileType::from_raw_mode(found.st_mode).is_dir() && found.st_nlink != 1;
         if found.st_uid == number || has_names {
             return Ok(());
         }
@@ -148,6 +157,7 @@ impl JobUser {
         match chownat(open, c"", Some(Uid::from_raw(number)), Some(Gid::from_raw(number)), AtFlags::EMPTY_PATH) {
             // Root that may not do so may use it all the same.
             Err(_) if matches!(self, Self::Root(_)) => Ok(()),
+            Err(error) if knows_no_owners(&error.into()) => Ok(()),
             given => Ok(given?),
         }
     }
@@ -189,6 +199,11 @@ impl FromStr for JobUser {
             None => text.parse().map(Self::Own).map_err(|_| format!("{text} is no user")),
         }
     }
+}
+
+/// Whether an error says that a file system has no owners that could be changed, as some of networks and of other systems.
+fn knows_no_owners(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
 
 /// Where a directory is, or will be, if it is made in one that there is.

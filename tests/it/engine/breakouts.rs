@@ -143,6 +143,7 @@ async fn a_job_makes_processes_and_pairs_of_sockets_but_no_other_socket() {
             ("descriptors on their way", "syscall(46, 1, 0, 0) >= 0"),
             ("many descriptors on their way", "syscall(307, 1, 0, 0, 0) >= 0"),
             ("a thread with descriptors of its own", "syscall(56, 0x10900, 0, 0, 0, 0) >= 0"),
+            ("a larger buffer for a socket", "socketpair(A, B, 1, 1, 0) && setsockopt(A, 1, 7, pack('l', 1 << 20))"),
             ("descriptors of its own", "syscall(436, 900, 900, 2) >= 0"),
             ("to hide what is open", "syscall(157, 4, 0, 0, 0, 0) >= 0"),
         ] {

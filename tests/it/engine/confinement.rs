@@ -105,7 +105,7 @@ async fn the_steps_are_in_force_in_the_engine() {
         assert!(number <= 3, "descriptor {number} was handed on");
     }
     let environment = std::fs::read_to_string(format!("/proc/{}/environ", bench.child.pid())).unwrap();
-    assert!(environment.starts_with("HERO_CONFINEMENT=") && environment.matches('=').count() == 1, "{environment}");
+    assert!(environment.starts_with("HERO_CONFINED=") && environment.matches('=').count() == 1, "{environment}");
     let group = rustix::process::getpgid(rustix::process::Pid::from_raw(bench.child.pid().try_into().unwrap())).unwrap();
     assert_eq!(group.as_raw_nonzero().get().unsigned_abs(), bench.child.pid());
 }
@@ -114,7 +114,7 @@ async fn the_steps_are_in_force_in_the_engine() {
 async fn the_environment_is_cleared() {
     let said = run(&ENGINE, "/usr/bin/env", &[]).await;
     let said = String::from_utf8(said.stdout).unwrap();
-    assert!(said.starts_with("HERO_CONFINEMENT=") && said.lines().count() == 1, "{said}");
+    assert!(said.starts_with("HERO_CONFINED=") && said.lines().count() == 1, "{said}");
     let redis = Profile::Redis { writable: vec![] };
     let said = String::from_utf8(run(&redis, "/usr/bin/env", &[]).await.stdout).unwrap();
     assert!(said.contains("PATH=") && !said.contains("SECRET") && !said.contains("HOME="), "{said}");

@@ -93,6 +93,8 @@ async fn what_is_wrong_with_a_file_is_said() {
         ("copy(\"file\", \"file\")", "onto itself"),
         ("copy(\"dir\", \"dir/below/x\")", "into itself"),
         ("copy(\"dir\", \"dir\")", "into itself"),
+        ("copy(\".\", \"backup\")", "into itself"),
+        ("copy(\"dir/..\", \"a/b/backup\")", "into itself"),
         ("mv(\"dir\", \"dir/below\")", "dir/below"),
         ("delete(\".\")", "the directory of the context itself"),
         ("delete(\"dir/..\")", "the directory of the context itself"),

@@ -84,7 +84,7 @@ async fn a_command_has_the_variables_of_its_job_and_no_others() {
         "CUSTOMER",
         "HERO_ATTEMPT",
         "HERO_CALLER_ID",
-        "HERO_CONFINEMENT",
+        "HERO_CONFINED",
         "HERO_CONTEXT_ID",
         "HERO_JOB_ID",
         "HOME",

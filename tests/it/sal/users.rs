@@ -11,12 +11,9 @@ use serde_json::json;
 use super::{Ground, job};
 use crate::support::{CONTEXT, until};
 
-/// A command that takes so many hundredths of a second of processor time, and then does this.
-fn work(hundredths: u32, then: &str) -> String {
-    format!(
-        "while read -r stat < /proc/self/stat && set -- $stat && [ $((${{14}} + ${{15}})) -lt {hundredths} ]; do \
-         i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done; done; {then}"
-    )
+/// A command that takes processor time, and then does this.
+fn work(then: &str) -> String {
+    format!("perl -e '$i++ while $i < 3_000_000; {then}'")
 }
 
 fn set_mode(path: &Path, mode: u32) {
@@ -56,8 +53,16 @@ async fn where_hero_is_root_commands_and_files_of_a_context_are_a_user_of_its_ow
         assert_eq!((found.uid(), found.permissions().mode() & 0o777), (0, 0o710), "{}", above.display());
     }
     assert_ne!(ground.gives("run(\"ls ..\").silent().ignore_error().execute().code").await, 0);
-    // Another context has another one, at the next start the same.
+    // What the operator opens to a group stays that group's.
     let data = ground.house.redis.directory();
+    chown(data, None, Some(12_345)).unwrap();
+    set_mode(data, 0o750);
+    assert!(ground.error("exist(\"by\")").await.message.contains("was opened to a group meanwhile; close it with: chmod g= "));
+    let found = data.metadata().unwrap();
+    assert_eq!((found.gid(), found.permissions().mode() & 0o777), (12_345, 0o750));
+    set_mode(data, 0o700);
+    ground.gives("exist(\"by\")").await;
+    // Another context has another one, at the next start the same.
     assert_eq!(Files::new(data, CONTEXT, 1).user(), &JobUser::Own(u32::try_from(own).unwrap()));
     assert_ne!(Files::new(data, ContextId(CONTEXT.0 + 1), 1).user(), Files::new(data, CONTEXT, 1).user());
     ground.close().await;
@@ -74,6 +79,9 @@ async fn files_that_were_made_as_another_user_are_given_to_that_of_the_context()
     let own = ground.directory().metadata().unwrap().uid();
     let outside = tempfile::NamedTempFile::new().unwrap();
     std::os::unix::fs::symlink(outside.path(), ground.directory().join("a/link")).unwrap();
+    let elsewhere = ground.house.redis.directory().join("elsewhere");
+    std::fs::write(&elsewhere, "x").unwrap();
+    std::fs::hard_link(&elsewhere, ground.directory().join("a/second name")).unwrap();
     for name in ["a/b/c", "a/b", "a", "."] {
         chown(ground.directory().join(name), Some(0), Some(0)).unwrap();
     }
@@ -81,7 +89,7 @@ async fn files_that_were_made_as_another_user_are_given_to_that_of_the_context()
     for name in ["a/b/c", "a/link", "a/b", "a", "."] {
         assert_eq!(std::fs::symlink_metadata(ground.directory().join(name)).unwrap().uid(), own, "{name}");
     }
-    assert_eq!(outside.as_file().metadata().unwrap().uid(), 0);
+    assert_eq!((outside.as_file().metadata().unwrap().uid(), elsewhere.metadata().unwrap().uid()), (0, 0));
     ground.close().await;
 }
 
@@ -102,6 +110,14 @@ fn below_a_closed_directory_commands_stay_root_and_it_is_said_why() {
     assert_eq!(said(&data), why);
     std::fs::create_dir(&data).unwrap();
     assert_eq!(said(&data), why);
+    // So it is where a link below it leads elsewhere.
+    let elsewhere = tempfile::tempdir().unwrap();
+    set_mode(elsewhere.path(), 0o711);
+    std::fs::create_dir(elsewhere.path().join("data")).unwrap();
+    set_mode(&elsewhere.path().join("data"), 0o700);
+    assert!(matches!(Files::new(&elsewhere.path().join("data"), CONTEXT, 1).user(), JobUser::Own(_)));
+    std::os::unix::fs::symlink(elsewhere.path(), closed.path().join("link")).unwrap();
+    assert_eq!(said(&closed.path().join("link/data")), format!("{} is closed to other users", closed.path().display()));
     // One that a group may use stays that group's.
     set_mode(closed.path(), 0o711);
     set_mode(&data, 0o750);
@@ -110,33 +126,30 @@ fn below_a_closed_directory_commands_stay_root_and_it_is_said_why() {
     assert!(matches!(Files::new(&data, CONTEXT, 1).user(), JobUser::Own(_)));
 }
 
+/// What a job used that runs a command.
+async fn used_by(ground: &Ground, command: &str) -> Usage {
+    ground.gives("delete(\"done\")").await;
+    let id = ground.house.start(job(&format!("run({command:?}).execute()"))).await;
+    ground.house.is(&id, Status::Finished).await;
+    usage(ground, &id).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_commands_used_is_used_by_their_job() {
     let ground = Ground::open().await;
     let without = ground.house.start(job("40 + 2")).await;
     ground.house.is(&without, Status::Finished).await;
-    assert!(usage(&ground, &without).await.peak_memory < 40 << 20);
-    let memory = "head -c 60000000 /dev/zero | tail -c 50000000 > /dev/null";
-    for script in [
-        format!("run({:?}).execute(); run({memory:?}).execute()", work(20, "true")),
-        // What it left running counts, too, and what a process that has left it did.
-        format!(
-            "run({:?}).execute()",
-            format!("({}; {memory}; touch done) > /dev/null 2>&1 & while [ ! -e done ]; do sleep 0.01; done", work(20, "true"))
-        ),
-        format!(
-            "run({:?}).execute()",
-            format!(
-                "(setsid sh -c {:?} &); while [ ! -e done ]; do sleep 0.01; done",
-                work(20, &format!("{memory}; touch done")).replace('$', "\\$")
-            )
-        ),
+    let (without, whole) = (usage(&ground, &without).await, used_by(&ground, &work("$x = q(x) x 50_000_000")).await);
+    assert!(without.peak_memory < 40 << 20 && whole.peak_memory > 40 << 20, "{without:?} {whole:?}");
+    let until_done = "while [ ! -e done ]; do sleep 0.01; done";
+    for command in [
+        // What it left running counts, too, and what has left it, and what has to be killed.
+        format!("({}; touch done) > /dev/null 2>&1 & {until_done}", work("")),
+        format!("({}; {}) > /dev/null 2>&1 & {until_done}", work(""), work("open F, q(>done); sleep 600")),
+        format!("(setsid {} > /dev/null 2>&1 &); {until_done}", work("open F, q(>done); sleep 600")),
     ] {
-        ground.gives("delete(\"done\")").await;
-        let id = ground.house.start(job(&script)).await;
-        ground.house.is(&id, Status::Finished).await;
-        let used = usage(&ground, &id).await;
-        assert!(used.cpu_us >= 180_000 && used.peak_memory > 40 << 20, "{script}: {used:?}");
+        let used = used_by(&ground, &command).await;
+        assert!(used.cpu_us >= without.cpu_us + whole.cpu_us / 3, "{command}: {used:?}, alone {whole:?}");
     }
     ground.close().await;
 }
@@ -144,17 +157,18 @@ async fn what_commands_used_is_used_by_their_job() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_commands_used_is_known_when_their_job_is_stopped_or_out_of_time() {
     let ground = Ground::open().await;
-    let script = format!("run({:?}).execute()", work(20, "touch done; sleep 600"));
+    let whole = used_by(&ground, &work("")).await;
+    let script = format!("run({:?}).execute()", work("open F, q(>done); sleep 600"));
     let id = ground.house.start(job(&script)).await;
     until("the work is done", || async { ground.directory().join("done").exists().then_some(()) }).await;
     ground.house.dispatcher.stop(CONTEXT, &id).await.unwrap();
     ground.house.is(&id, Status::Error).await;
-    assert!(usage(&ground, &id).await.cpu_us >= 180_000, "{:?}", usage(&ground, &id).await);
-    let endless = JobSpec { timeout: Some(Seconds::new(2.0).unwrap()), ..job("run(\"while true; do :; done\").execute()") };
-    let id = ground.house.start(endless).await;
+    assert!(usage(&ground, &id).await.cpu_us >= whole.cpu_us / 3, "{:?}, alone {whole:?}", usage(&ground, &id).await);
+    let late = JobSpec { timeout: Some(Seconds::new(8.0).unwrap()), ..job(&script) };
+    let id = ground.house.start(late).await;
     ground.house.is(&id, Status::Error).await;
     let error = ground.house.dispatcher.job(CONTEXT, &id).await.unwrap().error.unwrap();
     assert_eq!(error.kind, ErrorKind::Timeout);
-    assert!(usage(&ground, &id).await.cpu_us >= 20_000, "{:?}", usage(&ground, &id).await);
+    assert!(usage(&ground, &id).await.cpu_us >= whole.cpu_us / 3, "{:?}, alone {whole:?}", usage(&ground, &id).await);
     ground.close().await;
 }

@@ -102,16 +102,8 @@ async fn the_environment_is_that_of_the_job_and_nothing_of_the_server() {
     let texts = bench.log.texts();
     let mut names: Vec<&str> = texts.iter().filter_map(|line| Some(line.split_once('=')?.0)).collect();
     names.sort_unstable();
-    let known = [
-        "HERO_ARGS",
-        "HERO_ASK_FD",
-        "HERO_ATTEMPT",
-        "HERO_CALLER_ID",
-        "HERO_CONFINEMENT",
-        "HERO_CONTEXT_ID",
-        "HERO_JOB_ID",
-        "HERO_RESULT_FD",
-    ];
+    let known =
+        ["HERO_ARGS", "HERO_ASK_FD", "HERO_ATTEMPT", "HERO_CALLER_ID", "HERO_CONFINED", "HERO_CONTEXT_ID", "HERO_JOB_ID", "HERO_RESULT_FD"];
     let of_shell = ["HOME", "LANG", "OLDPWD", "PATH", "PWD", "SECRET", "SHLVL", "TMPDIR", "_", "b"];
     let extra: Vec<_> = names.iter().filter(|name| !known.contains(name) && !of_shell.contains(name)).collect();
     assert!(extra.is_empty() && texts.contains(&"SECRET=a") && texts.contains(&"PATH=/bin"), "{names:?}");
