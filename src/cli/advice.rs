@@ -146,6 +146,10 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
         code::TOO_LARGE if rpc.message.contains("(script_source)") => {
             "make it smaller, or start the server with a larger --script-source".to_owned()
         }
+        code::UNKNOWN_SCRIPT_TYPE => {
+            "--type names another type, which else the name of the file says; a server has those of its pools: `hero serve --pool osis=2 --pool python=2`"
+                .to_owned()
+        }
         code::JOB_NOT_FOUND => "`hero job list` shows those that exist".to_owned(),
         code::DENIED | code::NOT_AUTHENTICATED => TOKEN.to_owned(),
         code::WAIT_RAN_OUT => match told("status") {

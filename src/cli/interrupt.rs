@@ -1,9 +1,10 @@
 use anyhow::bail;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Lets Ctrl-C, SIGTERM and SIGHUP end what leaves something to clear away: it is dropped, and clears away what it has then.
+/// Lets Ctrl-C, Ctrl-\, SIGTERM and SIGHUP end what leaves something to clear away: it is dropped, and clears away what it has then.
 pub(super) async fn interruptible<T>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let (mut interrupts, mut terminations) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let mut quits = signal(SignalKind::quit())?;
     // Whoever starts this with nohup wants it to go on without its terminal.
     let mut hangups = if is_ignored(SignalKind::hangup()) { None } else { Some(signal(SignalKind::hangup())?) };
     tokio::select! {
@@ -11,6 +12,7 @@ pub(super) async fn interruptible<T>(command: impl Future<Output = anyhow::Resul
         () = received(&mut hangups) => bail!("ended by SIGHUP"),
         _ = terminations.recv() => bail!("ended by SIGTERM"),
         _ = interrupts.recv() => bail!("interrupted"),
+        _ = quits.recv() => bail!("ended by SIGQUIT"),
         result = command => result,
     }
 }

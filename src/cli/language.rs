@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::model::ScriptType;
 
 /// The ends of names, and the types of what is in such files. Types that only a configuration has are called as in `examples/commands`.
-const TYPES: [(&str, &str); 9] = [
+const TYPES: [(&str, &str); 8] = [
     ("rhai", "osis"),
     ("hero", "osis"),
     ("py", ScriptType::PYTHON),
@@ -14,7 +14,6 @@ const TYPES: [(&str, &str); 9] = [
     ("bash", "bash"),
     ("js", "node"),
     ("cjs", "node"),
-    ("mjs", "node"),
 ];
 
 /// The type of the script in a file, as far as its name says it.

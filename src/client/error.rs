@@ -13,6 +13,8 @@ pub mod code {
     pub const JOB_NOT_FOUND: i32 = 1001;
     /// The status of the job does not allow this.
     pub const STATE: i32 = 1002;
+    /// Nobody runs scripts of this type.
+    pub const UNKNOWN_SCRIPT_TYPE: i32 = 1003;
     /// The caller may not do this.
     pub const DENIED: i32 = 1004;
     /// The caller has to log in first.

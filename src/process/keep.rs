@@ -23,7 +23,7 @@ use rustix::stdio::{dup2_stderr, dup2_stdout};
 use rustix::system::sysinfo;
 
 use super::confine::{self, JobRights, JobUser, Profile};
-use super::held::{Held, MOST_PROCESSES, too_much_memory};
+use super::held::{Held, MOST_PROCESSES, of_status, too_much_memory};
 use super::{Init, OURSELVES, tree};
 
 /// The exit code when the keeper itself failed.
@@ -143,14 +143,16 @@ fn keep(args: impl IntoIterator<Item = OsString>) -> Result<(), String> {
     kept
 }
 
-/// What the processes used that have ended, which were waited for here or below.
+/// What the processes used that have ended, which were waited for here or below. A program that is smaller than this one was this one first,
+/// so of its memory nothing is known.
 fn used() -> Used {
+    let least = of_status(getpid().as_raw_nonzero().get(), &["VmHWM:"]) / 4 * 5;
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or_else(
         |_| Used::default(),
         |usage| {
             let microseconds = usage.user_time().num_microseconds().saturating_add(usage.system_time().num_microseconds());
-            let kilobytes = u64::try_from(usage.max_rss()).unwrap_or_default();
-            Used { cpu_us: microseconds.try_into().unwrap_or_default(), peak_memory: kilobytes.saturating_mul(1024) }
+            let most = u64::try_from(usage.max_rss()).unwrap_or_default().saturating_mul(1024);
+            Used { cpu_us: microseconds.try_into().unwrap_or_default(), peak_memory: if most > least { most } else { 0 } }
         },
     )
 }

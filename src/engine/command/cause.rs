@@ -12,6 +12,10 @@ pub(super) struct Cause {
     former: Paragraph,
     /// Whether an empty line stands behind the last one.
     has_ended: bool,
+    /// The last line of a former paragraph that names an error by its words.
+    carried: Option<String>,
+    /// The last advice.
+    note: Option<String>,
 }
 
 /// Lines without an empty one between them.
@@ -25,6 +29,8 @@ struct Paragraph {
     /// The last one that names an error by its words or by where it stands.
     named: Option<String>,
     by_words: bool,
+    /// Whether it has a stack trace in it.
+    is_trace: bool,
 }
 
 impl Cause {
@@ -32,6 +38,7 @@ impl Cause {
     pub(super) fn line(&mut self, line: &str) {
         // Advice, as Rust and compilers give it behind an error.
         if line.starts_with("note: ") {
+            line.clone_into(self.note.get_or_insert_default());
             return;
         }
         if line.trim().is_empty() {
@@ -40,20 +47,28 @@ impl Cause {
         }
         if take(&mut self.has_ended) {
             self.former = take(&mut self.last);
+            if self.former.by_words {
+                self.carried.clone_from(&self.former.named);
+            }
+        }
+        // The error itself may have empty lines in it.
+        if self.last.flush.is_none() && begins_a_trace(line) {
+            self.last.named.clone_from(&self.carried);
+            self.last.by_words = self.carried.is_some();
         }
         self.last.line(line);
     }
 
     /// The line that tells it, if there is any line.
     pub(super) fn told(&self) -> Option<&str> {
-        let Paragraph { lines, last, flush, named, .. } = &self.last;
-        let signed = self.former.named.as_ref().filter(|_| *lines == 1 && named.is_none());
-        let line = match signed {
+        let Paragraph { lines, last, flush, named, is_trace, .. } = &self.last;
+        let is_signature = *lines == 1 && named.is_none() && (self.former.is_trace || is_version(last));
+        let line = match self.former.named.as_ref().filter(|_| is_signature) {
             Some(named) => named,
-            None if is_indented(last) => named.as_ref().or(flush.as_ref()).unwrap_or(last),
+            None if is_indented(last) || *is_trace => named.as_ref().or(flush.as_ref()).unwrap_or(last),
             None => last,
         };
-        Some(line.trim()).filter(|line| !line.is_empty())
+        [Some(line.trim()), self.note.as_deref()].into_iter().flatten().find(|line| !line.is_empty())
     }
 }
 
@@ -61,6 +76,7 @@ impl Paragraph {
     fn line(&mut self, line: &str) {
         // Interpreters mark the place in a line of the script.
         let is_marked = !self.last.is_empty() && self.last.chars().all(|letter| matches!(letter, ' ' | '\t' | '^' | '~'));
+        self.is_trace |= begins_a_trace(line);
         if is_indented(line) {
             // The first call of a stack trace, as JavaScript, Java and .NET write it.
             if line.trim_start().starts_with("at ") && !self.by_words {
@@ -80,6 +96,16 @@ impl Paragraph {
     }
 }
 
+/// Whether it is a call of a stack trace, as JavaScript, Java and .NET write it, or the head of one, as Go does.
+fn begins_a_trace(line: &str) -> bool {
+    is_indented(line) && line.trim_start().starts_with("at ") || line.starts_with("goroutine ") && line.ends_with(':')
+}
+
+/// Whether it is the name of a program that runs scripts, with its version.
+fn is_version(line: &str) -> bool {
+    ["Node.js v", "Bun v"].iter().any(|program| line.starts_with(program))
+}
+
 fn is_indented(line: &str) -> bool {
     line.starts_with(char::is_whitespace)
 }
@@ -89,7 +115,7 @@ fn names_an_error(line: &str) -> bool {
     let before = line.split(':').next().unwrap_or_default();
     let kind = before.split(" [").next().unwrap_or_default();
     let kind = kind.split_whitespace().next_back().unwrap_or_default().to_ascii_lowercase();
-    kind.ends_with("error") || kind.ends_with("exception")
+    kind.ends_with("error") || kind.ends_with("exception") || matches!(before, "panic" | "fatal error")
 }
 
 #[cfg(test)]
@@ -131,6 +157,21 @@ mod tests {
                 Some("AssertionError [ERR_ASSERTION]: no tea"),
             ),
             ("x.js:1\nthrow 'no tea'\n^\nno tea\n(Use `node --trace-uncaught ...` to show where)\n\nNode.js v20.1.0", Some("no tea")),
+            // With empty lines in the error itself.
+            (
+                "node:assert:126\n  throw e;\n  ^\n\nAssertionError [X]: to be equal:\n\n2 !== 3\n\n    at a (x.js:1:7) {\n  code: 1\n}\n\nNode.js v20.1.0",
+                Some("AssertionError [X]: to be equal:"),
+            ),
+            (
+                "x.js:1\nthrow e\n^\n\nError: bad config:\n\n  port: missing\n    at a (x.js:1:7)\n\nNode.js v20.1.0",
+                Some("Error: bad config:"),
+            ),
+            // What it went on after is not why it failed, also where that is a paragraph of its own.
+            ("Error: no mirror 1; trying mirror 2\n\nno space left on /var", Some("no space left on /var")),
+            // Go
+            ("panic: no tea\n\ngoroutine 1 [running]:\nmain.main()\n\t/x.go:3 +0x1d\nexit status 2", Some("panic: no tea")),
+            // Advice alone is better than nothing.
+            ("note: /var is full", Some("note: /var is full")),
             // Java
             (
                 "Exception in thread \"main\" java.io.IOException: no tea\n\tat A.b(A.java:1)\nCaused by: x.Y: no leaf\n\tat A.c(A.java:2)\n\t... 1 more",

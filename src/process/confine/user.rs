@@ -103,7 +103,7 @@ impl JobUser {
     /// Whether a directory could be opened to the user of one below, so that nobody else gets further than before.
     fn could_pass(&self, above: &Path) -> Result<(), String> {
         let Ok(found) = fs::metadata(above) else { return Ok(()) };
-        if self.passes(&found) || found.mode() & 0o070 == 0 {
+        if self.passes(&found) || is_closed_to_its_group(&found) {
             return Ok(());
         }
         Err(format!("{} is open to a group", above.display()))
@@ -120,7 +120,7 @@ impl JobUser {
         if self.passes(&found) {
             return Ok(());
         }
-        if found.mode() & 0o070 != 0 {
+        if !is_closed_to_its_group(&found) {
             return Err(io::Error::other(format!("{} was opened to a group meanwhile; close it with: chmod g= {0}", above.display())));
         }
         match chown(above, None, Some(group)) {
@@ -199,6 +199,11 @@ impl FromStr for JobUser {
             None => text.parse().map(Self::Own).map_err(|_| format!("{text} is no user")),
         }
     }
+}
+
+/// Whether a directory's group can do nothing in it: who may only pass finds all else closed in those of hero.
+fn is_closed_to_its_group(found: &Metadata) -> bool {
+    found.mode() & 0o060 == 0
 }
 
 /// Whether an error says that a file system has no owners that could be changed, as some of networks and of other systems.
