@@ -91,7 +91,7 @@ impl JobUser {
             above.iter().try_for_each(|above| user.could_pass(above))?;
             Ok(user)
         };
-        reached().map_or_else(Self::Root, |user| user)
+        reached().unwrap_or_else(Self::Root)
     }
 
     /// The group that the user of a directory has besides his own.
