@@ -71,7 +71,7 @@ impl Mask {
         }
         JobError {
             message: secrets.without_beginning_at_cut(self.apply(secrets, error.message)),
-            stack: error.stack.into_iter().map(|name| secrets.without_beginning_at_end(self.apply(secrets, name))).collect(),
+            stack: error.stack.into_iter().map(|name| secrets.without_beginning_at_cut(self.apply(secrets, name))).collect(),
             data: error.data.and_then(|data| self.of_data(secrets, &data)),
             ..error
         }
@@ -133,8 +133,14 @@ impl Secrets {
         };
         let values: Vec<String> = values.collect();
         let is_part = |value: &String| value.contains(['\n', '\r']) || value.trim().len() < value.len();
-        let lines = values.iter().filter(|value| is_part(value)).flat_map(|value| value.lines()).map(|line| line.trim().to_owned());
-        let lines: Vec<String> = lines.filter(|line| line.len() >= SHORTEST_SECRET).take(MOST_LINES).collect();
+        let of_values = values.iter().filter(|value| is_part(value));
+        let mut of_values: Vec<_> =
+            of_values.map(|value| value.lines().map(str::trim).filter(|line| line.len() >= SHORTEST_SECRET)).collect();
+        let mut lines: Vec<String> = Vec::new();
+        // One of each in turn, so that a long value leaves room for the others.
+        while lines.len() < MOST_LINES && !of_values.is_empty() {
+            of_values.retain_mut(|of_value| of_value.next().map(|line| lines.push(line.to_owned())).is_some());
+        }
         let values = values.into_iter().chain(lines);
         let mut secrets: Vec<String> = values.filter(|value| value.len() >= SHORTEST_SECRET).flat_map(written).collect();
         secrets.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
@@ -173,12 +179,33 @@ impl Secrets {
 
     /// How much of a value stands at the end of a text, if the beginning of one does.
     fn begun_at_end(&self, text: &str) -> Option<usize> {
-        let of = |secret: &String| {
-            let ends = secret.char_indices().map(|(at, _)| at).filter(|at| *at >= SHORTEST_SECRET);
-            ends.filter(|at| text.ends_with(&secret[..*at])).max()
-        };
-        self.0.iter().filter_map(of).max()
+        self.0.iter().filter_map(|secret| begun_at_end(secret, text)).max()
     }
+}
+
+/// How long the longest beginning of a secret is, but not all of it, at the end of a text. It takes as many steps as the shorter one has bytes.
+fn begun_at_end(secret: &str, text: &str) -> Option<usize> {
+    let (most, of_secret) = (secret.len().min(text.len()), secret.as_bytes());
+    if most < SHORTEST_SECRET {
+        return None;
+    }
+    // For each beginning of the secret, how long the longest shorter one is that it ends with: there a search goes on that went wrong.
+    let mut shorter = vec![0_usize; most];
+    let next = |shorter: &[usize], mut length: usize, byte: u8| {
+        while length > 0 && (length == most || of_secret[length] != byte) {
+            length = shorter[length - 1];
+        }
+        length + usize::from(of_secret[length] == byte)
+    };
+    for at in 1..most {
+        shorter[at] = next(&shorter, shorter[at - 1], of_secret[at]);
+    }
+    let end = &text.as_bytes()[text.len() - most..];
+    let mut length = end.iter().fold(0, |length, byte| next(&shorter, length, *byte));
+    while length >= SHORTEST_SECRET && (length == secret.len() || !secret.is_char_boundary(length)) {
+        length = shorter[length - 1];
+    }
+    (length >= SHORTEST_SECRET).then_some(length)
 }
 
 #[cfg(test)]
@@ -232,8 +259,30 @@ mod tests {
         let apply = |text: &str| Mask::default().apply(&secrets, text.into());
         assert_eq!(apply("is hunter22"), "is ***");
         assert_eq!(["-----KEY-----", "  first line", "no"].map(apply), ["***", "  ***", "no"]);
-        let many = Secrets::new(std::iter::once((0..10_000).map(|line| format!("line {line}\n")).collect()));
-        assert!(many.0.len() < MOST_LINES + 4);
+        let long: String = (0..10_000).map(|line| format!("line {line}\n")).collect();
+        let many = Secrets::new([long, "one-line\nsecond-line\n".to_owned()].into_iter());
+        assert!(many.0.len() < MOST_LINES + 8);
+        assert_eq!(Mask::default().apply(&many, "second-line".to_owned()), "***");
+    }
+
+    #[test]
+    fn the_longest_beginning_of_a_secret_is_found_at_the_end_of_a_text() {
+        for (secret, text, length) in [
+            ("hunter22", "is hunter2", Some(7)),
+            ("hunter22", "hun", Some(3)),
+            ("hunter22", "hu", None),
+            ("hunter22", "hunter2 ", None),
+            ("abcabd", "xabcabcab", Some(5)),
+            ("aaaa", "aaaaaaaa", Some(3)),
+            ("aüaüb", "x aüaü", Some(6)),
+            ("abü", "ab", None),
+            ("abcü", "xabc", Some(3)),
+            ("", "abc", None),
+        ] {
+            assert_eq!(begun_at_end(secret, text), length, "{secret} {text}");
+        }
+        let (secret, text) = ("a".repeat(110_000) + "b", "a".repeat(65_000));
+        assert_eq!(begun_at_end(&secret, &text), Some(65_000));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -107,7 +107,10 @@ impl Held {
         let mut held = Self { patience: LONGEST_LISTS, ..Self::default() };
         for process in processes.iter().take_while(|_| is_awaited()).filter_map(|pid| Process::read(*pid)) {
             held.add_open(&process.place);
-            held.add_mapped(&process.place);
+            if held.add_mapped(&process.place).is_err() {
+                // It runs a program that nobody may read. What it has mapped of it is known.
+                held.memory = held.memory.saturating_add(sum(&process.status, &["RssShmem:"]).unwrap_or(0));
+            }
         }
         held
     }
@@ -136,8 +139,8 @@ impl Held {
     }
 
     /// Of what is mapped it is not known how much is there, so all of it counts.
-    fn add_mapped(&mut self, place: &Path) {
-        let Ok(file) = fs::File::open(place.join("maps")) else { return };
+    fn add_mapped(&mut self, place: &Path) -> io::Result<()> {
+        let file = fs::File::open(place.join("maps"))?;
         let mut lines = String::new();
         let read = file.take(self.patience as u64).read_to_string(&mut lines).unwrap_or(0);
         self.patience = self.patience.saturating_sub(read);
@@ -152,6 +155,7 @@ impl Held {
             let sum = if mapped.is_memory { &mut self.memory } else { &mut self.removed };
             *sum = sum.saturating_add(more);
         }
+        Ok(())
     }
 }
 
@@ -167,7 +171,9 @@ struct Mapped {
 impl Mapped {
     /// Reads a line such as `7f0d-7f0e rw-s 00000000 00:01 1031 /dev/zero (deleted)`.
     fn read(line: &str) -> Option<Self> {
-        let path = line.strip_suffix(" (deleted)")?;
+        // A process may name what it shares.
+        let is_named = line.ends_with(']') && line.contains(" [anon_shmem:");
+        let path = if is_named { line } else { line.strip_suffix(" (deleted)")? };
         let mut fields = path.split_ascii_whitespace();
         let (from, to) = fields.next()?.split_once('-')?;
         let number = |text: &str| u64::from_str_radix(text, 16).ok();
@@ -176,7 +182,7 @@ impl Mapped {
         let offset = number(fields.next()?)?;
         let (major, minor) = fields.next()?.split_once(':')?;
         let device = rustix::fs::makedev(number(major)?.try_into().ok()?, number(minor)?.try_into().ok()?);
-        let is_memory = path.ends_with(" /dev/zero") || path.contains(" /memfd:") || path.contains(" /SYSV");
+        let is_memory = is_named || path.ends_with(" /dev/zero") || path.contains(" /memfd:") || path.contains(" /SYSV");
         Some(Self { id: (device, fields.next()?.parse().ok()?), end: offset.saturating_add(length), is_memory })
     }
 }
@@ -244,6 +250,7 @@ mod tests {
             Some((1031, 0x11000, true))
         );
         assert_eq!(read("7f00000000-7f00010000 r--s 00000000 fe:00 77 /tmp/a b (deleted)"), Some((77, 0x10000, false)));
+        assert_eq!(read("7f00000000-7f00010000 rw-s 00000000 00:01 1031 [anon_shmem:a (b)]"), Some((1031, 0x10000, true)));
         for other in [
             "7f00000000-7f00010000 rw-p 00000000 fe:00 77 /tmp/a (deleted)",
             "7f00000000-7f00010000 rw-s 00000000 fe:00 77 /tmp/a",

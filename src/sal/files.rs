@@ -73,7 +73,11 @@ impl Files {
 
     fn opened(&self) -> io::Result<Dir> {
         std::fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(&self.directory)?;
-        self.above.iter().try_for_each(|above| self.user.let_pass(above))?;
+        self.above.iter().try_for_each(|above| self.user.let_pass(above)).map_err(|error| {
+            tracing::warn!("the files of a context cannot be used: {error}");
+            // Where the data is kept is nothing for scripts.
+            io::Error::other("the log of the server says why")
+        })?;
         let opened = Dir::open_ambient_dir(&self.directory, ambient_authority());
         // A command may have taken the rights from its user.
         let is_closed = match &opened {
@@ -90,13 +94,20 @@ impl Files {
     /// Gives everything to the user: it is new, or he was another when it was made. The directory itself comes last, so that this is done to
     /// its end some time.
     fn give_all(&self, dir: &Dir, token: &CancellationToken) -> Result<(), String> {
-        let given = visit(dir, Path::new(""), token, &mut |entry| {
+        let mut failed = None;
+        let visited = visit(dir, Path::new(""), token, &mut |entry| {
             let place = openat(entry.dir, entry.name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
-            // What was deleted meanwhile belongs to nobody.
-            place.map_or(Ok(()), |place| self.user.give_open(place).map_err(|error| told(&entry.path.to_string_lossy(), &error)))
+            match place.map_err(io::Error::from).and_then(|place| self.user.give_open(place)) {
+                // What was deleted meanwhile belongs to nobody.
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    failed.get_or_insert_with(|| told(&entry.path.to_string_lossy(), &error));
+                }
+                Ok(()) | Err(_) => {}
+            }
+            Ok(())
         });
         unless_cancelled(token)?;
-        if let Err(why) = given {
+        if let Some(why) = visited.err().or(failed) {
             tracing::warn!(directory = %self.directory.display(), why, "not all files of a context could be given to its user; its commands cannot use the others");
         }
         let given = self.user.give_open(dir).and_then(|()| Ok(dir.dir_metadata()?.uid()));

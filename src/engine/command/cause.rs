@@ -62,7 +62,7 @@ impl Cause {
     /// The line that tells it, if there is any line.
     pub(super) fn told(&self) -> Option<&str> {
         let Paragraph { lines, last, flush, named, is_trace, .. } = &self.last;
-        let is_signature = *lines == 1 && named.is_none() && (self.former.is_trace || is_version(last));
+        let is_signature = *lines == 1 && named.is_none() && is_version(last);
         let line = match self.former.named.as_ref().filter(|_| is_signature) {
             Some(named) => named,
             None if is_indented(last) || *is_trace => named.as_ref().or(flush.as_ref()).unwrap_or(last),
@@ -76,7 +76,8 @@ impl Paragraph {
     fn line(&mut self, line: &str) {
         // Interpreters mark the place in a line of the script.
         let is_marked = !self.last.is_empty() && self.last.chars().all(|letter| matches!(letter, ' ' | '\t' | '^' | '~'));
-        self.is_trace |= begins_a_trace(line);
+        // What a program says behind a trace that it went on after tells more.
+        self.is_trace = begins_a_trace(line) || self.is_trace && (is_indented(line) || belongs_to_a_trace(line));
         if is_indented(line) {
             // The first call of a stack trace, as JavaScript, Java and .NET write it.
             if line.trim_start().starts_with("at ") && !self.by_words {
@@ -99,6 +100,11 @@ impl Paragraph {
 /// Whether it is a call of a stack trace, as JavaScript, Java and .NET write it, or the head of one, as Go does.
 fn begins_a_trace(line: &str) -> bool {
     is_indented(line) && line.trim_start().starts_with("at ") || line.starts_with("goroutine ") && line.ends_with(':')
+}
+
+/// Whether a line behind a stack trace is not what a program says itself: the end of an object, a call as Go writes it, or what `go run` adds.
+fn belongs_to_a_trace(line: &str) -> bool {
+    line == "}" || line.ends_with(')') && !line.contains(' ') || line.starts_with("exit status ")
 }
 
 /// Whether it is the name of a program that runs scripts, with its version.
@@ -168,6 +174,8 @@ mod tests {
             ),
             // What it went on after is not why it failed, also where that is a paragraph of its own.
             ("Error: no mirror 1; trying mirror 2\n\nno space left on /var", Some("no space left on /var")),
+            ("Error: no mirror 1\n    at a (x.js:1:7)\nno space left on /var", Some("no space left on /var")),
+            ("Error: no mirror 1\n    at a (x.js:1:7)\n\nno space left on /var", Some("no space left on /var")),
             // Go
             ("panic: no tea\n\ngoroutine 1 [running]:\nmain.main()\n\t/x.go:3 +0x1d\nexit status 2", Some("panic: no tea")),
             // Advice alone is better than nothing.

@@ -75,8 +75,16 @@ const NOT_IN_THE_CONFINED: &[c_long] = &[
 ];
 
 /// What would outlive a process, or hold memory that no limit counts.
-const NOT_FOR_SCRIPTS: &[c_long] =
-    &[libc::SYS_connect, libc::SYS_memfd_create, libc::SYS_mq_open, libc::SYS_msgget, libc::SYS_semget, libc::SYS_shmget, libc::SYS_socket];
+const NOT_FOR_SCRIPTS: &[c_long] = &[
+    libc::SYS_connect,
+    libc::SYS_memfd_create,
+    libc::SYS_mq_open,
+    libc::SYS_msgget,
+    libc::SYS_semget,
+    libc::SYS_shmget,
+    libc::SYS_socket,
+    libc::SYS_vmsplice,
+];
 
 /// What an engine does not need either: it has its socket and runs nothing.
 const NOT_IN_AN_ENGINE: &[c_long] = &[

@@ -85,6 +85,9 @@ impl JobUser {
             for path in [first, &*place] {
                 path.parent().map_or(Ok(()), passes)?;
             }
+            // A link may lead to another place.
+            let elsewhere = above.iter().skip(1).filter_map(|above| above.canonicalize().ok()).filter(|above| !above.starts_with(&place));
+            elsewhere.filter_map(|above| above.parent().map(Path::to_owned)).try_for_each(|parent| passes(&parent))?;
             let hash = Sha256::digest(place.join(directory.strip_prefix(first).unwrap_or(directory)).as_os_str().as_bytes());
             let at = u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]);
             let user = Self::Own(numbered(DIRECTORIES, |count| 1 + at % (count - 1))?);

@@ -140,6 +140,7 @@ async fn a_job_makes_processes_and_pairs_of_sockets_but_no_other_socket() {
             ("shared memory that stays", "syscall(29, 0, 4096, 0x3ff) >= 0"),
             ("a queue that stays", "syscall(68, 0, 0x3ff) >= 0"),
             ("memory that nobody counts", "do { my $name = \"x\\0\"; syscall(319, $name, 0) >= 0 }"),
+            ("pages in a pipe", "syscall(278, 1, 0, 0, 0) >= 0"),
             ("descriptors on their way", "syscall(46, 1, 0, 0) >= 0"),
             ("many descriptors on their way", "syscall(307, 1, 0, 0, 0) >= 0"),
             ("a thread with descriptors of its own", "syscall(56, 0x10900, 0, 0, 0, 0) >= 0"),

@@ -57,7 +57,7 @@ async fn where_hero_is_root_commands_and_files_of_a_context_are_a_user_of_its_ow
     let data = ground.house.redis.directory();
     chown(data, None, Some(12_345)).unwrap();
     set_mode(data, 0o750);
-    assert!(ground.error("exist(\"by\")").await.message.contains("was opened to a group meanwhile; close it with: chmod g= "));
+    assert!(ground.error("exist(\"by\")").await.message.contains("cannot be opened: the log of the server says why"));
     let found = data.metadata().unwrap();
     assert_eq!((found.gid(), found.permissions().mode() & 0o777), (12_345, 0o750));
     set_mode(data, 0o700);
@@ -118,6 +118,11 @@ fn below_a_closed_directory_commands_stay_root_and_it_is_said_why() {
     assert!(matches!(Files::new(&elsewhere.path().join("data"), CONTEXT, 1).user(), JobUser::Own(_)));
     std::os::unix::fs::symlink(elsewhere.path(), closed.path().join("link")).unwrap();
     assert_eq!(said(&closed.path().join("link/data")), format!("{} is closed to other users", closed.path().display()));
+    let linked = elsewhere.path().join("linked");
+    std::fs::create_dir(&linked).unwrap();
+    std::fs::create_dir(closed.path().join("files")).unwrap();
+    std::os::unix::fs::symlink(closed.path().join("files"), linked.join("files")).unwrap();
+    assert_eq!(said(&linked), format!("{} is closed to other users", closed.path().display()));
     // One that a group may use stays that group's.
     set_mode(closed.path(), 0o711);
     set_mode(&data, 0o750);
