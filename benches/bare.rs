@@ -1,37 +1,94 @@
 //! Rhai alone: what `hero bench --bare` puts beside the engine, to tell what a job and all limits cost.
 //!
+//! `bare --limits SCRIPT` tells what the limits that Rhai keeps for the engine cost, besides the counting of operations and a look at the clock: the
+//! ratio of the medians of 1,000 runs with and without them, which take turns, so that a machine that is slow for a while is so for both.
+//!
 //! `bare RUNS SCRIPT` compiles a script once, runs it so many times, or for 150 ms, and prints the processor time of one run, µs. Nothing is
 //! limited, looked at or counted: no operations, no clock, no memory (this program has the allocator of the system), no stop. There is no
 //! job, no constant and no result in JSON. Of the functions that are not Rhai's own it has `join`.
 #![expect(clippy::disallowed_macros, reason = "a program of its own, which prints one number")]
 
+use std::cell::Cell;
 use std::error::Error;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rhai::packages::{Package, StandardPackage};
-use rhai::{Array, Dynamic, Engine, OptimizationLevel};
+use rhai::{AST, Array, Dynamic, Engine, OptimizationLevel};
 use rustix::time::{ClockId, clock_gettime};
 
 /// How long a script is run at most.
 const MOST: Duration = Duration::from_millis(150);
+/// How often it is run with limits.
+const TURNS: usize = 1000;
+/// After how many operations the clock is read, as by the engine.
+const CLOCK_EVERY: u64 = 256;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let runs: u32 = arguments.next().ok_or("the number of runs is missing")?.parse()?;
+    let first = arguments.next().ok_or("the number of runs is missing")?;
     let script = arguments.next().ok_or("the script is missing")?;
+    let figure = if first == "--limits" { ratio(&script)? } else { alone(first.parse()?, &script)? };
+    println!("{figure}");
+    Ok(())
+}
+
+/// The processor time of one run, µs.
+fn alone(runs: u32, script: &str) -> Result<f64, Box<dyn Error>> {
+    let engine = unlimited();
+    let ast = engine.compile(script)?;
+    let (mut taken, mut done) = (Duration::ZERO, 0);
+    while done < runs && taken < MOST {
+        taken += run(&engine, &ast)?;
+        done += 1;
+    }
+    Ok(taken.as_secs_f64() * 1e6 / f64::from(done.max(1)))
+}
+
+/// How many times longer a script takes with limits.
+fn ratio(script: &str) -> Result<f64, Box<dyn Error>> {
+    let engines = [unlimited(), limited()];
+    let asts = [engines[0].compile(script)?, engines[1].compile(script)?];
+    let mut taken = [Vec::new(), Vec::new()];
+    for _ in 0..TURNS {
+        for at in 0..engines.len() {
+            taken[at].push(run(&engines[at], &asts[at])?);
+        }
+    }
+    let [without, with] = taken.map(|mut taken| {
+        taken.sort_unstable();
+        taken[TURNS / 2].as_secs_f64()
+    });
+    Ok(with / without)
+}
+
+fn unlimited() -> Engine {
     let mut engine = Engine::new_raw();
     StandardPackage::new().register_into_engine(&mut engine);
     engine.set_optimization_level(OptimizationLevel::None).set_max_expr_depths(0, 0).set_max_call_levels(usize::MAX);
     engine.register_fn("join", |array: Array, separator: &str| array.iter().map(ToString::to_string).collect::<Vec<_>>().join(separator));
-    let ast = engine.compile(&script)?;
-    let (begun, mut taken, mut done) = (processor_time()?, Duration::ZERO, 0);
-    while done < runs && taken < MOST {
-        drop(engine.eval_ast::<Dynamic>(&ast)?);
-        taken = processor_time()?.saturating_sub(begun);
-        done += 1;
-    }
-    println!("{}", taken.as_secs_f64() * 1e6 / f64::from(done.max(1)));
-    Ok(())
+    engine
+}
+
+/// With the limits that the engine sets by default.
+fn limited() -> Engine {
+    let (mut engine, limits) = (unlimited(), hero::engine::Limits::default());
+    engine.set_max_call_levels(limits.call_levels).set_max_expr_depths(limits.expression_depth, limits.expression_depth);
+    engine.set_max_string_size(limits.string).set_max_array_size(limits.array).set_max_map_size(limits.map);
+    engine.set_max_variables(limits.variables).set_max_functions(limits.functions).set_max_modules(0).set_max_operations(0);
+    let (operations, began) = (Cell::new(0_u64), Instant::now());
+    engine.on_progress(move |_| {
+        operations.set(operations.get() + 1);
+        let is_late = operations.get() % CLOCK_EVERY == 0 && began.elapsed() > Duration::from_secs(3600);
+        is_late.then_some(Dynamic::UNIT)
+    });
+    engine
+}
+
+/// The processor time of one run.
+fn run(engine: &Engine, ast: &AST) -> Result<Duration, Box<dyn Error>> {
+    let begun = processor_time()?;
+    drop(engine.eval_ast::<Dynamic>(ast)?);
+    Ok(processor_time()?.saturating_sub(begun))
 }
 
 fn processor_time() -> Result<Duration, Box<dyn Error>> {
