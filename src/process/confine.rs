@@ -14,6 +14,7 @@ mod request;
 mod seccomp;
 mod steps;
 mod user;
+mod way;
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,17 +1,11 @@
-//! What processes hold together, which no limit of a single process bounds: memory, and files that have no name any more. And the directories
-//! that they closed to whoever looks.
+//! What processes hold together, which no limit of a single process bounds: memory, and files that have no name any more.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-
-use rustix::fs::{Mode, OFlags, chmod, fchmod, fstat, openat};
-use rustix::io::Errno;
-use rustix::path::Arg;
 
 /// How many processes may run together for a job.
 pub const MOST_PROCESSES: usize = 256;
@@ -187,37 +181,9 @@ impl Mapped {
     }
 }
 
-/// Opens a directory in another one. A link is not followed.
-pub fn open(directory: impl AsFd, name: impl Arg) -> rustix::io::Result<OwnedFd> {
-    openat(directory, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
-}
-
-/// The same for one whose owner may have taken the rights from himself. He gets them back: who may not enter it does not see what is in it.
-pub fn open_closed(directory: impl AsFd, name: impl Arg + Copy) -> rustix::io::Result<OwnedFd> {
-    match open(&directory, name) {
-        Err(Errno::ACCESS) => {
-            let closed = openat(&directory, name, OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-            // Another one may have its name by now.
-            chmod(format!("/proc/self/fd/{}", closed.as_raw_fd()), Mode::RWXU)?;
-            open(&closed, ".")
-        }
-        Ok(opened) => {
-            let mode = Mode::from_raw_mode(fstat(&opened)?.st_mode);
-            if !mode.contains(Mode::RUSR | Mode::XUSR) {
-                // It can be somebody else's, whom its rights are not for.
-                let _ = fchmod(&opened, mode | Mode::RWXU);
-            }
-            Ok(opened)
-        }
-        failed => failed,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    use rustix::fs::CWD;
+    use std::os::fd::AsRawFd as _;
 
     use super::*;
 
@@ -259,23 +225,6 @@ mod tests {
         ] {
             assert_eq!(read(other), None, "{other}");
         }
-    }
-
-    #[test]
-    fn a_directory_is_opened_whoever_may_enter_it() {
-        let directory = tempfile::tempdir().unwrap();
-        let name = directory.path().join("d");
-        fs::create_dir(&name).unwrap();
-        fs::write(name.join("file"), "x").unwrap();
-        for mode in [0o000, 0o200, 0o400, 0o100] {
-            fs::set_permissions(&name, fs::Permissions::from_mode(mode)).unwrap();
-            let opened = open_closed(CWD, &name).unwrap();
-            assert!(rustix::fs::statat(&opened, "file", rustix::fs::AtFlags::empty()).is_ok(), "{mode:o}");
-        }
-        assert_eq!(fs::metadata(&name).unwrap().permissions().mode() & 0o700, 0o700);
-        let link = directory.path().join("link");
-        std::os::unix::fs::symlink(&name, &link).unwrap();
-        assert!(open_closed(CWD, &link).is_err());
     }
 
     #[test]

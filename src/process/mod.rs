@@ -5,6 +5,7 @@
 //! And what a process is told of others: their identities, their arguments.
 
 mod arguments;
+pub mod closed;
 pub mod confine;
 pub mod held;
 mod identity;

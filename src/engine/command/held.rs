@@ -6,7 +6,8 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, statat};
 
 use super::ending::Ending;
-use crate::process::held::{Held, MOST_PROCESSES, open_closed, too_much_memory};
+use crate::process::closed::open_closed;
+use crate::process::held::{Held, MOST_PROCESSES, too_much_memory};
 
 /// How many bytes the files of a job may take on the disk.
 pub(super) const MOST_BYTES: u64 = 1 << 30;

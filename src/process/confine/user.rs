@@ -4,9 +4,8 @@ use std::fmt;
 use std::fs::{self, Metadata, Permissions};
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 use rustix::fs::{AtFlags, FileType, chownat, fstat};
@@ -14,15 +13,12 @@ use rustix::process::{Gid, Uid, geteuid};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
-use sha2::{Digest, Sha256};
 
 /// Numbers of users of ours, from the first on, and how many there are. No system and no container gives those of the first range to
 /// anybody else, and none of them has an entry in a file. The second is for containers that do not have the first: there users may be shared.
-type Numbers = [(u32, u32); 2];
+pub(super) type Numbers = [(u32, u32); 2];
 /// To the first comes the number of an engine's process, so that no two share a user.
-const ENGINES: Numbers = [(0x7000_0000, 1 << 24), (60_578, 500)];
-/// The first is a group, which may pass through the directories above. What comes to it follows from the path of a directory.
-const DIRECTORIES: Numbers = [(0x7100_0000, 1 << 24), (61_078, 106)];
+pub(super) const ENGINES: Numbers = [(0x7000_0000, 1 << 24), (60_578, 500)];
 
 /// Before the reason why somebody is root, in an argument.
 const ROOT: &str = "root ";
@@ -30,7 +26,7 @@ const ROOT: &str = "root ";
 const SAME: &str = "same";
 
 /// What others may do with a directory on the way, with a file and a directory to use.
-const PASS: u32 = 0o001;
+pub(super) const PASS: u32 = 0o001;
 const READ: u32 = 0o004;
 
 /// What it takes to start processes of other users and to look after them and their files.
@@ -71,71 +67,6 @@ impl JobUser {
             number()
         };
         reached().map_or_else(Self::Root, Self::Own)
-    }
-
-    /// The user for everything in a directory, which lies below these of hero's own, the first of which need not exist. It does not depend on
-    /// anything but the path, and there is one for each.
-    pub fn of_directory(directory: &Path, above: &[&Path]) -> Self {
-        if !geteuid().is_root() {
-            return Self::Same;
-        }
-        let reached = || {
-            let [first, ..] = above else { return Err("nothing is above it".to_owned()) };
-            let place = real(first).map_err(|error| format!("{}: {error}", first.display()))?;
-            for path in [first, &*place] {
-                path.parent().map_or(Ok(()), passes)?;
-            }
-            // A link may lead to another place.
-            let elsewhere = above.iter().skip(1).filter_map(|above| above.canonicalize().ok()).filter(|above| !above.starts_with(&place));
-            elsewhere.filter_map(|above| above.parent().map(Path::to_owned)).try_for_each(|parent| passes(&parent))?;
-            let hash = Sha256::digest(place.join(directory.strip_prefix(first).unwrap_or(directory)).as_os_str().as_bytes());
-            let at = u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]);
-            let user = Self::Own(numbered(DIRECTORIES, |count| 1 + at % (count - 1))?);
-            above.iter().try_for_each(|above| user.could_pass(above))?;
-            Ok(user)
-        };
-        reached().unwrap_or_else(Self::Root)
-    }
-
-    /// The group that the user of a directory has besides his own.
-    fn group(&self) -> Option<u32> {
-        let Self::Own(number) = self else { return None };
-        DIRECTORIES.iter().find(|(group, count)| (group + 1..group + count).contains(number)).map(|(group, _)| *group)
-    }
-
-    /// Whether a directory could be opened to the user of one below, so that nobody else gets further than before.
-    fn could_pass(&self, above: &Path) -> Result<(), String> {
-        let Ok(found) = fs::metadata(above) else { return Ok(()) };
-        if self.passes(&found) || is_closed_to_its_group(&found) {
-            return Ok(());
-        }
-        Err(format!("{} is open to a group", above.display()))
-    }
-
-    fn passes(&self, above: &Metadata) -> bool {
-        above.mode() & PASS != 0 || above.mode() & PASS << 3 != 0 && Some(above.gid()) == self.group()
-    }
-
-    /// Lets the user of a directory pass through one above it, which stays closed to all but such users.
-    pub fn let_pass(&self, above: &Path) -> io::Result<()> {
-        let Some(group) = self.group() else { return Ok(()) };
-        let found = fs::metadata(above)?;
-        if self.passes(&found) {
-            return Ok(());
-        }
-        if !is_closed_to_its_group(&found) {
-            return Err(io::Error::other(format!("{} was opened to a group meanwhile; close it with: chmod g= {0}", above.display())));
-        }
-        match chown(above, None, Some(group)) {
-            // Where the file system knows no groups it stays as it is.
-            Err(error) if knows_no_owners(&error) => Ok(()),
-            given => given.and_then(|()| fs::set_permissions(above, Permissions::from_mode(found.mode() & 0o7777 | PASS << 3))),
-        }
-    }
-
-    /// Whether the group of a directory's users passes through a directory, and the group can do nothing else there.
-    pub fn is_way(found: &Metadata) -> bool {
-        found.is_dir() && found.mode() & 0o077 == PASS << 3 && DIRECTORIES.iter().any(|(group, _)| *group == found.gid())
     }
 
     /// The number of the user to whom files are given.
@@ -204,22 +135,9 @@ impl FromStr for JobUser {
     }
 }
 
-/// Whether a directory's group can do nothing in it: who may only pass finds all else closed in those of hero.
-fn is_closed_to_its_group(found: &Metadata) -> bool {
-    found.mode() & 0o060 == 0
-}
-
 /// Whether an error says that a file system has no owners that could be changed, as some of networks and of other systems.
-fn knows_no_owners(error: &io::Error) -> bool {
+pub(super) fn knows_no_owners(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
-}
-
-/// Where a directory is, or will be, if it is made in one that there is.
-fn real(directory: &Path) -> io::Result<PathBuf> {
-    match (directory.canonicalize(), directory.parent(), directory.file_name()) {
-        (Err(error), Some(parent), Some(name)) if error.kind() == io::ErrorKind::NotFound => Ok(parent.canonicalize()?.join(name)),
-        (real, ..) => real,
-    }
 }
 
 /// The user of this process' own number.
@@ -228,7 +146,7 @@ pub(super) fn number() -> Result<u32, String> {
 }
 
 /// A user of these numbers, if this process can become one: the first and so many, of which there are `count`.
-fn numbered(numbers: Numbers, at: impl Fn(u32) -> u32) -> Result<u32, String> {
+pub(super) fn numbered(numbers: Numbers, at: impl Fn(u32) -> u32) -> Result<u32, String> {
     let may = capabilities(None).is_ok_and(|sets| sets.effective.contains(OF_ROOT));
     if !may || fs::read_to_string("/proc/self/setgroups").is_ok_and(|groups| groups.trim() == "deny") {
         return Err("root may not start processes of other users here".to_owned());
@@ -263,7 +181,7 @@ pub(super) fn runs(program: &Path) -> Result<(), String> {
 }
 
 /// Whether everybody can pass through a directory and those above it.
-fn passes(directory: &Path) -> Result<(), String> {
+pub(super) fn passes(directory: &Path) -> Result<(), String> {
     directory.ancestors().filter(|above| above.is_absolute()).try_for_each(|above| allows(above, |_| PASS))
 }
 
@@ -299,19 +217,6 @@ mod tests {
         let some = "0 1000 1\n1 100000 65536";
         assert!(has(some, 0) && has(some, 65_536) && !has(some, 65_537) && !has(some, first));
         assert!(!has("", 0) && !has("x", 0));
-    }
-
-    #[test]
-    fn users_of_directories_have_a_group_and_those_of_engines_have_none() {
-        for (group, count) in DIRECTORIES {
-            assert_eq!(JobUser::Own(group).group(), None);
-            assert_eq!(JobUser::Own(group + 1).group(), Some(group));
-            assert_eq!(JobUser::Own(group + count - 1).group(), Some(group));
-            assert_eq!(JobUser::Own(group + count).group(), None);
-        }
-        for (first, count) in ENGINES {
-            assert!([first, first + count - 1].into_iter().all(|number| JobUser::Own(number).group().is_none()));
-        }
     }
 
     #[test]
