@@ -139,6 +139,7 @@ async fn what_a_command_leaves_running_is_seen_ended_and_ends_with_its_job() {
         // A shell that is about to become a program has the whole command in its own.
         while process_list("/bin/sh").len() > 0 {{ sleep(0.01); }}
         let found = process_get("{other}");
+        while found.name != "sleep" {{ sleep(0.01); found = process_get("{other}"); }}
         let told = [process_list("{one}").len(), found.name, found.memory > 0, found.cpu >= 0.0, kill("no such"), kill("{one}")];
         while process_list("{one}").len() > 0 {{ sleep(0.01); }}
         told.push(process_list("{other}").len());
