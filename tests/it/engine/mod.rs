@@ -30,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 /// An engine of its own for a test, and what its scripts logged.
 struct Bench {
+    settings: EngineSettings,
     spawner: Spawner,
     child: Child,
     stop: CancellationToken,
@@ -66,7 +67,15 @@ impl Bench {
             }
         }
         let child = child.unwrap();
-        Self { spawner, child, stop: CancellationToken::new(), log: Log::default() }
+        Self { settings, spawner, child, stop: CancellationToken::new(), log: Log::default() }
+    }
+
+    /// Starts another engine if this one was ended: on a machine that does much else it may take so long to end all that a job has started that it
+    /// is ended, too.
+    async fn revive(&mut self) {
+        if !self.child.is_alive() {
+            self.child = Child::start(&self.spawner, &self.settings).await.unwrap();
+        }
     }
 
     async fn run(&mut self, script: &str) -> Outcome {
