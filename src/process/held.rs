@@ -6,6 +6,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 /// How many processes may run together for a job.
 pub const MOST_PROCESSES: usize = 256;
@@ -23,17 +24,16 @@ static IN_A_SOCKET: LazyLock<u64> = LazyLock::new(|| {
 /// How much is read of lists of mappings. A program has some 100 mappings, each a line.
 const LONGEST_LISTS: usize = 32 << 20;
 
-/// What these processes may have together, in bytes, if they have more: [`MEMORIES`] times `memory`. Besides, they hold what was found.
-///
-/// What files are in memory is not counted. What processes share, such as the memory of forks, is divided among them where the system tells that.
-pub fn too_much_memory(processes: &[i32], held: &Held, memory: u64) -> Option<u64> {
-    let most = memory.saturating_mul(MEMORIES);
-    let have_more = |of: fn(&Process) -> u64| {
-        let sum = processes.iter().filter_map(|pid| Process::read(*pid)).map(|process| of(&process)).sum::<u64>();
-        sum.saturating_add(held.memory) > most
-    };
-    // The second takes longer to find.
-    (have_more(Process::memory) && have_more(Process::share)).then_some(most)
+/// How often it is looked what processes hold: soon at first, as most are short, and less often where that takes long, but at the latest then.
+pub const FIRST_LOOK: Duration = Duration::from_millis(5);
+pub const LATER_LOOK: Duration = Duration::from_millis(250);
+pub const LATEST_LOOK: Duration = Duration::from_secs(1);
+/// How many times longer than a look takes the next one waits.
+const LOOKING: u32 = 4;
+
+/// How long the next look waits after one that took so long: at least and at most these times.
+pub fn pause_after(look: Duration, least: Duration, most: Duration) -> Duration {
+    (look * LOOKING).clamp(least, most)
 }
 
 /// The sum of the lines with these names in the status of a process, in bytes. Nothing is known of one that has ended.
@@ -42,6 +42,7 @@ pub fn of_status(pid: i32, names: &[&str]) -> u64 {
 }
 
 /// What the system keeps of a process.
+#[derive(Debug)]
 struct Process {
     /// Where. If its first thread has ended, that is the place of another one: the first has nothing any more.
     place: PathBuf,
@@ -84,9 +85,10 @@ fn sum(text: &str, names: &[&str]) -> Option<u64> {
     Some(numbers.sum::<u64>() << 10)
 }
 
-/// What processes hold that is not in their memory: files that were removed, open or mapped, what is shared by a mapping, pipes and sockets.
+/// What processes hold: their memory, and what is not in it: files that were removed, open or mapped, what is shared by a mapping, pipes and sockets.
 #[derive(Debug, Default)]
 pub struct Held {
+    processes: Vec<Process>,
     removed: u64,
     memory: u64,
     /// Bytes of lists of mappings that may still be read.
@@ -105,8 +107,20 @@ impl Held {
                 // It runs a program that nobody may read. What it has mapped of it is known.
                 held.memory = held.memory.saturating_add(sum(&process.status, &["RssShmem:"]).unwrap_or(0));
             }
+            held.processes.push(process);
         }
         held
+    }
+
+    /// What the processes may have together, in bytes, if they have more: [`MEMORIES`] times `memory`.
+    ///
+    /// What files are in memory is not counted. What processes share, such as the memory of forks, is divided among them where the system tells
+    /// that.
+    pub fn too_much_memory(&self, memory: u64) -> Option<u64> {
+        let most = memory.saturating_mul(MEMORIES);
+        let have_more = |of: fn(&Process) -> u64| self.processes.iter().map(of).sum::<u64>().saturating_add(self.memory) > most;
+        // The second takes longer to find.
+        (have_more(Process::memory) && have_more(Process::share)).then_some(most)
     }
 
     /// The bytes on the disk that removed files take.
@@ -230,9 +244,10 @@ mod tests {
     #[test]
     fn processes_have_too_much_memory_together() {
         let own = std::process::id().cast_signed();
-        assert_eq!(too_much_memory(&[own], &Held::default(), 1024), Some(4096));
-        assert_eq!(too_much_memory(&[own], &Held::default(), u64::MAX), None);
-        assert_eq!(too_much_memory(&[], &Held::default(), 0), None);
-        assert_eq!(too_much_memory(&[], &Held { memory: 5000, ..Held::default() }, 1024), Some(4096));
+        let with = |processes| Held { processes, ..Held::default() };
+        assert_eq!(with(Process::read(own).into_iter().collect()).too_much_memory(1024), Some(4096));
+        assert_eq!(with(Process::read(own).into_iter().collect()).too_much_memory(u64::MAX), None);
+        assert_eq!(with(Vec::new()).too_much_memory(0), None);
+        assert_eq!(Held { memory: 5000, ..Held::default() }.too_much_memory(1024), Some(4096));
     }
 }

@@ -23,7 +23,7 @@ use rustix::stdio::{dup2_stderr, dup2_stdout};
 use rustix::system::sysinfo;
 
 use super::confine::{self, JobRights, JobUser, Profile};
-use super::held::{Held, MOST_PROCESSES, of_status, too_much_memory};
+use super::held::{FIRST_LOOK, Held, LATER_LOOK, LATEST_LOOK, MOST_PROCESSES, of_status, pause_after};
 use super::{Init, OURSELVES, tree};
 
 /// The exit code when the keeper itself failed.
@@ -32,12 +32,6 @@ const FAILED: u8 = 70;
 pub const GONE: Duration = Duration::from_secs(30);
 /// How long it may take to end one after another, before all are ended at once.
 const EACH: Duration = Duration::from_millis(500);
-/// How often it is looked how many processes there are, and what memory they have: soon at first, as most commands are short.
-const FIRST_LOOK: Duration = Duration::from_millis(5);
-const LATER_LOOK: Duration = Duration::from_millis(250);
-/// How many times longer than a look takes the next one waits, and at most.
-const LOOKING: u32 = 4;
-const LATEST_LOOK: Duration = Duration::from_secs(1);
 /// How often it is looked how many processes the whole machine has, which takes no time, and by how many they may grow until those are counted that are
 /// below. So a bomb is noticed before it is in the way of others.
 const GLANCE: Duration = Duration::from_millis(10);
@@ -216,7 +210,7 @@ impl Keeper {
                 if let Some(exceeded) = self.exceeded() {
                     return self.say(exceeded);
                 }
-                look_at = Instant::now() + pause.max((began.elapsed() * LOOKING).min(LATEST_LOOK));
+                look_at = Instant::now() + pause_after(began.elapsed(), pause, LATEST_LOOK);
             }
         }
     }
@@ -231,7 +225,7 @@ impl Keeper {
         if processes.len() > MOST_PROCESSES {
             return Some(Said::TooMany);
         }
-        too_much_memory(&processes, &Held::by(&processes, || true), self.memory).map(Said::TooMuchMemory)
+        Held::by(&processes, || true).too_much_memory(self.memory).map(Said::TooMuchMemory)
     }
 
     /// Takes the status of the command and of orphans, once they have ended, and says whether there are no others.

@@ -15,6 +15,7 @@ use crate::engine::environment::{PATH, expected};
 use crate::engine::{Answer, ProcessCall, size};
 use crate::process::Spawner;
 use crate::process::confine::{JobRights, OF_JOB};
+use crate::process::held::pause_after;
 use crate::process::keep::{self, Said};
 
 /// The bytes that a command may have.
@@ -25,8 +26,7 @@ const KEPT: usize = 100 << 10;
 const DRAIN: Duration = Duration::from_millis(50);
 /// How often it is looked how much commands have written into the directory.
 const LOOK: Duration = Duration::from_secs(1);
-/// How many times longer than a look takes the next one waits at least, but no longer than that.
-const LOOKING: u32 = 4;
+/// Where that takes long, it is at the latest then.
 const LATEST_LOOK: Duration = Duration::from_secs(3);
 
 /// How commands are run: by a keeper each, confined, in the directory of the context.
@@ -126,13 +126,8 @@ async fn overflow(files: &Files) -> String {
         if let Err(full) = look(files).await {
             return full;
         }
-        pause = pause_after(began);
+        pause = pause_after(began.elapsed(), LOOK, LATEST_LOOK);
     }
-}
-
-/// How long it is until the next look after one that began then.
-fn pause_after(began: Instant) -> Duration {
-    (began.elapsed() * LOOKING).clamp(LOOK, LATEST_LOOK)
 }
 
 /// Looks whether there is too much in the directory.
@@ -154,7 +149,7 @@ async fn watch_left(session: Weak<Session>, files: Files) {
         if let (Err(full), Some(session)) = (look(&files).await, session.upgrade()) {
             session.running.end_left(&full);
         }
-        pause = pause_after(began);
+        pause = pause_after(began.elapsed(), LOOK, LATEST_LOOK);
     }
 }
 

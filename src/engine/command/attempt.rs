@@ -17,7 +17,7 @@ use super::{Lost, usage};
 use crate::engine::frame::{FromEngine, ToEngine};
 use crate::engine::{EngineJob, Limits};
 use crate::model::Usage;
-use crate::process::held::MOST_PROCESSES;
+use crate::process::held::{FIRST_LOOK, LATER_LOOK, LATEST_LOOK, MOST_PROCESSES, pause_after};
 use crate::process::{Init, tree};
 
 /// How long the processes of a job have to end by themselves after SIGTERM.
@@ -29,12 +29,6 @@ const WAITED_FOR: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(1);
 /// So many processes can be caught one by one, even while they start others.
 const MOST_CAUGHT: usize = 2048;
-/// How often it is looked what a job uses: soon at first, as most jobs are short.
-const FIRST_LOOK: Duration = Duration::from_millis(5);
-const LATER_LOOK: Duration = Duration::from_millis(250);
-/// How many times longer than a look takes the next one waits, and at most.
-const LOOKING: u32 = 4;
-const LATEST_LOOK: Duration = Duration::from_secs(1);
 /// How often what is left is looked for. Mostly that is once.
 const MOST_ROUNDS: usize = 3;
 /// How long looks are apart when processes are counted and waited for, too, which costs more than most jobs.
@@ -94,7 +88,7 @@ impl Attempt<'_> {
                         // Who takes so much is not asked.
                         break false;
                     }
-                    look_at = look_at.max(now + (now.elapsed() * LOOKING).min(LATEST_LOOK));
+                    look_at = look_at.max(now + pause_after(now.elapsed(), Duration::ZERO, LATEST_LOOK));
                 }
             }
             // A stop that was sent right after its job may have arrived with it.

@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, statat};
 
 use super::ending::Ending;
 use crate::process::closed::open_closed;
-use crate::process::held::{Held, MOST_PROCESSES, too_much_memory};
+use crate::process::held::{Held, MOST_PROCESSES};
 
 /// How many bytes the files of a job may take on the disk.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
@@ -33,7 +33,7 @@ impl Bounds<'_> {
             return Some(Ending::Processes);
         }
         let held = Held::by(processes, || true);
-        if let Some(most) = too_much_memory(processes, &held, self.memory) {
+        if let Some(most) = held.too_much_memory(self.memory) {
             return Some(Ending::Memory(most));
         }
         let mut files = Files { bytes: held.removed(), ..Files::default() };
