@@ -1,11 +1,12 @@
 //! Rhai alone: what `hero bench --bare` puts beside the engine, to tell what a job and all limits cost.
 //!
-//! `bare --limits SCRIPT` tells what the limits that Rhai keeps for the engine cost, besides the counting of operations and a look at the clock: the
-//! ratio of the medians of 1,000 runs with and without them, which take turns, so that a machine that is slow for a while is so for both.
+//! `bare --limits SCRIPT` tells what limits cost: those that Rhai keeps for the engine, and what the engine does at each operation, which is
+//! written here once more. It is the ratio of the medians of 1,000 runs with and without them, which take turns, so that a machine that is slow for
+//! a while is so for both.
 //!
 //! `bare RUNS SCRIPT` compiles a script once, runs it so many times, or for 150 ms, and prints the processor time of one run, µs. Nothing is
-//! limited, looked at or counted: no operations, no clock, no memory (this program has the allocator of the system), no stop. There is no
-//! job, no constant and no result in JSON. Of the functions that are not Rhai's own it has `join`.
+//! limited, looked at or counted: no operations, no clock, no stop, no memory (but the allocator is hero's, which counts for itself). There is
+//! no job, no constant and no result in JSON. Of the functions that are not Rhai's own it has `join`.
 #![expect(clippy::disallowed_macros, reason = "a program of its own, which prints one number")]
 
 use std::cell::Cell;
@@ -22,6 +23,11 @@ const MOST: Duration = Duration::from_millis(150);
 const TURNS: usize = 1000;
 /// After how many operations the clock is read, as by the engine.
 const CLOCK_EVERY: u64 = 256;
+
+thread_local! {
+    /// Stands for what a thread has allocated, which only the engine can tell.
+    static ALLOCATED: (Cell<u64>, Cell<u64>) = const { (Cell::new(0), Cell::new(0)) };
+}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -73,13 +79,17 @@ fn unlimited() -> Engine {
 fn limited() -> Engine {
     let (mut engine, limits) = (unlimited(), hero::engine::Limits::default());
     engine.set_max_call_levels(limits.call_levels).set_max_expr_depths(limits.expression_depth, limits.expression_depth);
-    engine.set_max_string_size(limits.string).set_max_array_size(limits.array).set_max_map_size(limits.map);
     engine.set_max_variables(limits.variables).set_max_functions(limits.functions).set_max_modules(0).set_max_operations(0);
-    let (operations, began) = (Cell::new(0_u64), Instant::now());
+    let (operations, closer, began) = (Cell::new(0_u64), Cell::new(CLOCK_EVERY), Instant::now());
     engine.on_progress(move |_| {
-        operations.set(operations.get() + 1);
-        let is_late = operations.get() % CLOCK_EVERY == 0 && began.elapsed() > Duration::from_secs(3600);
-        is_late.then_some(Dynamic::UNIT)
+        let count = operations.get() + 1;
+        operations.set(count);
+        let (now, made) = ALLOCATED.with(|(now, made)| (now.get(), made.get()));
+        if count < closer.get() && now <= limits.memory && made <= limits.memory {
+            return None;
+        }
+        closer.set(count + CLOCK_EVERY);
+        (began.elapsed() > Duration::from_secs(3600)).then_some(Dynamic::UNIT)
     });
     engine
 }

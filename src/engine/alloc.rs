@@ -6,10 +6,23 @@
 //!
 //! If one thread frees memory that another has allocated, the counts of both are wrong. The script thread shares no memory with
 //! others, so its count is exact.
+//!
+//! A text, a blob and an array each lie in one piece, so pieces that are longer than any of them may be are noted, too: [`large`]. Which of them it is
+//! the alignment says; what else lies in large pieces, such as the tables of a regular expression, has another alignment, or is made [`apart`].
 #![expect(unsafe_code, reason = "a global allocator can't be written without; it only counts and passes on")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+
+use rhai::Dynamic;
+
+use super::Limits;
+use super::limits::Piece;
+
+/// Above how many bytes a piece is looked at. Pieces grow by doubling, so a text that fits has one of at most so many.
+const LARGE_TEXT: usize = 2 * Limits::LENGTH;
+/// The same of an array.
+const LARGE_ARRAY: usize = 2 * Limits::LENGTH * size_of::<Dynamic>();
 
 struct Counting;
 
@@ -21,11 +34,13 @@ struct Allocated {
     peak: Cell<i64>,
     /// All bytes that were ever allocated, freed or not.
     made: Cell<i64>,
+    /// The last piece that was too long, since that was forgotten.
+    large: Cell<Option<Piece>>,
 }
 
 thread_local! {
     // Const and without a destructor: no lazy initialisation that would allocate, and still there while a thread ends.
-    static ALLOCATED: Allocated = const { Allocated { now: Cell::new(0), peak: Cell::new(0), made: Cell::new(0) } };
+    static ALLOCATED: Allocated = const { Allocated { now: Cell::new(0), peak: Cell::new(0), made: Cell::new(0), large: Cell::new(None) } };
 }
 
 /// Adds to the count of this thread. It uses `try_with`, because an allocator must never panic.
@@ -39,6 +54,25 @@ fn count(bytes: i64) {
             allocated.peak.set(now);
         }
     });
+}
+
+/// Notes a piece that is longer than a text or an array may be.
+#[inline]
+fn look_at(size: usize, align: usize) {
+    if size > LARGE_TEXT {
+        note(size, align);
+    }
+}
+
+#[cold]
+fn note(size: usize, align: usize) {
+    let piece = match align {
+        // Rhai aligns its own texts to 2.
+        1 | 2 => Piece::Text,
+        _ if align == align_of::<Dynamic>() && size > LARGE_ARRAY => Piece::Array,
+        _ => return,
+    };
+    let _ = ALLOCATED.try_with(|allocated| allocated.large.set(Some(piece)));
 }
 
 /// A size as a signed number. Rust allocates at most `isize::MAX` bytes at once, so it always fits.
@@ -70,6 +104,24 @@ pub(super) fn peak() -> i64 {
     ALLOCATED.with(|allocated| allocated.peak.get())
 }
 
+/// What was too long since [`forget_large`], if anything was.
+pub(super) fn large() -> Option<Piece> {
+    ALLOCATED.with(|allocated| allocated.large.get())
+}
+
+/// Forgets what was too long.
+pub(super) fn forget_large() {
+    ALLOCATED.with(|allocated| allocated.large.set(None));
+}
+
+/// Does what takes long pieces that are no values of the script.
+pub(super) fn apart<T>(work: impl FnOnce() -> T) -> T {
+    let before = large();
+    let done = work();
+    ALLOCATED.with(|allocated| allocated.large.set(before));
+    done
+}
+
 /// Sets the peak to what is allocated now.
 pub(super) fn restart_peak() {
     ALLOCATED.with(|allocated| allocated.peak.set(allocated.now.get()));
@@ -81,6 +133,7 @@ unsafe impl GlobalAlloc for Counting {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(signed(layout.size()));
+        look_at(layout.size(), layout.align());
         // SAFETY: the caller keeps the contract of `alloc`, which is that of `System`.
         unsafe { System.alloc(layout) }
     }
@@ -88,6 +141,7 @@ unsafe impl GlobalAlloc for Counting {
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(signed(layout.size()));
+        look_at(layout.size(), layout.align());
         // SAFETY: the caller keeps the contract of `alloc_zeroed`, which is that of `System`.
         unsafe { System.alloc_zeroed(layout) }
     }
@@ -102,6 +156,7 @@ unsafe impl GlobalAlloc for Counting {
     #[inline]
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         count(signed(new_size) - signed(layout.size()));
+        look_at(new_size, layout.align());
         // SAFETY: the pointer came from a method of this type, so from `System`, with this layout; the caller vouches for the size.
         unsafe { System.realloc(pointer, layout, new_size) }
     }
@@ -125,5 +180,27 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| assert!(allocated() < 1 << 20)).join().unwrap();
         });
+    }
+
+    #[test]
+    fn a_text_or_an_array_that_is_too_long_is_noted_and_nothing_else() {
+        forget_large();
+        let text = |length| (Vec::<u8>::with_capacity(length), Vec::<u16>::with_capacity(length / 2));
+        let array = |length| rhai::Array::with_capacity(length);
+        drop((text(LARGE_TEXT), array(2 * Limits::LENGTH), Vec::<u32>::with_capacity(LARGE_ARRAY)));
+        apart(|| drop((text(LARGE_TEXT + 2), array(2 * Limits::LENGTH + 1))));
+        assert_eq!(large(), None);
+        drop(text(LARGE_TEXT + 2));
+        assert_eq!(large(), Some(Piece::Text));
+        drop(array(2 * Limits::LENGTH + 1));
+        apart(forget_large);
+        assert_eq!(large(), Some(Piece::Array));
+        forget_large();
+        let mut growing = rhai::ImmutableString::from("x".repeat(Limits::LENGTH));
+        assert_eq!(large(), None);
+        while growing.len() <= LARGE_TEXT {
+            growing += "123";
+        }
+        assert_eq!(large(), Some(Piece::Text));
     }
 }

@@ -18,7 +18,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::directory::{self, Directory};
 use super::frame::{self, FromEngine, Inbox, ToEngine};
-use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, LogRecord, Outcome, Question};
+use super::{Answer, Died, EngineJob, EngineSettings, Error, Host, Limits, LogRecord, Outcome, Question};
 use crate::model::{ErrorKind, JobError, Limit, Output, Usage};
 use crate::process::Spawner;
 use crate::process::confine::{self, Profile};
@@ -346,7 +346,7 @@ impl Child {
 
     /// The log bytes of one job above which the engine is killed: twice the limit that the engine itself enforces, and a little more.
     fn log_cap(&self) -> usize {
-        self.settings.limits.log.saturating_mul(2).saturating_add(self.settings.limits.string).saturating_add(64 << 10)
+        self.settings.limits.log.saturating_mul(2).saturating_add(Limits::LENGTH).saturating_add(64 << 10)
     }
 }
 

@@ -16,12 +16,6 @@ pub struct Limits {
     pub call_levels: usize,
     /// How deep expressions may nest.
     pub expression_depth: usize,
-    /// Bytes of one string.
-    pub string: usize,
-    /// Elements of one array, bytes of one blob.
-    pub array: usize,
-    /// Properties of one map.
-    pub map: usize,
     /// Variables in scope.
     pub variables: usize,
     /// Functions a script may define.
@@ -37,6 +31,10 @@ pub struct Limits {
 impl Limits {
     /// How deep a result may nest.
     pub const RESULT_DEPTH: usize = 64;
+    /// Bytes of a text or a blob, and elements of an array, that always fit into one. What has more than twice as many never fits.
+    ///
+    /// What functions make is bounded by it exactly. What operators make is seen by the memory that it takes in one piece, which grows by doubling.
+    pub const LENGTH: usize = 256 << 10;
 
     /// Refuses a script that is too long. This is checked before the script goes to an engine, which does not check it again.
     pub(super) fn check_length(&self, script: &str) -> Result<(), JobError> {
@@ -45,6 +43,24 @@ impl Limits {
         }
         let message = format!("the script has {} bytes, more than {} (script_source)", script.len(), size(self.source));
         Err(JobError { limit: Some(Limit::Source), ..JobError::new(ErrorKind::Limit, message) })
+    }
+}
+
+/// What holds values of scripts in one piece of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// A text or a blob.
+    Text,
+    Array,
+}
+
+impl Piece {
+    /// What is said of one that is longer than [`Limits::LENGTH`].
+    pub(super) fn too_long(self) -> String {
+        match self {
+            Self::Text => format!("a text or a blob has more than {} ({FIXED})", size(Limits::LENGTH)),
+            Self::Array => format!("an array has more than {} elements ({FIXED})", Limits::LENGTH),
+        }
     }
 }
 
@@ -75,9 +91,6 @@ impl Default for Limits {
             strict: false,
             call_levels: 32,
             expression_depth: 32,
-            string: 256 << 10,
-            array: 10_000,
-            map: 10_000,
             variables: 128,
             functions: 64,
             source: 64 << 10,

@@ -19,8 +19,7 @@ use crate::store::{IndexEntries, ObjectStored, Store};
 pub use find::Room;
 pub use schema::Schemas;
 
-/// The largest object, in bytes of JSON, and the most values in one. A value of a script holds a little more: 256 KB of text, 10,000 elements
-/// and 10,000 entries of maps.
+/// The largest object, in bytes of JSON, and the most values in one. A text of a script holds a little more.
 const LARGEST: usize = 240 << 10;
 const MOST_VALUES: usize = 9000;
 /// How deep an object may be nested. Results of scripts may be nested as deep.

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use super::convert;
 use super::native::Native;
 use super::run::Run;
-use crate::engine::{EngineJob, JobCall};
+use crate::engine::{EngineJob, JobCall, alloc};
 use crate::model::{Input, Json};
 
 /// The names of the constants.
@@ -82,7 +82,8 @@ impl Constants {
     fn value(&self, at: usize) -> Option<Dynamic> {
         let asked = at.checked_sub(GIVEN).and_then(|at| self.asked[at].get());
         match asked.or_else(|| self.trees.get(at)) {
-            Some(tree) => convert::dynamic(tree),
+            // What a script is given may be longer than what it makes.
+            Some(tree) => alloc::apart(|| convert::dynamic(tree)),
             None => self.job.get(at - self.trees.len()).cloned(),
         }
     }
@@ -110,7 +111,10 @@ impl Constants {
         let refused = |why: String| Box::new(EvalAltResult::ErrorRuntime(format!("{}: {why}", NAMES[at]).into(), Position::NONE));
         let value = match NAMES[at] {
             "SLOT" => self.run.ask(JobCall::Slot.into())?.map_err(refused)?.to_value().unwrap_or_default(),
-            _ => inputs(&self.run.ask(JobCall::Inputs.into())?.map_err(refused)?).map_err(refused)?,
+            _ => {
+                let answer = self.run.ask(JobCall::Inputs.into())?.map_err(refused)?;
+                alloc::apart(|| inputs(&answer)).map_err(refused)?
+            }
         };
         let _ = known.set(Rc::new(value)); // Nobody else asks meanwhile.
         Ok(())

@@ -6,7 +6,7 @@ use rhai::{Dynamic, EvalAltResult, LexError, Map, ParseErrorType, Position};
 
 use super::constants::{LINES_BEFORE, is_word};
 use super::{convert, text};
-use crate::engine::limits::{FIXED, size};
+use crate::engine::limits::FIXED;
 use crate::engine::reference::{ScriptFunction, functions};
 use crate::engine::{Capability, Limits};
 use crate::model::{ErrorKind, JobError, Json, Limit};
@@ -86,10 +86,7 @@ fn limit_of(error: &EvalAltResult) -> Option<Limit> {
     match error {
         EvalAltResult::ErrorTooManyOperations(_) | EvalAltResult::ErrorStackOverflow(_) => Some(Limit::Operations),
         EvalAltResult::ErrorTooManyVariables(_) | EvalAltResult::ErrorDataTooLarge(..) => Some(Limit::Memory),
-        EvalAltResult::ErrorParsing(
-            ParseErrorType::ExprTooDeep | ParseErrorType::TooManyFunctions | ParseErrorType::LiteralTooLarge(..),
-            _,
-        ) => Some(Limit::Source),
+        EvalAltResult::ErrorParsing(ParseErrorType::ExprTooDeep | ParseErrorType::TooManyFunctions, _) => Some(Limit::Source),
         _ => None,
     }
 }
@@ -105,12 +102,12 @@ fn message(error: &EvalAltResult, limits: &Limits, capabilities: &[Capability]) 
         EvalAltResult::ErrorIndexNotFound(index, _) => format!("Invalid index: {}", shown(index)),
         EvalAltResult::ErrorStackOverflow(_) => format!("functions call each other more than {} levels deep ({FIXED})", limits.call_levels),
         EvalAltResult::ErrorTooManyVariables(_) => format!("more than {} variables ({FIXED})", limits.variables),
-        EvalAltResult::ErrorDataTooLarge(what, _) => too_large(what, limits),
+        // Ours, whole.
+        EvalAltResult::ErrorDataTooLarge(what, _) => what.clone(),
         EvalAltResult::ErrorParsing(ParseErrorType::TooManyFunctions, _) => format!("more than {} functions ({FIXED})", limits.functions),
         EvalAltResult::ErrorParsing(ParseErrorType::ExprTooDeep, _) => {
             format!("an expression is nested deeper than {} ({FIXED})", limits.expression_depth)
         }
-        EvalAltResult::ErrorParsing(ParseErrorType::LiteralTooLarge(what, _), _) => too_large(what, limits),
         EvalAltResult::ErrorParsing(wrong, _) => match (lacking(wrong), hint(wrong)) {
             (Some(lacking), _) => lacking.to_owned(),
             (None, Some(hint)) => format!("{error}; {hint}"),
@@ -130,15 +127,6 @@ fn message(error: &EvalAltResult, limits: &Limits, capabilities: &[Capability]) 
         EvalAltResult::ErrorNonPureMethodCallOnConstant(..) => format!("{error}; change a copy: let mine = …"),
         EvalAltResult::ErrorDataRace(..) => format!("{error}; a closure uses the value whose method runs it, so copy that first"),
         error => error.to_string(),
-    }
-}
-
-fn too_large(what: &str, limits: &Limits) -> String {
-    // Rhai counts what is in a value together. Its words: "Length of string", "Size of array/BLOB", "Size of object map" and the like.
-    match what {
-        what if what.contains("string") => format!("a value holds more than {} of text ({FIXED})", size(limits.string)),
-        what if what.contains("map") => format!("a value holds more than {} entries of maps ({FIXED})", limits.map),
-        _ => format!("a value holds more than {} elements ({FIXED})", limits.array),
     }
 }
 

@@ -10,7 +10,7 @@ use super::cache::{AstCache, Compiled};
 use super::constants::{self, Constants, FUNCTIONS_BEFORE};
 use super::run::Run;
 use super::{convert, failure, functions, heroscript, namespaces, overrides, tokens};
-use crate::engine::{Capability, EngineJob, Limits};
+use crate::engine::{Capability, EngineJob, Limits, alloc};
 use crate::model::{ErrorKind, JobError, Json, LogLevel, Output, OutputFormat, Usage};
 
 /// Rhai as scripts see it: the standard package with our overrides, and the scripts compiled so far.
@@ -84,7 +84,7 @@ impl Language {
             None => self.compile(&job.script, Some(&self.run.clone()))?,
         };
         let constants = Constants::new(job, args, &self.run);
-        let before = if in_repl { self.repl.clone() } else { Repl::default() };
+        let before = if in_repl { alloc::apart(|| self.repl.clone()) } else { Repl::default() };
         let merged = before.functions.map(|functions| functions.merge(&script.ast));
         let ast = merged.as_ref().unwrap_or(&script.ast);
         let Some(mut scope) = before.scope.or_else(|| constants.scope()) else {
@@ -157,7 +157,7 @@ impl Language {
     }
 }
 
-/// An engine with its limits and nothing else.
+/// An engine with its limits and nothing else. None are of sizes: see `overrides`.
 fn limited(limits: &Limits) -> Engine {
     // Rhai reads a zero here as no limit.
     let depth = limits.expression_depth.max(1);
@@ -167,9 +167,6 @@ fn limited(limits: &Limits) -> Engine {
         .set_fail_on_invalid_map_property(limits.strict)
         .set_max_call_levels(limits.call_levels)
         .set_max_expr_depths(depth, depth)
-        .set_max_string_size(limits.string.max(1))
-        .set_max_array_size(limits.array.max(1))
-        .set_max_map_size(limits.map.max(1))
         .set_max_variables(limits.variables)
         .set_max_functions(limits.functions.saturating_add(FUNCTIONS_BEFORE))
         .set_max_modules(0)

@@ -3,6 +3,8 @@
 use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
 
 use super::text;
+use crate::engine::Limits;
+use crate::engine::limits::Piece;
 use crate::model;
 
 /// What a function gives, or the error that the script gets.
@@ -16,14 +18,9 @@ pub(super) fn failed(context: &NativeCallContext<'_>, message: impl Into<String>
     Box::new(EvalAltResult::ErrorRuntime(message.into().into(), context.call_position()))
 }
 
-/// The error of a text that would be longer than texts of scripts may be. No script catches it. The words are Rhai's.
-pub(super) fn string_too_large(context: &NativeCallContext<'_>) -> Box<EvalAltResult> {
-    Box::new(EvalAltResult::ErrorDataTooLarge("Length of string".to_owned(), context.call_position()))
-}
-
-/// The same of an array or a blob.
-pub(super) fn array_too_large(context: &NativeCallContext<'_>) -> Box<EvalAltResult> {
-    Box::new(EvalAltResult::ErrorDataTooLarge("Size of array/BLOB".to_owned(), context.call_position()))
+/// The error of a text or an array that would be longer than those of scripts may be. No script catches it.
+pub(super) fn too_long(context: &NativeCallContext<'_>, what: Piece) -> Box<EvalAltResult> {
+    Box::new(EvalAltResult::ErrorDataTooLarge(what.too_long(), context.call_position()))
 }
 
 /// The beginning of a text, to be repeated in an error.
@@ -43,8 +40,8 @@ impl<'c, 's> Bounded<'c, 's> {
     }
 
     pub(super) fn push(&mut self, piece: &str) -> Native<()> {
-        if self.text.len() + piece.len() > self.context.engine().max_string_size() {
-            return Err(string_too_large(self.context));
+        if self.text.len() + piece.len() > Limits::LENGTH {
+            return Err(too_long(self.context, Piece::Text));
         }
         self.text.push_str(piece);
         Ok(())
@@ -52,8 +49,7 @@ impl<'c, 's> Bounded<'c, 's> {
 
     /// Adds the text of a value, as `print` shows it.
     pub(super) fn show(&mut self, value: &Dynamic) -> Native<()> {
-        let cap = self.context.engine().max_string_size();
-        text::shown(value, &mut self.text, cap).map_err(|_| string_too_large(self.context))
+        text::shown(value, &mut self.text, Limits::LENGTH).map_err(|_| too_long(self.context, Piece::Text))
     }
 
     /// How many characters it has so far.
@@ -68,8 +64,8 @@ impl<'c, 's> Bounded<'c, 's> {
             return Ok(());
         }
         // So much is bounded before it is made: a character has a byte at least.
-        if characters > self.context.engine().max_string_size() {
-            return Err(string_too_large(self.context));
+        if characters > Limits::LENGTH {
+            return Err(too_long(self.context, Piece::Text));
         }
         self.push(&text.repeat(characters / whole))?;
         let rest = text.char_indices().nth(characters % whole).map_or(text.len(), |(at, _)| at);

@@ -1,21 +1,24 @@
 //! Replacements for functions of Rhai's standard package that could not be stopped.
 //!
-//! Reviewed for rhai 1.27.0, to be reviewed at each upgrade: `sleep` ignores every limit and can panic, so it is one of ours (`functions/time.rs`); `replace` grows a
-//! string to gigabytes in one step; `pad` never ends where the padding is empty, and does not count what functions have curried; the texts and the JSON of arrays,
-//! maps and function pointers repeat shared strings, without a bound, and recurse for ever through cycles. `sin`, `cos` and `tan` of decimal numbers panic beyond those.
-//! All other functions check their size first, or grow by a factor that is small enough for the memory limit after them.
+//! Reviewed for rhai 1.27.0, to be reviewed at each upgrade. Rhai itself is given no limits of sizes: as soon as there is one, it walks through all that is in an array or
+//! a map after each call of a method, `len` too, so that a loop takes a time that grows with the square of their length. What operators make is seen by
+//! the memory that it takes in one piece ([`alloc::Large`](crate::engine::alloc)); they and the functions of Rhai grow values by a factor that is small enough for that and
+//! the memory limit to be looked at afterwards. These do not, and are replaced:
 //!
-//! `m[k] = v` may grow a map above its limits. When such a map becomes part of a text (`"" + m`, or an interpolation), Rhai calls `to_string`, finds the map too large
-//! afterwards, and writes its own text, without a bound. So a map or array whose text is too large loses what is in it: its script has ended.
+//! `sleep` ignores every limit and can panic, so it is one of ours (`functions/time.rs`); `replace` grows a string to gigabytes in one step; `blob` and `pad` make what
+//! they are told, and `pad` never ends where the padding is empty; the texts and the JSON of arrays, maps and function pointers repeat shared strings, without
+//! a bound, and recurse for ever through cycles. `sin`, `cos` and `tan` of decimal numbers panic beyond those.
 
 use std::rc::Rc;
 
-use rhai::{Array, Dynamic, FnPtr, FuncRegistration, INT, ImmutableString, Map, Module, NativeCallContext};
+use rhai::{Array, Blob, Dynamic, FnPtr, FuncRegistration, INT, ImmutableString, Map, Module, NativeCallContext};
 use rust_decimal::{Decimal, MathematicalOps as _};
 
-use super::native::{Bounded, Native, array_too_large, failed, string_too_large};
+use super::native::{Bounded, Native, failed, too_long};
 use super::run::{Ended, Run};
 use super::text;
+use crate::engine::Limits;
+use crate::engine::limits::Piece;
 
 pub(super) fn module(run: &Rc<Run>) -> Module {
     let mut module = Module::new();
@@ -49,8 +52,8 @@ fn replaced(context: &NativeCallContext<'_>, string: &mut ImmutableString, from:
     }
     let found = string.matches(from).count();
     let length = (string.len() - found * from.len()).saturating_add(found.saturating_mul(to.len()));
-    if length > context.engine().max_string_size() {
-        return Err(string_too_large(context));
+    if length > Limits::LENGTH {
+        return Err(too_long(context, Piece::Text));
     }
     *string = string.replace(from, to).into();
     Ok(())
@@ -61,9 +64,23 @@ fn pad(module: &mut Module, run: &Rc<Run>) {
     register().set_into_module(module, |context: NativeCallContext, string: &mut ImmutableString, length: INT, padding: &str| {
         padded_string(&context, string, length, padding)
     });
+    register().set_into_module(module, |context: NativeCallContext, string: &mut ImmutableString, length: INT, padding: char| {
+        padded_string(&context, string, length, padding.encode_utf8(&mut [0; 4]))
+    });
     let run = Rc::clone(run);
     register().set_into_module(module, move |context: NativeCallContext, items: &mut Array, length: INT, item: Dynamic| {
         padded_array(&context, &run, items, length, &item)
+    });
+    register().set_into_module(module, |context: NativeCallContext, bytes: &mut Blob, length: INT, byte: INT| -> Native<()> {
+        let length = blob_length(&context, length)?;
+        bytes.resize(length.max(bytes.len()), lowest_byte(byte));
+        Ok(())
+    });
+    let register = || FuncRegistration::new("blob");
+    register()
+        .set_into_module(module, |context: NativeCallContext, length: INT| -> Native<Blob> { Ok(vec![0; blob_length(&context, length)?]) });
+    register().set_into_module(module, |context: NativeCallContext, length: INT, byte: INT| -> Native<Blob> {
+        Ok(vec![lowest_byte(byte); blob_length(&context, length)?])
     });
 }
 
@@ -82,26 +99,25 @@ fn padded_string(context: &NativeCallContext<'_>, string: &mut ImmutableString, 
 /// Pads as the standard package does, and looks after each element whether the script may go on: an element may hold any amount of memory.
 fn padded_array(context: &NativeCallContext<'_>, run: &Run, items: &mut Array, length: INT, item: &Dynamic) -> Native<()> {
     let length = usize::try_from(length).unwrap_or(0);
-    if length > context.engine().max_array_size() {
-        return Err(array_too_large(context));
+    if length > Limits::LENGTH {
+        return Err(too_long(context, Piece::Array));
     }
     while items.len() < length {
         items.push(item.clone());
         run.go_on()?;
-        // What is in the elements counts, too. To look after each would take a time that grows with the square of their number.
-        if items.len().is_power_of_two() {
-            *items = within_limits(context, std::mem::take(items))?;
-        }
     }
-    *items = within_limits(context, std::mem::take(items))?;
     Ok(())
 }
 
-/// The same array, unless it has more in it than values of scripts may hold. No script catches that, so none misses the array.
-fn within_limits(context: &NativeCallContext<'_>, items: Array) -> Native<Array> {
-    let value = Dynamic::from_array(items);
-    context.engine().ensure_data_size_within_limits(&value)?;
-    Ok(value.into_array().unwrap_or_default())
+/// How long a blob is that a script wants so long.
+fn blob_length(context: &NativeCallContext<'_>, length: INT) -> Native<usize> {
+    let length = usize::try_from(length).unwrap_or(0);
+    if length > Limits::LENGTH { Err(too_long(context, Piece::Text)) } else { Ok(length) }
+}
+
+/// What is left of an integer in a byte, as in the standard package.
+fn lowest_byte(number: INT) -> u8 {
+    number.to_le_bytes()[0]
 }
 
 /// Functions of decimal numbers that could only fail by a panic, which no script can catch.
@@ -119,31 +135,20 @@ fn decimals(module: &mut Module) {
 fn texts(module: &mut Module, run: &Rc<Run>) {
     for name in ["print", "to_string", "debug", "to_debug"] {
         let at = Rc::clone(run);
-        FuncRegistration::new(name).set_into_module(module, move |value: &mut Array| {
-            let text = shown(&at, |out, cap| text::array(value, out, cap));
-            text.inspect_err(|_| value.clear()).unwrap_or_else(|cut| cut)
-        });
+        FuncRegistration::new(name)
+            .set_into_module(module, move |value: &mut Array| shown(&at, |out| text::array(value, out, Limits::LENGTH)));
         let at = Rc::clone(run);
-        FuncRegistration::new(name).set_into_module(module, move |value: &mut Map| {
-            let text = shown(&at, |out, cap| text::map(value, out, cap));
-            text.inspect_err(|_| value.clear()).unwrap_or_else(|cut| cut)
-        });
+        FuncRegistration::new(name).set_into_module(module, move |value: &mut Map| shown(&at, |out| text::map(value, out, Limits::LENGTH)));
         FuncRegistration::new(name).set_into_module(module, |value: &mut FnPtr| text::function(value));
     }
 }
 
 /// The text that `write` makes. Rhai swallows errors of these functions and falls back to its own endless text, so a text that
-/// grows too large is cut and the script ends at its next operation. What was cut is given as the error.
-pub(super) fn shown(
-    run: &Run,
-    write: impl FnOnce(&mut String, usize) -> Result<(), text::TooLarge>,
-) -> Result<ImmutableString, ImmutableString> {
+/// grows too large is cut, and the script ends at its next operation.
+pub(super) fn shown(run: &Run, write: impl FnOnce(&mut String) -> Result<(), text::TooLarge>) -> ImmutableString {
     let mut out = String::new();
-    match write(&mut out, run.limits.string) {
-        Ok(()) => Ok(out.into()),
-        Err(text::TooLarge) => {
-            run.end(Ended::Text);
-            Err(out.into())
-        }
+    if write(&mut out).is_err() {
+        run.end(Ended::TooLong(Piece::Text));
     }
+    out.into()
 }

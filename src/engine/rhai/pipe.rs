@@ -8,8 +8,8 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::engine::Answer;
 use crate::engine::frame::{self, FrameError, FromEngine, Inbox, ToEngine};
+use crate::engine::{Answer, alloc};
 
 /// The engine's end of the socketpair.
 pub(super) struct Pipe {
@@ -62,9 +62,11 @@ impl Pipe {
     /// Sends frames with one system call. If the actor has closed its end, this process ends.
     pub(super) fn send(&self, frames: &[FromEngine]) {
         let mut outbox = self.outbox.borrow_mut();
-        for frame in frames {
-            frame::encode(frame, &mut outbox).expect("logs, results and questions are capped far below a frame");
-        }
+        alloc::apart(|| {
+            for frame in frames {
+                frame::encode(frame, &mut outbox).expect("logs, results and questions are capped far below a frame");
+            }
+        });
         if (&self.socket).write_all(&outbox).is_err() {
             std::process::exit(0);
         }
@@ -86,7 +88,7 @@ impl Pipe {
                 return Heard::Nothing;
             }
         }
-        match self.receive() {
+        match alloc::apart(|| self.receive()) {
             Received::Frame(ToEngine::Stop) => Heard::Stop,
             Received::Frame(ToEngine::Answer { answer }) => Heard::Answer(answer),
             Received::Frame(_) => Heard::Nothing,

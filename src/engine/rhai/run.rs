@@ -6,7 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::pipe::{Heard, Pipe};
 use crate::engine::frame::FromEngine;
-use crate::engine::limits::{FIXED, size};
+use crate::engine::limits::{Piece, size};
 use crate::engine::log_room::{LogRoom, cost};
 use crate::engine::{Answer, Capability, EngineJob, Limits, LogRecord, Question, alloc};
 use crate::model::{ErrorKind, JobError, Limit, LogLevel, Output, Usage};
@@ -32,8 +32,8 @@ pub(super) enum Ended {
     Timeout,
     Operations,
     Memory,
-    /// The text of a value is too long.
-    Text,
+    /// A text or an array is too long.
+    TooLong(Piece),
 }
 
 /// The running job: its clock, its counters, its log. One per engine, begun anew for each job.
@@ -98,6 +98,7 @@ impl Run {
     pub(super) fn begin(&self, job: &EngineJob) {
         let (now, allocated) = (Instant::now(), alloc::allocated());
         alloc::restart_peak();
+        alloc::forget_large();
         self.operations.set(0);
         self.base.set(allocated);
         self.made.set(alloc::made());
@@ -142,6 +143,9 @@ impl Run {
             self.look();
         }
         self.weigh();
+        if let Some(piece) = alloc::large() {
+            self.end(Ended::TooLong(piece));
+        }
         if self.limits.operations.is_some_and(|most| operations > most) {
             self.end(Ended::Operations);
         }
@@ -300,7 +304,7 @@ impl Run {
             Ended::Memory => {
                 limit(Limit::Memory, format!("the script held more than {} of memory (script_memory)", size(self.limits.memory)))
             }
-            Ended::Text => limit(Limit::Memory, format!("the text of a value is longer than {} ({FIXED})", size(self.limits.string))),
+            Ended::TooLong(what) => limit(Limit::Memory, what.too_long()),
         }
     }
 }

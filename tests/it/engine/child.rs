@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{Bench, Log, exists, job, settings, until};
+use crate::support::{DEADLY, DEADLY_MEMORY};
 
 fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), signal).unwrap();
@@ -148,17 +149,12 @@ async fn an_engine_that_is_gone_says_that_it_did_not_get_the_job() {
 }
 
 #[tokio::test]
-async fn running_out_of_address_space_kills_only_the_engine() {
+async fn running_out_of_stack_kills_only_the_engine() {
     let mut settings = settings();
-    // One operation that takes more than the address space, before the memory limit can see it.
-    settings.limits.string = 2 << 30;
+    settings.limits.memory = DEADLY_MEMORY;
     let mut bench = Bench::with(settings.clone()).await;
-    let died = bench
-        .child
-        .run(&job("let s = \"x\"; s.pad(40000, 'x'); let t = s; s.replace(\"x\", t); s.len()"), &mut bench.log, &bench.stop)
-        .await
-        .unwrap_err();
-    assert!(died.how.contains("signal 6") && died.how.contains("memory allocation"), "{died}");
+    let died = bench.child.run(&job(DEADLY), &mut bench.log, &bench.stop).await.unwrap_err();
+    assert!(died.how.contains("signal 6") && died.how.contains("stack overflow"), "{died}");
     assert!(!bench.child.is_alive());
     bench.child = Child::start(&bench.spawner, &settings).await.unwrap();
     assert_eq!(bench.text("40 + 2").await, "42");

@@ -22,8 +22,6 @@ async fn a_limit_that_is_hit_says_its_number_and_its_setting() {
         ("let s = \"x\"; s.pad(150000, 'x'); s", Limit::Result, "the result has more than 100000 bytes (script_result)"),
         ("let a = []; for i in 0..65 { a = [a]; } a", Limit::Result, "the result is nested deeper than 64 (a fixed limit)"),
         ("fn f() { f() } f()", Limit::Operations, "functions call each other more than 32 levels deep (a fixed limit)"),
-        ("let s = \"x\"; loop { s += s; }", Limit::Memory, "a value holds more than 256 KB of text (a fixed limit)"),
-        ("let a = [1]; loop { a += a; }", Limit::Memory, "a value holds more than 10000 elements (a fixed limit)"),
         (&"(".repeat(500), Limit::Source, "an expression is nested deeper than 32 (a fixed limit)"),
         (&many("fn f#() {}", 65), Limit::Source, "more than 64 functions (a fixed limit)"),
         (&many("let v# = 1;", 130), Limit::Memory, "more than 128 variables (a fixed limit)"),
@@ -75,4 +73,52 @@ async fn what_a_map_does_not_have_is_nothing_or_an_error_as_the_setting_says() {
         assert!(error.message.contains("and that is an error here (script_strict)"), "{script}: {}", error.message);
     }
     assert_eq!(bench.text("let m = #{ a: 1 }; m.b = 2; [m.b, m.get(\"c\"), \"c\" in m].to_json()").await, "[2,null,false]");
+}
+
+#[tokio::test]
+async fn a_text_or_an_array_as_long_as_the_limit_fits_and_one_twice_as_long_does_not() {
+    let mut bench = Bench::start().await;
+    for (fits, length) in [
+        ("let s = ``; s.pad(262144, 'x'); s += ``; s", "262144"),
+        ("let s = ``; while s.len() < 262144 { s += `123` } s", "262146"),
+        ("let b = blob(262144, 7); b.pad(262144, 1); b", "262144"),
+        ("let a = []; a.pad(262144, 0); a", "262144"),
+        ("let a = []; for i in 0..262144 { a.push(i) } a", "262144"),
+        ("base64_decode_blob(base64_encode(blob(190000)))", "190000"),
+    ] {
+        assert_eq!(bench.text(&format!("let made = {{ {fits} }}; made.len()")).await, length, "{fits}");
+    }
+    let (text, array) = ("a text or a blob has more than 256 KB (a fixed limit)", "an array has more than 262144 elements (a fixed limit)");
+    for (message, script) in [
+        (text, "let s = ``; s.pad(262145, 'x')"),
+        (text, "let s = ``; s.pad(262145, `xy`)"),
+        (text, "let s = `x`; loop { s = `${s}${s}` }"),
+        (text, "let s = `x`; loop { s = s + s }"),
+        (text, "blob(262145)"),
+        (text, "blob(262145, 1)"),
+        (text, "let b = blob(1); b.pad(262145, 1)"),
+        (text, "let b = blob(1); loop { b += b }"),
+        (text, "let b = blob(200000); base64_encode(b)"),
+        (array, "let a = []; a.pad(262145, 0)"),
+        (array, "let a = [1]; loop { a += a }"),
+        (array, "let a = [1]; loop { a.append(a) }"),
+        (array, "let a = []; loop { a.push(1) }"),
+        (array, "let a = []; loop { a += 1 }"),
+    ] {
+        assert_eq!(bench.hits(Limit::Memory, script).await.message, message, "{script}");
+    }
+    // All that is in them counts as memory only.
+    assert_eq!(bench.text("let rows = []; for i in 0..20000 { rows.push(#{ id: i, tags: [`a`, `b`] }) } rows.len()").await, "20000");
+}
+
+#[tokio::test]
+async fn long_args_can_be_read_although_a_script_could_not_make_them() {
+    let mut bench = Bench::start().await;
+    let list = vec![1; 300_000];
+    let given = serde_json::json!({ "list": list, "text": "x".repeat(600_000), "rows": vec![serde_json::json!({"a": [1]}); 20_000] });
+    let mut job = super::job(
+        "let sum = 0; for one in args.list { sum += one } fn f() { args.text.len() + args.rows.len() } [sum, f(), args.text.sub_string(5, 2)]",
+    );
+    job.args = Some(given.into());
+    assert_eq!(bench.run_job(&job).await.result.unwrap().text, "[300000,620000,\"xx\"]");
 }

@@ -5,10 +5,11 @@ use std::rc::Rc;
 use rhai::{Dynamic, NativeCallContext};
 use serde::de::DeserializeOwned;
 
+use crate::engine::limits::Piece;
 use crate::engine::rhai::convert;
-use crate::engine::rhai::native::{Native, failed, string_too_large};
+use crate::engine::rhai::native::{Native, failed, too_long};
 use crate::engine::rhai::run::Run;
-use crate::engine::{Answer, Question};
+use crate::engine::{Answer, Question, alloc};
 use crate::model::{exact, without_position};
 
 /// How long the JSON may be that goes to the actor, which says itself how large objects and jobs may be.
@@ -19,8 +20,8 @@ pub(super) fn json<T: DeserializeOwned>(
     context: &NativeCallContext<'_>,
     write: impl FnOnce(usize) -> Result<String, convert::Refused>,
 ) -> Native<T> {
-    let text = write(LONGEST).map_err(|refused| match refused {
-        convert::Refused::TooLarge => string_too_large(context),
+    let text = alloc::apart(|| write(LONGEST)).map_err(|refused| match refused {
+        convert::Refused::TooLarge => too_long(context, Piece::Text),
         refused => failed(context, format!("what is given {refused}")),
     })?;
     // Reading would round an integer that has too many digits.
@@ -34,13 +35,10 @@ pub(super) fn ask(context: &NativeCallContext<'_>, run: &Rc<Run>, question: impl
     answered(context, run.ask(question.into())?)
 }
 
-/// What the actor answered, as a value. One that is larger than values of scripts may be is an error that scripts may catch.
+/// What the actor answered, as a value.
 pub(super) fn answered(context: &NativeCallContext<'_>, answer: Answer) -> Native<Dynamic> {
     let answer = answer.map_err(|refusal| failed(context, refusal))?;
-    let value = answer.to_value().map_err(|error| failed(context, error.to_string()))?;
+    let value = alloc::apart(|| answer.to_value()).map_err(|error| failed(context, error.to_string()))?;
     // What scripts and clients store has no integer that scripts cannot hold.
-    let value = convert::dynamic(&value).unwrap_or(Dynamic::UNIT);
-    let fits = context.engine().ensure_data_size_within_limits(&value);
-    fits.map_err(|_| failed(context, "the answer is larger than a value of a script may be; ask for less at a time"))?;
-    Ok(value)
+    Ok(convert::dynamic(&value).unwrap_or(Dynamic::UNIT))
 }

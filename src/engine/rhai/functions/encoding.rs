@@ -6,7 +6,9 @@ use rhai::{Blob, ImmutableString, NativeCallContext};
 use sha2::{Digest, Sha256, Sha512};
 
 use super::definition::{Definition, Functions};
-use crate::engine::rhai::native::{Native, array_too_large, failed, string_too_large};
+use crate::engine::Limits;
+use crate::engine::limits::Piece;
+use crate::engine::rhai::native::{Native, failed, too_long};
 use crate::model::hex;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
@@ -59,7 +61,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     });
     functions.add("base64_decode_blob", |context: NativeCallContext, text: &str| {
         let bytes = decoded(&context, text)?;
-        if bytes.len() > context.engine().max_array_size() { Err(array_too_large(&context)) } else { Ok(bytes) }
+        if bytes.len() > Limits::LENGTH { Err(too_long(&context, Piece::Text)) } else { Ok(bytes) }
     });
     functions.add("sha256", |text: &str| ImmutableString::from(hex(&Sha256::digest(text))));
     functions.add("sha256", |bytes: &mut Blob| ImmutableString::from(hex(&Sha256::digest(bytes))));
@@ -68,8 +70,8 @@ pub(super) fn add(functions: &mut Functions<'_>) {
 }
 
 fn encoded(context: &NativeCallContext<'_>, bytes: &[u8]) -> Native<ImmutableString> {
-    if bytes.len().div_ceil(3) * 4 > context.engine().max_string_size() {
-        return Err(string_too_large(context));
+    if bytes.len().div_ceil(3) * 4 > Limits::LENGTH {
+        return Err(too_long(context, Piece::Text));
     }
     Ok(BASE64.encode(bytes).into())
 }

@@ -1,8 +1,10 @@
 use rhai::{Array, Dynamic, ImmutableString, Map, NativeCallContext};
 
 use super::definition::{Definition, Functions};
+use crate::engine::limits::Piece;
 use crate::engine::rhai::convert;
-use crate::engine::rhai::native::{Native, failed, string_too_large};
+use crate::engine::rhai::native::{Native, failed, too_long};
+use crate::engine::{Limits, alloc};
 use crate::model::{exact, tree};
 
 pub(super) const DEFINITIONS: &[Definition] = &[
@@ -28,15 +30,15 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     functions.add("to_json", |context: NativeCallContext, value: Dynamic| written(&context, |cap| convert::json_of(&value, cap)));
     functions.add("parse_json", |context: NativeCallContext, text: &str| -> Native<Dynamic> {
         let text = exact(text, "the JSON").map_err(|beyond| failed(&context, beyond.to_string()))?;
-        let value = tree(&text).map_err(|error| failed(&context, format!("the text is not JSON: {error}")))?;
-        // What does not fit has been found in the text; Rhai looks at the size of what it is given.
+        let value = alloc::apart(|| tree(&text)).map_err(|error| failed(&context, format!("the text is not JSON: {error}")))?;
+        // What does not fit has been found in the text.
         Ok(convert::dynamic(&value).unwrap_or(Dynamic::UNIT))
     });
 }
 
 fn written(context: &NativeCallContext<'_>, write: impl FnOnce(usize) -> Result<String, convert::Refused>) -> Native<ImmutableString> {
-    write(context.engine().max_string_size()).map(ImmutableString::from).map_err(|refused| match refused {
-        convert::Refused::TooLarge => string_too_large(context),
+    write(Limits::LENGTH).map(ImmutableString::from).map_err(|refused| match refused {
+        convert::Refused::TooLarge => too_long(context, Piece::Text),
         refused => failed(context, format!("the value {refused}")),
     })
 }

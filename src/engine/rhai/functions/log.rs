@@ -1,6 +1,7 @@
 use rhai::{Dynamic, ImmutableString};
 
 use super::definition::{Definition, Functions};
+use crate::engine::Limits;
 use crate::engine::rhai::overrides::shown;
 use crate::engine::rhai::text;
 use crate::model::LogLevel;
@@ -43,10 +44,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
         let run = functions.run();
         functions.add(name, move |value: Dynamic| match value.read_lock::<ImmutableString>() {
             Some(text) => run.log(level, &text),
-            None => {
-                let (Ok(text) | Err(text)) = shown(&run, |out, cap| text::shown(&value, out, cap));
-                run.log(level, &text);
-            }
+            None => run.log(level, &shown(&run, |out| text::shown(&value, out, Limits::LENGTH))),
         });
     }
 }

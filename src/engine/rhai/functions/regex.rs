@@ -6,8 +6,10 @@ use regex::{Captures, Regex, RegexBuilder};
 use rhai::{Array, Dynamic, ImmutableString, Map, NativeCallContext};
 
 use super::definition::{Definition, Functions};
-use crate::engine::rhai::native::{Bounded, Native, array_too_large, failed, string_too_large};
+use crate::engine::limits::Piece;
+use crate::engine::rhai::native::{Bounded, Native, failed, too_long};
 use crate::engine::rhai::run::Run;
+use crate::engine::{Limits, alloc};
 
 /// When functions of this group give an error.
 const WRONG: &str = "the pattern is wrong or too large; it says where.";
@@ -82,7 +84,7 @@ impl Patterns {
         if pattern.len() > LONGEST {
             return Err(failed(context, format!("the pattern is too large: it has {} bytes, more than {LONGEST}", pattern.len())));
         }
-        let compiled = RegexBuilder::new(pattern).size_limit(SIZE).dfa_size_limit(SIZE).build();
+        let compiled = alloc::apart(|| RegexBuilder::new(pattern).size_limit(SIZE).dfa_size_limit(SIZE).build());
         let regex = Rc::new(compiled.map_err(|error| failed(context, format!("the pattern is wrong: {}", told(&error))))?);
         // The first is the whole match.
         if regex.captures_len() > GROUPS + 1 {
@@ -134,8 +136,8 @@ fn list<'t>(context: &NativeCallContext<'_>, run: &Run, parts: impl Iterator<Ite
     for part in parts {
         // Each match may have looked at all that follows.
         run.go_on()?;
-        if list.len() == context.engine().max_array_size() {
-            return Err(array_too_large(context));
+        if list.len() == Limits::LENGTH {
+            return Err(too_long(context, Piece::Array));
         }
         list.push(part.to_owned().into());
     }
@@ -155,7 +157,7 @@ fn replaced(context: &NativeCallContext<'_>, run: &Run, text: &str, regex: &Rege
         run.go_on()?;
         let Some(whole) = captures.get(0) else { continue };
         if dollars.saturating_mul(whole.len()).saturating_add(replacement.len()) > EXPANDED {
-            return Err(string_too_large(context));
+            return Err(too_long(context, Piece::Text));
         }
         let mut expanded = String::new();
         captures.expand(replacement, &mut expanded);

@@ -112,8 +112,8 @@ async fn a_script_is_told_what_is_wrong_and_may_catch_it() {
         assert!(caught.as_str().unwrap().starts_with("caught "), "{script}: {caught}");
     }
     let big = r#"let text = ""; text.pad(250000, 'x'); osis::set("notes", #{ a: [text, text, text, text, text] })"#;
-    let (kind, _) = error(&house, big).await;
-    assert_eq!(kind, ErrorKind::Limit);
+    let (kind, message) = error(&house, big).await;
+    assert!(kind == ErrorKind::Script && message.contains("object has 1250"), "{message}");
     house.close().await;
 }
 
