@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{Bench, Log, exists, job, settings, until};
-use crate::support::{DEADLY, DEADLY_MEMORY};
+use crate::support::{DEADLY, DEADLY_LEVELS};
 
 fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid.try_into().unwrap()).unwrap(), signal).unwrap();
@@ -151,7 +151,7 @@ async fn an_engine_that_is_gone_says_that_it_did_not_get_the_job() {
 #[tokio::test]
 async fn running_out_of_stack_kills_only_the_engine() {
     let mut settings = settings();
-    settings.limits.memory = DEADLY_MEMORY;
+    settings.limits.call_levels = DEADLY_LEVELS;
     let mut bench = Bench::with(settings.clone()).await;
     let died = bench.child.run(&job(DEADLY), &mut bench.log, &bench.stop).await.unwrap_err();
     assert!(died.how.contains("signal 6") && died.how.contains("stack overflow"), "{died}");

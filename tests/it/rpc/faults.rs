@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use tokio::time::Instant;
 
 use super::*;
-use crate::support::{DEADLY, DEADLY_MEMORY, Fault, Redis, pool_settings};
+use crate::support::{DEADLY, DEADLY_LEVELS, Fault, Redis, pool_settings};
 
 /// Runs a job until it is known to have ended: what a careful client does.
 ///
@@ -192,7 +192,7 @@ async fn who_subscribes_while_redis_is_gone_is_refused_or_misses_nothing() {
 async fn a_script_that_kills_its_engine_three_times_is_given_up_alone() {
     let (mut house, _server, client) = open(0).await;
     let mut settings = pool_settings(house.redis.directory(), 2);
-    settings.engine.limits.memory = DEADLY_MEMORY;
+    settings.engine.limits.call_levels = DEADLY_LEVELS;
     house.hire(settings).await;
     let killer = tokio::spawn({
         let client = client.clone();

@@ -16,7 +16,7 @@ pub use cluster::{Cluster, MASTERS, Node, ask};
 pub use hole::Hole;
 pub use house::{CONTEXT, House, spec};
 pub use plan::{Plan, dispatcher};
-pub use pool::{DEADLY, DEADLY_MEMORY, hero, objects, pool_settings};
+pub use pool::{DEADLY, DEADLY_LEVELS, hero, objects, pool_settings};
 pub use process::{Kin, Process, faketime};
 pub use redis::Redis;
 pub use server::{Client, Fault, Items, Server, get};

@@ -19,10 +19,10 @@ pub fn objects(store: &Store) -> Objects {
     Objects::new(store.clone(), Arc::default())
 }
 
-/// A script that kills its engine if it may hold [`DEADLY_MEMORY`]: each closure captures the one before, and dropping them all takes more than the stack.
-pub const DEADLY: &str = "let f = || 0; for i in 0..1_500_000 { let g = take(f); f = || g; }";
-/// So much.
-pub const DEADLY_MEMORY: u64 = 2 << 30;
+/// A script that kills its engine, which runs out of stack, where functions may call each other [so deep](DEADLY_LEVELS).
+pub const DEADLY: &str = "fn f() { f() } f()";
+/// Deeper than the stack suffices for.
+pub const DEADLY_LEVELS: usize = usize::MAX;
 
 /// A pool of osis actors whose log files are below `directory`.
 pub fn pool_settings(directory: &Path, actors: u32) -> PoolSettings {
