@@ -47,7 +47,7 @@ pub(super) struct Backend {
     services: TaskTracker,
     grace: Duration,
     /// Kept to the end, because children die with the thread that started them.
-    _spawner: Spawner,
+    spawner: Spawner,
 }
 
 /// A signal came while the private Redis was starting, before anything else ran. It is no failure.
@@ -59,6 +59,8 @@ pub(super) struct EndedAtStart;
 const SIDE_BY_SIDE: usize = 8;
 /// How many conveyor jobs are taken ahead for each actor of the pools that consume them.
 const TAKEN_AHEAD: usize = 16;
+/// How long what is to be done for engines that have ended may take at the end.
+const SETTLED: Duration = Duration::from_secs(10);
 /// How long the actors may take to be ready.
 const READY: Duration = Duration::from_secs(30);
 
@@ -156,13 +158,13 @@ impl Backend {
             closing,
             services,
             grace: settings.grace,
-            _spawner: spawner,
+            spawner,
         })
     }
 
     async fn start_pools(&mut self, settings: &Settings, engines: &Engines, hero: PathBuf) -> anyhow::Result<()> {
         let mask = Mask::new(&settings.mask)?;
-        let (dispatcher, spawner) = (self.dispatcher.clone(), self._spawner.clone());
+        let (dispatcher, spawner) = (self.dispatcher.clone(), self.spawner.clone());
         let mut granter = Granter::new(settings, &hero, &spawner, &dispatcher);
         for (at, pool) in settings.pools.iter().enumerate() {
             let Some(program) = engines.of_pool(at) else { continue };
@@ -177,12 +179,12 @@ impl Backend {
                 of_pool.outside = granter.outside(pool, *context, &granted).await?;
                 of_pool.engine.capabilities.extend(granted);
                 let store = self.dispatcher.store(*context)?.clone();
-                let started = Pool::start(store, self.dispatcher.clone(), self._spawner.clone(), of_pool, self.shutdown.clone()).await;
+                let started = Pool::start(store, self.dispatcher.clone(), self.spawner.clone(), of_pool, self.shutdown.clone()).await;
                 let pool = started.with_context(|| format!("cannot start the pool {}{}", pool.script_type, for_context(*context)))?;
                 self.pools.push(ContextPool { context: *context, pool });
             }
         }
-        self.dispatcher.compile_with(compiler(&self._spawner, &self.pools));
+        self.dispatcher.compile_with(compiler(&self.spawner, &self.pools));
         let ready = async {
             while self.pools.iter().any(|entry| entry.pool.status.live() == 0) && !self.shutdown.is_cancelled() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -234,6 +236,7 @@ impl Backend {
         if let Some(managed) = self.managed {
             managed.stop().await;
         }
+        self.spawner.settled(SETTLED).await;
     }
 }
 

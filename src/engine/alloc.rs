@@ -20,9 +20,9 @@ use super::Limits;
 use super::limits::Piece;
 
 /// Above how many bytes a piece is looked at. Pieces grow by doubling, so a text that fits has one of at most so many.
-const LARGE_TEXT: usize = 2 * Limits::LENGTH;
+const LARGE_TEXT: usize = 2 * Limits::TEXT;
 /// The same of an array.
-const LARGE_ARRAY: usize = 2 * Limits::LENGTH * size_of::<Dynamic>();
+const LARGE_ARRAY: usize = 2 * Limits::ARRAY * size_of::<Dynamic>();
 
 struct Counting;
 
@@ -36,11 +36,13 @@ struct Allocated {
     made: Cell<i64>,
     /// The last piece that was too long, since that was forgotten.
     large: Cell<Option<Piece>>,
+    /// Above how many bytes a text is too long, and an array.
+    most: Cell<(usize, usize)>,
 }
 
 thread_local! {
     // Const and without a destructor: no lazy initialisation that would allocate, and still there while a thread ends.
-    static ALLOCATED: Allocated = const { Allocated { now: Cell::new(0), peak: Cell::new(0), made: Cell::new(0), large: Cell::new(None) } };
+    static ALLOCATED: Allocated = const { Allocated { now: Cell::new(0), peak: Cell::new(0), made: Cell::new(0), large: Cell::new(None), most: Cell::new((LARGE_TEXT, LARGE_ARRAY)) } };
 }
 
 /// Adds to the count of this thread. It uses `try_with`, because an allocator must never panic.
@@ -66,13 +68,15 @@ fn look_at(size: usize, align: usize) {
 
 #[cold]
 fn note(size: usize, align: usize) {
-    let piece = match align {
-        // Rhai aligns its own texts to 2.
-        1 | 2 => Piece::Text,
-        _ if align == align_of::<Dynamic>() && size > LARGE_ARRAY => Piece::Array,
-        _ => return,
-    };
-    let _ = ALLOCATED.try_with(|allocated| allocated.large.set(Some(piece)));
+    let _ = ALLOCATED.try_with(|allocated| {
+        let (text, array) = allocated.most.get();
+        match align {
+            // Rhai aligns its own texts to 2.
+            1 | 2 if size > text => allocated.large.set(Some(Piece::Text)),
+            _ if align == align_of::<Dynamic>() && size > array => allocated.large.set(Some(Piece::Array)),
+            _ => {}
+        }
+    });
 }
 
 /// A size as a signed number. Rust allocates at most `isize::MAX` bytes at once, so it always fits.
@@ -109,9 +113,22 @@ pub(super) fn large() -> Option<Piece> {
     ALLOCATED.with(|allocated| allocated.large.get())
 }
 
-/// Forgets what was too long.
+/// Forgets what was too long, and for whom more was allowed.
 pub(super) fn forget_large() {
-    ALLOCATED.with(|allocated| allocated.large.set(None));
+    ALLOCATED.with(|allocated| {
+        allocated.large.set(None);
+        allocated.most.set((LARGE_TEXT, LARGE_ARRAY));
+    });
+}
+
+/// Allows pieces as long as those that a JSON of so many bytes becomes: what a script is given, it may copy.
+pub(super) fn allow_for(json: usize) {
+    // An element has a byte at least, and a comma.
+    let elements = json / 2 + 1;
+    ALLOCATED.with(|allocated| {
+        let (text, array) = allocated.most.get();
+        allocated.most.set((text.max(json), array.max(elements.saturating_mul(size_of::<Dynamic>()))));
+    });
 }
 
 /// Does what takes long pieces that are no values of the script.
@@ -187,16 +204,22 @@ mod tests {
         forget_large();
         let text = |length| (Vec::<u8>::with_capacity(length), Vec::<u16>::with_capacity(length / 2));
         let array = |length| rhai::Array::with_capacity(length);
-        drop((text(LARGE_TEXT), array(2 * Limits::LENGTH), Vec::<u32>::with_capacity(LARGE_ARRAY)));
-        apart(|| drop((text(LARGE_TEXT + 2), array(2 * Limits::LENGTH + 1))));
+        drop((text(LARGE_TEXT), array(2 * Limits::ARRAY), Vec::<u32>::with_capacity(LARGE_ARRAY)));
+        apart(|| drop((text(LARGE_TEXT + 2), array(2 * Limits::ARRAY + 1))));
         assert_eq!(large(), None);
         drop(text(LARGE_TEXT + 2));
         assert_eq!(large(), Some(Piece::Text));
-        drop(array(2 * Limits::LENGTH + 1));
+        drop(array(2 * Limits::ARRAY + 1));
         apart(forget_large);
         assert_eq!(large(), Some(Piece::Array));
         forget_large();
-        let mut growing = rhai::ImmutableString::from("x".repeat(Limits::LENGTH));
+        allow_for(4 * LARGE_TEXT);
+        drop((text(4 * LARGE_TEXT), array(2 * LARGE_TEXT)));
+        assert_eq!(large(), None);
+        drop(array(2 * LARGE_TEXT + 2));
+        assert_eq!(large(), Some(Piece::Array));
+        forget_large();
+        let mut growing = rhai::ImmutableString::from("x".repeat(Limits::TEXT));
         assert_eq!(large(), None);
         while growing.len() <= LARGE_TEXT {
             growing += "123";

@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use tokio::process::Child as Process;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -80,16 +81,9 @@ impl Child {
             (confine::command(&settings.hero, &Profile::Engine { address_space }, &settings.hero, &["engine"]), None)
         };
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::piped());
-        let process = match spawner.spawn(command).await {
-            Ok(process) => process,
-            Err(error) => {
-                directory.into_iter().for_each(Directory::remove);
-                return Err(error.into());
-            }
-        };
         let mut child = Self {
-            pid: process.id().unwrap_or_default(),
-            process: Some(process),
+            pid: 0,
+            process: None,
             socket: UnixStream::from_std(ours)?,
             inbox: Inbox::default(),
             outbox: Vec::new(),
@@ -102,6 +96,19 @@ impl Child {
             bytes: 0,
             idle: false,
         };
+        // The process starts even if nobody waits for it any more. Then it is ended as every other.
+        let (reply, spawned) = oneshot::channel();
+        let spawning = spawner.clone();
+        spawner.surely(async move {
+            let spawned = spawning.spawn(command).await;
+            let spawned = spawned.map(|process| {
+                child.pid = process.id().unwrap_or_default();
+                child.process = Some(process);
+                child
+            });
+            let _ = reply.send(spawned);
+        });
+        let mut child = spawned.await.map_err(io::Error::other)??;
         timeout(START, child.greet()).await.map_err(|_| Error::NotReady(START))??;
         let weak = confine::left_out(&child.confinement).join(", ");
         if settings.confined && !weak.is_empty() {
@@ -346,7 +353,7 @@ impl Child {
 
     /// The log bytes of one job above which the engine is killed: twice the limit that the engine itself enforces, and a little more.
     fn log_cap(&self) -> usize {
-        self.settings.limits.log.saturating_mul(2).saturating_add(Limits::LENGTH).saturating_add(64 << 10)
+        self.settings.limits.log.saturating_mul(2).saturating_add(Limits::TEXT).saturating_add(64 << 10)
     }
 }
 

@@ -31,10 +31,12 @@ pub struct Limits {
 impl Limits {
     /// How deep a result may nest.
     pub const RESULT_DEPTH: usize = 64;
-    /// Bytes of a text or a blob, and elements of an array, that always fit into one. What has more than twice as many never fits.
+    /// Bytes of a text or a blob that always fit into one. What has more than twice as many never fits, but for what a script is given.
     ///
     /// What functions make is bounded by it exactly. What operators make is seen by the memory that it takes in one piece, which grows by doubling.
-    pub const LENGTH: usize = 256 << 10;
+    pub const TEXT: usize = 256 << 10;
+    /// The same of the elements of an array. Functions of Rhai go through a whole array before anybody looks at the clock.
+    pub const ARRAY: usize = 64 << 10;
 
     /// Refuses a script that is too long. This is checked before the script goes to an engine, which does not check it again.
     pub(super) fn check_length(&self, script: &str) -> Result<(), JobError> {
@@ -55,11 +57,11 @@ pub(super) enum Piece {
 }
 
 impl Piece {
-    /// What is said of one that is longer than [`Limits::LENGTH`].
+    /// What is said of one that is too long.
     pub(super) fn too_long(self) -> String {
         match self {
-            Self::Text => format!("a text or a blob has more than {} ({FIXED})", size(Limits::LENGTH)),
-            Self::Array => format!("an array has more than {} elements ({FIXED})", Limits::LENGTH),
+            Self::Text => format!("a text or a blob has more than {} ({FIXED})", size(Limits::TEXT)),
+            Self::Array => format!("an array has more than {} elements ({FIXED})", Limits::ARRAY),
         }
     }
 }

@@ -9,6 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 
 use super::tree;
 
@@ -26,6 +27,8 @@ struct Request {
 pub struct Spawner {
     requests: mpsc::Sender<Request>,
     runtime: Handle,
+    /// What is still to be done for children that nobody waits for.
+    ends: TaskTracker,
 }
 
 impl Spawner {
@@ -46,7 +49,7 @@ impl Spawner {
                 let _ = reply.send(child);
             }
         })?;
-        Ok(Self { requests, runtime })
+        Ok(Self { requests, runtime, ends: TaskTracker::new() })
     }
 
     /// Starts `command`. If the caller drops the future, the child is dropped when it has started, so use `kill_on_drop`.
@@ -59,7 +62,7 @@ impl Spawner {
 
     /// Waits for a child that ends by itself. If it does not in time it is killed with everything below it. Then the rest is done.
     pub(crate) fn end(&self, mut child: Child, within: Duration, rest: impl FnOnce() + Send + 'static) {
-        self.runtime.spawn(async move {
+        let ended = async move {
             if timeout(within, child.wait()).await.is_err() {
                 if let Some(pid) = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed())) {
                     let _ = spawn_blocking(move || tree::end_with(pid, within)).await;
@@ -67,12 +70,26 @@ impl Spawner {
                 let _ = child.wait().await;
             }
             let _ = spawn_blocking(rest).await;
-        });
+        };
+        self.ends.spawn_on(ended, &self.runtime);
     }
 
     /// Does what may take a while.
     pub(crate) fn later(&self, rest: impl FnOnce() + Send + 'static) {
-        self.runtime.spawn_blocking(rest);
+        self.ends.spawn_blocking_on(rest, &self.runtime);
+    }
+
+    /// Does something for a child although whoever wanted it may not wait for it.
+    pub(crate) fn surely(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.ends.spawn_on(work, &self.runtime);
+    }
+
+    /// Waits until everything is done for children that nobody waits for, at most so long. For the end of the program.
+    pub async fn settled(&self, within: Duration) {
+        self.ends.close();
+        if timeout(within, self.ends.wait()).await.is_err() {
+            tracing::warn!("children did not end in time; what they leave, a later start removes");
+        }
     }
 
     /// Kills `child` and takes its exit status, so that no zombie stays.

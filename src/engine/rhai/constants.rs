@@ -113,6 +113,7 @@ impl Constants {
             "SLOT" => self.run.ask(JobCall::Slot.into())?.map_err(refused)?.to_value().unwrap_or_default(),
             _ => {
                 let answer = self.run.ask(JobCall::Inputs.into())?.map_err(refused)?;
+                alloc::allow_for(answer.as_str().len());
                 alloc::apart(|| inputs(&answer)).map_err(refused)?
             }
         };

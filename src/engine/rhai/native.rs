@@ -40,7 +40,7 @@ impl<'c, 's> Bounded<'c, 's> {
     }
 
     pub(super) fn push(&mut self, piece: &str) -> Native<()> {
-        if self.text.len() + piece.len() > Limits::LENGTH {
+        if self.text.len() + piece.len() > Limits::TEXT {
             return Err(too_long(self.context, Piece::Text));
         }
         self.text.push_str(piece);
@@ -49,7 +49,7 @@ impl<'c, 's> Bounded<'c, 's> {
 
     /// Adds the text of a value, as `print` shows it.
     pub(super) fn show(&mut self, value: &Dynamic) -> Native<()> {
-        text::shown(value, &mut self.text, Limits::LENGTH).map_err(|_| too_long(self.context, Piece::Text))
+        text::shown(value, &mut self.text, Limits::TEXT).map_err(|_| too_long(self.context, Piece::Text))
     }
 
     /// How many characters it has so far.
@@ -64,7 +64,7 @@ impl<'c, 's> Bounded<'c, 's> {
             return Ok(());
         }
         // So much is bounded before it is made: a character has a byte at least.
-        if characters > Limits::LENGTH {
+        if characters > Limits::TEXT {
             return Err(too_long(self.context, Piece::Text));
         }
         self.push(&text.repeat(characters / whole))?;

@@ -5,7 +5,7 @@
 //! the memory that it takes in one piece ([`alloc::Large`](crate::engine::alloc)); they and the functions of Rhai grow values by a factor that is small enough for that and
 //! the memory limit to be looked at afterwards. These do not, and are replaced:
 //!
-//! `sleep` ignores every limit and can panic, so it is one of ours (`functions/time.rs`); `replace` grows a string to gigabytes in one step; `blob` and `pad` make what
+//! `sort` and `order` compare long texts for seconds, and `==` takes a kilobyte of stack for each level of arrays and maps (`comparing.rs`); `sleep` ignores every limit and can panic, so it is one of ours (`functions/time.rs`); `replace` grows a string to gigabytes in one step; `blob` and `pad` make what
 //! they are told, and `pad` never ends where the padding is empty; the texts and the JSON of arrays, maps and function pointers repeat shared strings, without
 //! a bound, and recurse for ever through cycles. `sin`, `cos` and `tan` of decimal numbers panic beyond those.
 
@@ -14,6 +14,7 @@ use std::rc::Rc;
 use rhai::{Array, Blob, Dynamic, FnPtr, FuncRegistration, INT, ImmutableString, Map, Module, NativeCallContext};
 use rust_decimal::{Decimal, MathematicalOps as _};
 
+use super::comparing;
 use super::native::{Bounded, Native, failed, too_long};
 use super::run::{Ended, Run};
 use super::text;
@@ -26,6 +27,7 @@ pub(super) fn module(run: &Rc<Run>) -> Module {
     pad(&mut module, run);
     decimals(&mut module);
     texts(&mut module, run);
+    comparing::add(&mut module, run);
     module
 }
 
@@ -52,7 +54,7 @@ fn replaced(context: &NativeCallContext<'_>, string: &mut ImmutableString, from:
     }
     let found = string.matches(from).count();
     let length = (string.len() - found * from.len()).saturating_add(found.saturating_mul(to.len()));
-    if length > Limits::LENGTH {
+    if length > Limits::TEXT {
         return Err(too_long(context, Piece::Text));
     }
     *string = string.replace(from, to).into();
@@ -99,7 +101,7 @@ fn padded_string(context: &NativeCallContext<'_>, string: &mut ImmutableString, 
 /// Pads as the standard package does, and looks after each element whether the script may go on: an element may hold any amount of memory.
 fn padded_array(context: &NativeCallContext<'_>, run: &Run, items: &mut Array, length: INT, item: &Dynamic) -> Native<()> {
     let length = usize::try_from(length).unwrap_or(0);
-    if length > Limits::LENGTH {
+    if length > Limits::ARRAY {
         return Err(too_long(context, Piece::Array));
     }
     while items.len() < length {
@@ -112,7 +114,7 @@ fn padded_array(context: &NativeCallContext<'_>, run: &Run, items: &mut Array, l
 /// How long a blob is that a script wants so long.
 fn blob_length(context: &NativeCallContext<'_>, length: INT) -> Native<usize> {
     let length = usize::try_from(length).unwrap_or(0);
-    if length > Limits::LENGTH { Err(too_long(context, Piece::Text)) } else { Ok(length) }
+    if length > Limits::TEXT { Err(too_long(context, Piece::Text)) } else { Ok(length) }
 }
 
 /// What is left of an integer in a byte, as in the standard package.
@@ -136,9 +138,9 @@ fn texts(module: &mut Module, run: &Rc<Run>) {
     for name in ["print", "to_string", "debug", "to_debug"] {
         let at = Rc::clone(run);
         FuncRegistration::new(name)
-            .set_into_module(module, move |value: &mut Array| shown(&at, |out| text::array(value, out, Limits::LENGTH)));
+            .set_into_module(module, move |value: &mut Array| shown(&at, |out| text::array(value, out, Limits::TEXT)));
         let at = Rc::clone(run);
-        FuncRegistration::new(name).set_into_module(module, move |value: &mut Map| shown(&at, |out| text::map(value, out, Limits::LENGTH)));
+        FuncRegistration::new(name).set_into_module(module, move |value: &mut Map| shown(&at, |out| text::map(value, out, Limits::TEXT)));
         FuncRegistration::new(name).set_into_module(module, |value: &mut FnPtr| text::function(value));
     }
 }

@@ -12,9 +12,11 @@ use crate::engine::{Answer, Capability, EngineJob, Limits, LogRecord, Question, 
 use crate::model::{ErrorKind, JobError, Limit, LogLevel, Output, Usage};
 
 /// After how many operations the clock is read.
-const CLOCK_EVERY: u64 = 256;
+const CLOCK_EVERY: u64 = 32;
 /// The clock is also read when so much memory was allocated, though it may be free again: such operations are slow.
 const CLOCK_AFTER_BYTES: i64 = 128 << 10;
+/// After how many short steps of a function it looks whether the script may go on.
+const STEPS: usize = 1024;
 /// How often a running script looks for a stop and sends what it logged.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Log bytes that are sent at once.
@@ -99,6 +101,7 @@ impl Run {
         let (now, allocated) = (Instant::now(), alloc::allocated());
         alloc::restart_peak();
         alloc::forget_large();
+        alloc::allow_for(job.args.as_ref().map_or(0, |args| args.as_str().len()));
         self.operations.set(0);
         self.base.set(allocated);
         self.made.set(alloc::made());
@@ -143,9 +146,6 @@ impl Run {
             self.look();
         }
         self.weigh();
-        if let Some(piece) = alloc::large() {
-            self.end(Ended::TooLong(piece));
-        }
         if self.limits.operations.is_some_and(|most| operations > most) {
             self.end(Ended::Operations);
         }
@@ -161,11 +161,14 @@ impl Run {
         self.closer.set(self.limits.operations.map_or(clock, |most| clock.min(most.saturating_add(1))));
     }
 
-    /// Ends the script if it holds too much memory.
+    /// Ends the script if it holds too much memory, or has made too long a text or array.
     #[inline]
     fn weigh(&self) {
         if alloc::allocated() > self.most.get() {
             self.end(Ended::Memory);
+        }
+        if let Some(piece) = alloc::large() {
+            self.end(Ended::TooLong(piece));
         }
     }
 
@@ -245,6 +248,11 @@ impl Run {
         self.unless_ended()
     }
 
+    /// The same at each of many short steps, of which this is the one with this number: looks now and then.
+    pub(super) fn go_on_at(&self, step: usize) -> Result<(), Box<EvalAltResult>> {
+        if step % STEPS == STEPS - 1 { self.go_on() } else { Ok(()) }
+    }
+
     fn unless_ended(&self) -> Result<(), Box<EvalAltResult>> {
         match self.ended.get() {
             Some(_) => Err(Box::new(EvalAltResult::ErrorTerminated(Dynamic::UNIT, Position::NONE))),
@@ -258,7 +266,7 @@ impl Run {
         if self.ended.get().is_some() {
             return;
         }
-        let Some(record) = log.room.take(level, text) else { return };
+        let Some(record) = alloc::apart(|| log.room.take(level, text)) else { return };
         log.unsent += cost(&record.text);
         log.pending.push(record);
         let full = log.unsent >= BATCH;

@@ -33,7 +33,7 @@ fn object() -> Json {
 ///
 /// The id is its field `id`; without that it gets a new one. The object and what stands in indexes for it are written in one step. A collection
 /// is there as soon as it has an object. An object that does not fit the schema of its collection is refused (-32602), and so is one of
-/// more than 240 KB (1008), which is what values of scripts hold. A call without an id that is repeated after an answer was lost stores a second object.
+/// more than 240 KB (1008). A call without an id that is repeated after an answer was lost stores a second object.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetObject {

@@ -82,13 +82,13 @@ async fn a_text_or_an_array_as_long_as_the_limit_fits_and_one_twice_as_long_does
         ("let s = ``; s.pad(262144, 'x'); s += ``; s", "262144"),
         ("let s = ``; while s.len() < 262144 { s += `123` } s", "262146"),
         ("let b = blob(262144, 7); b.pad(262144, 1); b", "262144"),
-        ("let a = []; a.pad(262144, 0); a", "262144"),
-        ("let a = []; for i in 0..262144 { a.push(i) } a", "262144"),
+        ("let a = []; a.pad(65536, 0); a", "65536"),
+        ("let a = []; for i in 0..65536 { a.push(i) } a", "65536"),
         ("base64_decode_blob(base64_encode(blob(190000)))", "190000"),
     ] {
         assert_eq!(bench.text(&format!("let made = {{ {fits} }}; made.len()")).await, length, "{fits}");
     }
-    let (text, array) = ("a text or a blob has more than 256 KB (a fixed limit)", "an array has more than 262144 elements (a fixed limit)");
+    let (text, array) = ("a text or a blob has more than 256 KB (a fixed limit)", "an array has more than 65536 elements (a fixed limit)");
     for (message, script) in [
         (text, "let s = ``; s.pad(262145, 'x')"),
         (text, "let s = ``; s.pad(262145, `xy`)"),
@@ -99,7 +99,7 @@ async fn a_text_or_an_array_as_long_as_the_limit_fits_and_one_twice_as_long_does
         (text, "let b = blob(1); b.pad(262145, 1)"),
         (text, "let b = blob(1); loop { b += b }"),
         (text, "let b = blob(200000); base64_encode(b)"),
-        (array, "let a = []; a.pad(262145, 0)"),
+        (array, "let a = []; a.pad(65537, 0)"),
         (array, "let a = [1]; loop { a += a }"),
         (array, "let a = [1]; loop { a.append(a) }"),
         (array, "let a = []; loop { a.push(1) }"),
@@ -112,13 +112,68 @@ async fn a_text_or_an_array_as_long_as_the_limit_fits_and_one_twice_as_long_does
 }
 
 #[tokio::test]
-async fn long_args_can_be_read_although_a_script_could_not_make_them() {
+async fn long_args_can_be_read_and_copied_although_a_script_could_not_make_them() {
     let mut bench = Bench::start().await;
-    let list = vec![1; 300_000];
-    let given = serde_json::json!({ "list": list, "text": "x".repeat(600_000), "rows": vec![serde_json::json!({"a": [1]}); 20_000] });
-    let mut job = super::job(
-        "let sum = 0; for one in args.list { sum += one } fn f() { args.text.len() + args.rows.len() } [sum, f(), args.text.sub_string(5, 2)]",
-    );
-    job.args = Some(given.into());
-    assert_eq!(bench.run_job(&job).await.result.unwrap().text, "[300000,620000,\"xx\"]");
+    let (list, text, row) = (vec![1; 700_000], "x".repeat(600_000), serde_json::json!({ "a": [1] }));
+    let given = serde_json::json!({ "list": list, "text": text, "rows": vec![row; 20_000] });
+    for (script, gives) in [
+        ("let sum = 0; for one in args.list { sum += one } sum", "700000"),
+        ("fn f() { args.text.len() + args.rows.len() } f()", "620000"),
+        ("fn f(a) { a.list.len() } f(args)", "700000"),
+        ("let l = args.list; let t = args.text; l.len() + t.len()", "1300000"),
+        ("2 in args.list", "false"),
+        ("args.values().len()", "3"),
+        ("args.text.sub_string(5, 2)", "xx"),
+        ("print(args.text); 1 + 1", "2"),
+    ] {
+        let mut job = super::job(script);
+        job.args = Some(given.clone().into());
+        assert_eq!(bench.run_job(&job).await.result.unwrap().text, gives, "{script}");
+    }
+    // The next job has the limits again.
+    bench.hits(Limit::Memory, "let a = []; loop { a.push(1) }").await;
+}
+
+#[tokio::test]
+async fn what_functions_make_for_themselves_is_no_value_of_the_script() {
+    let mut bench = Bench::start().await;
+    let json = "let s = `[[1,2]`; for i in 0..30000 { s += `,[1,2]`; } let j = parse_json(s + `]`);";
+    assert_eq!(bench.text(&format!("{json} 1 + 1; j.len()")).await, "30001");
+    assert_eq!(bench.text("let s = ``; s.pad(250000, 'a'); let n = regex_find_all(s, `a{5}`); 1 + 1; n.len()").await, "50000");
+}
+
+#[tokio::test]
+async fn comparing_and_sorting_keep_to_the_time_and_the_stack() {
+    let mut bench = Bench::start().await;
+    let texts = "let s = ``; s.pad(250000, `ab`); let a = []; for i in 0..100 { a.push(s + i); } while a.len() < 60000 { a += a; }";
+    for script in [
+        format!("{texts} a.sort();"),
+        format!("{texts} a.order_desc();"),
+        "let a = []; a.pad(65000, ()); a += a; loop { a.join(``) }".to_owned(),
+        "let d = 1.to_decimal(); let a = []; a.pad(65000, d); a += a; loop { a.sum() }".to_owned(),
+    ] {
+        let mut job = super::job(&script);
+        job.timeout = std::time::Duration::from_millis(500);
+        let outcome = bench.run_job(&job).await;
+        assert_eq!(outcome.result.unwrap_err().kind, ErrorKind::Timeout, "{script}");
+        // An engine that was killed would not have told.
+        assert!(outcome.usage.operations > 0, "{script}");
+    }
+    let deep = "let a = []; for i in 0..5100 { a = [a]; } let b = a;";
+    assert!(bench.error(&format!("{deep} a == b")).await.message.contains("nested deeper than 5000"));
+    assert_eq!(bench.text(&format!("{deep} let same = false; try {{ same = a != b }} catch {{ }} 40 + 2")).await, "42");
+    for (script, gives) in [
+        ("[3, 1, 2].order()", "[1,2,3]"),
+        ("let a = [`b`, `a`]; a.sort_desc(); a", r#"["b","a"]"#),
+        ("let a = [2.5, -1.0]; a.sort(); a", "[-1.0,2.5]"),
+        ("['b', 'a'].order().to_json()", r#"["a","b"]"#),
+        ("[true, false].order()", "[false,true]"),
+        ("[(), ()].order()", "[null,null]"),
+        ("[[1, #{ a: [2] }] == [1, #{ a: [2] }], [1] != [`1`], #{ a: 1 } == #{ a: 2 }, #{ a: 1 } != #{ b: 1 }]", "[true,true,false,true]"),
+        ("[2, [1]].contains([1])", "true"),
+    ] {
+        assert_eq!(bench.text(script).await, gives, "{script}");
+    }
+    assert!(bench.error("[1, `a`].order()").await.message.contains("elements of different types cannot be sorted"));
+    assert!(bench.error("[#{}, #{}].order()").await.message.contains("elements of map cannot be sorted"));
 }

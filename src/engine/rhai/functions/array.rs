@@ -3,6 +3,7 @@ use rust_decimal::Decimal;
 
 use super::definition::{Definition, Functions};
 use crate::engine::rhai::native::{Bounded, Native, failed};
+use crate::engine::rhai::run::Run;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
@@ -22,9 +23,11 @@ pub(super) const DEFINITIONS: &[Definition] = &[
 ];
 
 pub(super) fn add(functions: &mut Functions<'_>) {
-    functions.add("join", |context: NativeCallContext, items: &mut Array, separator: &str| -> Native<ImmutableString> {
+    let run = functions.run();
+    functions.add("join", move |context: NativeCallContext, items: &mut Array, separator: &str| -> Native<ImmutableString> {
         let mut out = Bounded::new(&context);
         for (at, item) in items.iter().enumerate() {
+            run.go_on_at(at)?;
             if at > 0 {
                 out.push(separator)?;
             }
@@ -32,12 +35,14 @@ pub(super) fn add(functions: &mut Functions<'_>) {
         }
         Ok(out.done())
     });
-    functions.add("sum", |context: NativeCallContext, items: &mut Array| sum(&context, items));
+    let run = functions.run();
+    functions.add("sum", move |context: NativeCallContext, items: &mut Array| sum(&context, &run, items));
 }
 
-fn sum(context: &NativeCallContext<'_>, items: &Array) -> Native<Dynamic> {
+fn sum(context: &NativeCallContext<'_>, run: &Run, items: &Array) -> Native<Dynamic> {
     let (mut whole, mut fraction, mut exact): (i128, Option<FLOAT>, Option<Decimal>) = (0, None, None);
     for (at, item) in items.iter().enumerate() {
+        run.go_on_at(at)?;
         if let Ok(number) = item.as_int() {
             // No array is so long that this overflows.
             whole += i128::from(number);

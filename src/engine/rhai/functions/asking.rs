@@ -20,7 +20,11 @@ pub(super) fn json<T: DeserializeOwned>(
     context: &NativeCallContext<'_>,
     write: impl FnOnce(usize) -> Result<String, convert::Refused>,
 ) -> Native<T> {
-    let text = alloc::apart(|| write(LONGEST)).map_err(|refused| match refused {
+    alloc::apart(|| read(context, write(LONGEST)))
+}
+
+fn read<T: DeserializeOwned>(context: &NativeCallContext<'_>, written: Result<String, convert::Refused>) -> Native<T> {
+    let text = written.map_err(|refused| match refused {
         convert::Refused::TooLarge => too_long(context, Piece::Text),
         refused => failed(context, format!("what is given {refused}")),
     })?;

@@ -61,7 +61,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
     });
     functions.add("base64_decode_blob", |context: NativeCallContext, text: &str| {
         let bytes = decoded(&context, text)?;
-        if bytes.len() > Limits::LENGTH { Err(too_long(&context, Piece::Text)) } else { Ok(bytes) }
+        if bytes.len() > Limits::TEXT { Err(too_long(&context, Piece::Text)) } else { Ok(bytes) }
     });
     functions.add("sha256", |text: &str| ImmutableString::from(hex(&Sha256::digest(text))));
     functions.add("sha256", |bytes: &mut Blob| ImmutableString::from(hex(&Sha256::digest(bytes))));
@@ -70,7 +70,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
 }
 
 fn encoded(context: &NativeCallContext<'_>, bytes: &[u8]) -> Native<ImmutableString> {
-    if bytes.len().div_ceil(3) * 4 > Limits::LENGTH {
+    if bytes.len().div_ceil(3) * 4 > Limits::TEXT {
         return Err(too_long(context, Piece::Text));
     }
     Ok(BASE64.encode(bytes).into())

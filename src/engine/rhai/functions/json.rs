@@ -37,7 +37,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
 }
 
 fn written(context: &NativeCallContext<'_>, write: impl FnOnce(usize) -> Result<String, convert::Refused>) -> Native<ImmutableString> {
-    write(Limits::LENGTH).map(ImmutableString::from).map_err(|refused| match refused {
+    write(Limits::TEXT).map(ImmutableString::from).map_err(|refused| match refused {
         convert::Refused::TooLarge => too_long(context, Piece::Text),
         refused => failed(context, format!("the value {refused}")),
     })

@@ -44,7 +44,7 @@ pub(super) fn add(functions: &mut Functions<'_>) {
         let run = functions.run();
         functions.add(name, move |value: Dynamic| match value.read_lock::<ImmutableString>() {
             Some(text) => run.log(level, &text),
-            None => run.log(level, &shown(&run, |out| text::shown(&value, out, Limits::LENGTH))),
+            None => run.log(level, &shown(&run, |out| text::shown(&value, out, Limits::TEXT))),
         });
     }
 }

@@ -136,7 +136,7 @@ fn list<'t>(context: &NativeCallContext<'_>, run: &Run, parts: impl Iterator<Ite
     for part in parts {
         // Each match may have looked at all that follows.
         run.go_on()?;
-        if list.len() == Limits::LENGTH {
+        if list.len() == Limits::ARRAY {
             return Err(too_long(context, Piece::Array));
         }
         list.push(part.to_owned().into());

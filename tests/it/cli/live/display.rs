@@ -60,7 +60,10 @@ fn tables_fit_60_columns_and_more_and_a_pipe_gets_everything() {
     }
     let lines = table(&server, "80", &["job", "list"]);
     assert!(
-        lines[0].starts_with("ID  ") && lines[0].contains("  STATUS  ") && lines[2].contains(&first) && lines[2].contains('…'),
+        // The schedule may have made a job, too.
+        lines[0].starts_with("ID  ")
+            && lines[0].contains("  STATUS  ")
+            && lines.iter().any(|line| line.contains(&first) && line.contains('…')),
         "{lines:#?}"
     );
     assert!(server.ok(&["queue", "list"]).contains(&format!("hero:q:work:type:osis:group:{long}")));

@@ -114,6 +114,12 @@ async fn a_script_is_told_what_is_wrong_and_may_catch_it() {
     let big = r#"let text = ""; text.pad(250000, 'x'); osis::set("notes", #{ a: [text, text, text, text, text] })"#;
     let (kind, message) = error(&house, big).await;
     assert!(kind == ErrorKind::Script && message.contains("object has 1250"), "{message}");
+    // What goes to the actor is no text of the script.
+    let rows = "let rows = []; for i in 0..20000 { rows.push(#{ id: i, tags: [`a`, `b`] }) }";
+    let caught =
+        value(&house, &format!("{rows} try {{ osis::set(`notes`, #{{ rows: rows }}) }} catch (e) {{ return `caught ${{e}}` }} 1 + 1"))
+            .await;
+    assert!(caught.as_str().unwrap().starts_with("caught "), "{caught}");
     house.close().await;
 }
 
