@@ -22,7 +22,7 @@ const MOST: Duration = Duration::from_millis(150);
 /// How often it is run with limits.
 const TURNS: usize = 1000;
 /// After how many operations the clock is read, as by the engine.
-const CLOCK_EVERY: u64 = 32;
+const CLOCK_EVERY: u64 = 128;
 
 thread_local! {
     /// Stands for what a thread has allocated, which only the engine can tell.

@@ -34,6 +34,10 @@
 //! | `hero:osis:{collection}` | hash | set_object, declare_indexes: its indexes | with its collection |
 //! | `hero:osis:{collection}:objects` · `:entries` · `:ids` | hash · hash · zset | set_object, delete_object, fill_index: objects as JSON, what stands in indexes for each, their ids in order | until deleted |
 //! | `hero:osis:{collection}:index:{field}` | zset | set_object, delete_object, fill_index | until its objects are deleted, or the collection is dropped |
+//! | `actor:{n}` | hash, in context 0 only | set_identity, delete_identity: identities, fields as in the coordinator's specification | until deleted |
+//! | `hero:access:identities` · `:pubkeys` · `:tokens` · `:tokens:of:{n}` | zset · hash · hash · set, in context 0 only | set_identity, delete_identity, create_token, revoke_token | an entry as long as its identity or token |
+//! | `hero:meta:access` | hash, in context 0 only | whoever changes identities, tokens or rights: the number of the last identity, and a revision | for ever |
+//! | `context:{n}` | hash | grant: who has which rights in this context, fields as in the coordinator's specification | for ever |
 //! | `hero:events` | stream | every transition | about 200,000 entries |
 //! | `hero:log:{id}` | stream | the actor, or `hero_log` | as long as its job |
 //! | `hero:index:{yyyymmddhh}` | list | create, and whoever first sees a foreign job | trimmed by the pruner |
@@ -54,6 +58,7 @@
 //! Standalone, context N is database N and keys have no prefix; in Redis Cluster every key of context N begins with the
 //! hash tag `{ctx:N}:`. Channels always name their context, because pub/sub ignores databases.
 
+mod access;
 mod conveyor;
 mod layouts;
 mod objects;
@@ -309,7 +314,7 @@ impl Keys {
     }
 
     /// What tells this Redis from every other.
-    pub fn identity(&self) -> String {
+    pub fn redis_id(&self) -> String {
         self.key(format_args!("meta:identity"))
     }
 

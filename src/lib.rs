@@ -100,6 +100,8 @@ pub mod service; // Tick loops.
 #[doc(hidden)]
 pub mod store; // Redis, and the only place that knows it.
 
+#[doc(hidden)]
+pub mod access; // Who may call: identities, tokens, rights.
 pub mod conveyor; // The conveyor layout: producer and consumer.
 pub mod dispatch; // Create, start, wait for and stop jobs.
 #[doc(hidden)]

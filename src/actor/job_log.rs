@@ -101,7 +101,7 @@ enum Unopened {
 
 /// Opens the log file of a job, away from the threads that serve connections.
 async fn open(store: &Store, directory: &LogDirectory, job: &JobId, path: &str) -> Result<LogFile, Unopened> {
-    let identity = store.identity().await.map_err(|error| Unopened::Unavailable(error.to_string()))?;
+    let identity = store.redis_id().await.map_err(|error| Unopened::Unavailable(error.to_string()))?;
     let (directory, job, path) = (directory.clone(), job.clone(), path.to_owned());
     let opening = tokio::task::spawn_blocking(move || directory.append_for(&identity, &job, &path));
     match tokio::time::timeout(OPEN, opening).await {

@@ -19,6 +19,8 @@ use super::outside::Granter;
 use super::readiness::Watch;
 use super::settings::{self, Confinement, LayoutName, Settings};
 use super::stores::{connect, for_context, private};
+use super::token_key;
+use crate::access::{self, Authority};
 use crate::actor::{Instances, Mask, Pool, PoolSettings};
 use crate::conveyor::{Closer, Consumer, ConsumerSettings};
 use crate::dispatch::{self, Dispatcher, Schemas};
@@ -33,6 +35,7 @@ use crate::store::{Layouts, Managed, Subscriber};
 /// Everything that runs below the RPC server.
 pub(super) struct Backend {
     pub(super) dispatcher: Dispatcher,
+    pub(super) authority: Authority,
     pub(super) server: ServerId,
     pub(super) pools: Vec<ContextPool>,
     /// Which Redis is used, as people are told.
@@ -124,6 +127,7 @@ impl Backend {
         shutdown: CancellationToken,
     ) -> anyhow::Result<Self> {
         let server = ServerId::new();
+        let token_key = token_key::read(settings)?;
         let (stores, redis) = connect(settings, managed, &server).await?;
         let mut of_dispatch = dispatch::Settings::new(LogDirectory::new(&settings.log_dir));
         of_dispatch.script_types = known_types(settings);
@@ -133,10 +137,15 @@ impl Backend {
         let longest = |context: &ContextId| usize::try_from(settings.within(*context).script_source).unwrap_or(usize::MAX);
         of_dispatch.longest_scripts = settings.contexts.iter().map(|context| (*context, longest(context))).collect();
         let dispatcher = Dispatcher::new(stores.clone(), of_dispatch);
+        let authority = Authority::new(stores.clone(), token_key);
         let closing = CancellationToken::new();
         let services = TaskTracker::new();
         let loops = dispatcher.start_services(&closing);
         services.spawn(async move { loops.wait().await });
+        if settings.login {
+            authority.follow().await.context("cannot read who may do what")?;
+            services.spawn(service::run(access::Watch::new(authority.clone()), closing.clone()));
+        }
         for store in stores {
             let pools = settings.pools.iter().filter(|pool| pool.contexts.contains(&store.context()));
             let types: BTreeSet<_> = pools.map(|pool| pool.script_type.clone()).collect();
@@ -149,6 +158,7 @@ impl Backend {
         services.close();
         Ok(Self {
             dispatcher,
+            authority,
             server,
             pools: Vec::new(),
             redis,

@@ -1,9 +1,11 @@
+use std::path::PathBuf;
+
 use clap::Args;
 use serde_json::json;
 
 use super::output;
-use super::serve::environment;
-use super::settings::misspelt_of_commands;
+use super::serve::{OPERATOR_SOCKET, environment};
+use super::settings::{default_data, misspelt_of_commands};
 use crate::client::Client;
 
 /// What every command takes.
@@ -37,6 +39,19 @@ impl Global {
         self.named_server().unwrap_or_else(|| DEFAULT_SERVER.to_owned())
     }
 
+    /// Connects to the server that was named; where none was, to the socket of the operator in the data directory of this user, if there is one.
+    pub(super) async fn connect_as_operator(&self) -> anyhow::Result<Client> {
+        let environment = environment();
+        let data = environment.get("HERO_DATA").map(PathBuf::from).or_else(|| default_data(&environment));
+        let socket = data.map(|data| data.join(OPERATOR_SOCKET)).filter(|socket| socket.exists());
+        match socket {
+            Some(socket) if self.named_server().is_none() && !has_token() => {
+                Ok(Client::connect(&format!("unix://{}", socket.display()), None).await?)
+            }
+            _ => self.connect().await,
+        }
+    }
+
     /// Warns of environment variables that look as if they were for a command that talks to a server.
     pub(super) fn warn_of_misspelt_variables(&self) {
         for warning in misspelt_of_commands(&environment()) {
@@ -50,7 +65,15 @@ impl Global {
 
     /// Connects to the server, with the token of `HERO_TOKEN` if there is one.
     pub(super) async fn connect(&self) -> anyhow::Result<Client> {
-        let token = std::env::var("HERO_TOKEN").ok().filter(|token| !token.is_empty());
-        Ok(Client::connect(&self.address(), token.as_deref()).await?)
+        Ok(Client::connect(&self.address(), token().as_deref()).await?)
     }
+}
+
+/// The token of this user, if there is one.
+fn token() -> Option<String> {
+    std::env::var("HERO_TOKEN").ok().filter(|token| !token.is_empty())
+}
+
+fn has_token() -> bool {
+    token().is_some()
 }

@@ -22,6 +22,7 @@ mod exposure;
 mod functions;
 mod gauges;
 mod global;
+mod identity;
 mod interrupt;
 mod job;
 mod language;
@@ -41,6 +42,7 @@ mod readiness;
 mod ready_line;
 mod repl;
 mod report;
+mod rights;
 mod run;
 mod schedule;
 mod script;
@@ -51,6 +53,8 @@ pub mod settings;
 mod spec;
 mod stores;
 mod table;
+mod token;
+mod token_key;
 mod translate;
 mod watch;
 
@@ -69,7 +73,7 @@ pub use exit::Exit;
 #[command(
     after_help = "Exit codes: 0 ok, 1 other error, 2 usage, 3 job failed, 4 job stopped, 5 job timed out, 6 wait ran out, 7 server unreachable, 8 denied.
 
-HERO_TOKEN is a bearer token, for a proxy in front of the server that asks for one."
+HERO_TOKEN is a bearer token, for a server where callers log in, or a proxy in front of it that asks for one."
 )]
 struct Cli {
     #[command(flatten)]
@@ -98,6 +102,17 @@ enum Command {
     /// Look at the objects that scripts have stored, and change them
     #[command(subcommand)]
     Object(object::Object),
+    /// Make, change and find identities: who may call
+    #[command(subcommand)]
+    Identity(identity::IdentityCommand),
+    /// Make, list and revoke tokens, by which programs say who they are
+    #[command(subcommand)]
+    Token(token::TokenCommand),
+    /// Look at who may do what in a context, and change it
+    #[command(subcommand)]
+    Rights(rights::RightsCommand),
+    /// Tell who the server takes you for
+    Whoami,
     /// Compile scripts without running them, and say what is wrong, and where
     Check(check::Check),
     /// Show the functions that scripts may call
@@ -173,8 +188,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let global = cli.global;
     let address = global.address();
     let asks = |command: &Command| {
-        use Command::{Bench, Job, Object, Queue, Run, Schedule};
-        matches!(command, Run(_) | Job(_) | Schedule(_) | Queue(_) | Object(_) | Bench(_))
+        use Command::{Bench, Identity, Job, Object, Queue, Rights, Run, Schedule, Token, Whoami};
+        matches!(command, Run(_) | Job(_) | Schedule(_) | Queue(_) | Object(_) | Identity(_) | Token(_) | Rights(_) | Whoami | Bench(_))
     };
     if asks(&cli.command) {
         global.warn_of_misspelt_variables();
@@ -188,6 +203,10 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Schedule(schedule) => patient(Box::pin(schedule.main(&global))),
         Command::Queue(queue) => patient(Box::pin(queue.main(&global))),
         Command::Object(object) => patient(Box::pin(object.main(&global))),
+        Command::Identity(identity) => patient(Box::pin(identity.main(&global))),
+        Command::Token(token) => patient(Box::pin(token.main(&global))),
+        Command::Rights(rights) => patient(Box::pin(rights.main(&global))),
+        Command::Whoami => patient(Box::pin(identity::whoami(&global))),
         Command::Check(check) => check.main(global.json),
         Command::Functions(functions) => functions.main(global.json),
         Command::Repl(repl) => client(repl.main()),

@@ -14,9 +14,11 @@ use super::gauges::{self, Gauges, Metrics};
 use super::settings::{Flags, Resolved, Settings, resolve};
 use super::{logging, output, ready_line};
 use crate::model::Timestamp;
-use crate::rpc::{self, Access, App, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving};
+use crate::rpc::{self, Access, App, Guard, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving};
 use crate::service;
 
+/// The socket of the operator, in the data directory.
+pub(super) const OPERATOR_SOCKET: &str = "hero.sock";
 /// How long connections may take to receive their last answers.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
@@ -99,10 +101,13 @@ async fn serve(settings: &Settings, backend: &Backend, metrics: Metrics, shutdow
     };
     let app = App {
         dispatcher: backend.dispatcher.clone(),
+        authority: backend.authority.clone(),
         probes: Probes { readiness: Arc::new(readiness), metrics: Arc::new(move || metrics.render()) },
         details: Arc::new(details),
     };
-    Ok(rpc::serve(server_settings(settings), app, shutdown).await?)
+    let access =
+        if settings.login { Access::Login(Guard::new(backend.authority.clone(), backend.dispatcher.clone())) } else { Access::Open };
+    Ok(rpc::serve(server_settings(settings, access), app, shutdown).await?)
 }
 
 fn details(entry: &ContextPool) -> PoolDetails {
@@ -111,7 +116,7 @@ fn details(entry: &ContextPool) -> PoolDetails {
     PoolDetails { script_type: settings.script_type.clone(), group: settings.group.clone(), context_id: entry.context, actors }
 }
 
-fn server_settings(settings: &Settings) -> ServerSettings {
+fn server_settings(settings: &Settings, access: Access) -> ServerSettings {
     let bytes = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     let limits = Limits {
         calls_per_second: settings.calls_per_second,
@@ -134,7 +139,8 @@ fn server_settings(settings: &Settings) -> ServerSettings {
         // The name that the server listens on is an allowed host, too.
         allowed_hosts: settings.allowed_hosts.iter().chain(&settings.listen.name).cloned().collect(),
         insecure: settings.insecure,
-        access: Access::Open,
+        operator_socket: (!access.is_open()).then(|| settings.data.join(OPERATOR_SOCKET)),
+        access,
     }
 }
 

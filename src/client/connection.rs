@@ -10,6 +10,7 @@ use jsonrpsee::ws_client::{PingConfig, WsClient, WsClientBuilder};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::net::UnixStream;
 use tokio::sync::OnceCell;
 
 use super::error::{Error, RpcError};
@@ -51,13 +52,13 @@ impl ToRpcParams for Params {
 }
 
 impl Client {
-    /// Connects to `url` (`ws://host:port`), with a bearer token if there is one.
+    /// Connects to `url` (`ws://host:port`, or `unix:///path` for the socket of an operator), with a bearer token if there is one.
     ///
     /// Dropping the last clone closes the connection and ends its subscriptions.
     pub async fn connect(url: &str, token: Option<&str>) -> Result<Self, Error> {
         let bad = |reason: &str| Error::Address { url: url.to_owned(), reason: reason.to_owned() };
         match url.split_once("://") {
-            Some(("ws", rest)) if !rest.is_empty() => {}
+            Some(("ws" | "unix", rest)) if !rest.is_empty() => {}
             Some(("wss", _)) => return Err(bad("this program was built without TLS; connect to a ws:// address or through a local proxy")),
             Some((scheme, _)) => return Err(bad(&format!("{scheme}:// is not a WebSocket address"))),
             None => return Err(bad("the scheme is missing")),
@@ -69,7 +70,7 @@ impl Client {
             value.set_sensitive(true);
             headers.insert(header::AUTHORIZATION, value);
         }
-        let wire = WsClientBuilder::new()
+        let builder = WsClientBuilder::new()
             .max_request_size(MAX_MESSAGE)
             .max_response_size(MAX_MESSAGE)
             .request_timeout(LONGEST)
@@ -77,10 +78,18 @@ impl Client {
             .max_concurrent_requests(MAX_CALLS)
             .max_buffer_capacity_per_subscription(SUBSCRIPTION_BUFFER)
             .enable_ws_ping(PingConfig::new())
-            .set_headers(headers)
-            .build(url)
-            .await
-            .map_err(|error| not_connected(url, error))?;
+            .set_headers(headers);
+        let wire = match url.strip_prefix("unix://") {
+            Some(path) => {
+                let unreachable = |reason: String| Error::Unreachable { url: url.to_owned(), reason };
+                let opened = tokio::time::timeout(CONNECT, UnixStream::connect(path)).await;
+                let socket = opened.map_err(|_| unreachable("nobody answers".into()))?.map_err(|error| unreachable(error.to_string()))?;
+                // The address is only what stands in the request.
+                builder.build_with_stream("ws://localhost", socket).await
+            }
+            None => builder.build(url).await,
+        };
+        let wire = wire.map_err(|error| not_connected(url, error))?;
         Ok(Self { wire: Arc::new(wire), largest: Arc::default() })
     }
 

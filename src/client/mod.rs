@@ -2,6 +2,7 @@
 //!
 //! One [`Client`] is one connection. Any number of calls and subscriptions share it, so clone it freely.
 
+mod access;
 mod connection;
 mod error;
 mod follow;

@@ -108,7 +108,7 @@ fn join(jobs: &mut [NewJob]) -> Result<(), (usize, Error)> {
     }
     for index in 0..jobs.len() {
         let (id, spec) = (jobs[index].id.clone(), jobs[index].spec.clone());
-        let named = spec.prerequisites.iter().chain(&spec.dependents).chain(&spec.parent_id).chain(&spec.predecessor_id);
+        let named = spec.named();
         if let Some(other) =
             named.into_iter().find(|other| positions.get(*other).is_some_and(|at| jobs[*at].spec.idempotency_key.is_some()))
         {

@@ -30,7 +30,7 @@ impl Dispatcher {
         let (directory, job) = (self.0.settings.log_directory.of(context), id.clone());
         let Ok(store) = self.store(context) else { return };
         // Without an identity no file was written; what could not be removed the sweeper removes.
-        let Ok(Some(identity)) = store.known_identity().await else { return };
+        let Ok(Some(identity)) = store.known_redis_id().await else { return };
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || directory.forget(&identity, &job, &path)).await {
             tracing::warn!(job = %id, %error, "the log file of a deleted job is still there; the sweeper tries again");
         }

@@ -13,6 +13,7 @@ mod inputs;
 mod log_sweeper;
 mod logs;
 mod objects;
+mod owner;
 mod pause;
 mod pressure;
 mod promoter;

@@ -105,3 +105,10 @@ pub struct JobSpec {
     #[schemars(with = "JobId")]
     pub job_id: Option<JobId>,
 }
+
+impl JobSpec {
+    /// The other jobs that it names.
+    pub fn named(&self) -> impl Iterator<Item = &JobId> {
+        self.prerequisites.iter().chain(&self.dependents).chain(&self.parent_id).chain(&self.predecessor_id)
+    }
+}

@@ -106,6 +106,8 @@ impl Rate {
 #[derive(Debug)]
 pub(super) struct Address {
     pub(super) rate: Rate,
+    /// Tokens that were shown and had to be looked up.
+    pub(super) logins: Rate,
     pub(super) calls: InUse,
     /// Notifications that wait for a permit of `calls`.
     pub(super) waiting: InUse,
@@ -153,11 +155,11 @@ impl Addresses {
         if known.len() == known.capacity() {
             // Addresses are removed before the map grows, but not as long as they have used up their rate: who comes back at once still has done so.
             let now = Instant::now();
-            known.retain(|_, address| address.connections.get() > 0 || !address.rate.is_idle(now));
+            known.retain(|_, address| address.connections.get() > 0 || !address.rate.is_idle(now) || !address.logins.is_idle(now));
         }
         let address = known.entry(address).or_insert_with(|| {
-            let (rate, calls, waiting, subscriptions, connections) = Default::default();
-            Arc::new(Address { rate, calls, waiting, subscriptions, connections, budget: Budget::of_address(&self.limits) })
+            let (rate, logins, calls, waiting, subscriptions, connections) = Default::default();
+            Arc::new(Address { rate, logins, calls, waiting, subscriptions, connections, budget: Budget::of_address(&self.limits) })
         });
         address.connections.add(limit).then(|| AddressHandle(Arc::clone(address)))
     }

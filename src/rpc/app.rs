@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::limits::Limits;
+use crate::access::Authority;
 use crate::dispatch::{Dispatcher, StoreInfo};
 use crate::model::{ContextId, Name, ScriptType, Seconds, Timestamp};
 
@@ -15,6 +16,8 @@ use crate::model::{ContextId, Name, ScriptType, Seconds, Timestamp};
 pub struct App {
     /// Creates, starts, stops and reads jobs.
     pub dispatcher: Dispatcher,
+    /// Identities, tokens and rights.
+    pub authority: Authority,
     /// What `/readyz` and `/metrics` show.
     pub probes: Probes,
     /// What `server_info` tells.

@@ -6,62 +6,60 @@ use std::time::{Duration, Instant};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::addresses::{AddressHandle, InUse};
-use super::error::Error;
 use super::memory::Connection;
 use super::openrpc::ServerAddress;
+use crate::access::Login;
 
 /// What a method needs from whoever calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
     /// Nothing: everybody may.
     Public,
-    /// To read jobs, their logs and the state of the server.
+    /// To be somebody, whatever rights that has: what concerns an identity itself, and what all may know.
+    Identity,
+    /// To read jobs, their logs and what else is in a context.
     Read,
-    /// To create, start, stop and delete jobs.
+    /// To create, start, stop and delete jobs, and to change objects.
     Submit,
-    /// To change what concerns everybody's jobs.
+    /// To change what concerns everybody's jobs in a context, and who may do what there.
+    Administer,
+    /// To change what concerns all contexts: identities and their tokens.
     Operate,
 }
 
+impl Permission {
+    /// Every permission.
+    pub const ALL: [Self; 6] = [Self::Public, Self::Identity, Self::Read, Self::Submit, Self::Administer, Self::Operate];
+}
+
 /// Who is behind a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Identity {
+#[derive(Debug, Clone)]
+pub enum Principal {
     /// The caller did not log in.
     Anonymous,
     /// The person who runs the server, who may do everything.
     Operator,
+    /// An identity that has logged in.
+    Identity(Arc<Login>),
 }
 
-/// Whether callers have to say who they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Access {
-    /// Whoever can connect to the server may use it.
-    #[default]
-    Open,
-    /// Without an identity only [`Permission::Public`] methods can be called.
-    Login,
-}
-
-impl Access {
-    /// Whether `identity` may call a method that needs `permission`.
-    pub fn check(self, identity: Identity, permission: Permission) -> Result<(), Error> {
-        match (self, identity, permission) {
-            (Self::Open, _, _) | (_, Identity::Operator, _) | (_, _, Permission::Public) => Ok(()),
-            (Self::Login, Identity::Anonymous, Permission::Read | Permission::Submit | Permission::Operate) => Err(Error::NotAuthenticated),
-        }
-    }
-}
-
-/// One connection: who it is, where it comes from and what it uses.
+/// Whoever makes calls over one connection.
 ///
-/// It lives as long as the connection, and as long as notifications that came on it are being carried out.
+/// It lives as long as the connection, and as long as notifications that came on it are being carried out. Each HTTP request has one of its own,
+/// because the requests of one connection may be those of several callers, behind a proxy.
 #[derive(Debug)]
 pub struct Session {
+    link: Arc<Link>,
+    principal: Principal,
+}
+
+/// One connection: where it comes from and what it uses.
+#[derive(Debug)]
+struct Link {
     peer: SocketAddr,
     local: IpAddr,
     /// The address that was named by the HTTP request that is being answered, or that opened the WebSocket.
     server_address: Mutex<Option<ServerAddress>>,
-    identity: Identity,
     opened: Instant,
     touched_ms: AtomicU64,
     requests: AtomicU32,
@@ -81,77 +79,92 @@ impl Session {
     ) -> Self {
         metrics::gauge!(super::CONNECTIONS).increment(1.0);
         let (server_address, touched_ms, requests, calls) = Default::default();
-        let (identity, opened) = (Identity::Anonymous, Instant::now());
-        Self { peer, local, server_address, identity, opened, touched_ms, requests, calls, address, connection, _open: open }
+        let opened = Instant::now();
+        let link = Link { peer, local, server_address, opened, touched_ms, requests, calls, address, connection, _open: open };
+        Self { link: Arc::new(link), principal: Principal::Anonymous }
+    }
+
+    /// The same connection, used by this caller.
+    pub(super) fn of(&self, principal: Principal) -> Self {
+        Self { link: Arc::clone(&self.link), principal }
     }
 
     /// Where the connection comes from.
     pub fn peer(&self) -> SocketAddr {
-        self.peer
+        self.link.peer
     }
 
-    /// Who is behind the connection.
-    pub fn identity(&self) -> Identity {
-        self.identity
+    /// Who makes the calls.
+    pub const fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
+    /// Returns when whoever makes the calls is logged out: its token was revoked, or has ended.
+    pub(super) async fn logged_out(&self) {
+        match &self.principal {
+            Principal::Identity(login) => login.ended().await,
+            Principal::Anonymous | Principal::Operator => std::future::pending().await,
+        }
     }
 
     /// The `caller_id` of jobs that this session creates without naming one; `None` is `anonymous`.
-    pub fn caller_id(&self) -> Option<&str> {
-        match self.identity {
-            Identity::Anonymous => None,
-            Identity::Operator => Some("operator"),
+    pub fn caller_id(&self) -> Option<String> {
+        match &self.principal {
+            Principal::Anonymous => None,
+            Principal::Operator => Some("operator".to_owned()),
+            Principal::Identity(login) => Some(login.identity().to_string()),
         }
     }
 
     /// The address of this machine that the connection reached.
     pub(super) fn local(&self) -> IpAddr {
-        self.local
+        self.link.local
     }
 
     /// Notes the address that the current request names. There is one request at a time.
     pub(super) fn set_server_address(&self, address: Option<ServerAddress>) {
-        *self.server_address.lock().unwrap_or_else(PoisonError::into_inner) = address;
+        *self.link.server_address.lock().unwrap_or_else(PoisonError::into_inner) = address;
     }
 
     /// The address of the server that the client used.
     pub(super) fn server_address(&self) -> Option<ServerAddress> {
-        self.server_address.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.link.server_address.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn address(&self) -> &AddressHandle {
-        &self.address
+        &self.link.address
     }
 
     /// What the connection has in memory.
     pub(super) fn connection(&self) -> &Arc<Connection> {
-        &self.connection
+        &self.link.connection
     }
 
     pub(super) fn calls(&self) -> &InUse {
-        &self.calls
+        &self.link.calls
     }
 
     /// Whether there has been an HTTP request yet.
     pub(super) fn has_asked(&self) -> bool {
-        self.touched_ms.load(Ordering::Acquire) > 0 || self.requests.load(Ordering::Acquire) > 0
+        self.link.touched_ms.load(Ordering::Acquire) > 0 || self.link.requests.load(Ordering::Acquire) > 0
     }
 
     /// Notes an HTTP request, which is being answered until the result is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> OpenRequest {
-        self.requests.fetch_add(1, Ordering::AcqRel);
+        self.link.requests.fetch_add(1, Ordering::AcqRel);
         OpenRequest(Arc::clone(self))
     }
 
     /// How long the connection has been without an HTTP request, and without an answer that is still being read.
     pub(super) fn idle(&self) -> Duration {
-        if self.requests.load(Ordering::Acquire) > 0 || self.connection.unsent() > 0 {
+        if self.link.requests.load(Ordering::Acquire) > 0 || self.connection().unsent() > 0 {
             return Duration::ZERO;
         }
-        self.opened.elapsed().saturating_sub(Duration::from_millis(self.touched_ms.load(Ordering::Acquire)))
+        self.link.opened.elapsed().saturating_sub(Duration::from_millis(self.link.touched_ms.load(Ordering::Acquire)))
     }
 }
 
-impl Drop for Session {
+impl Drop for Link {
     fn drop(&mut self) {
         metrics::gauge!(super::CONNECTIONS).decrement(1.0);
     }
@@ -163,9 +176,9 @@ pub(super) struct OpenRequest(Arc<Session>);
 
 impl Drop for OpenRequest {
     fn drop(&mut self) {
-        let now = u64::try_from(self.0.opened.elapsed().as_millis()).unwrap_or(u64::MAX).max(1);
-        self.0.touched_ms.store(now, Ordering::Release);
-        self.0.requests.fetch_sub(1, Ordering::AcqRel);
+        let now = u64::try_from(self.0.link.opened.elapsed().as_millis()).unwrap_or(u64::MAX).max(1);
+        self.0.link.touched_ms.store(now, Ordering::Release);
+        self.0.link.requests.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -206,18 +219,5 @@ pub(super) struct AddressSubscriptions(pub(super) Arc<Session>);
 impl AsRef<InUse> for AddressSubscriptions {
     fn as_ref(&self) -> &InUse {
         &self.0.address().subscriptions
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn with_login_on_the_nameless_get_only_what_is_public() {
-        assert!(Access::Open.check(Identity::Anonymous, Permission::Submit).is_ok());
-        assert!(Access::Login.check(Identity::Anonymous, Permission::Public).is_ok());
-        assert!(Access::Login.check(Identity::Anonymous, Permission::Read).is_err());
-        assert!(Access::Login.check(Identity::Operator, Permission::Submit).is_ok());
     }
 }

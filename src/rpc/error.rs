@@ -4,6 +4,7 @@ use std::time::Duration;
 use jsonrpsee::types::{ErrorObject, ErrorObjectOwned};
 use serde_json::{Value, json};
 
+use crate::access;
 use crate::dispatch;
 use crate::model::{ErrorKind, JobError, Status, tree};
 
@@ -143,7 +144,7 @@ impl Code {
             Self::TooLarge => "something is larger than allowed",
             Self::StoreUnavailable => "the store is unavailable",
             Self::IdempotencyReused => "the idempotency key was used with other parameters",
-            Self::NotFound => "there is no such context, schedule or object",
+            Self::NotFound => "there is no such context, schedule, object, identity or token",
             Self::JobFailed => "the job failed",
             Self::WaitRanOut => "the wait ran out, the job goes on",
             Self::JobStopped => "the job was stopped",
@@ -188,6 +189,9 @@ pub enum Error {
     /// The operation was not done.
     #[error(transparent)]
     Dispatch(#[from] dispatch::Error),
+    /// Something about identities, tokens or rights was not done.
+    #[error(transparent)]
+    Access(#[from] access::Error),
     /// Too much at once; what, and when to try again.
     #[error("{what}; try again in {} ms", retry_after.as_millis())]
     Busy {
@@ -198,7 +202,7 @@ pub enum Error {
     },
     /// The session's identity may not do this.
     #[error("permission denied: {0}")]
-    Denied(&'static str),
+    Denied(Cow<'static, str>),
     /// The session has no identity, and needs one.
     #[error("not authenticated: send `Authorization: Bearer …`, or log in first")]
     NotAuthenticated,
@@ -238,6 +242,7 @@ impl Error {
             Self::AnswerTooLarge(_) => Code::TooLarge,
             Self::Internal => Code::Internal,
             Self::Dispatch(error) => code_of(error),
+            Self::Access(error) => code_of_access(error),
         }
     }
 
@@ -248,6 +253,7 @@ impl Error {
             Self::Deadline(_) => Some(json!({"outcome": "unknown"})),
             Self::AnswerTooLarge(limit) => Some(json!({"limit": limit})),
             Self::Dispatch(error) => data_of(error),
+            Self::Access(access::Error::Store(source)) => Some(json!({"outcome": if source.not_done() { "not_done" } else { "unknown" }})),
             _ => None,
         }
     }
@@ -256,6 +262,8 @@ impl Error {
     fn message(&self) -> String {
         use dispatch::Error as D;
         match self {
+            Self::Access(access::Error::Store(source)) if source.not_done() => "the store is unavailable and nothing was done; try again".into(),
+            Self::Access(access::Error::Store(_)) => "the store is unavailable and whether it was done is unknown; look, and try again".into(),
             Self::Dispatch(D::NotFound(job_id)) => format!("job {job_id} does not exist: it never did, was deleted, or its retention is over"),
             Self::Dispatch(D::TooLarge { what: "the job", .. }) => format!("{self}; list_jobs gives the beginning"),
             Self::Dispatch(D::IdempotencyReused(_)) => format!("{self}; use another key, or the same parameters"),
@@ -282,10 +290,25 @@ impl Error {
 
     /// The error as the caller gets it. Writes the cause that the caller does not see to the log, so call it once.
     pub fn into_object(self) -> ErrorObjectOwned {
+        if let Self::Access(access::Error::Store(source)) = &self {
+            tracing::warn!(error = %source, "the store did not do its part");
+        }
         if let Self::Dispatch(dispatch::Error::Store { source, job_id, .. }) = &self {
             tracing::warn!(error = %source, job_id = job_id.as_ref().map(tracing::field::display), "the store did not do its part");
         }
         ErrorObject::owned(self.code().number(), self.message(), self.data())
+    }
+}
+
+fn code_of_access(error: &access::Error) -> Code {
+    use access::Error as A;
+    match error {
+        A::NoIdentity(_) | A::NoToken(_) | A::NoContext(_) => Code::NotFound,
+        A::Elsewhere | A::Store(_) => Code::StoreUnavailable,
+        A::KeyTaken(_) => Code::State,
+        A::Invalid { .. } => Code::InvalidParams,
+        A::Full(_) => Code::QueueFull,
+        A::Unknown => Code::NotAuthenticated,
     }
 }
 
@@ -357,39 +380,4 @@ fn millis(duration: Duration) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-
-    use super::*;
-    use crate::model::{JobError, JobId};
-
-    fn failed(kind: ErrorKind) -> Error {
-        let job_id = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70".parse().unwrap();
-        dispatch::Error::Failed { job_id, error: Box::new(JobError::new(kind, "m")), attempt: 2 }.into()
-    }
-
-    #[test]
-    fn a_stopped_job_is_told_from_a_failed_one() {
-        let stopped = failed(ErrorKind::Stopped).into_object();
-        assert_eq!(stopped.code(), 1103);
-        let failed = failed(ErrorKind::Script).into_object();
-        assert_eq!(failed.code(), 1101);
-        let data: Value = serde_json::from_str(failed.data().unwrap().get()).unwrap();
-        assert_eq!(data["error"], json!({"kind": "script", "message": "m"}));
-        assert_eq!((&data["status"], &data["attempt"]), (&json!("error"), &json!(2)));
-    }
-
-    #[test]
-    fn the_cause_of_a_store_error_stays_inside() {
-        let source = crate::store::Error::Reply { function: "x", reply: "secret-host:6379 refused".into() };
-        let error = Error::Dispatch(dispatch::Error::Store { job_id: Some(JobId::random()), not_done: false, source }).into_object();
-        assert_eq!(error.code(), 1009);
-        assert!(!error.message().contains("secret"), "{}", error.message());
-        assert!(error.data().unwrap().get().starts_with(r#"{"outcome":"unknown","job_id":"#));
-    }
-
-    #[test]
-    fn numbers_are_unique() {
-        let numbers: std::collections::HashSet<i32> = Code::ALL.iter().map(|code| code.number()).collect();
-        assert_eq!(numbers.len(), Code::ALL.len());
-    }
-}
+mod tests;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::app::App;
 use super::auth::{Permission, Session};
 use super::error::{Code, Error};
+use super::guard::Concern;
 use super::memory::{BatchAnswers, Size};
 use super::params::FromParameters;
 
@@ -56,6 +57,9 @@ pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'sta
     /// At least one example.
     fn examples() -> Vec<Example<Self, Self::Output>>;
 
+    /// What the call concerns, as far as that decides who may make it.
+    fn concern(&self) -> Concern<'_>;
+
     /// Does what the method is for.
     ///
     /// Unless the call is a notification, the future is dropped when the caller's connection closes, at any await. So what must not be
@@ -92,6 +96,9 @@ pub trait Subscription<C = App>: FromParameters + Serialize + JsonSchema + Send 
 
     /// At least one example; its result is an item.
     fn examples() -> Vec<Example<Self, Self::Item>>;
+
+    /// What it concerns, as far as that decides who may subscribe.
+    fn concern(&self) -> Concern<'_>;
 
     /// Begins. The stream is asked for the next item only when the one before is on its way.
     fn open(self, app: &C, session: &Session) -> impl Future<Output = Result<Items<Self::Item>, Error>> + Send;

@@ -5,11 +5,13 @@
 //! A notification is carried out and never answered. `docs/json-rpc.md` says what the specification leaves open, and the one
 //! place where it is not kept to.
 
+mod access;
 mod addresses;
 mod app;
 mod auth;
 mod entry;
 mod error;
+mod guard;
 mod http;
 mod key;
 mod layers;
@@ -19,10 +21,13 @@ mod message;
 mod method;
 pub mod methods;
 mod openrpc;
+mod operator;
 mod overflow;
 mod oversize;
 mod params;
+mod permissions;
 mod request_id;
+mod serve_error;
 mod server;
 mod socket;
 mod subscription;
@@ -31,18 +36,21 @@ mod wire;
 
 use std::sync::LazyLock;
 
+pub use access::Access;
 pub use app::{App, PoolDetails, Probes, Readiness, ServerDetails, ServerInfo};
-pub use auth::{Access, Identity, Permission, Session};
+pub use auth::{Permission, Principal, Session};
 pub use error::{Code, Error};
+pub use guard::{Concern, Guard};
 pub use limits::Limits;
 pub use memory::{BatchAnswers, Size};
 pub use method::{Example, Items, Kind, Method, Subscription};
 pub use params::FromParameters;
 pub(crate) use params::read_as_parameter;
-pub use server::{ServeError, ServerSettings, Serving, serve, serve_table};
+pub use serve_error::ServeError;
+pub use server::{ServerSettings, Serving, serve, serve_table};
 pub use table::Table;
 
-use methods::{actor, event, explanation, function, job, log, object, queue, result, schedule, server as this};
+use methods::{actor, event, explanation, function, identity, job, log, object, queue, result, rights, schedule, server as this, token};
 
 /// Every method and subscription, in document order.
 pub fn table() -> Table {
@@ -70,6 +78,18 @@ pub fn table() -> Table {
         .method::<object::DeleteObject>()
         .method::<object::ListCollections>()
         .method::<object::DropCollection>()
+        .method::<identity::CreateIdentity>()
+        .method::<identity::UpdateIdentity>()
+        .method::<identity::GetIdentity>()
+        .method::<identity::ListIdentities>()
+        .method::<identity::DeleteIdentity>()
+        .method::<identity::Whoami>()
+        .method::<token::CreateToken>()
+        .method::<token::ListTokens>()
+        .method::<token::RevokeToken>()
+        .method::<rights::GetRights>()
+        .method::<rights::Grant>()
+        .method::<rights::Revoke>()
         .method::<actor::ListActors>()
         .method::<function::ListFunctions>()
         .method::<queue::ListQueues>()
@@ -86,6 +106,11 @@ pub fn table() -> Table {
 pub fn document() -> &'static str {
     static DOCUMENT: LazyLock<String> = LazyLock::new(|| table().document());
     &DOCUMENT
+}
+
+/// Who may call what, as `docs/permissions.md` has it.
+pub fn permissions() -> String {
+    table().permissions()
 }
 
 /// The gauge of open connections.

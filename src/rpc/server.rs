@@ -1,6 +1,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -14,19 +15,24 @@ use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use jsonrpsee::server::{ServerHandle, StopHandle, stop_channel};
 use socket2::SockRef;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::Service;
 
+use super::access::Access;
 use super::addresses::Addresses;
 use super::app::{App, Probes};
-use super::auth::{Access, Session};
+use super::auth::{Principal, Session};
 use super::http::{Endpoint, OriginCheck, router};
 use super::layers::Rules;
 use super::limits::Limits;
+use super::memory::Connection;
 use super::openrpc::Served;
+use super::operator;
 use super::overflow::{Overflow, Refusals};
+use super::serve_error::ServeError;
 use super::table::Table;
 use super::wire::Wire;
 
@@ -45,6 +51,8 @@ pub struct ServerSettings {
     pub insecure: bool,
     /// Whether callers have to say who they are.
     pub access: Access,
+    /// A socket whose callers are the operator: in a directory that only he can enter.
+    pub operator_socket: Option<PathBuf>,
 }
 
 impl Default for ServerSettings {
@@ -56,48 +64,9 @@ impl Default for ServerSettings {
             allowed_hosts: Vec::new(),
             insecure: false,
             access: Access::Open,
+            operator_socket: None,
         }
     }
-}
-
-/// Why an address cannot be bound, and what to do about it.
-fn unbound(address: SocketAddr, cause: &io::Error) -> String {
-    let port = address.port();
-    match cause.kind() {
-        io::ErrorKind::AddrInUse => format!(
-            "another program listens there, maybe a second hero; take another port with --listen, or see who has this one with \
-             `ss -ltnp sport = :{port}`"
-        ),
-        io::ErrorKind::AddrNotAvailable => "this machine does not have that address; `ip address` lists those that it has".to_owned(),
-        io::ErrorKind::PermissionDenied if port < 1024 => {
-            format!("the system keeps port {port} for privileged programs; take one from 1024 on with --listen")
-        }
-        _ => cause.to_string(),
-    }
-}
-
-/// Why the server does not listen.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// Everybody could use it.
-    #[error(
-        "{0} can be reached from other machines and nobody has to log in: listen on 127.0.0.1, or pass --insecure if the network is trusted"
-    )]
-    Exposed(SocketAddr),
-    /// The address cannot be bound.
-    #[error("cannot listen on {address}: {}", unbound(*.address, .cause))]
-    Bind {
-        /// The address.
-        address: SocketAddr,
-        /// What the system says.
-        cause: io::Error,
-    },
-    /// No address was given.
-    #[error("there is no address to listen on")]
-    Nowhere,
-    /// Two methods have one name.
-    #[error(transparent)]
-    Methods(#[from] jsonrpsee::core::RegisterMethodError),
 }
 
 /// A server that listens.
@@ -156,7 +125,7 @@ const TRIES: usize = 16;
 
 async fn bind(settings: &ServerSettings) -> Result<Listeners, ServeError> {
     let public = settings.listen.iter().find(|address| !address.ip().to_canonical().is_loopback());
-    if let Some(address) = public.filter(|_| settings.access == Access::Open && !settings.insecure) {
+    if let Some(address) = public.filter(|_| settings.access.is_open() && !settings.insecure) {
         return Err(ServeError::Exposed(*address));
     }
     let mut tries = TRIES;
@@ -214,13 +183,14 @@ fn start<C: Send + Sync + 'static>(
 ) -> Result<Serving, ServeError> {
     let local_addr = listeners.first().map(|(_, address)| *address).ok_or(ServeError::Nowhere)?;
     let document = Arc::new(Served::new(&table.document()));
-    let methods = table.register(app, &settings.limits, &document)?;
-    let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access));
+    let methods = table.register(app, &settings.limits, &settings.access, &document)?;
+    let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access.clone()));
     let (stop, stopper) = stop_channel();
-    let endpoint = Endpoint::new(methods, rules, &settings.limits, stop.clone());
+    let operator = settings.operator_socket.as_deref().map(operator::listen).transpose()?;
+    let endpoint = Endpoint::new(methods, rules, settings.access.clone(), &settings.limits, stop.clone());
     let allowed = OriginCheck::new(&settings.allowed_origins, &settings.allowed_hosts);
     let connections = TaskTracker::new();
-    let loops = listeners.len();
+    let loops = listeners.len() + usize::from(operator.is_some());
     let acceptor = Arc::new(Acceptor {
         loops,
         overflow: Overflow::new(super::http::probes(probes.clone(), allowed.clone())),
@@ -232,6 +202,11 @@ fn start<C: Send + Sync + 'static>(
         stop,
     });
     let stopper = Arc::new(stopper);
+    if let Some(listener) = operator {
+        let acceptor = acceptor.clone();
+        let open = move |socket| acceptor.open_for_operator(socket);
+        tokio::spawn(connections.track_future(operator::accept(listener, open, shutdown.clone())));
+    }
     for (listener, _) in listeners {
         tokio::spawn(connections.track_future(accept(listener, acceptor.clone(), stopper.clone(), shutdown.clone())));
     }
@@ -253,7 +228,6 @@ struct Acceptor {
 }
 
 async fn accept(listener: TcpListener, acceptor: Arc<Acceptor>, stopper: Arc<ServerHandle>, shutdown: CancellationToken) {
-    const PAUSE: Duration = Duration::from_millis(100);
     loop {
         let accepted = tokio::select! {
             biased;
@@ -287,8 +261,22 @@ impl Acceptor {
         let local = socket.local_addr().map_or(IpAddr::from([127, 0, 0, 1]), |address| address.ip());
         prepare(&socket, self.limits.write_timeout.duration(), peer);
         let connection = self.addresses.connection(&address);
-        let wire = Wire::new(socket, Arc::clone(&connection), self.limits.write_timeout.duration());
-        let session = Arc::new(Session::new(peer, local, address, connection, self.connections.token()));
+        let session = Session::new(peer, local, address, Arc::clone(&connection), self.connections.token());
+        self.serve(socket, connection, Arc::new(session));
+    }
+
+    /// Serves the operator, who counts as this machine.
+    fn open_for_operator(&self, socket: UnixStream) {
+        let here = IpAddr::from([127, 0, 0, 1]);
+        let Some(address) = self.addresses.join(here) else { return };
+        let connection = self.addresses.connection(&address);
+        let session = Session::new(SocketAddr::new(here, 0), here, address, Arc::clone(&connection), self.connections.token());
+        self.serve(socket, connection, Arc::new(session.of(Principal::Operator)));
+    }
+
+    fn serve(&self, socket: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, connection: Arc<Connection>, session: Arc<Session>) {
+        let peer = session.peer();
+        let wire = Wire::new(socket, connection, self.limits.write_timeout.duration());
         let service = ConnectionService { router: self.router.clone(), session: Arc::clone(&session) };
         let (stop, idle) = (self.stop.clone(), self.limits.idle_timeout.duration());
         tokio::spawn(async move {
@@ -315,6 +303,8 @@ impl Acceptor {
     }
 }
 
+/// How long to pause when a connection could not be accepted.
+const PAUSE: Duration = Duration::from_millis(100);
 /// EAFNOSUPPORT of Linux: this machine has no addresses of that family, such as IPv6.
 const NO_FAMILY: i32 = 97;
 /// How large the head of a request may be, and what is written at once.

@@ -9,6 +9,7 @@ use jsonrpsee::server::{
 };
 use serde::Serialize;
 
+use super::access::Access;
 use super::addresses::Permit;
 use super::auth::{AddressSubscriptions, Session};
 use super::error::Error;
@@ -30,7 +31,9 @@ pub(super) fn register<C: Send + Sync + 'static, S: Subscription<C>>(
     module: &mut RpcModule<C>,
     _: &Arc<C>,
     limits: &Limits,
+    access: &Access,
 ) -> Result<(), RegisterMethodError> {
+    let access = access.clone();
     let names: Arc<params::Names> = openrpc::parameter_names::<S>().into();
     let bounds = Bounds {
         open: limits.handler_timeout.duration(),
@@ -41,8 +44,9 @@ pub(super) fn register<C: Send + Sync + 'static, S: Subscription<C>>(
         move |raw: jsonrpsee::types::Params<'static>, pending: PendingSubscriptionSink, app: Arc<C>, extensions: http::Extensions| {
             let parsed = params::parse::<S>(raw.as_str(), &names);
             let session = extensions.get::<Arc<Session>>().map(Arc::clone);
+            let access = access.clone();
             async move {
-                let life = AssertUnwindSafe(run(parsed, pending, app, session, bounds));
+                let life = AssertUnwindSafe(run(parsed, pending, app, session, &access, bounds));
                 match life.catch_unwind().await {
                     Ok(end) => end,
                     Err(_) => {
@@ -61,10 +65,12 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
     pending: PendingSubscriptionSink,
     app: Arc<C>,
     session: Option<Arc<Session>>,
+    access: &Access,
     bounds: Bounds,
 ) -> SubscriptionCloseResponse {
     let opened = async {
         let (subscription, session) = (parsed?, session.ok_or(Error::Internal)?);
+        access.allow(&session, S::PERMISSION, &subscription.concern()).await?;
         let what = format!("more than {} subscriptions from your address (a fixed limit)", bounds.per_address).into();
         let busy = Error::Busy { what, retry_after: Duration::from_secs(1) };
         let permit = Permit::take(AddressSubscriptions(Arc::clone(&session)), bounds.per_address).ok_or(busy)?;

@@ -6,6 +6,7 @@ use jsonrpsee::types::error::OVERSIZED_RESPONSE_CODE;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::access::Access;
 use super::app::App;
 use super::auth::{Permission, Session};
 use super::entry::Notified;
@@ -14,10 +15,10 @@ use super::limits::Limits;
 use super::memory::{BatchAnswers, Size};
 use super::method::{Kind, Method, Subscription};
 use super::openrpc::{self, Describer, Served};
-use super::{params, subscription};
+use super::{params, permissions, subscription};
 
 /// Puts a method or a subscription into the module that calls it.
-type Register<C> = fn(&mut RpcModule<C>, &Arc<C>, &Limits) -> Result<(), RegisterMethodError>;
+type Register<C> = fn(&mut RpcModule<C>, &Arc<C>, &Limits, &Access) -> Result<(), RegisterMethodError>;
 
 /// One line of the table.
 pub(super) struct Definition<C> {
@@ -29,6 +30,8 @@ pub(super) struct Definition<C> {
     pub(super) unsubscribe: Option<&'static str>,
     register: Register<C>,
     describe: fn(&mut Describer) -> Vec<Value>,
+    /// Its line of the page about permissions.
+    permissions: fn() -> String,
 }
 
 /// Every method and subscription, each listed once, in document order.
@@ -58,6 +61,12 @@ impl<C: Send + Sync + 'static> Table<C> {
             unsubscribe: None,
             register: register_method::<C, M>,
             describe: openrpc::describe_method::<C, M>,
+            permissions: || {
+                M::examples()
+                    .first()
+                    .map(|example| permissions::line(M::NAME, M::PERMISSION, &example.params.concern()))
+                    .unwrap_or_default()
+            },
         });
         self
     }
@@ -72,6 +81,12 @@ impl<C: Send + Sync + 'static> Table<C> {
             unsubscribe: Some(S::UNSUBSCRIBE),
             register: subscription::register::<C, S>,
             describe: openrpc::describe_subscription::<C, S>,
+            permissions: || {
+                S::examples()
+                    .first()
+                    .map(|example| permissions::line(S::NAME, S::PERMISSION, &example.params.concern()))
+                    .unwrap_or_default()
+            },
         });
         self
     }
@@ -90,6 +105,11 @@ impl<C: Send + Sync + 'static> Table<C> {
         text
     }
 
+    /// Who may call what, as a page for people.
+    pub fn permissions(&self) -> String {
+        self.definitions.iter().fold(permissions::HEAD.to_owned(), |page, line| page + (line.permissions)().as_str())
+    }
+
     /// Every name with its kind, permission and size, also those that the document does not list.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&'static str, Kind, Permission, Size)> {
         let unsubscribe = |name| (name, Kind::Unsubscription, Permission::Public, Size::Small);
@@ -101,11 +121,17 @@ impl<C: Send + Sync + 'static> Table<C> {
     }
 
     /// The methods as jsonrpsee calls them. Fails if a name is listed twice.
-    pub(super) fn register(&self, app: C, limits: &Limits, document: &Arc<Served>) -> Result<Methods, RegisterMethodError> {
+    pub(super) fn register(
+        &self,
+        app: C,
+        limits: &Limits,
+        access: &Access,
+        document: &Arc<Served>,
+    ) -> Result<Methods, RegisterMethodError> {
         let app = Arc::new(app);
         let mut module = RpcModule::from_arc(Arc::clone(&app));
         for definition in &self.definitions {
-            (definition.register)(&mut module, &app, limits)?;
+            (definition.register)(&mut module, &app, limits, access)?;
         }
         let document = Arc::clone(document);
         let discover = move |id: jsonrpsee::types::Id<'_>, _: jsonrpsee::types::Params<'_>, limit, extensions: http::Extensions| {
@@ -134,16 +160,22 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
     module: &mut RpcModule<C>,
     app: &Arc<C>,
     _: &Limits,
+    access: &Access,
 ) -> Result<(), RegisterMethodError> {
-    let app = Arc::clone(app);
+    let (app, access) = (Arc::clone(app), access.clone());
     let names: Arc<params::Names> = openrpc::parameter_names::<M>().into();
     // Without `register_async_method`, which clones the context and the extensions once more for each call.
     let callback =
         move |id: jsonrpsee::types::Id<'static>, raw: jsonrpsee::types::Params<'static>, _, limit, extensions: http::Extensions| {
-            let app = Arc::clone(&app);
+            let (app, access) = (Arc::clone(&app), access.clone());
             let parsed = params::parse::<M>(raw.as_str(), &names);
             async move {
-                let result = match (parsed, extensions.get::<Arc<Session>>()) {
+                let session = extensions.get::<Arc<Session>>();
+                let parsed = match (parsed, session) {
+                    (Ok(method), Some(session)) => access.allow(session, M::PERMISSION, &method.concern()).await.map(|()| method),
+                    (parsed, _) => parsed,
+                };
+                let result = match (parsed, session) {
                     (Ok(method), Some(session)) if extensions.get::<Notified>().is_some() => {
                         return match method.notify(&app, session).await {
                             Ok(()) => MethodResponse::response(id, ResponsePayload::success(()), limit),

@@ -127,13 +127,13 @@ impl GrantedRedis {
         for section in ["server", "replication"] {
             let info: String =
                 redis::cmd("INFO").arg(section).query_async(&mut connection).await.map_err(|error| silent(error.to_string()))?;
-            names.extend(identities(&info));
+            names.extend(names_in(&info));
         }
         if names.is_empty() {
             return Err(silent("it does not say which it is (INFO)".to_owned()));
         }
         for own in &self.own {
-            let theirs = own.identities().await.map_err(|error| silent(format!("it cannot be told from that of hero: {error}")))?;
+            let theirs = own.server_names().await.map_err(|error| silent(format!("it cannot be told from that of hero: {error}")))?;
             if theirs.iter().any(|name| names.contains(name)) {
                 return Err(NotGranted::Own(self.shown.clone()));
             }
@@ -145,11 +145,11 @@ impl GrantedRedis {
 
 impl Store {
     /// By what the server of these keys is known: its run, and what it is a copy of.
-    async fn identities(&self) -> Result<Vec<String>, Error> {
+    async fn server_names(&self) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
         for section in ["server", "replication"] {
             let info: String = self.0.commands.call(redis::cmd("INFO").arg(section)).await?;
-            names.extend(identities(&info));
+            names.extend(names_in(&info));
         }
         Ok(names)
     }
@@ -161,7 +161,7 @@ fn is_broken(error: &redis::RedisError) -> bool {
 }
 
 /// By what a server is known: its run, and what it is a copy of. A copy has the second in common with what it copies.
-fn identities(info: &str) -> impl Iterator<Item = String> + '_ {
+fn names_in(info: &str) -> impl Iterator<Item = String> + '_ {
     let named =
         |line: &str| line.strip_prefix("run_id:").or_else(|| line.strip_prefix("master_replid:")).map(|name| name.trim().to_owned());
     info.lines().filter_map(named)

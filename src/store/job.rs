@@ -25,6 +25,20 @@ impl Store {
         self.0.commands.pipeline(&pipeline).await
     }
 
+    /// Who created these jobs; an empty text where nobody signed, and nothing for one that is gone.
+    pub async fn callers(&self, jobs: &[JobId]) -> Result<Vec<Option<String>>, Error> {
+        if jobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut pipeline = Pipeline::with_capacity(2 * jobs.len());
+        for job in jobs {
+            pipeline.cmd("EXISTS").arg(self.keys().job(job)).cmd("HGET").arg(self.keys().job(job)).arg("caller_id");
+        }
+        let answers: Vec<Text> = self.0.commands.pipeline(&pipeline).await?;
+        let of = |answer: &[Text]| (answer[0].parse() == Some(1)).then(|| answer[1].0.clone().unwrap_or_default());
+        Ok(answers.chunks_exact(2).map(of).collect())
+    }
+
     /// The statuses of jobs; nothing for one that is gone.
     pub async fn statuses(&self, jobs: &[JobId]) -> Result<Vec<Option<Status>>, Error> {
         let mut pipeline = Pipeline::with_capacity(jobs.len());

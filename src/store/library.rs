@@ -22,7 +22,7 @@ macro_rules! files {
 /// What functions share, in the order in which it builds on each other.
 const MODULES: Files = files!("lua/",
     "commands" "values" "keys" "time" "request" "notes" "jobs" "news" "layouts" "ends" "queues" "routing" "relations" "cycles" "index"
-    "filter" "foreign" "schedules" "conveyor" "fair" "limit" "masks" "objects" "calling"
+    "filter" "foreign" "schedules" "conveyor" "fair" "limit" "masks" "objects" "access" "calling"
 );
 
 /// The globals that functions use most, as locals: a function of a library looks every other one up in two tables.
@@ -31,12 +31,13 @@ const GLOBALS: &str = "local redis, string, math, table, next, pairs, ipairs, ty
 
 /// What can be called.
 const FUNCTIONS: Files = files!("lua/functions/",
-    "claim_post" "clean_status_index" "close_conveyor" "control" "create" "current_state" "declare_indexes" "delete" "delete_object" "discover"
+    "claim_post" "clean_status_index" "close_conveyor" "control" "create" "create_token" "current_state" "declare_indexes" "delete" "delete_identity"
+    "delete_object" "discover"
     "drop_collection" "drop_index" "evict" "fill_index" "find"
-    "find_failed" "find_open" "find_position" "forget_keys" "import_conveyor" "import_queues" "list_leases" "note_displaced" "note_keys"
+    "find_failed" "find_open" "find_position" "forget_keys" "grant" "import_conveyor" "import_queues" "list_leases" "note_access" "note_displaced" "note_keys"
     "note_native_only" "note_progress" "pause" "promote" "promote_conveyor" "prune" "read_conveyor_end" "read_lines" "read_objects" "reap" "recover"
     "release_post"
-    "release_relatives" "renew" "retry" "schedule" "set_object" "skip_missed" "start" "stop" "summary" "sweep_conveyor" "turn" "turn_when_full"
+    "release_relatives" "renew" "retry" "revoke_token" "schedule" "set_identity" "set_object" "skip_missed" "start" "stop" "summary" "sweep_conveyor" "turn" "turn_when_full"
     "unschedule" "wait"
 );
 

@@ -2,6 +2,7 @@
 //!
 //! Every change of a job is one call of a function in `store/lua/functions`, so that any number of servers can share one Redis.
 
+mod access;
 mod batch;
 mod claimed;
 mod clock;
@@ -20,7 +21,6 @@ mod functions;
 mod granted;
 mod hash_slots;
 mod home;
-mod identity;
 mod inbox;
 mod info;
 mod job;
@@ -41,6 +41,7 @@ mod plain_connection;
 mod presence;
 mod profile;
 mod queues;
+mod redis_id;
 mod registry;
 mod related;
 mod relation_budget;
@@ -55,6 +56,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
+pub use access::StoredToken;
 pub use batch::Weight;
 
 pub use claimed::Claimed;
@@ -69,8 +71,9 @@ pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
 pub use filter::JobFilter;
 pub use functions::{
-    ActorRoom, Created, Deleted, Ended, Evicted, IndexesDeclared, LogLines, Making, NewJob, NotFired, ObjectStored, Outcome, Pausing,
-    Portion, Promoted, Pruning, Recovered, Retried, Scheduling, Started, Stopping, Turn, Turned, Walked,
+    ActorRoom, Created, Deleted, Ended, Evicted, Granted, IdentityChange, IdentityStored, IndexesDeclared, LogLines, Making, NewJob,
+    NotFired, ObjectStored, Outcome, Pausing, Portion, Promoted, Pruning, Recovered, Retried, Scheduling, Started, Stopping, TokenCreated,
+    Turn, Turned, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
 pub use granted::{GrantedRedis, NotGranted};

@@ -102,6 +102,12 @@ impl Store {
         Ok(Some((self.stored(&found).await?, cursor)))
     }
 
+    /// What a schedule is to do, if there is one and this version wrote it.
+    pub async fn schedule_spec(&self, id: &ScheduleId) -> Result<Option<ScheduleSpec>, Error> {
+        let spec: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().schedule(id)).arg("spec")).await?;
+        Ok(spec.0.and_then(|spec| serde_json::from_str(&spec).ok()))
+    }
+
     async fn occurrences(&self, skip: usize, limit: usize) -> Result<Vec<(ScheduleId, Timestamp)>, Error> {
         let mut range = redis::cmd("ZRANGE");
         range.arg(self.keys().schedules()).arg(skip).arg(skip + limit.max(1) - 1).arg("WITHSCORES");

@@ -47,7 +47,8 @@ mod ground {
                 limits: hero::rpc::Limits::default(),
             };
             let probes = hero::rpc::Probes { readiness: Arc::new(|| Box::pin(async { Ok(Vec::new()) })), metrics: Arc::new(String::new) };
-            let app = hero::rpc::App { dispatcher: dispatcher.clone(), probes, details: Arc::new(details) };
+            let authority = hero::access::Authority::new([], hero::access::TokenKey::random());
+            let app = hero::rpc::App { dispatcher: dispatcher.clone(), authority, probes, details: Arc::new(details) };
             let settings = hero::rpc::ServerSettings { listen: vec![([127, 0, 0, 1], 0).into()], ..Default::default() };
             let serving = hero::rpc::serve(settings, app, Default::default()).await?;
             Ok(format!("ws://{}", serving.local_addr()))

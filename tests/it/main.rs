@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_macros, reason = "a test says its seed")]
 #![expect(unreachable_pub, reason = "a test binary has no outside")]
 
+mod access;
 mod actor;
 mod chaos;
 mod cli;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const SOME_MEMORY: u64 = 2 << 30;
 
 /// Where data is kept by default; `None` without a home directory.
-pub(super) fn data(env: &BTreeMap<String, String>) -> Option<PathBuf> {
+pub(in crate::cli) fn data(env: &BTreeMap<String, String>) -> Option<PathBuf> {
     let var = |name: &str| env.get(name).filter(|value| Path::new(value).is_absolute()).map(PathBuf::from);
     var("XDG_DATA_HOME").or_else(|| var("HOME").map(|home| home.join(".local/share"))).map(|base| base.join("hero"))
 }

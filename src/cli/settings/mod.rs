@@ -26,6 +26,7 @@ use serde::Deserialize;
 use crate::model::{ContextId, Name};
 pub use context::ContextEndpoint;
 pub use context_settings::ContextSettings;
+pub(in crate::cli) use defaults::data as default_data;
 pub use listen::Listen;
 pub use pool::{Instances, LayoutName, PoolSettings};
 pub use resolve::{Invalid, Origin, Resolved, resolve};
@@ -43,6 +44,12 @@ pub struct Settings {
     pub listen: Listen,
     /// Where the private Redis, logs and secrets are kept; absolute.
     pub data: PathBuf,
+    /// Whether callers have to say who they are.
+    #[serde(deserialize_with = "value::switch")]
+    pub login: bool,
+    /// The key with which tokens are hashed; `None` is the one in the data directory.
+    #[serde(deserialize_with = "value::maybe")]
+    pub token_key_file: Option<PathBuf>,
     /// Whether to listen on any address although nobody has to log in.
     #[serde(deserialize_with = "value::switch")]
     pub insecure: bool,

@@ -164,10 +164,11 @@ fn check(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Re
     }
     if scope == Scope::Server
         && !settings.insecure
+        && !settings.login
         && let Some(public) = settings.listen.public()
     {
         return Err(format!(
-            "{}: others can reach {public}, and whoever reaches it may run scripts; listen on 127.0.0.1, or accept that with --insecure",
+            "{}: others can reach {public}, and whoever reaches it may run scripts; listen on 127.0.0.1, have callers log in with --login, or accept that with --insecure",
             said("listen"),
         ));
     }

@@ -94,6 +94,20 @@ pub static SETTINGS: &[Setting] = &[
         Both,
         "Where the private Redis, logs and secrets are kept",
     ),
+    setting(
+        "login",
+        Switch,
+        Is("false"),
+        Server,
+        "Have callers say who they are, by a token; the first identity and its token are made through the socket DATA/hero.sock",
+    ),
+    setting(
+        "token_key_file",
+        One("FILE"),
+        Default::None,
+        Server,
+        "The key with which tokens are hashed, made where it is missing, token.key in the data directory by default; the same on all servers of one Redis",
+    ),
     setting("insecure", Switch, Is("false"), Server, "Listen on addresses that others can reach although anybody may then run scripts"),
     setting(
         "allowed_origins",

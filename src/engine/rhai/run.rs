@@ -12,7 +12,7 @@ use crate::engine::{Answer, Capability, EngineJob, Limits, LogRecord, Question, 
 use crate::model::{ErrorKind, JobError, Limit, LogLevel, Output, Usage};
 
 /// After how many operations the clock is read.
-const CLOCK_EVERY: u64 = 32;
+const CLOCK_EVERY: u64 = 128;
 /// The clock is also read when so much memory was allocated, though it may be free again: such operations are slow.
 const CLOCK_AFTER_BYTES: i64 = 128 << 10;
 /// After how many short steps of a function it looks whether the script may go on.

@@ -16,6 +16,7 @@ use jsonrpsee::types::{ErrorCode, ErrorObjectOwned, Id};
 use tokio::time::{Instant, timeout, timeout_at};
 use tower::Service;
 
+use crate::rpc::access::Access;
 use crate::rpc::auth::Session;
 use crate::rpc::entry::{OverHttp, Reply};
 use crate::rpc::error::Error;
@@ -36,6 +37,7 @@ const SKIPPED: usize = 32;
 pub(in crate::rpc) struct Endpoint {
     layers: Arc<Layers>,
     sockets: Arc<Sockets>,
+    access: Access,
     body_limit: u32,
     batch_limit: u32,
     time_limit: Duration,
@@ -43,16 +45,20 @@ pub(in crate::rpc) struct Endpoint {
 
 impl Endpoint {
     /// An endpoint for `methods` whose connections end in order once `stop` says so.
-    pub(in crate::rpc) fn new(methods: Methods, rules: Arc<Rules>, limits: &Limits, stop: StopHandle) -> Self {
+    pub(in crate::rpc) fn new(methods: Methods, rules: Arc<Rules>, access: Access, limits: &Limits, stop: StopHandle) -> Self {
         let layers = Arc::new(layers(&rules, Caller::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
         let sockets = Arc::new(Sockets::new(methods, rules, limits.clone(), stop));
         let time_limit = limits.handler_timeout.duration();
-        Self { layers, sockets, body_limit: limits.request_bytes, batch_limit: limits.batch, time_limit }
+        Self { layers, sockets, access, body_limit: limits.request_bytes, batch_limit: limits.batch, time_limit }
     }
 
     async fn answer(self, request: Request) -> Response {
         let Some(session) = request.extensions().get::<Arc<Session>>().map(Arc::clone) else {
             return refuse(ErrorCode::InternalError.into());
+        };
+        let session = match self.access.log_in(&session, request.headers()).await {
+            Ok(session) => session,
+            Err(error) => return unauthorized(error),
         };
         if ws::is_upgrade_request(&request) {
             return self.sockets.open(request, session);
@@ -109,6 +115,17 @@ impl Endpoint {
 fn json(code: StatusCode, reply: Reply) -> Response {
     let mut response = status(code, String::from(Box::<str>::from(reply.json)).into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+    response
+}
+
+/// Refuses a request whose token is none, in the words of HTTP and of JSON-RPC.
+fn unauthorized(error: Error) -> Response {
+    let code = if matches!(error, Error::Busy { .. }) { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::UNAUTHORIZED };
+    let mut response = refuse(error.into_object());
+    *response.status_mut() = code;
+    if code == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
     response
 }
 

@@ -97,8 +97,8 @@ mod tests {
     use tokio_util::task::TaskTracker;
 
     use super::*;
+    use crate::rpc::access::Access;
     use crate::rpc::addresses::Addresses;
-    use crate::rpc::auth::Access;
     use crate::rpc::limits::Limits;
     use crate::rpc::table::Table;
 

@@ -8,7 +8,8 @@ use jsonrpsee::server::middleware::rpc::Request;
 use super::{Answer, Error, Rules, refuse};
 use crate::rpc::auth::Session;
 
-/// Refuses calls that the session's identity may not make. It checks at each call, because the identity may change.
+/// Refuses calls that need an identity of sessions that have none, or whose token has ended. What an identity may do is decided where it is known what
+/// a call concerns: by the [`Guard`](crate::rpc::guard::Guard).
 pub(in crate::rpc) struct Authorize<S> {
     inner: S,
     rules: Arc<Rules>,
@@ -22,7 +23,7 @@ impl<S: Answer> Authorize<S> {
     fn check(&self, request: &Request<'_>) -> Result<(), Error> {
         let session = request.extensions().get::<Arc<Session>>().ok_or(Error::Internal)?;
         let entry = self.rules.find(&request.method).ok_or_else(|| Error::NoMethod(request.method.chars().take(64).collect()))?;
-        self.rules.access.check(session.identity(), entry.permission)
+        self.rules.access.check(session.principal(), entry.permission)
     }
 }
 

@@ -19,7 +19,8 @@ use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 use jsonrpsee::types::Id;
 
-use super::auth::{Access, Permission};
+use super::access::Access;
+use super::auth::Permission;
 use super::error::Error;
 use super::limits::Limits;
 use super::memory::Size;

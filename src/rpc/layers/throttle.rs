@@ -8,7 +8,7 @@ use jsonrpsee::server::middleware::rpc::Request;
 
 use super::{Answer, Error, Rules, refuse};
 use crate::rpc::addresses::Permit;
-use crate::rpc::auth::{Access, AddressCalls, AddressWaiting, Session, SessionCalls};
+use crate::rpc::auth::{AddressCalls, AddressWaiting, Session, SessionCalls};
 use crate::rpc::entry::Notified;
 
 /// Refuses calls above the limits of their connection or address.
@@ -31,7 +31,7 @@ impl<S: Answer> Throttle<S> {
     /// Refuses calls of a session above its rate.
     fn pass<'s>(&self, session: Option<&'s Arc<Session>>) -> Result<&'s Arc<Session>, Error> {
         let session = session.ok_or(Error::Internal)?;
-        let is_local = self.rules.access == Access::Open && session.peer().ip().to_canonical().is_loopback();
+        let is_local = self.rules.access.is_open() && session.peer().ip().to_canonical().is_loopback();
         if !is_local {
             let most = self.rules.limits.calls_per_second;
             let passed = session.address().rate.pass(most, Instant::now());

@@ -8,6 +8,7 @@ use crate::model::{Actor, ContextId, Name, Presence, ScriptType};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Method};
 
@@ -43,6 +44,10 @@ impl Method for ListActors {
         let group = Name::default_group();
         let actor = Actor { script_type: ScriptType::osis(), group, instance: 0, foreign: false, unavailable: None, presence };
         vec![Example { name: "actors", params: Self { context_id: ContextId(0) }, result: vec![actor] }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Vec<Actor>, Error> {

@@ -10,6 +10,7 @@ use crate::model::{ContextId, JobId, Status};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
 use crate::rpc::method::{Example, Items, Subscription};
 
 /// Follows a job to its end. Without a cursor the first item is the present state.
@@ -39,6 +40,10 @@ impl Subscription for SubscribeJob {
     fn examples() -> Vec<Example<Self, EventNotice>> {
         let params = Self { job_id: sample::job_id(), cursor: None, context_id: ContextId(0) };
         vec![Example { name: "follow a job", params, result: EventNotice::Event(sample::event()) }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
     }
 
     async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {
@@ -76,6 +81,10 @@ impl Subscription for SubscribeEvents {
         let filter = JobFilter { status: Some(Status::Finished), ..JobFilter::default() };
         let params = Self { filter, cursor: None, context_id: ContextId(0) };
         vec![Example { name: "follow what finishes", params, result: EventNotice::Event(sample::event()) }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::JobsOf(self.context_id, self.filter.caller_id.as_deref())
     }
 
     async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {

@@ -8,6 +8,7 @@ use crate::model::{ContextId, Explanation, JobId, Reason, ScriptType, Status};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
 use crate::rpc::method::{Example, Method};
 
 /// Says why a job does not run now: in a word, in a sentence, and with the facts behind them.
@@ -39,6 +40,10 @@ impl Method for ExplainJob {
             ..Explanation::new(sample::job_id(), Status::Dispatched, Reason::NoLiveActor, message)
         };
         vec![Example { name: "explain", params: Self { job_id: sample::job_id(), context_id: ContextId(0) }, result }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Explanation, Error> {

@@ -9,6 +9,7 @@ use crate::model::ScriptType;
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Method};
 
@@ -25,7 +26,7 @@ pub struct ListFunctions {
 impl Method for ListFunctions {
     const NAME: &'static str = "list_functions";
     const TAG: &'static str = tag::OPERATION;
-    const PERMISSION: Permission = Permission::Read;
+    const PERMISSION: Permission = Permission::Identity;
     const ERRORS: &'static [Code] = &[];
     const SIZE: Size = Size::Medium;
     type Output = Vec<ScriptFunction>;
@@ -34,6 +35,10 @@ impl Method for ListFunctions {
         let script_type = Some(ScriptType::osis());
         let result = reference::functions().iter().filter(|function| function.name == "join").cloned().collect();
         vec![Example { name: "functions", params: Self { script_type }, result }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
     }
 
     async fn call(self, _: &App, _: &Session) -> Result<Vec<ScriptFunction>, Error> {

@@ -9,13 +9,14 @@ use crate::model::{ContextId, Job, JobId, JobSpec, Status};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Method};
 
 /// `spec` with the session's caller where it names none.
 pub(super) fn signed(mut spec: JobSpec, session: &Session) -> JobSpec {
     if spec.caller_id.is_none() {
-        spec.caller_id = session.caller_id().map(str::to_owned);
+        spec.caller_id = session.caller_id();
     }
     spec
 }
@@ -66,6 +67,10 @@ impl Method for CreateJob {
         vec![Example { name: "create", params: Self { spec }, result: sample::job_id() }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::NewJobs(self.spec.context_id, vec![&self.spec])
+    }
+
     async fn call(self, app: &App, session: &Session) -> Result<JobId, Error> {
         Ok(app.dispatcher.create(signed(self.spec, session)).await?)
     }
@@ -97,6 +102,10 @@ impl Method for CreateJobs {
         vec![Example { name: "create two", params: Self { jobs: vec![job("40 + 2"), job("6 * 7")] }, result }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::NewJobs(self.jobs.first().map_or(ContextId(0), |spec| spec.context_id), self.jobs.iter().collect())
+    }
+
     async fn call(self, app: &App, session: &Session) -> Result<Vec<JobId>, Error> {
         let specs = self.jobs.into_iter().map(|spec| signed(spec, session)).collect();
         Ok(app.dispatcher.create_many(specs).await?)
@@ -124,6 +133,10 @@ impl Method for StartJob {
     fn examples() -> Vec<Example<Self, Status>> {
         let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
         vec![Example { name: "start", params, result: Status::Dispatched }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
@@ -157,6 +170,10 @@ impl Method for StopJob {
         vec![Example { name: "stop", params, result: Status::Error }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
         let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
         Ok(app.dispatcher.stop(self.context_id, &job_id).await?)
@@ -188,6 +205,10 @@ impl Method for RetryJob {
         vec![Example { name: "retry", params, result: Status::Dispatched }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
         let job_id = app.dispatcher.spelled(self.context_id, self.job_id).await?;
         Ok(app.dispatcher.retry(self.context_id, &job_id).await?)
@@ -215,6 +236,10 @@ impl Method for GetStatus {
     fn examples() -> Vec<Example<Self, Status>> {
         let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
         vec![Example { name: "status", params, result: Status::Finished }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Status, Error> {
@@ -245,6 +270,10 @@ impl Method for GetJob {
     fn examples() -> Vec<Example<Self, Job>> {
         let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
         vec![Example { name: "get", params, result: sample::job() }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Job, Error> {
@@ -290,6 +319,10 @@ impl Method for ListJobs {
         vec![Example { name: "finished", params, result: JobPage { jobs: vec![sample::job()], next_cursor: None } }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::JobsOf(self.context_id, self.filter.caller_id.as_deref())
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<JobPage, Error> {
         // Well below what a response may have.
         let bytes = usize::try_from(app.details.limits.response_bytes / 2).unwrap_or(usize::MAX);
@@ -319,6 +352,10 @@ impl Method for DeleteJob {
     fn examples() -> Vec<Example<Self, bool>> {
         let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
         vec![Example { name: "delete", params, result: true }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {

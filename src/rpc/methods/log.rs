@@ -10,6 +10,7 @@ use crate::model::{ContextId, JobId};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Items, Method, Subscription};
 
@@ -48,6 +49,10 @@ impl Method for GetLogs {
         vec![Example { name: "first page", params, result: LogPage { lines: vec![sample::line()], next_cursor: None, ended: true } }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<LogPage, Error> {
         // In JSON a text can be six times as long.
         let bytes = usize::try_from(app.details.limits.response_bytes / 8).unwrap_or(usize::MAX);
@@ -84,6 +89,10 @@ impl Subscription for SubscribeLogs {
     fn examples() -> Vec<Example<Self, LogNotice>> {
         let params = Self { job_id: sample::job_id(), cursor: None, context_id: ContextId(0) };
         vec![Example { name: "follow a log", params, result: LogNotice::Line(sample::line()) }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
     }
 
     async fn open(self, app: &App, _: &Session) -> Result<Items<Self::Item>, Error> {

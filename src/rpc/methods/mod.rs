@@ -4,6 +4,7 @@ pub mod actor;
 pub mod event;
 pub mod explanation;
 pub mod function;
+pub mod identity;
 pub mod job;
 pub mod log;
 mod notice;
@@ -11,9 +12,11 @@ pub mod object;
 mod page;
 pub mod queue;
 pub mod result;
+pub mod rights;
 mod sample;
 pub mod schedule;
 pub mod server;
+pub mod token;
 mod wait;
 
 pub use notice::{Ended, EventNotice, Lagged, LogNotice};
@@ -25,6 +28,7 @@ mod tag {
     pub(super) const JOBS: &str = "jobs";
     pub(super) const SCHEDULES: &str = "schedules";
     pub(super) const OBJECTS: &str = "objects";
+    pub(super) const ACCESS: &str = "access";
     pub(super) const OPERATION: &str = "operation";
     pub(super) const SUBSCRIPTIONS: &str = "subscriptions";
 }

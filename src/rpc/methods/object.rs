@@ -14,6 +14,7 @@ use crate::model::{Collection, Condition, ContextId, Find, Index, Json, Name, Ob
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Method};
 
@@ -95,6 +96,10 @@ impl Method for SetObject {
         }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<ObjectId, Error> {
         Ok(app.dispatcher.objects(self.context_id)?.set(&self.collection, &self.object.0).await?)
     }
@@ -123,6 +128,10 @@ impl Method for GetObject {
 
     fn examples() -> Vec<Example<Self, Json>> {
         vec![Example { name: "get", params: Self { collection: people(), id: ada(), context_id: ContextId(0) }, result: object() }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Json, Error> {
@@ -187,6 +196,10 @@ impl Method for FindObjects {
         vec![Example { name: "find", params, result }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<ObjectPage, Error> {
         let query = Find {
             conditions: self.conditions,
@@ -223,6 +236,10 @@ impl Method for DeleteObject {
         vec![Example { name: "delete", params: Self { collection: people(), id: ada(), context_id: ContextId(0) }, result: true }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
         Ok(app.dispatcher.objects(self.context_id)?.delete(&self.collection, &self.id).await?)
     }
@@ -251,6 +268,10 @@ impl Method for ListCollections {
         vec![Example { name: "collections", params: Self { context_id: ContextId(0) }, result: vec![people] }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<Vec<Collection>, Error> {
         Ok(app.dispatcher.objects(self.context_id)?.collections().await?)
     }
@@ -276,6 +297,10 @@ impl Method for DropCollection {
 
     fn examples() -> Vec<Example<Self, Option<u64>>> {
         vec![Example { name: "drop", params: Self { collection: people(), context_id: ContextId(0) }, result: Some(1) }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Option<u64>, Error> {

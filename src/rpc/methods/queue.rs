@@ -8,6 +8,7 @@ use crate::model::{ContextId, Name, Priority, Queue, QueueInfo, ScriptType, Targ
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Method};
 
@@ -40,6 +41,10 @@ impl Method for ListQueues {
             paused: false,
         };
         vec![Example { name: "queues", params: Self { context_id: ContextId(0) }, result: vec![queue] }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Vec<QueueInfo>, Error> {
@@ -76,7 +81,7 @@ pub struct PauseQueue {
 impl Method for PauseQueue {
     const NAME: &'static str = "pause_queue";
     const TAG: &'static str = tag::OPERATION;
-    const PERMISSION: Permission = Permission::Operate;
+    const PERMISSION: Permission = Permission::Administer;
     const ERRORS: &'static [Code] = &[Code::UnknownScriptType, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
     type Output = bool;
 
@@ -84,6 +89,10 @@ impl Method for PauseQueue {
         let group = Some("io".parse().expect("io is a name"));
         let params = Self { script_type: ScriptType::sal(), group, instance: None, context_id: ContextId(0) };
         vec![Example { name: "pause", params, result: true }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
@@ -114,7 +123,7 @@ pub struct ResumeQueue {
 impl Method for ResumeQueue {
     const NAME: &'static str = "resume_queue";
     const TAG: &'static str = tag::OPERATION;
-    const PERMISSION: Permission = Permission::Operate;
+    const PERMISSION: Permission = Permission::Administer;
     const ERRORS: &'static [Code] = &[Code::UnknownScriptType, Code::StoreUnavailable, Code::NotFound];
     type Output = bool;
 
@@ -122,6 +131,10 @@ impl Method for ResumeQueue {
         let group = Some("io".parse().expect("io is a name"));
         let params = Self { script_type: ScriptType::sal(), group, instance: None, context_id: ContextId(0) };
         vec![Example { name: "resume", params, result: true }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {

@@ -12,6 +12,7 @@ use crate::model::{ContextId, JobId, JobResult, JobSpec};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
 use crate::rpc::memory::{AnswerReservations, BatchAnswers, Size};
 use crate::rpc::method::{Example, Method};
 use crate::rpc::params::{Fault, FromParameters, Given};
@@ -56,6 +57,10 @@ impl Method for RunAndWait {
     fn examples() -> Vec<Example<Self, JobResult>> {
         let spec = JobSpec { script: "40 + 2".into(), ..JobSpec::default() };
         vec![Example { name: "answer", params: Self { spec, wait_timeout: Wait::default() }, result: sample::result() }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::NewJobs(self.spec.context_id, vec![&self.spec])
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<JobResult, Error> {
@@ -174,6 +179,10 @@ impl Method for WaitJob {
         vec![Example { name: "wait", params, result: sample::result() }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
+    }
+
     async fn call(self, app: &App, session: &Session) -> Result<JobResult, Error> {
         self.call_within(app, session, None).await
     }
@@ -215,6 +224,10 @@ impl Method for GetResult {
     fn examples() -> Vec<Example<Self, JobResult>> {
         let params = Self { job_id: sample::job_id(), context_id: ContextId(0) };
         vec![Example { name: "result", params, result: sample::result() }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Job(self.context_id, &self.job_id)
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<JobResult, Error> {

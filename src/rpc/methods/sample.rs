@@ -3,9 +3,30 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    ContextId, Job, JobEvent, JobId, JobResult, JobSpec, LogLevel, LogLine, Priority, Queue, Schedule, ScheduleId, ScheduleSpec,
-    ScriptType, Status, Target, Timestamp, Usage,
+    ContextId, ContextRights, Identity, IdentityId, Job, JobEvent, JobId, JobResult, JobSpec, LogLevel, LogLine, Priority, Queue, Schedule,
+    ScheduleId, ScheduleSpec, ScriptType, Status, Target, Timestamp, Token, Usage,
 };
+
+pub(super) fn identity() -> Identity {
+    let generator = "0479be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8";
+    Identity {
+        identity_id: IdentityId(1),
+        pubkey: Some(generator.parse().expect("the generator is a point of the curve")),
+        address: vec!["3bb:2f3e::1".into()],
+        created_at: time(0),
+        updated_at: time(0),
+    }
+}
+
+pub(super) fn token() -> Token {
+    let token_id = "5f0c2b8e9a417d36".parse().expect("16 digits");
+    Token { token_id, identity_id: IdentityId(1), name: Some("ci".into()), created_at: time(0), expires_at: None }
+}
+
+pub(super) fn rights() -> ContextRights {
+    let callers = [IdentityId(1)].into();
+    ContextRights { callers, created_at: Some(time(0)), updated_at: Some(time(0)), ..ContextRights::none(ContextId(0)) }
+}
 
 pub(super) fn job_id() -> JobId {
     "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70".parse().expect("a UUID")

@@ -10,6 +10,7 @@ use crate::model::{ContextId, JobSpec, Schedule, ScheduleId, ScheduleSpec};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Method};
 
@@ -50,6 +51,10 @@ impl Method for CreateSchedule {
         ]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::NewJobs(self.spec.job.context_id, vec![&self.spec.job])
+    }
+
     async fn call(mut self, app: &App, session: &Session) -> Result<Schedule, Error> {
         self.spec.job = signed(self.spec.job, session);
         Ok(app.dispatcher.create_schedule(self.spec).await?)
@@ -58,7 +63,8 @@ impl Method for CreateSchedule {
 
 /// Lists schedules in the order of their next runs.
 ///
-/// A schedule that runs meanwhile may be on two pages; none is left out.
+/// A schedule that runs meanwhile may be on two pages; none is left out. A page can have fewer schedules than asked for, or none, and still not
+/// be the last: that one has no `next_cursor`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListSchedules {
@@ -69,6 +75,10 @@ pub struct ListSchedules {
     /// The most schedules to give.
     #[serde(default)]
     limit: PageSize,
+    /// Only schedules that this caller created.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    caller_id: Option<String>,
     /// The context they belong to.
     #[serde(default)]
     context_id: ContextId,
@@ -83,12 +93,20 @@ impl Method for ListSchedules {
     type Output = SchedulePage;
 
     fn examples() -> Vec<Example<Self, SchedulePage>> {
-        let params = Self { cursor: None, limit: PageSize::default(), context_id: ContextId(0) };
+        let params = Self { cursor: None, limit: PageSize::default(), caller_id: None, context_id: ContextId(0) };
         vec![Example { name: "schedules", params, result: SchedulePage { schedules: vec![sample::schedule()], next_cursor: None } }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::JobsOf(self.context_id, self.caller_id.as_deref())
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<SchedulePage, Error> {
-        Ok(app.dispatcher.list_schedules(self.context_id, self.cursor.as_deref(), self.limit.get()).await?)
+        let mut page = app.dispatcher.list_schedules(self.context_id, self.cursor.as_deref(), self.limit.get()).await?;
+        if let Some(caller) = self.caller_id {
+            page.schedules.retain(|schedule| schedule.job.caller_id.as_ref() == Some(&caller));
+        }
+        Ok(page)
     }
 }
 
@@ -113,6 +131,10 @@ impl Method for DeleteSchedule {
     fn examples() -> Vec<Example<Self, bool>> {
         let params = Self { schedule_id: sample::schedule_id(), context_id: ContextId(0) };
         vec![Example { name: "delete", params, result: true }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Schedule(self.context_id, &self.schedule_id)
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {

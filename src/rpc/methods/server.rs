@@ -11,6 +11,7 @@ use crate::model::{ContextId, Name, ScriptType};
 use crate::rpc::app::{App, PoolDetails, ServerDetails, ServerInfo as Info};
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
 use crate::rpc::limits::Limits;
 use crate::rpc::method::{Example, Method};
 
@@ -22,7 +23,7 @@ pub struct ServerInfo {}
 impl Method for ServerInfo {
     const NAME: &'static str = "server_info";
     const TAG: &'static str = tag::OPERATION;
-    const PERMISSION: Permission = Permission::Read;
+    const PERMISSION: Permission = Permission::Identity;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
     type Output = Info;
 
@@ -40,6 +41,10 @@ impl Method for ServerInfo {
         let mut info = details.info(Some(store));
         info.uptime = std::time::Duration::from_secs(60).into();
         vec![Example { name: "info", params: Self {}, result: info }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Info, Error> {
@@ -62,6 +67,10 @@ impl Method for Ping {
 
     fn examples() -> Vec<Example<Self, String>> {
         vec![Example { name: "ping", params: Self {}, result: "pong".into() }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
     }
 
     async fn call(self, _: &App, _: &Session) -> Result<String, Error> {

@@ -36,6 +36,8 @@ use writer::{Control, GOING_AWAY, write};
 const MORE: u32 = 64;
 /// How many control frames may wait to be written.
 const CONTROLS: usize = 8;
+/// The code of a connection that is closed because its token has ended: a policy is violated (RFC 6455).
+const LOGGED_OUT: u16 = 1008;
 /// How long a client that was told to close may take to do so.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -99,6 +101,7 @@ impl Sockets {
             code = socket.run(&mut frames, &controls, self.stop.clone()) => code,
             () = socket.sink.closed() => None, // The writer has ended.
             () = socket.session.connection().ended() => None,
+            () = socket.session.logged_out() => Some(LOGGED_OUT),
         };
         let Some(code) = code else {
             writing.abort();

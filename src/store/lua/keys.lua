@@ -33,6 +33,11 @@ function keys.of_context(prefix, context)
   keys.schedules = prefix .. 'hero:meta:schedules'
   keys.events = prefix .. 'hero:events'
   keys.collections = prefix .. 'hero:meta:collections'
+  keys.access = prefix .. 'hero:meta:access'
+  keys.identities = prefix .. 'hero:access:identities'
+  keys.public_keys = prefix .. 'hero:access:pubkeys'
+  keys.tokens = prefix .. 'hero:access:tokens'
+  keys.rights = prefix .. 'context:' .. context
 end
 
 function keys.job(id)
@@ -92,6 +97,11 @@ function keys.index_of_status(status) return keys.prefix .. 'hero:index:' .. sta
 function keys.fair_part(queue, what)
   return keys.prefix .. 'hero:q:fair:' .. string.sub(queue, #keys.prefix + #'hero:q:work:' + 1) .. ':' .. what
 end
+
+-- The tokens of an identity.
+function keys.tokens_of(id) return keys.prefix .. 'hero:access:tokens:of:' .. id end
+
+function keys.identity(id) return keys.prefix .. 'actor:' .. id end
 
 function keys.collection(name) return keys.prefix .. 'hero:osis:' .. name end
 

@@ -21,6 +21,15 @@ fn the_settings_in_the_documents_are_those_of_the_program() {
 }
 
 #[test]
+fn the_permissions_in_the_documents_are_those_of_the_program() {
+    let (document, fresh) = ("docs/permissions.md", hero::rpc::permissions());
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(root().join(document), &fresh).unwrap();
+    }
+    assert_eq!(read(document), fresh, "{document} is stale: run `UPDATE=1 cargo test --test it documents::generated`");
+}
+
+#[test]
 fn the_metrics_in_the_documents_are_those_of_the_program() {
     agrees("docs/operations.md", "metrics", &hero::cli::metric_families::markdown());
 }

@@ -11,7 +11,7 @@ const FLOORS: [&[&str]; 10] = [
     &["keys", "process"],
     &["log_file", "service"],
     &["store"],
-    &["conveyor", "dispatch", "engine", "rhailib"],
+    &["access", "conveyor", "dispatch", "engine", "rhailib"],
     &["sal"],
     &["actor"],
     &["rpc"],

@@ -1,7 +1,7 @@
 //! `keys.lua` has the same keys as `keys.rs`.
 
 use hero::keys::Keys;
-use hero::model::{ContextId, JobId, Name, Priority, Queue, ScriptType, ServerId, Target};
+use hero::model::{ContextId, IdentityId, JobId, Name, Priority, Queue, ScriptType, ServerId, Target};
 use hero::store::script_behind_the_modules;
 
 use crate::support::Redis;
@@ -58,6 +58,13 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.schedule_waiting(ARGV[4])".to_owned(), keys.schedule_waiting(&id.as_str().parse().unwrap())),
             ("keys.events".to_owned(), keys.events()),
             ("keys.collections".to_owned(), keys.collections()),
+            ("keys.access".to_owned(), keys.access()),
+            ("keys.identities".to_owned(), keys.identities()),
+            ("keys.public_keys".to_owned(), keys.public_keys()),
+            ("keys.tokens".to_owned(), keys.tokens()),
+            ("keys.rights".to_owned(), keys.rights()),
+            ("keys.identity(7)".to_owned(), keys.identity(IdentityId(7))),
+            ("keys.tokens_of(7)".to_owned(), keys.tokens_of(IdentityId(7))),
             ("keys.collection('io')".to_owned(), keys.collection(&io)),
             ("objects.of('io').objects".to_owned(), keys.objects(&io)),
         ];

@@ -8,9 +8,10 @@ use std::time::Instant;
 
 use futures_util::stream::SplitStream;
 use futures_util::{SinkExt, StreamExt};
+use hero::access::{Authority, TokenKey};
 use hero::dispatch::Dispatcher;
 use hero::model::{ServerId, Timestamp};
-use hero::rpc::{App, Limits, Probes, ServerDetails, ServerSettings, serve};
+use hero::rpc::{Access, App, Guard, Limits, Probes, ServerDetails, ServerSettings, serve};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -41,6 +42,19 @@ impl Server {
 
     /// A server with limits of its own.
     pub async fn within(dispatcher: &Dispatcher, limits: Limits) -> Self {
+        let authority = Authority::new(dispatcher.stores().cloned(), TokenKey::random());
+        Self::start(dispatcher, authority, limits, Access::Open).await
+    }
+
+    /// A server whose callers have to log in. This process knows the authority.
+    pub async fn guarded(dispatcher: &Dispatcher) -> (Self, Authority) {
+        let authority = Authority::new(dispatcher.stores().cloned(), TokenKey::random());
+        authority.follow().await.unwrap();
+        let access = Access::Login(Guard::new(authority.clone(), dispatcher.clone()));
+        (Self::start(dispatcher, authority.clone(), Limits::default(), access).await, authority)
+    }
+
+    async fn start(dispatcher: &Dispatcher, authority: Authority, limits: Limits, access: Access) -> Self {
         let details = ServerDetails {
             server_id: ServerId::new().to_string(),
             started_at: Timestamp::local(),
@@ -51,8 +65,8 @@ impl Server {
             limits: limits.clone(),
         };
         let probes = Probes { readiness: Arc::new(|| Box::pin(async { Ok(Vec::new()) })), metrics: Arc::new(String::new) };
-        let app = App { dispatcher: dispatcher.clone(), probes, details: Arc::new(details) };
-        let settings = ServerSettings { listen: vec![([127, 0, 0, 1], 0).into()], limits, ..ServerSettings::default() };
+        let app = App { dispatcher: dispatcher.clone(), authority, probes, details: Arc::new(details) };
+        let settings = ServerSettings { listen: vec![([127, 0, 0, 1], 0).into()], limits, access, ..ServerSettings::default() };
         let shutdown = CancellationToken::new();
         let serving = serve(settings, app, shutdown.clone()).await.unwrap();
         Self { address: serving.local_addr(), _shutdown: shutdown.drop_guard() }
@@ -77,6 +91,15 @@ impl Server {
     pub async fn post_at(&self, host: &str, body: &str) -> (u16, String) {
         let head = format!("POST / HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: {}", body.len());
         http(&self.address.to_string(), host, &head, body).await
+    }
+
+    /// The same with an `Authorization` header.
+    pub async fn post_with(&self, authorization: &str, body: &str) -> (u16, String) {
+        let head = format!(
+            "POST / HTTP/1.1\r\ncontent-type: application/json\r\nauthorization: {authorization}\r\ncontent-length: {}",
+            body.len()
+        );
+        http(&self.address.to_string(), "localhost", &head, body).await
     }
 
     /// Asks for a path under a name of the server.

@@ -1,10 +1,9 @@
 use super::*;
-use hero::rpc::Access;
 
 #[tokio::test]
 async fn every_entry_of_a_batch_counts_as_a_call() {
     let server = Server::with(|settings| {
-        settings.access = Access::Login; // Without it loopback is not limited.
+        settings.access = login(); // Without it loopback is not limited.
         settings.limits.calls_per_second = 5;
     })
     .await;

@@ -19,8 +19,10 @@ use std::time::Duration;
 
 use futures_util::stream::StreamExt as _;
 use futures_util::{SinkExt, stream};
+use hero::access::{Authority, TokenKey};
 use hero::rpc::{
-    Code, Error, Example, Items, Method, Permission, Probes, ServerSettings, Serving, Session, Size, Subscription, Table, serve_table,
+    Access, Code, Concern, Error, Example, Guard, Items, Method, Permission, Probes, ServerSettings, Serving, Session, Size, Subscription,
+    Table, serve_table,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,6 +81,10 @@ macro_rules! method {
 
             fn examples() -> Vec<Example<Self, $output>> {
                 vec![Example { name: $name, params: $example, result: $sample }]
+            }
+
+            fn concern(&self) -> Concern<'_> {
+                Concern::Server
             }
 
             async fn call($self, $bench: &Bench, _: &Session) -> Result<$output, Error> {
@@ -182,6 +188,10 @@ impl Subscription<Bench> for Count {
         vec![Example { name: "count", params: Self { to: 1, pad: 0 }, result: Counted { number: 1, pad: String::new() } }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
+    }
+
     async fn open(self, _: &Bench, _: &Session) -> Result<Items<Counted>, Error> {
         let last = if self.to == 0 { u32::MAX } else { self.to };
         let pad = "x".repeat(self.pad as usize);
@@ -208,6 +218,10 @@ impl Method<Bench> for HoldLong {
         vec![Example { name: "hold", params: Self {}, result: json!("held") }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
+    }
+
     async fn call(self, bench: &Bench, session: &Session) -> Result<Value, Error> {
         Hold {}.call(bench, session).await
     }
@@ -232,6 +246,10 @@ impl Method<Bench> for Large {
         vec![Example { name: "large", params: Self { bytes: 1 }, result: "x".into() }]
     }
 
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
+    }
+
     async fn call(self, bench: &Bench, _: &Session) -> Result<String, Error> {
         bench.made.fetch_add(1, Ordering::SeqCst);
         Ok("x".repeat(self.bytes))
@@ -252,6 +270,12 @@ fn table() -> Table<Bench> {
         .method::<HoldLong>()
         .method::<Large>()
         .subscription::<Count>()
+}
+
+/// Callers have to log in, and nobody can.
+fn login() -> Access {
+    let authority = Authority::new([], TokenKey::random());
+    Access::Login(Guard::new(authority, crate::support::dispatcher([], std::path::Path::new("."))))
 }
 
 /// A server with the methods above.

@@ -119,7 +119,7 @@ async fn of_the_notifications_that_an_address_leaves_behind_a_bounded_number_wai
 
 #[tokio::test]
 async fn a_notification_needs_the_permissions_of_a_call() {
-    let server = Server::with(|settings| settings.access = hero::rpc::Access::Login).await;
+    let server = Server::with(|settings| settings.access = login()).await;
     let batch = format!("[{},{}]", notification("notify_hello", json!([1])), call(1, "rpc.discover", json!([])));
     let answer = ask(&mut server.websocket().await, batch).await;
     assert!(answer[0]["id"] == 1 && answer[0]["result"].is_object(), "all has been done that was sent");

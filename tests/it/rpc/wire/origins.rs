@@ -150,7 +150,7 @@ async fn all_addresses_of_a_name_share_a_port_and_one_that_is_nobodys_is_passed_
 
 #[tokio::test]
 async fn with_login_on_the_nameless_are_told_to_log_in() {
-    let server = Server::with(|settings| settings.access = hero::rpc::Access::Login).await;
+    let server = Server::with(|settings| settings.access = login()).await;
     let mut socket = server.websocket().await;
     assert_eq!(ask(&mut socket, call(1, "get_data", json!([]))).await["error"]["code"], 1005);
     assert!(ask(&mut socket, call(1, "rpc.discover", json!([]))).await["result"].is_object());

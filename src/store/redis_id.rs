@@ -5,21 +5,21 @@ const DIGITS: usize = 32;
 
 impl Store {
     /// What tells this Redis from every other. It is made when it is first asked for; a Redis that lost everything is another one.
-    pub async fn identity(&self) -> Result<String, Error> {
-        if let Some(known) = self.known_identity().await? {
+    pub async fn redis_id(&self) -> Result<String, Error> {
+        if let Some(known) = self.known_redis_id().await? {
             return Ok(known);
         }
         let made = format!("{:032x}", rand::random::<u128>());
         let mut set = redis::cmd("SET");
-        set.arg(self.keys().identity()).arg(&made).arg("NX").arg("GET");
+        set.arg(self.keys().redis_id()).arg(&made).arg("NX").arg("GET");
         // Another server may have been first.
         let before: Option<String> = self.0.commands.call(&set).await?;
         before.map_or(Ok(made), |before| self.checked(before))
     }
 
     /// The same, unless nobody has asked for it yet.
-    pub async fn known_identity(&self) -> Result<Option<String>, Error> {
-        let found: Option<String> = self.0.commands.call(redis::cmd("GET").arg(self.keys().identity())).await?;
+    pub async fn known_redis_id(&self) -> Result<Option<String>, Error> {
+        let found: Option<String> = self.0.commands.call(redis::cmd("GET").arg(self.keys().redis_id())).await?;
         found.map(|found| self.checked(found)).transpose()
     }
 
@@ -28,6 +28,6 @@ impl Store {
         if identity.len() == DIGITS && identity.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(identity);
         }
-        Err(Error::Unsuitable(format!("{} holds no identity: delete it, and the next is made", self.keys().identity())))
+        Err(Error::Unsuitable(format!("{} holds no identity: delete it, and the next is made", self.keys().redis_id())))
     }
 }

@@ -1,0 +1,18 @@
+//! Who may call: identities, the tokens that stand for them, and the rights that they have in contexts.
+//!
+//! [`Authority`] is all of it. What it knows is in Redis: identities and tokens where context 0 is, the rights in a context where that is. Each change counts up a
+//! revision there, which every server looks at, so that a token that was revoked ends on every open connection.
+
+mod authority;
+mod error;
+mod login;
+mod secret;
+mod watch;
+
+pub use authority::{Authority, NewToken};
+pub use error::Error;
+pub use login::Login;
+pub use secret::{InvalidTokenKey, TokenKey, TokenSecret};
+pub use watch::Watch;
+
+pub use crate::store::IdentityChange;

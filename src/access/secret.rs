@@ -1,0 +1,113 @@
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, Mac as _};
+use sha2::Sha256;
+
+use crate::model::{TokenId, hex};
+
+/// What stands before the secret of a token, so that people and programs that look for secrets in texts recognise one.
+const PREFIX: &str = "hero_";
+/// How many random bytes a secret has.
+const RANDOM: usize = 32;
+
+/// The key with which the secrets of tokens are hashed. Servers that share a Redis share it; whoever reads Redis alone learns of no token.
+#[derive(Clone)]
+pub struct TokenKey([u8; RANDOM]);
+
+/// Why a text is no such key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it does not hold 64 hexadecimal digits")]
+pub struct InvalidTokenKey;
+
+/// What whoever has a token shows: `hero_` and 43 letters.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TokenSecret(String);
+
+impl TokenKey {
+    /// A new random key.
+    pub fn random() -> Self {
+        Self(rand::random())
+    }
+
+    /// The key as it stands in its file.
+    pub fn to_text(&self) -> String {
+        hex(&self.0)
+    }
+
+    /// The hash of a secret, in hexadecimal digits.
+    pub(super) fn digest(&self, secret: &str) -> String {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes keys of any length");
+        mac.update(secret.as_bytes());
+        hex(&mac.finalize().into_bytes())
+    }
+}
+
+impl FromStr for TokenKey {
+    type Err = InvalidTokenKey;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTokenKey> {
+        let text = text.trim();
+        if text.len() != 2 * RANDOM || !text.is_ascii() {
+            return Err(InvalidTokenKey);
+        }
+        let mut key = [0; RANDOM];
+        for (at, byte) in key.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| InvalidTokenKey)?;
+        }
+        Ok(Self(key))
+    }
+}
+
+impl fmt::Debug for TokenKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl TokenSecret {
+    /// A new random secret.
+    pub(super) fn random() -> Self {
+        Self(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(rand::random::<[u8; RANDOM]>())))
+    }
+
+    /// The secret itself. Whoever asks takes care of it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for TokenSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// The public name of the token with this hash.
+pub(super) fn token_id(digest: &str) -> TokenId {
+    digest[..16].parse().expect("a digest begins with hexadecimal digits")
+}
+
+/// Whether two hashes are the same, in a time that does not tell where they differ.
+pub(super) fn same(one: &str, other: &str) -> bool {
+    one.len() == other.len() && one.bytes().zip(other.bytes()).fold(0, |differ, (one, other)| differ | (one ^ other)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_back_and_tells_nothing_of_itself() {
+        let key = TokenKey::random();
+        let read: TokenKey = format!("{}\n", key.to_text()).parse().unwrap();
+        assert_eq!(key.digest("x"), read.digest("x"));
+        assert_ne!(key.digest("x"), TokenKey::random().digest("x"));
+        assert_eq!(format!("{key:?} {:?}", TokenSecret::random()), "*** ***");
+        for bad in ["", "00", &"g".repeat(64), &"é".repeat(32)] {
+            assert_eq!(bad.parse::<TokenKey>().unwrap_err(), InvalidTokenKey, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! `hero rights …`: who may do what in a context.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::exit::Exit;
+use super::global::Global;
+use super::output;
+use crate::model::{ContextId, ContextRights, IdentityId, Role};
+
+/// What to do with rights.
+#[derive(Debug, Subcommand)]
+pub(super) enum RightsCommand {
+    /// Print who may do what in a context
+    Show(InContext),
+    /// Give an identity a role
+    Grant(OfIdentity),
+    /// Take a role from an identity
+    Revoke(OfIdentity),
+}
+
+/// Which context.
+#[derive(Debug, Args)]
+pub(super) struct InContext {
+    /// The context
+    #[arg(long = "context", value_name = "N", default_value_t = 0)]
+    number: u32,
+}
+
+/// Which role, of whom.
+#[derive(Debug, Args)]
+pub(super) struct OfIdentity {
+    /// The number of the identity
+    identity: IdentityId,
+    /// The role
+    role: RoleName,
+    #[command(flatten)]
+    context: InContext,
+}
+
+/// The name of a role.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum RoleName {
+    /// Everything in the context, and to grant rights in it
+    Admin,
+    /// To create, start, stop and read its own jobs, and to use the objects
+    Caller,
+    /// To read everything
+    Reader,
+    /// To run jobs
+    Executor,
+}
+
+impl From<RoleName> for Role {
+    fn from(name: RoleName) -> Self {
+        match name {
+            RoleName::Admin => Self::Admin,
+            RoleName::Caller => Self::Caller,
+            RoleName::Reader => Self::Reader,
+            RoleName::Executor => Self::Executor,
+        }
+    }
+}
+
+impl RightsCommand {
+    pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        let client = global.connect_as_operator().await?;
+        let (granted, of) = match self {
+            Self::Show(context) => {
+                show(global, &client.get_rights(ContextId(context.number)).await?)?;
+                return Ok(Exit::Ok);
+            }
+            Self::Grant(of) => (true, of),
+            Self::Revoke(of) => (false, of),
+        };
+        show(global, &client.set_role(of.identity, of.role.into(), ContextId(of.context.number), granted).await?)?;
+        Ok(Exit::Ok)
+    }
+}
+
+fn show(global: &Global, rights: &ContextRights) -> anyhow::Result<()> {
+    if global.json {
+        return output::json(rights);
+    }
+    for role in Role::ALL {
+        let numbers: Vec<String> = rights.of(role).iter().map(ToString::to_string).collect();
+        output::line(format!("{:<9}  {}", role.list(), if numbers.is_empty() { "-".to_owned() } else { numbers.join(" ") }))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! `hero token …`: by which programs say who they are.
+
+use std::time::Duration;
+
+use clap::Subcommand;
+use serde_json::json;
+
+use super::exit::Exit;
+use super::global::Global;
+use super::local_time::local_time;
+use super::output::{self, Style};
+use super::settings::parse_time;
+use super::table::{Fit, Table, cell, cells};
+use crate::model::{IdentityId, Token, TokenId};
+
+/// What to do with tokens.
+#[derive(Debug, Subcommand)]
+pub(super) enum TokenCommand {
+    /// Make a token and print its secret, which nobody can ask for again
+    Create {
+        /// The number of the identity that it stands for
+        identity: IdentityId,
+        /// What it is for
+        #[arg(long)]
+        name: Option<String>,
+        /// After what time it ends, such as 30d; it does not by default
+        #[arg(long, value_name = "TIME", value_parser = parse_time)]
+        lifetime: Option<Duration>,
+    },
+    /// List the tokens of an identity that have not ended
+    List {
+        /// The number of the identity
+        identity: IdentityId,
+    },
+    /// Revoke a token: whoever has shown it is logged out at once
+    Revoke {
+        /// Its id, as `hero token list` shows it
+        id: TokenId,
+    },
+}
+
+impl TokenCommand {
+    pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        let client = global.connect_as_operator().await?;
+        match self {
+            Self::Create { identity, name, lifetime } => {
+                let made = client.create_token(*identity, name.as_deref(), *lifetime).await?;
+                if global.json { output::json(&made)? } else { output::line(&made.secret)? }
+            }
+            Self::List { identity } => {
+                let tokens = client.list_tokens(*identity).await?;
+                if global.json { output::json(&tokens)? } else { list(&tokens)? }
+            }
+            Self::Revoke { id } => {
+                client.revoke_token(id).await?;
+                if global.json { output::json(&json!({ "revoked": id }))? } else { output::line("revoked")? }
+            }
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+const HEAD: [(&str, Fit); 4] = [("TOKEN", Fit::Keep), ("CREATED", Fit::Keep), ("EXPIRES", Fit::Keep), ("NAME", Fit::Cut)];
+
+fn list(tokens: &[Token]) -> anyhow::Result<()> {
+    let style = Style::stdout();
+    let mut table = Table::new(style, &HEAD);
+    for token in tokens {
+        table.row(cells![
+            token.token_id.to_string(),
+            local_time(token.created_at, "UTC"),
+            token.expires_at.map_or_else(|| "never".to_owned(), |end| local_time(end, "UTC")),
+            cell(token.name.as_deref().unwrap_or("-")),
+        ]);
+    }
+    table.print()
+}

@@ -1,0 +1,51 @@
+//! The key with which the secrets of tokens are hashed, in a file that only its owner can read.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+use super::settings::Settings;
+use crate::access::TokenKey;
+
+/// The name of the file in the data directory.
+const NAME: &str = "token.key";
+/// What group and others may do.
+const OTHERS: u32 = 0o077;
+
+/// Reads the key, or makes it where there is none.
+pub(super) fn read(settings: &Settings) -> anyhow::Result<TokenKey> {
+    let path = settings.token_key_file.clone().unwrap_or_else(|| settings.data.join(NAME));
+    match std::fs::read_to_string(&path) {
+        Ok(text) => {
+            ensure_private(&path)?;
+            text.parse().with_context(|| format!("token_key_file: {} is no key of tokens", path.display()))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => make(&path),
+        Err(error) => Err(error).with_context(|| format!("token_key_file: {} cannot be read", path.display())),
+    }
+}
+
+fn ensure_private(path: &Path) -> anyhow::Result<()> {
+    let mode = path.metadata()?.permissions().mode() & 0o777;
+    if mode & OTHERS != 0 {
+        bail!("token_key_file: others may read {} (mode {mode:03o}); close it with: chmod 600 {0}", path.display());
+    }
+    Ok(())
+}
+
+fn make(path: &PathBuf) -> anyhow::Result<TokenKey> {
+    let key = TokenKey::random();
+    let written = || {
+        if let Some(parent) = path.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        writeln!(file, "{}", key.to_text())?;
+        file.sync_all()
+    };
+    written().with_context(|| format!("token_key_file: {} cannot be made", path.display()))?;
+    Ok(key)
+}

@@ -1,0 +1,283 @@
+//! Who may call: identities, the tokens by which programs say who they are, and what each may do in a context.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::id::text_id;
+use super::{ContextId, Timestamp, excerpt};
+
+/// The number of an identity, from 1 on. It is never given twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct IdentityId(pub u32);
+
+impl fmt::Display for IdentityId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for IdentityId {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+impl JsonSchema for IdentityId {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "IdentityId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": u32::MAX })
+    }
+}
+
+/// A secp256k1 public key: the 65 bytes of its uncompressed form as 130 hexadecimal digits, in lower case.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PublicKey(Arc<str>);
+
+/// Why a text is no public key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidPublicKey {
+    /// It does not look like one.
+    #[error("{0:?} is no public key: 130 hexadecimal digits that begin with 04 (secp256k1, uncompressed)")]
+    Form(String),
+    /// It looks like one, but is none.
+    #[error("the public key is no point of secp256k1")]
+    NotOnCurve,
+}
+
+impl PublicKey {
+    /// The key as it is stored.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for PublicKey {
+    type Err = InvalidPublicKey;
+
+    fn from_str(text: &str) -> Result<Self, InvalidPublicKey> {
+        let text = text.strip_prefix("0x").unwrap_or(text);
+        if text.len() != 130 || !text.starts_with("04") || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(InvalidPublicKey::Form(excerpt(text, 32).into_owned()));
+        }
+        let bytes: Vec<u8> = (0..65).filter_map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()).collect();
+        k256::PublicKey::from_sec1_bytes(&bytes).map_err(|_| InvalidPublicKey::NotOnCurve)?;
+        Ok(Self(text.to_ascii_lowercase().into()))
+    }
+}
+
+text_id!(PublicKey, { "type": "string", "pattern": "^(0x)?04[0-9A-Fa-f]{128}$" });
+
+/// Who may call and be granted rights.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Identity {
+    /// Its number.
+    pub identity_id: IdentityId,
+    /// Its public key, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PublicKey")]
+    pub pubkey: Option<PublicKey>,
+    /// Where it can be reached.
+    #[serde(default)]
+    pub address: Vec<String>,
+    /// When it was made, to the second.
+    pub created_at: Timestamp,
+    /// When it was last changed, to the second.
+    pub updated_at: Timestamp,
+}
+
+/// Identities in the order of their numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IdentityPage {
+    /// The identities.
+    pub identities: Vec<Identity>,
+    /// Where the next page begins, if there are more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub next_cursor: Option<String>,
+}
+
+/// The public name of a token: 16 hexadecimal digits, which tell nothing of its secret.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TokenId(Arc<str>);
+
+/// Why a text is not the id of a token.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not the id of a token: 16 hexadecimal digits, as list_tokens gives them")]
+pub struct InvalidTokenId(String);
+
+impl TokenId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for TokenId {
+    type Err = InvalidTokenId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidTokenId> {
+        let valid = text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        if valid { Ok(Self(text.into())) } else { Err(InvalidTokenId(excerpt(text, 32).into_owned())) }
+    }
+}
+
+text_id!(TokenId, { "type": "string", "pattern": "^[0-9a-f]{16}$" });
+
+/// What is known of a token. Its secret is not: whoever made it was shown it once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Token {
+    /// Its public name.
+    pub token_id: TokenId,
+    /// Whom it stands for.
+    pub identity_id: IdentityId,
+    /// What it is for, in the words of whoever made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub name: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ends; never, if this is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// What an identity may do in a context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Everything in the context, and to grant rights in it.
+    Admin,
+    /// To create, start, stop and read its own jobs, and to use the objects.
+    Caller,
+    /// To read everything.
+    Reader,
+    /// To run jobs: to read them, take them and write how they ended.
+    Executor,
+}
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Self; 4] = [Self::Admin, Self::Caller, Self::Reader, Self::Executor];
+
+    /// The list in the hash of a context in which those stand who have the role.
+    pub const fn list(self) -> &'static str {
+        match self {
+            Self::Admin => "admins",
+            Self::Caller => "callers",
+            Self::Reader => "readers",
+            Self::Executor => "executors",
+        }
+    }
+
+    /// Its word on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::Caller => "caller",
+            Self::Reader => "reader",
+            Self::Executor => "executor",
+        }
+    }
+}
+
+/// Who may do what in a context.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ContextRights {
+    /// The context.
+    pub context_id: ContextId,
+    /// Who may do everything in it.
+    #[serde(default)]
+    pub admins: BTreeSet<IdentityId>,
+    /// Who may create jobs.
+    #[serde(default)]
+    pub callers: BTreeSet<IdentityId>,
+    /// Who may read everything.
+    #[serde(default)]
+    pub readers: BTreeSet<IdentityId>,
+    /// Who may run jobs.
+    #[serde(default)]
+    pub executors: BTreeSet<IdentityId>,
+    /// When rights were first granted in it, to the second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub created_at: Option<Timestamp>,
+    /// When they were last changed, to the second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub updated_at: Option<Timestamp>,
+}
+
+impl ContextRights {
+    /// A context in which nobody was granted anything.
+    pub const fn none(context_id: ContextId) -> Self {
+        Self {
+            context_id,
+            admins: BTreeSet::new(),
+            callers: BTreeSet::new(),
+            readers: BTreeSet::new(),
+            executors: BTreeSet::new(),
+            created_at: None,
+            updated_at: None,
+        }
+    }
+
+    /// Those who have a role.
+    pub const fn of(&self, role: Role) -> &BTreeSet<IdentityId> {
+        match role {
+            Role::Admin => &self.admins,
+            Role::Caller => &self.callers,
+            Role::Reader => &self.readers,
+            Role::Executor => &self.executors,
+        }
+    }
+
+    /// The same, to be changed.
+    pub const fn of_mut(&mut self, role: Role) -> &mut BTreeSet<IdentityId> {
+        match role {
+            Role::Admin => &mut self.admins,
+            Role::Caller => &mut self.callers,
+            Role::Reader => &mut self.readers,
+            Role::Executor => &mut self.executors,
+        }
+    }
+
+    /// Whether an identity has a role.
+    pub fn has(&self, identity: IdentityId, role: Role) -> bool {
+        self.of(role).contains(&identity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_public_key_is_a_point_of_the_curve_in_any_case() {
+        // The generator of secp256k1.
+        let generator = "0479BE667EF9DCBBAC55A06295CE870B07029BFCDB2DCE28D959F2815B16F81798483ADA7726A3C4655DA4FBFC0E1108A8FD17B448A68554199C47D08FFB10D4B8";
+        let key: PublicKey = generator.parse().unwrap();
+        assert_eq!(key.as_str(), generator.to_lowercase());
+        assert_eq!(format!("0x{generator}").parse(), Ok(key));
+        assert_eq!(generator.replace("D4B8", "D4B9").parse::<PublicKey>(), Err(InvalidPublicKey::NotOnCurve));
+        for bad in ["", "04", &generator[2..], &format!("{generator}00"), &generator.replace("04", "02")] {
+            assert!(matches!(bad.parse::<PublicKey>(), Err(InvalidPublicKey::Form(_))), "{bad}");
+        }
+    }
+}

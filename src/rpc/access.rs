@@ -1,0 +1,75 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::{HeaderMap, header};
+
+use super::auth::{Permission, Principal, Session};
+use super::error::Error;
+use super::guard::{Concern, Guard};
+
+/// Whether callers have to say who they are.
+#[derive(Clone, Default)]
+pub enum Access {
+    /// Whoever can connect to the server may use it.
+    #[default]
+    Open,
+    /// Without an identity only [`Permission::Public`] methods can be called, and with one what its roles allow.
+    Login(Guard),
+}
+
+impl Access {
+    /// Whether everybody may do everything.
+    pub const fn is_open(&self) -> bool {
+        matches!(self, Self::Open)
+    }
+
+    /// The session of whoever has sent a request with these headers over the connection of `session`.
+    ///
+    /// A token that is none is refused, whatever the call: a client that believes to be somebody is told that it is not.
+    pub(super) async fn log_in(&self, session: &Arc<Session>, headers: &HeaderMap) -> Result<Arc<Session>, Error> {
+        let (Self::Login(guard), Principal::Anonymous) = (self, session.principal()) else { return Ok(Arc::clone(session)) };
+        let Some(secret) = bearer(headers) else { return Ok(Arc::clone(session)) };
+        if let Some(login) = guard.authority().known_login(secret) {
+            return Ok(Arc::new(session.of(Principal::Identity(login))));
+        }
+        let passed = session.address().logins.pass(LOGINS_PER_SECOND, Instant::now());
+        let what = || format!("more than {LOGINS_PER_SECOND} logins a second from your address (a fixed limit)").into();
+        passed.map_err(|retry_after| Error::Busy { what: what(), retry_after })?;
+        let login = guard.authority().log_in(secret).await?;
+        Ok(Arc::new(session.of(Principal::Identity(login))))
+    }
+
+    /// Whether a session may make a call that needs `permission` and concerns this.
+    pub(super) async fn allow(&self, session: &Session, permission: Permission, concern: &Concern<'_>) -> Result<(), Error> {
+        match self {
+            Self::Open => Ok(()),
+            Self::Login(guard) => guard.allow(session, permission, concern).await,
+        }
+    }
+
+    /// Whether whoever is behind a session may call a method that needs `permission` at all, whatever it concerns.
+    pub(super) fn check(&self, principal: &Principal, permission: Permission) -> Result<(), Error> {
+        match (self, principal, permission) {
+            (Self::Open, _, _) | (_, Principal::Operator, _) | (_, _, Permission::Public) => Ok(()),
+            (Self::Login(_), Principal::Anonymous, _) => Err(Error::NotAuthenticated),
+            (Self::Login(_), Principal::Identity(login), _) if login.has_ended() => Err(Error::NotAuthenticated),
+            (Self::Login(_), Principal::Identity(_), _) => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_open() { "open" } else { "login" })
+    }
+}
+
+/// How many tokens of one address are looked up in a second.
+const LOGINS_PER_SECOND: u32 = 20;
+
+/// The bearer token of a request.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}

@@ -1,0 +1,184 @@
+//! Decides who may make which call: the one place where identities, roles and methods meet.
+
+use std::borrow::Cow;
+
+use super::auth::{Permission, Principal, Session};
+use super::error::Error;
+use crate::access::Authority;
+use crate::dispatch::Dispatcher;
+use crate::model::{ContextId, IdentityId, JobId, JobSpec, Role, ScheduleId, TokenId};
+
+/// What a call concerns, as far as that decides who may make it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Concern<'c> {
+    /// The server, and nothing of a context.
+    Server,
+    /// What the callers of a context have in common: its objects, its queues, its actors.
+    Context(ContextId),
+    /// One job.
+    Job(ContextId, &'c JobId),
+    /// The jobs that this caller created, or all.
+    JobsOf(ContextId, Option<&'c str>),
+    /// New jobs, with the jobs that they name.
+    NewJobs(ContextId, Vec<&'c JobSpec>),
+    /// One schedule.
+    Schedule(ContextId, &'c ScheduleId),
+    /// An identity, with its tokens.
+    Identity(IdentityId),
+    /// One token.
+    Token(&'c TokenId),
+}
+
+impl Concern<'_> {
+    fn context(&self) -> Option<ContextId> {
+        match self {
+            Self::Server | Self::Identity(_) | Self::Token(_) => None,
+            Self::Context(context)
+            | Self::Job(context, _)
+            | Self::JobsOf(context, _)
+            | Self::NewJobs(context, _)
+            | Self::Schedule(context, _) => Some(*context),
+        }
+    }
+}
+
+/// Who may do what, where callers have to log in.
+#[derive(Clone)]
+pub struct Guard {
+    authority: Authority,
+    dispatcher: Dispatcher,
+}
+
+/// What a role is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allowed {
+    /// All of it.
+    Yes,
+    /// What is its own.
+    Own,
+    /// Nothing.
+    No,
+}
+
+/// What a role allows of calls that need `permission` and concern this. No role is any identity.
+pub(super) const fn allowed(role: Option<Role>, permission: Permission, concern: &Concern<'_>) -> Allowed {
+    match (permission, role) {
+        (Permission::Public, _) => Allowed::Yes,
+        (Permission::Identity, _) => match concern {
+            Concern::Identity(_) | Concern::Token(_) => Allowed::Own,
+            _ => Allowed::Yes,
+        },
+        (Permission::Read, Some(Role::Admin | Role::Reader | Role::Executor))
+        | (Permission::Submit | Permission::Administer, Some(Role::Admin)) => Allowed::Yes,
+        (Permission::Read | Permission::Submit, Some(Role::Caller)) => match concern {
+            Concern::Context(_) => Allowed::Yes,
+            _ => Allowed::Own,
+        },
+        _ => Allowed::No,
+    }
+}
+
+impl Guard {
+    /// A guard for the jobs of a dispatcher.
+    pub const fn new(authority: Authority, dispatcher: Dispatcher) -> Self {
+        Self { authority, dispatcher }
+    }
+
+    /// Who has logged in, and may do what.
+    pub const fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// Whether a session may make a call that needs `permission` and concerns this.
+    pub(super) async fn allow(&self, session: &Session, permission: Permission, concern: &Concern<'_>) -> Result<(), Error> {
+        let identity = match session.principal() {
+            Principal::Operator => return Ok(()),
+            _ if permission == Permission::Public => return Ok(()),
+            Principal::Anonymous => return Err(Error::NotAuthenticated),
+            Principal::Identity(login) if login.has_ended() => return Err(Error::NotAuthenticated),
+            Principal::Identity(login) => login.identity(),
+        };
+        if let Concern::NewJobs(_, specs) = concern {
+            not_for_others(identity, specs)?;
+        }
+        match (permission, concern) {
+            (Permission::Identity, Concern::Identity(other)) if *other == identity => return Ok(()),
+            (Permission::Identity, Concern::Token(token)) if self.authority.owner(token).await? == identity => return Ok(()),
+            (Permission::Identity, Concern::Identity(_) | Concern::Token(_)) => {
+                return Err(denied("that is another identity's; only the operator may"));
+            }
+            (Permission::Identity, _) => return Ok(()),
+            (Permission::Operate, _) => return Err(denied("only the operator may, through the socket in the data directory")),
+            _ => {}
+        }
+        let Some(context) = concern.context() else {
+            return Err(denied("only the operator may, through the socket in the data directory"));
+        };
+        let mut own_only = false;
+        for role in Role::ALL.into_iter().filter(|role| self.authority.has_role(identity, context, *role)) {
+            match allowed(Some(role), permission, concern) {
+                Allowed::Yes => return Ok(()),
+                Allowed::Own => own_only = true,
+                Allowed::No => {}
+            }
+        }
+        if !own_only {
+            return Err(lacking(identity, context, permission));
+        }
+        let own = identity.to_string();
+        if self.belongs_to(&own, concern).await? { Ok(()) } else { Err(not_own(&own, concern)) }
+    }
+
+    /// Whether all that a call concerns is the caller's own, or all callers'.
+    async fn belongs_to(&self, own: &str, concern: &Concern<'_>) -> Result<bool, Error> {
+        Ok(match concern {
+            Concern::Server | Concern::Identity(_) | Concern::Token(_) => false,
+            Concern::Context(_) => true,
+            Concern::JobsOf(_, caller) => *caller == Some(own),
+            Concern::Job(context, id) => self.owns_all(own, *context, &[*id]).await?,
+            Concern::NewJobs(context, specs) => {
+                let made: Vec<&JobId> = specs.iter().filter_map(|spec| spec.job_id.as_ref()).collect();
+                let named: Vec<&JobId> = specs.iter().flat_map(|spec| spec.named()).filter(|id| !made.contains(id)).collect();
+                self.owns_all(own, *context, &named).await?
+            }
+            Concern::Schedule(context, id) => self.dispatcher.schedule_owner(*context, id).await?.is_none_or(|owner| owner == own),
+        })
+    }
+
+    /// Whether all these jobs are the caller's own. One that does not exist is nobody's, so that its method says so.
+    async fn owns_all(&self, own: &str, context: ContextId, jobs: &[&JobId]) -> Result<bool, Error> {
+        let owners = self.dispatcher.owners(context, jobs).await?;
+        Ok(owners.into_iter().flatten().all(|owner| owner == own))
+    }
+}
+
+/// Refuses jobs that are made in the name of somebody else.
+fn not_for_others(identity: IdentityId, specs: &[&JobSpec]) -> Result<(), Error> {
+    let own = identity.to_string();
+    match specs.iter().find_map(|spec| spec.caller_id.as_ref().filter(|caller| **caller != own)) {
+        Some(_) => Err(denied(format!("caller_id has to be {own}, who you are; leave it out"))),
+        None => Ok(()),
+    }
+}
+
+fn denied(why: impl Into<Cow<'static, str>>) -> Error {
+    Error::Denied(why.into())
+}
+
+fn lacking(identity: IdentityId, context: ContextId, permission: Permission) -> Error {
+    let needed = match permission {
+        Permission::Read => "admin, reader, executor or caller",
+        Permission::Submit => "admin or caller",
+        _ => "admin",
+    };
+    denied(format!("identity {identity} needs to be {needed} in context {context}; an admin of it may grant that"))
+}
+
+fn not_own(own: &str, concern: &Concern<'_>) -> Error {
+    denied(match concern {
+        Concern::JobsOf(..) => format!("a caller sees what is its own; name yourself in the filter: caller_id = {own}"),
+        Concern::NewJobs(..) => "a caller's jobs may name its own jobs only".to_owned(),
+        Concern::Schedule(..) => "that schedule is another caller's".to_owned(),
+        _ => "that job is another caller's".to_owned(),
+    })
+}

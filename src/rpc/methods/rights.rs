@@ -1,0 +1,128 @@
+//! Rights: who may do what in a context.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{sample, tag};
+use crate::model::{ContextId, ContextRights, IdentityId, Role};
+use crate::rpc::app::App;
+use crate::rpc::auth::{Permission, Session};
+use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
+use crate::rpc::memory::Size;
+use crate::rpc::method::{Example, Method};
+
+/// What looking at rights, and changing them, can answer.
+const ERRORS: &[Code] = &[Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
+
+/// Gives who may do what in a context.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetRights {
+    /// The context.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for GetRights {
+    const NAME: &'static str = "get_rights";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Administer;
+    const ERRORS: &'static [Code] = ERRORS;
+    const SIZE: Size = Size::Medium;
+    type Output = ContextRights;
+
+    fn examples() -> Vec<Example<Self, ContextRights>> {
+        vec![Example { name: "rights", params: Self { context_id: ContextId(0) }, result: sample::rights() }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<ContextRights, Error> {
+        Ok(app.authority.read_rights(self.context_id).await?)
+    }
+}
+
+/// Gives an identity a role in a context. Gives who may do what there now.
+///
+/// It holds at once on this server, and within half a second on others.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Grant {
+    /// Who gets the role.
+    identity_id: IdentityId,
+    /// The role.
+    role: Role,
+    /// The context.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for Grant {
+    const NAME: &'static str = "grant";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Administer;
+    const ERRORS: &'static [Code] = ERRORS;
+    const SIZE: Size = Size::Medium;
+    type Output = ContextRights;
+
+    fn examples() -> Vec<Example<Self, ContextRights>> {
+        let identity_id = sample::identity().identity_id;
+        vec![Example {
+            name: "grant",
+            params: Self { identity_id, role: Role::Caller, context_id: ContextId(0) },
+            result: sample::rights(),
+        }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<ContextRights, Error> {
+        Ok(app.authority.set_role(self.context_id, self.identity_id, self.role, true).await?)
+    }
+}
+
+/// Takes a role in a context from an identity. Gives who may do what there now.
+///
+/// It holds at once on this server, and within half a second on others.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Revoke {
+    /// Who loses the role.
+    identity_id: IdentityId,
+    /// The role.
+    role: Role,
+    /// The context.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Method for Revoke {
+    const NAME: &'static str = "revoke";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Administer;
+    const ERRORS: &'static [Code] = ERRORS;
+    const SIZE: Size = Size::Medium;
+    type Output = ContextRights;
+
+    fn examples() -> Vec<Example<Self, ContextRights>> {
+        let identity_id = sample::identity().identity_id;
+        vec![Example {
+            name: "revoke",
+            params: Self { identity_id, role: Role::Admin, context_id: ContextId(0) },
+            result: sample::rights(),
+        }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Context(self.context_id)
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<ContextRights, Error> {
+        Ok(app.authority.set_role(self.context_id, self.identity_id, self.role, false).await?)
+    }
+}

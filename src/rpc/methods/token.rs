@@ -1,0 +1,123 @@
+//! Tokens: by which programs say who they are.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{sample, tag};
+use crate::model::{IdentityId, Seconds, Token, TokenId};
+use crate::rpc::app::App;
+use crate::rpc::auth::{Permission, Session};
+use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
+use crate::rpc::method::{Example, Method};
+
+/// Makes a token of an identity. Its `secret` is told only now: it goes into `Authorization: Bearer …`.
+///
+/// An identity may make tokens of its own, the operator those of all. There are at most 100 of one identity.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateToken {
+    /// Whom it stands for.
+    identity_id: IdentityId,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    name: Option<String>,
+    /// After how many seconds it ends; never, if this is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Seconds")]
+    lifetime: Option<Seconds>,
+}
+
+/// A token that was just made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NewToken {
+    /// What is known of it from now on.
+    #[serde(flatten)]
+    pub token: Token,
+    /// What whoever has it shows.
+    pub secret: String,
+}
+
+impl Method for CreateToken {
+    const NAME: &'static str = "create_token";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Identity;
+    const ERRORS: &'static [Code] = &[Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
+    type Output = NewToken;
+
+    fn examples() -> Vec<Example<Self, NewToken>> {
+        let token = sample::token();
+        let params = Self { identity_id: token.identity_id, name: token.name.clone(), lifetime: None };
+        vec![Example { name: "create", params, result: NewToken { token, secret: "hero_kV1r…".into() } }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Identity(self.identity_id)
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<NewToken, Error> {
+        let made = app.authority.create_token(self.identity_id, self.name, self.lifetime.map(Seconds::duration)).await?;
+        Ok(NewToken { token: made.token, secret: made.secret.reveal().to_owned() })
+    }
+}
+
+/// Lists the tokens of an identity that have not ended, the oldest first.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListTokens {
+    /// Whose tokens.
+    identity_id: IdentityId,
+}
+
+impl Method for ListTokens {
+    const NAME: &'static str = "list_tokens";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Identity;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
+    type Output = Vec<Token>;
+
+    fn examples() -> Vec<Example<Self, Vec<Token>>> {
+        let token = sample::token();
+        vec![Example { name: "tokens", params: Self { identity_id: token.identity_id }, result: vec![token] }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Identity(self.identity_id)
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<Vec<Token>, Error> {
+        Ok(app.authority.tokens(self.identity_id).await?)
+    }
+}
+
+/// Revokes a token: whoever has shown it is logged out at once, also on connections that are open. Gives true.
+///
+/// An identity may revoke tokens of its own, the operator all.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RevokeToken {
+    /// The token to revoke.
+    token_id: TokenId,
+}
+
+impl Method for RevokeToken {
+    const NAME: &'static str = "revoke_token";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Identity;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    type Output = bool;
+
+    fn examples() -> Vec<Example<Self, bool>> {
+        vec![Example { name: "revoke", params: Self { token_id: sample::token().token_id }, result: true }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Token(&self.token_id)
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
+        app.authority.revoke_token(&self.token_id).await?;
+        Ok(true)
+    }
+}

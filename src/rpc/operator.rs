@@ -1,0 +1,46 @@
+//! The socket of the operator: a file in a directory that only whoever runs the server can enter. Who connects there may do everything.
+
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::net::{UnixListener, UnixStream};
+use tokio_util::sync::CancellationToken;
+
+use super::serve_error::ServeError;
+
+/// How long to pause when a connection could not be accepted.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Listens there. A socket that an earlier server has left gives way.
+pub(super) fn listen(path: &Path) -> Result<UnixListener, ServeError> {
+    let failed = |cause| ServeError::Socket { path: path.to_owned(), cause };
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if found.file_type().is_socket() => std::fs::remove_file(path).map_err(failed)?,
+        Ok(_) => return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, "something else is there"))),
+        Err(_) => {}
+    }
+    let listener = UnixListener::bind(path).map_err(failed)?;
+    std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
+    Ok(listener)
+}
+
+/// Opens what comes, until shutdown.
+pub(super) async fn accept(listener: UnixListener, open: impl Fn(UnixStream), shutdown: CancellationToken) {
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = shutdown.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((socket, _)) => open(socket),
+            Err(error) => {
+                tracing::warn!(%error, "a connection of the operator could not be accepted");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}

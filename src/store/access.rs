@@ -1,0 +1,119 @@
+use std::collections::{BTreeSet, HashMap};
+
+use redis::Pipeline;
+use serde::{Deserialize, Serialize};
+
+use super::codec::Text;
+use super::{Error, Store};
+use crate::model::{ContextRights, Identity, IdentityId, PublicKey, Role, Timestamp, Token, TokenId};
+
+/// A token as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredToken {
+    /// What may be told of it.
+    #[serde(flatten)]
+    pub token: Token,
+    /// When it ends, for functions, which know no other times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_ms: Option<i64>,
+    /// The keyed hash of its secret, in hexadecimal digits.
+    pub digest: String,
+}
+
+/// For the store of context 0, where identities and tokens are.
+impl Store {
+    /// An identity, if there is one with this number. Other programs may have made it, too.
+    pub async fn identity(&self, id: IdentityId) -> Result<Option<Identity>, Error> {
+        let fields = self.0.commands.call(redis::cmd("HGETALL").arg(self.keys().identity(id))).await?;
+        Ok(identity(id, &fields))
+    }
+
+    /// The number of the identity with this public key.
+    pub async fn identity_with(&self, key: &PublicKey) -> Result<Option<IdentityId>, Error> {
+        let id: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().public_keys()).arg(key.as_str())).await?;
+        Ok(id.parse())
+    }
+
+    /// Identities behind this number, in order, at most `limit`.
+    pub async fn identities(&self, after: u32, limit: usize) -> Result<Vec<Identity>, Error> {
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(self.keys().identities()).arg(format!("({after}")).arg("+inf").arg("BYSCORE").arg("LIMIT").arg(0).arg(limit);
+        let ids: Vec<Text> = self.0.commands.call(&range).await?;
+        let ids: Vec<IdentityId> = ids.iter().filter_map(Text::parse).collect();
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut pipeline = Pipeline::with_capacity(ids.len());
+        for id in &ids {
+            pipeline.cmd("HGETALL").arg(self.keys().identity(*id));
+        }
+        let hashes: Vec<HashMap<String, Text>> = self.0.commands.pipeline(&pipeline).await?;
+        Ok(ids.into_iter().zip(hashes).filter_map(|(id, fields)| identity(id, &fields)).collect())
+    }
+
+    /// The tokens with these ids, in their order.
+    pub async fn tokens(&self, ids: &[TokenId]) -> Result<Vec<Option<StoredToken>>, Error> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut get = redis::cmd("HMGET");
+        get.arg(self.keys().tokens());
+        for id in ids {
+            get.arg(id.as_str());
+        }
+        let records: Vec<Text> = self.0.commands.call(&get).await?;
+        Ok(records.iter().map(|record| serde_json::from_str(record.0.as_deref()?).ok()).collect())
+    }
+
+    /// The tokens of an identity, the oldest first.
+    pub async fn tokens_of(&self, identity: IdentityId) -> Result<Vec<StoredToken>, Error> {
+        let ids: Vec<Text> = self.0.commands.call(redis::cmd("SMEMBERS").arg(self.keys().tokens_of(identity))).await?;
+        let ids: Vec<TokenId> = ids.iter().filter_map(Text::parse).collect();
+        let mut tokens: Vec<StoredToken> = self.tokens(&ids).await?.into_iter().flatten().collect();
+        tokens.sort_by(|one, other| (one.token.created_at, &one.token.token_id).cmp(&(other.token.created_at, &other.token.token_id)));
+        Ok(tokens)
+    }
+
+    /// Counts up with each change of identities, tokens and rights.
+    pub async fn access_revision(&self) -> Result<u64, Error> {
+        let revision: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().access()).arg("revision")).await?;
+        Ok(revision.parse().unwrap_or(0))
+    }
+}
+
+impl Store {
+    /// Who has which rights in this context.
+    pub async fn rights(&self) -> Result<ContextRights, Error> {
+        let fields: HashMap<String, Text> = self.0.commands.call(redis::cmd("HGETALL").arg(self.keys().rights())).await?;
+        let mut rights = ContextRights::none(self.context());
+        for role in Role::ALL {
+            *rights.of_mut(role) = listed(fields.get(role.list()));
+        }
+        (rights.created_at, rights.updated_at) = (seconds(fields.get("created_at")), seconds(fields.get("updated_at")));
+        Ok(rights)
+    }
+}
+
+/// What stands in a JSON list of numbers.
+fn listed(text: Option<&Text>) -> BTreeSet<IdentityId> {
+    text.and_then(|text| serde_json::from_str(text.0.as_deref()?).ok()).unwrap_or_default()
+}
+
+fn seconds(text: Option<&Text>) -> Option<Timestamp> {
+    text.and_then(Text::parse::<i64>).map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000)))
+}
+
+/// An identity as its hash has it. Numbers and lists that are none count as not there.
+fn identity(id: IdentityId, fields: &HashMap<String, Text>) -> Option<Identity> {
+    if fields.is_empty() {
+        return None;
+    }
+    let time = |name| seconds(fields.get(name)).unwrap_or(Timestamp::from_millis(0));
+    Some(Identity {
+        identity_id: id,
+        pubkey: fields.get("pubkey").and_then(Text::parse),
+        address: fields.get("address").and_then(|text| serde_json::from_str(text.0.as_deref()?).ok()).unwrap_or_default(),
+        created_at: time("created_at"),
+        updated_at: time("updated_at"),
+    })
+}

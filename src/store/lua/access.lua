@@ -1,0 +1,44 @@
+-- Identities, the tokens that stand for them, and what changes with them.
+--
+-- What a foreign program made of one of these keys gives way, but for the hash of an identity, which others may write, too.
+local try = commands.try
+local access = {}
+
+-- The most identities, the most tokens of each, and how many numbers that others have taken are passed over at once.
+access.MOST_IDENTITIES, access.MOST_TOKENS = 100000, 100
+local MOST_PASSED_OVER = 1000
+
+-- Notes that something has changed of what callers may do, so that servers look again.
+function access.changed() commands.increase(keys.access, 'revision', 1) end
+
+-- A number that no identity has had. Nil: others have made identities with so many numbers that looking for one has to go on with the next call.
+function access.next_identity()
+  for _ = 1, MOST_PASSED_OVER do
+    local id = values.digits(commands.increase(keys.access, 'last', 1))
+    if not access.is_identity(id) then return id end
+  end
+  return nil
+end
+
+function access.is_identity(id) return redis.call('EXISTS', keys.identity(id)) == 1 end
+
+-- The identity that has a public key. Nil: none has.
+function access.with_public_key(key) return try('HGET', keys.public_keys, key) or nil end
+
+-- Whose token a record is of.
+function access.owner(record) return string.match(record, '"identity_id":(%d+)') end
+
+-- Forgets a token. Gives whether there was one.
+function access.forget(token)
+  local record = try('HGET', keys.tokens, token)
+  if not record then return false end
+  redis.call('HDEL', keys.tokens, token)
+  local owner = access.owner(record)
+  if owner then try('SREM', keys.tokens_of(owner), token) end
+  return true
+end
+
+-- A time as the coordinator's specification has it, in seconds.
+function access.seconds() return values.digits(math.floor(request.now / 1000)) end
+
+return access

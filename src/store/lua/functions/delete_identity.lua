@@ -1,0 +1,15 @@
+-- Flags: allow-oom
+-- Deletes an identity with its tokens. Rights that it had stay in lists and mean nothing: no number is given twice.
+-- ARGV  its number
+-- Gives whether there was such an identity.
+return function()
+  local id = request.take()
+  local key = keys.identity(id)
+  local public_key = commands.try('HGET', key, 'pubkey')
+  if public_key and access.with_public_key(public_key) == id then commands.try('HDEL', keys.public_keys, public_key) end
+  for _, token in ipairs(commands.try('SMEMBERS', keys.tokens_of(id)) or {}) do access.forget(token) end
+  local known = commands.try('ZREM', keys.identities, id) or 0
+  local deleted = redis.call('DEL', key) + known > 0
+  if deleted then access.changed() end
+  return deleted and 1 or 0
+end

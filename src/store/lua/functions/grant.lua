@@ -1,0 +1,29 @@
+-- Flags:
+-- Gives an identity a role in the context, or takes it away. Whoever asks then has it noted that rights have changed.
+-- ARGV  list of those who have the role · identity · 'grant' or 'revoke'
+-- Gives 'changed', 'same' or 'full' (the list is as long as it may be).
+local MOST = 10000
+
+return function()
+  local list, identity, what = request.take(), request.take_number(), request.take()
+  local known = commands.try('HGET', keys.rights, list)
+  local read, ids = pcall(cjson.decode, known or '[]')
+  if not read or type(ids) ~= 'table' then ids = {} end
+  local kept, had = {}, false
+  for _, id in ipairs(ids) do
+    if id == identity then had = true else kept[#kept + 1] = id end
+  end
+  if had == (what == 'grant') then return 'same' end
+  if what == 'grant' then
+    if #kept >= MOST then return 'full' end
+    kept[#kept + 1] = identity
+  end
+  table.sort(kept)
+  for at, id in ipairs(kept) do kept[at] = values.digits(id) end
+  local now = access.seconds()
+  if not commands.try('HGET', keys.rights, 'created_at') then
+    commands.insist('HSET', keys.rights, 'id', keys.context, 'admins', '[]', 'callers', '[]', 'readers', '[]', 'executors', '[]', 'created_at', now)
+  end
+  commands.insist('HSET', keys.rights, list, '[' .. table.concat(kept, ',') .. ']', 'updated_at', now)
+  return 'changed'
+end

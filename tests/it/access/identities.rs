@@ -1,0 +1,96 @@
+use super::*;
+
+/// The generator of secp256k1.
+const KEY: &str =
+    "0479be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8";
+
+#[tokio::test]
+async fn an_identity_stands_in_redis_as_the_coordinator_says() {
+    let house = House::empty().await;
+    let server = Server::of(&house).await;
+    let client = server.connect().await;
+    let made = client.ok("create_identity", json!({ "pubkey": KEY.to_uppercase(), "address": ["3bb:2f3e::1", "wss://a.example"] })).await;
+    assert_eq!((&made["identity_id"], &made["pubkey"]), (&json!(1), &json!(KEY)));
+    let fields: Vec<String> = house.redis.run(&["HGETALL", "actor:1"]).await;
+    let mut fields: Vec<(&str, &str)> = fields.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str())).collect();
+    fields.sort_unstable();
+    let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["address", "created_at", "id", "pubkey", "updated_at"]);
+    assert_eq!((fields[0].1, fields[2].1, fields[3].1), (r#"["3bb:2f3e::1","wss://a.example"]"#, "1", KEY));
+    assert!(fields[1].1.parse::<u32>().is_ok() && fields[4].1.parse::<u32>().is_ok(), "{fields:?}");
+
+    assert_eq!(client.ok("get_identity", json!([1])).await, made);
+    let moved = client.ok("update_identity", json!({ "identity_id": 1, "address": ["b"] })).await;
+    assert_eq!((&moved["address"], &moved["pubkey"]), (&json!(["b"]), &json!(KEY)));
+    // One that another program wrote is read, too, and its number is not given again.
+    let _: i64 =
+        house.redis.run(&["HSET", "actor:2", "id", "2", "pubkey", "", "address", "[\"x\"]", "created_at", "5", "updated_at", "6"]).await;
+    assert_eq!(client.ok("get_identity", json!([2])).await["created_at"], "1970-01-01T00:00:05.000Z");
+    assert_eq!(client.ok("create_identity", json!({})).await["identity_id"], 3);
+    let page = client.ok("list_identities", json!({ "limit": 1 })).await;
+    assert_eq!((&page["identities"][0]["identity_id"], &page["next_cursor"]), (&json!(1), &json!("1")));
+    let rest = client.ok("list_identities", json!({ "cursor": "1" })).await;
+    assert_eq!((&rest["identities"][0]["identity_id"], &rest["next_cursor"]), (&json!(3), &Value::Null));
+
+    assert_eq!(client.ok("delete_identity", json!([1])).await, true);
+    let gone: i64 = house.redis.run(&["EXISTS", "actor:1"]).await;
+    assert_eq!(gone, 0);
+    // Its key is free, its number is not.
+    assert_eq!(client.ok("create_identity", json!({ "pubkey": KEY })).await["identity_id"], 4);
+}
+
+#[tokio::test]
+async fn what_cannot_be_meant_is_refused_with_what_to_do() {
+    let house = House::empty().await;
+    let server = Server::of(&house).await;
+    let client = server.connect().await;
+    client.ok("create_identity", json!({ "pubkey": KEY })).await;
+    for (method, params, number, told) in [
+        ("create_identity", json!({ "pubkey": KEY }), 1002, "identity 1 has this public key"),
+        ("create_identity", json!({ "pubkey": "0x04" }), -32602, "130 hexadecimal digits"),
+        ("create_identity", json!({ "pubkey": KEY.replace("d4b8", "d4b9") }), -32602, "no point of secp256k1"),
+        ("create_identity", json!({ "address": [""] }), -32602, "1 to 256 bytes"),
+        ("create_identity", json!({ "address": vec!["a"; 17] }), -32602, "the limit is 16"),
+        ("get_identity", json!([9]), 1011, "identity 9 does not exist"),
+        ("update_identity", json!([9]), 1011, "identity 9 does not exist"),
+        ("delete_identity", json!([9]), 1011, "list_identities"),
+        ("list_identities", json!({ "cursor": "x" }), -32602, "is not a cursor"),
+        ("create_token", json!([9]), 1011, "identity 9 does not exist"),
+        ("create_token", json!({ "identity_id": 1, "name": "x".repeat(257) }), -32602, "the limit is 256"),
+        ("revoke_token", json!(["0123456789abcdef"]), 1011, "list_tokens"),
+        ("revoke_token", json!(["x"]), -32602, "16 hexadecimal digits"),
+        ("grant", json!({ "identity_id": 9, "role": "caller" }), 1011, "identity 9 does not exist"),
+        ("grant", json!({ "identity_id": 1, "role": "king" }), -32602, "admin, caller, reader, executor"),
+        ("grant", json!({ "identity_id": 1, "role": "caller", "context_id": 7 }), 1011, "context 7"),
+        ("get_rights", json!({ "context_id": 7 }), 1011, "context 7"),
+    ] {
+        let fault = client.fault(method, params.clone()).await;
+        assert!(fault.code == number && fault.message.contains(told), "{method} {params}: {fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn rights_stand_in_redis_as_the_coordinator_says_and_hold_what_others_wrote() {
+    let house = House::empty().await;
+    let server = Server::of(&house).await;
+    let client = server.connect().await;
+    for _ in 0..3 {
+        client.ok("create_identity", json!({})).await;
+    }
+    client.ok("grant", json!({ "identity_id": 3, "role": "admin" })).await;
+    let rights = client.ok("grant", json!({ "identity_id": 1, "role": "admin" })).await;
+    assert_eq!((&rights["admins"], &rights["callers"]), (&json!([1, 3]), &json!([])));
+    let field = async |name: &str| house.redis.run::<String>(&["HGET", "context:0", name]).await;
+    let lists = [field("id").await, field("admins").await, field("callers").await, field("readers").await, field("executors").await];
+    assert_eq!(lists, ["0", "[1,3]", "[]", "[]", "[]"]);
+    assert!(field("created_at").await.parse::<u32>().is_ok() && field("updated_at").await.parse::<u32>().is_ok());
+    let _: i64 = house.redis.run(&["HSET", "context:0", "readers", "[2]", "callers", "no list"]).await;
+    let rights = client.ok("grant", json!({ "identity_id": 2, "role": "caller" })).await;
+    assert_eq!((&rights["readers"], &rights["callers"]), (&json!([2]), &json!([2])));
+    // Given twice, it is there once; taken away twice, it is gone.
+    client.ok("grant", json!({ "identity_id": 2, "role": "caller" })).await;
+    assert_eq!(field("callers").await, "[2]");
+    for _ in 0..2 {
+        assert_eq!(client.ok("revoke", json!({ "identity_id": 2, "role": "caller" })).await["callers"], json!([]));
+    }
+}

@@ -1,0 +1,73 @@
+//! Who may call: identities, tokens and rights, as clients of a server meet them.
+#![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
+
+mod identities;
+mod operator;
+mod permissions;
+mod tokens;
+
+use hero::access::{Authority, IdentityChange};
+use hero::client::{Client, Error};
+use hero::model::{IdentityId, Role};
+use serde_json::{Value, json};
+
+use crate::support::{CONTEXT, House, Server};
+
+/// A server whose callers have to log in, over a house without actors.
+struct Guarded {
+    house: House,
+    server: Server,
+    authority: Authority,
+}
+
+impl Guarded {
+    async fn open() -> Self {
+        let house = House::empty().await;
+        let (server, authority) = Server::guarded(&house.dispatcher).await;
+        Self { house, server, authority }
+    }
+
+    /// A new identity with these roles in context 0.
+    async fn identity(&self, roles: &[Role]) -> IdentityId {
+        let id = self.authority.create_identity(&IdentityChange::default()).await.unwrap().identity_id;
+        for role in roles {
+            self.authority.set_role(CONTEXT, id, *role, true).await.unwrap();
+        }
+        id
+    }
+
+    /// The secret of a new token.
+    async fn secret(&self, identity: IdentityId) -> String {
+        self.authority.create_token(identity, None, None).await.unwrap().secret.reveal().to_owned()
+    }
+
+    /// A connection of this identity.
+    async fn client(&self, identity: IdentityId) -> Client {
+        let secret = self.secret(identity).await;
+        Client::connect(&self.server.url(), Some(&secret)).await.unwrap()
+    }
+
+    /// A connection of a new identity with these roles.
+    async fn with_roles(&self, roles: &[Role]) -> Client {
+        self.client(self.identity(roles).await).await
+    }
+
+    /// A connection of nobody.
+    async fn nobody(&self) -> Client {
+        Client::connect(&self.server.url(), None).await.unwrap()
+    }
+}
+
+/// The code of a refusal; 0 is none.
+async fn code(client: &Client, method: &str, params: Value) -> i32 {
+    match client.call::<Value>(method, params).await {
+        Ok(_) => 0,
+        Err(Error::Rpc(error)) => error.code,
+        Err(error) => panic!("{method}: {error}"),
+    }
+}
+
+/// A job that this client creates.
+async fn job(client: &Client) -> String {
+    client.call("create_job", json!({ "script": "40 + 2" })).await.unwrap()
+}

@@ -1,0 +1,137 @@
+use std::time::Duration;
+
+use super::*;
+use crate::support::until;
+
+#[tokio::test]
+async fn a_token_stands_for_its_identity_over_websocket_and_http() {
+    let guarded = Guarded::open().await;
+    let identity = guarded.identity(&[Role::Caller]).await;
+    let secret = guarded.secret(identity).await;
+    assert!(secret.starts_with("hero_") && secret.len() == 48, "{secret}");
+    let client = Client::connect(&guarded.server.url(), Some(&secret)).await.unwrap();
+    let who = client.whoami().await.unwrap();
+    assert_eq!((who.identity_id, who.operator, who.caller_id.as_str()), (Some(identity), false, "1"));
+    assert_eq!(who.roles[&CONTEXT], [Role::Caller]);
+    let job = job(&client).await;
+    let made: Value = client.call("get_job", json!([job])).await.unwrap();
+    assert_eq!(made["caller_id"], "1");
+
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"whoami"}"#;
+    let (status, answer) = guarded.server.post_with(&format!("Bearer {secret}"), call).await;
+    assert!(status == 200 && answer.contains(r#""identity_id":1"#), "{status} {answer}");
+    let (status, answer) = guarded.server.post(call).await;
+    assert!(status == 200 && answer.contains(r#""caller_id":"anonymous""#), "{status} {answer}");
+    let (status, answer) = guarded.server.post_with("Bearer hero_wrong", call).await;
+    assert!(status == 401 && answer.contains("1005") && answer.contains("unknown, has expired or was revoked"), "{status} {answer}");
+    assert!(matches!(Client::connect(&guarded.server.url(), Some("hero_wrong")).await, Err(Error::Refused { status: 401, .. })));
+}
+
+#[tokio::test]
+async fn nobody_may_only_do_what_is_public() {
+    let guarded = Guarded::open().await;
+    let nobody = guarded.nobody().await;
+    assert_eq!(code(&nobody, "ping", json!({})).await, 0);
+    for method in ["server_info", "list_jobs", "create_identity", "list_identities", "list_functions"] {
+        assert_eq!(code(&nobody, method, json!({})).await, 1005, "{method}");
+    }
+    let fault = guarded.server.connect().await.fault("list_jobs", json!({})).await;
+    assert!(fault.message.contains("Authorization: Bearer"), "{fault:?}");
+}
+
+#[tokio::test]
+async fn a_token_that_is_revoked_ends_at_once_on_connections_that_are_open() {
+    let guarded = Guarded::open().await;
+    let identity = guarded.identity(&[Role::Caller]).await;
+    let (one, other) = (guarded.client(identity).await, guarded.client(identity).await);
+    let tokens = one.list_tokens(identity).await.unwrap();
+    assert_eq!(tokens.len(), 2);
+    // It waits for a job that nobody runs.
+    let id = job(&one).await;
+    let waiting = tokio::spawn({
+        let one = one.clone();
+        async move { one.call_within::<Value>(Duration::from_secs(60), "wait_job", json!({ "job_id": id, "wait_timeout": 50 })).await }
+    });
+    other.revoke_token(&tokens[0].token_id).await.unwrap();
+    assert!(matches!(waiting.await.unwrap(), Err(Error::Closed(_))));
+    until("the connection is closed", || async { (!one.is_connected()).then_some(()) }).await;
+    assert_eq!(other.list_tokens(identity).await.unwrap().len(), 1);
+    guarded.authority.delete_identity(identity).await.unwrap();
+    until("the other one, too", || async { (!other.is_connected()).then_some(()) }).await;
+}
+
+#[tokio::test]
+async fn a_token_that_is_revoked_elsewhere_ends_here_and_so_does_a_role() {
+    let guarded = Guarded::open().await;
+    let watch = tokio_util::sync::CancellationToken::new();
+    tokio::spawn(hero::service::run(hero::access::Watch::new(guarded.authority.clone()), watch.clone()));
+    let identity = guarded.identity(&[Role::Reader]).await;
+    let client = guarded.client(identity).await;
+    assert_eq!(code(&client, "list_jobs", json!({})).await, 0);
+    let (_other, elsewhere) = Server::guarded(&guarded.house.dispatcher).await;
+    elsewhere.set_role(CONTEXT, identity, Role::Reader, false).await.unwrap();
+    until("the role is gone", || async { (code(&client, "list_jobs", json!({})).await == 1004).then_some(()) }).await;
+    let token = elsewhere.tokens(identity).await.unwrap().remove(0);
+    elsewhere.revoke_token(&token.token_id).await.unwrap();
+    until("the connection is closed", || async { (!client.is_connected()).then_some(()) }).await;
+    watch.cancel();
+}
+
+#[tokio::test]
+async fn a_token_ends_with_its_time_and_makes_room() {
+    let guarded = Guarded::open().await;
+    let identity = guarded.identity(&[]).await;
+    let short = guarded.authority.create_token(identity, Some("short".into()), Some(Duration::from_millis(300))).await.unwrap();
+    let client = Client::connect(&guarded.server.url(), Some(short.secret.reveal())).await.unwrap();
+    until("it is over", || async { guarded.authority.tokens(identity).await.unwrap().is_empty().then_some(()) }).await;
+    guarded.authority.follow().await.unwrap();
+    until("the connection is closed", || async { (!client.is_connected()).then_some(()) }).await;
+    assert!(matches!(Client::connect(&guarded.server.url(), Some(short.secret.reveal())).await, Err(Error::Refused { status: 401, .. })));
+    for _ in 0..100 {
+        guarded.secret(identity).await;
+    }
+    let full = guarded.authority.create_token(identity, None, None).await.unwrap_err();
+    assert!(full.to_string().contains("100 tokens"), "{full}");
+}
+
+#[tokio::test]
+async fn redis_has_no_secret_and_another_key_opens_nothing() {
+    let guarded = Guarded::open().await;
+    let identity = guarded.identity(&[]).await;
+    let secret = guarded.secret(identity).await;
+    let records: Vec<String> = guarded.house.redis.run(&["HVALS", "hero:access:tokens"]).await;
+    assert!(records.len() == 1 && !records[0].contains(&secret[5..]), "{records:?}");
+    let (other, _) = Server::guarded(&guarded.house.dispatcher).await;
+    assert!(matches!(Client::connect(&other.url(), Some(&secret)).await, Err(Error::Refused { status: 401, .. })));
+}
+
+#[tokio::test]
+async fn whoever_tries_tokens_is_slowed_down() {
+    let guarded = Guarded::open().await;
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let mut slowed = None;
+    for number in 0..60 {
+        let (status, answer) = guarded.server.post_with(&format!("Bearer hero_{number}"), call).await;
+        match status {
+            401 => {}
+            429 => slowed = Some(answer),
+            status => panic!("{status} {answer}"),
+        }
+    }
+    // A busy machine may take longer than the rate allows for all of them, but not for so many.
+    assert!(slowed.is_none_or(|answer| answer.contains("logins a second")));
+}
+
+#[tokio::test]
+async fn an_identity_has_no_say_over_the_tokens_of_others() {
+    let guarded = Guarded::open().await;
+    let (ada, bob) = (guarded.identity(&[Role::Admin]).await, guarded.identity(&[]).await);
+    let client = guarded.client(ada).await;
+    guarded.secret(bob).await;
+    let of_bob = guarded.authority.tokens(bob).await.unwrap().remove(0);
+    assert_eq!(code(&client, "create_token", json!([bob])).await, 1004);
+    assert_eq!(code(&client, "list_tokens", json!([bob])).await, 1004);
+    assert_eq!(code(&client, "revoke_token", json!([of_bob.token_id])).await, 1004);
+    assert_eq!(code(&client, "delete_identity", json!([bob])).await, 1004);
+    assert_eq!(code(&client, "create_token", json!([ada])).await, 0);
+}
