@@ -1,6 +1,6 @@
 use clap::{Args, Subcommand};
 
-use super::backend::Backend;
+use super::backend::{Backend, Purpose};
 use super::daemon::{runtime, shutdown_on_signal};
 use super::exit::Exit;
 use super::global::Global;
@@ -58,7 +58,7 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
     logging::start(&resolved)?;
     let settings = resolved.settings;
     let shutdown = shutdown_on_signal()?;
-    let backend = Backend::open(&settings, shutdown.clone()).await?;
+    let backend = Backend::open(&settings, Purpose::Actors, shutdown.clone()).await?;
     // There is no `/readyz` here, but the log says when Redis is unreachable.
     drop(backend.watch());
     output::line(ready_line::actors(&backend.redis, &settings.pools, &settings.contexts, &backend.absent))?;

@@ -103,8 +103,10 @@ pub(super) fn advice(error: &client::Error, lost: Option<&Lost>, unstarted: Opti
     })
 }
 
-/// This version has no login of its own.
-const TOKEN: &str = "set HERO_TOKEN to a token that the proxy in front of the server takes; a server of this version itself asks for none";
+/// What helps whom the server, or a proxy in front of it, does not know.
+const TOKEN: &str = "set HERO_TOKEN to a token that is taken there; the operator makes one for you with `hero token create`";
+/// What helps whom the server knows.
+const ROLE: &str = "`hero whoami` shows your roles; an admin of the context gives others with `hero rights grant`";
 
 fn of(error: &client::Error) -> Option<String> {
     Some(match error {
@@ -151,7 +153,8 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
                 .to_owned()
         }
         code::JOB_NOT_FOUND => "`hero job list` shows those that exist".to_owned(),
-        code::DENIED | code::NOT_AUTHENTICATED => TOKEN.to_owned(),
+        code::NOT_AUTHENTICATED => TOKEN.to_owned(),
+        code::DENIED => ROLE.to_owned(),
         code::WAIT_RAN_OUT => match told("status") {
             Some(status) if status == Status::Created.as_str() => format!("start it with `hero job start {}`", told("job_id")?),
             _ => format!("go on waiting with `hero job wait {}`", told("job_id")?),

@@ -20,7 +20,7 @@ use super::readiness::Watch;
 use super::settings::{self, Confinement, LayoutName, Settings};
 use super::stores::{connect, for_context, private};
 use super::token_key;
-use crate::access::{self, Authority};
+use crate::access::{self, Authority, TokenKey};
 use crate::actor::{Instances, Mask, Pool, PoolSettings};
 use crate::conveyor::{Closer, Consumer, ConsumerSettings};
 use crate::dispatch::{self, Dispatcher, Schemas};
@@ -53,6 +53,15 @@ pub(super) struct Backend {
     spawner: Spawner,
 }
 
+/// What a backend is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A server, whose callers may have tokens.
+    Server,
+    /// Actors alone, which nobody calls.
+    Actors,
+}
+
 /// A signal came while the private Redis was starting, before anything else ran. It is no failure.
 #[derive(Debug, thiserror::Error)]
 #[error("ended while the private Redis was starting")]
@@ -69,7 +78,7 @@ const READY: Duration = Duration::from_secs(30);
 
 impl Backend {
     /// Starts everything, and returns when every pool has an actor that can run a job.
-    pub(super) async fn open(settings: &Settings, shutdown: CancellationToken) -> anyhow::Result<Self> {
+    pub(super) async fn open(settings: &Settings, purpose: Purpose, shutdown: CancellationToken) -> anyhow::Result<Self> {
         check(settings);
         let engines = Engines::find(settings).await?;
         let absent = engines.absent(settings);
@@ -97,7 +106,7 @@ impl Backend {
             }),
             false => None,
         };
-        let mut backend = match Self::assemble(settings, schemas, absent, managed.as_ref(), spawner, shutdown).await {
+        let mut backend = match Self::assemble(settings, purpose, schemas, absent, managed.as_ref(), spawner, shutdown).await {
             Ok(backend) => backend,
             Err(error) => {
                 if let Some(managed) = managed {
@@ -120,6 +129,7 @@ impl Backend {
 
     async fn assemble(
         settings: &Settings,
+        purpose: Purpose,
         schemas: Schemas,
         absent: BTreeMap<ScriptType, String>,
         managed: Option<&Managed>,
@@ -127,7 +137,6 @@ impl Backend {
         shutdown: CancellationToken,
     ) -> anyhow::Result<Self> {
         let server = ServerId::new();
-        let token_key = token_key::read(settings)?;
         let (stores, redis) = connect(settings, managed, &server).await?;
         let mut of_dispatch = dispatch::Settings::new(LogDirectory::new(&settings.log_dir));
         of_dispatch.script_types = known_types(settings);
@@ -137,7 +146,7 @@ impl Backend {
         let longest = |context: &ContextId| usize::try_from(settings.within(*context).script_source).unwrap_or(usize::MAX);
         of_dispatch.longest_scripts = settings.contexts.iter().map(|context| (*context, longest(context))).collect();
         let dispatcher = Dispatcher::new(stores.clone(), of_dispatch);
-        let authority = Authority::new(stores.clone(), token_key);
+        let authority = Authority::new(stores.clone(), token_key(settings, purpose)?);
         let closing = CancellationToken::new();
         let services = TaskTracker::new();
         let loops = dispatcher.start_services(&closing);
@@ -247,6 +256,18 @@ impl Backend {
             managed.stop().await;
         }
         self.spawner.settled(SETTLED).await;
+    }
+}
+
+/// The key of the tokens that callers show. Where nobody has to show one, or nobody calls, it may be one that is forgotten.
+fn token_key(settings: &Settings, purpose: Purpose) -> anyhow::Result<TokenKey> {
+    match (purpose, settings.login) {
+        (Purpose::Actors, _) => Ok(TokenKey::random()),
+        (Purpose::Server, true) => token_key::read(settings),
+        (Purpose::Server, false) => Ok(token_key::read(settings).unwrap_or_else(|error| {
+            tracing::debug!("tokens that are made now will be worth nothing later: {error:#}");
+            TokenKey::random()
+        })),
     }
 }
 

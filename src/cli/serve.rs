@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
-use super::backend::{Backend, EndedAtStart};
+use super::backend::{Backend, EndedAtStart, Purpose};
 use super::context_pool::ContextPool;
 use super::daemon::{runtime, shutdown_on_signal, warn_of_few_descriptors};
 use super::exit::Exit;
@@ -56,7 +56,7 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
     // A metric belongs to the recorder that is installed when the metric is created, so the recorder comes first.
     let metrics = gauges::collect()?;
     let shutdown = shutdown_on_signal()?;
-    let backend = match Backend::open(&settings, shutdown.clone()).await {
+    let backend = match Backend::open(&settings, Purpose::Server, shutdown.clone()).await {
         Err(error) if error.is::<EndedAtStart>() => {
             tracing::info!("{error}");
             return Ok(());

@@ -14,9 +14,19 @@ use super::serve_error::ServeError;
 /// How long to pause when a connection could not be accepted.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// What group and others may do with a directory to exchange what is in it.
+const OTHERS_WRITE: u32 = 0o022;
+
 /// Listens there. A socket that an earlier server has left gives way.
 pub(super) fn listen(path: &Path) -> Result<UnixListener, ServeError> {
     let failed = |cause| ServeError::Socket { path: path.to_owned(), cause };
+    if let Some(directory) = path.parent() {
+        let mode = directory.metadata().map_err(failed)?.permissions().mode() & 0o777;
+        if mode & OTHERS_WRITE != 0 {
+            let why = format!("others may write to its directory (mode {mode:03o}), and put a socket of theirs in its place");
+            return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, why)));
+        }
+    }
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.file_type().is_socket() => std::fs::remove_file(path).map_err(failed)?,
         Ok(_) => return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, "something else is there"))),
