@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::error::Error;
 use super::login::{Login, Logins};
-use super::secret::{TokenKey, TokenSecret, same, token_id};
-use crate::model::{ContextId, ContextRights, Identity, IdentityId, IdentityPage, Role, Token, TokenId};
+use super::secret::{TokenKey, TokenSecret, is_secret, same, token_id};
+use crate::model::{ContextId, ContextRights, Identity, IdentityId, IdentityPage, Role, Timestamp, Token, TokenId};
 use crate::store::{self, Granted, IdentityChange, IdentityStored, Store, StoredToken, TokenCreated};
 
 /// The longest name of a token, and the longest address of an identity, in bytes.
@@ -108,14 +108,25 @@ impl Authority {
 
     /// Deletes an identity with its tokens, which end at once.
     pub async fn delete_identity(&self, id: IdentityId) -> Result<(), Error> {
+        for (context, roles) in self.roles(id) {
+            for role in roles {
+                self.store(context)?.set_role(id, role, false).await?;
+            }
+        }
         if !self.home()?.delete_identity(id).await? {
             return Err(Error::NoIdentity(id));
         }
         Ok(self.follow().await?)
     }
 
-    /// Makes a token of an identity, which ends after `lifetime`, if one is given.
-    pub async fn create_token(&self, identity: IdentityId, name: Option<String>, lifetime: Option<Duration>) -> Result<NewToken, Error> {
+    /// Makes a token of an identity, which ends after `lifetime`, and at `most`, if they are given.
+    pub async fn create_token(
+        &self,
+        identity: IdentityId,
+        name: Option<String>,
+        lifetime: Option<Duration>,
+        most: Option<Timestamp>,
+    ) -> Result<NewToken, Error> {
         if let Some(name) = name.as_ref().filter(|name| name.len() > LONGEST) {
             return Err(Error::Invalid { param: "name", message: format!("has {} bytes, the limit is {LONGEST}", name.len()) });
         }
@@ -124,9 +135,9 @@ impl Authority {
             let secret = TokenSecret::random();
             let digest = self.0.key.digest(secret.reveal());
             let created_at = store.clock().now();
-            let expires_at = lifetime.map(|lifetime| created_at.plus(lifetime));
+            let expires_at = lifetime.map(|lifetime| created_at.plus(lifetime)).into_iter().chain(most).min();
             let token = Token { token_id: token_id(&digest), identity_id: identity, name: name.clone(), created_at, expires_at };
-            let stored = StoredToken { token, expires_ms: expires_at.map(crate::model::Timestamp::as_millis), digest };
+            let stored = StoredToken { token, expires_ms: expires_at.map(Timestamp::as_millis), digest };
             match store.create_token(&stored).await? {
                 TokenCreated::Stored => return Ok(NewToken { token: stored.token, secret }),
                 TokenCreated::Missing => return Err(Error::NoIdentity(identity)),
@@ -161,6 +172,9 @@ impl Authority {
 
     /// Logs in whoever shows the secret of a token.
     pub async fn log_in(&self, secret: &str) -> Result<Arc<Login>, Error> {
+        if !is_secret(secret) {
+            return Err(Error::Unknown);
+        }
         let (store, digest) = (self.home()?, self.0.key.digest(secret));
         let id = token_id(&digest);
         let read = async || Ok::<_, Error>(store.tokens(std::slice::from_ref(&id)).await?.pop().flatten());
@@ -168,7 +182,10 @@ impl Authority {
         let login = Arc::new(Login::new(stored.token.identity_id, id.clone(), stored.token.expires_at));
         self.0.logins.add(&login);
         // One that is revoked from now on ends the login; so it has to be there still.
-        if login.is_over(store.clock().now()) || read().await?.is_none_or(|stored| !same(&stored.digest, &digest)) {
+        if store.identity(stored.token.identity_id).await?.is_none()
+            || login.is_over(store.clock().now())
+            || read().await?.is_none_or(|stored| !same(&stored.digest, &digest))
+        {
             return Err(Error::Unknown);
         }
         let mut recent = self.0.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -201,7 +218,7 @@ impl Authority {
         match store.set_role(identity, role, granted).await? {
             Granted::Full => return Err(Error::Full("10,000 who have that role in this context")),
             // What was so already is told again: the one who did it may not have told it.
-            Granted::Changed | Granted::Same => home.note_access().await?,
+            Granted::Changed | Granted::Same => home.note_access(identity).await?,
         }
         self.follow().await?;
         self.read_rights(context).await
@@ -229,12 +246,13 @@ impl Authority {
     pub async fn follow(&self) -> Result<(), store::Error> {
         let Some(home) = self.0.stores.get(&ContextId(0)) else { return Ok(()) };
         let _reading = self.0.reading.lock().await;
+        // What is changed from now on has another revision: so the logins are taken after it was read.
+        let revision = home.access_revision().await?;
         let now = home.clock().now();
         let logins = self.0.logins.all();
         for login in logins.iter().flat_map(|(_, logins)| logins).filter(|login| login.is_over(now)) {
             login.end();
         }
-        let revision = home.access_revision().await?;
         if revision == self.0.revision.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -247,11 +265,17 @@ impl Authority {
                 }
             }
         }
-        let mut rights = BTreeMap::new();
+        let mut failed = None;
         for (context, store) in &self.0.stores {
-            rights.insert(*context, store.rights().await?);
+            match store.rights().await {
+                Ok(rights) => drop(self.0.rights.write().unwrap_or_else(PoisonError::into_inner).insert(*context, rights)),
+                // Its rights stay as they were, and are asked for again.
+                Err(error) => failed = Some(error),
+            }
         }
-        *self.0.rights.write().unwrap_or_else(PoisonError::into_inner) = rights;
+        if let Some(error) = failed {
+            return Err(error);
+        }
         self.0.revision.store(revision, Ordering::Release);
         Ok(())
     }

@@ -29,6 +29,11 @@ impl Login {
         &self.token
     }
 
+    /// When the token ends, if it does.
+    pub const fn expires_at(&self) -> Option<Timestamp> {
+        self.expires_at
+    }
+
     /// Whether the token was revoked, or its identity deleted, or it has expired, as far as this server has seen.
     pub fn has_ended(&self) -> bool {
         self.ended.is_cancelled()

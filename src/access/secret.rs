@@ -85,6 +85,12 @@ impl fmt::Debug for TokenSecret {
     }
 }
 
+/// Whether a text looks like the secret of a token.
+pub(super) fn is_secret(text: &str) -> bool {
+    let random = text.strip_prefix(PREFIX).map_or(&[][..], str::as_bytes);
+    random.len() == 43 && random.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
 /// The public name of the token with this hash.
 pub(super) fn token_id(digest: &str) -> TokenId {
     digest[..16].parse().expect("a digest begins with hexadecimal digits")

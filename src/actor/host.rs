@@ -137,6 +137,7 @@ impl Asker {
         }
         let this = || Some(self.job.clone());
         let related = if as_heir { JobSpec { predecessor_id: this(), ..spec } } else { JobSpec { parent_id: this(), ..spec } };
+        self.ensure_own(&related).await?;
         let is_keyed = related.idempotency_key.is_some();
         // A foreign job may name no caller.
         let caller_id = Some(self.caller.clone()).filter(|caller| !caller.is_empty());
@@ -145,6 +146,20 @@ impl Asker {
             self.try_again(&id).await?;
         }
         Ok(id)
+    }
+
+    /// Refuses a job that names jobs of other callers: what these gave it would see, and whether they run it would decide.
+    async fn ensure_own(&self, spec: &JobSpec) -> Result<(), Error> {
+        let others: Vec<&JobId> = spec.named().filter(|id| **id != self.job).collect();
+        if others.is_empty() {
+            return Ok(());
+        }
+        let nobody = |caller: &str| matches!(caller, "" | "anonymous");
+        let is_own = |owner: &String| *owner == self.caller || (nobody(owner) && nobody(&self.caller));
+        if self.dispatcher.owners(self.context, &others).await?.iter().flatten().all(is_own) {
+            return Ok(());
+        }
+        Err(Error::Invalid { param: "job", message: "names a job of another caller than that of the job that creates it".to_owned() })
     }
 
     /// A child that was created by an earlier attempt, and was given up because that failed, is tried again with its parent.

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::output;
 use super::serve::{OPERATOR_SOCKET, environment};
 use super::settings::{default_data, misspelt_of_commands};
-use crate::client::Client;
+use crate::client::{self, Client};
 
 /// What every command takes.
 #[derive(Debug, Args)]
@@ -46,7 +46,11 @@ impl Global {
         let socket = data.map(|data| data.join(OPERATOR_SOCKET)).filter(|socket| socket.exists());
         match socket {
             Some(socket) if self.named_server().is_none() && !has_token() => {
-                Ok(Client::connect(&format!("unix://{}", socket.display()), None).await?)
+                match Client::connect(&format!("unix://{}", socket.display()), None).await {
+                    // A server that was killed has left it.
+                    Err(client::Error::Unreachable { .. }) => self.connect().await,
+                    connected => Ok(connected?),
+                }
             }
             _ => self.connect().await,
         }

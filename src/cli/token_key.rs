@@ -42,10 +42,20 @@ fn make(path: &PathBuf) -> anyhow::Result<TokenKey> {
         if let Some(parent) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
         }
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        writeln!(file, "{}", key.to_text())?;
-        file.sync_all()
+        // Whole or not at all, whoever else makes one.
+        let unfinished = path.with_extension(format!("{:016x}", rand::random::<u64>()));
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+        let linked =
+            writeln!(file, "{}", key.to_text()).and_then(|()| file.sync_all()).and_then(|()| std::fs::hard_link(&unfinished, path));
+        std::fs::remove_file(&unfinished)?;
+        linked
     };
-    written().with_context(|| format!("token_key_file: {} cannot be made", path.display()))?;
-    Ok(key)
+    match written() {
+        Ok(()) => Ok(key),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let text = std::fs::read_to_string(path)?;
+            text.parse().with_context(|| format!("token_key_file: {} is no key of tokens", path.display()))
+        }
+        Err(error) => Err(error).with_context(|| format!("token_key_file: {} cannot be made", path.display())),
+    }
 }

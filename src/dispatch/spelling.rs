@@ -17,7 +17,7 @@ impl Dispatcher {
         self.spell(*context_id, ids.collect()).await
     }
 
-    async fn spell(&self, context: ContextId, ids: Vec<&mut JobId>) -> Result<(), Error> {
+    pub(super) async fn spell(&self, context: ContextId, ids: Vec<&mut JobId>) -> Result<(), Error> {
         let odd = ids.into_iter().filter_map(|id| id.in_lower_case().map(|lower| (id, lower)));
         let (mut written, lower): (Vec<&mut JobId>, Vec<JobId>) = odd.unzip();
         if written.is_empty() {

@@ -1,12 +1,13 @@
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http::{HeaderMap, header};
 
 use super::auth::{Permission, Principal, Session};
 use super::error::Error;
 use super::guard::{Concern, Guard};
+use crate::access;
 
 /// Whether callers have to say who they are.
 #[derive(Clone, Default)]
@@ -33,11 +34,11 @@ impl Access {
         if let Some(login) = guard.authority().known_login(secret) {
             return Ok(Arc::new(session.of(Principal::Identity(login))));
         }
-        let passed = session.address().logins.pass(LOGINS_PER_SECOND, Instant::now());
-        let what = || format!("more than {LOGINS_PER_SECOND} logins a second from your address (a fixed limit)").into();
-        passed.map_err(|retry_after| Error::Busy { what: what(), retry_after })?;
-        let login = guard.authority().log_in(secret).await?;
-        Ok(Arc::new(session.of(Principal::Identity(login))))
+        match guard.authority().log_in(secret).await {
+            Ok(login) => Ok(Arc::new(session.of(Principal::Identity(login)))),
+            Err(access::Error::Unknown) => Err(slowed(session).await),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Whether a session may make a call that needs `permission` and concerns this.
@@ -65,8 +66,24 @@ impl fmt::Debug for Access {
     }
 }
 
-/// How many tokens of one address are looked up in a second.
-const LOGINS_PER_SECOND: u32 = 20;
+/// How many wrong tokens of one address are answered at once in a second.
+const WRONG_PER_SECOND: u32 = 20;
+/// How long those beyond wait for their answer.
+const SLOWED: Duration = Duration::from_secs(1);
+
+/// The answer to a wrong token. Whoever shows many waits for it; right ones of the same address do not.
+async fn slowed(session: &Session) -> Error {
+    match session.address().wrong_tokens.pass(WRONG_PER_SECOND, Instant::now()) {
+        Ok(()) => access::Error::Unknown.into(),
+        Err(retry_after) => {
+            tokio::time::sleep(SLOWED).await;
+            Error::Busy {
+                what: format!("more than {WRONG_PER_SECOND} wrong tokens a second from your address (a fixed limit)").into(),
+                retry_after,
+            }
+        }
+    }
+}
 
 /// The bearer token of a request.
 fn bearer(headers: &HeaderMap) -> Option<&str> {

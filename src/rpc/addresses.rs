@@ -106,8 +106,8 @@ impl Rate {
 #[derive(Debug)]
 pub(super) struct Address {
     pub(super) rate: Rate,
-    /// Tokens that were shown and had to be looked up.
-    pub(super) logins: Rate,
+    /// Wrong tokens that were shown.
+    pub(super) wrong_tokens: Rate,
     pub(super) calls: InUse,
     /// Notifications that wait for a permit of `calls`.
     pub(super) waiting: InUse,
@@ -155,13 +155,22 @@ impl Addresses {
         if known.len() == known.capacity() {
             // Addresses are removed before the map grows, but not as long as they have used up their rate: who comes back at once still has done so.
             let now = Instant::now();
-            known.retain(|_, address| address.connections.get() > 0 || !address.rate.is_idle(now) || !address.logins.is_idle(now));
+            known.retain(|_, address| address.connections.get() > 0 || !address.rate.is_idle(now) || !address.wrong_tokens.is_idle(now));
         }
-        let address = known.entry(address).or_insert_with(|| {
-            let (rate, logins, calls, waiting, subscriptions, connections) = Default::default();
-            Arc::new(Address { rate, logins, calls, waiting, subscriptions, connections, budget: Budget::of_address(&self.limits) })
-        });
+        let address = known.entry(address).or_insert_with(|| self.address());
         address.connections.add(limit).then(|| AddressHandle(Arc::clone(address)))
+    }
+
+    fn address(&self) -> Arc<Address> {
+        let (rate, wrong_tokens, calls, waiting, subscriptions, connections) = Default::default();
+        Arc::new(Address { rate, wrong_tokens, calls, waiting, subscriptions, connections, budget: Budget::of_address(&self.limits) })
+    }
+
+    /// An address of its own for a connection of the operator, whom nobody else of this machine locks out.
+    pub(super) fn of_operator(&self) -> AddressHandle {
+        let address = self.address();
+        address.connections.add(1);
+        AddressHandle(address)
     }
 
     /// A new connection of this address.

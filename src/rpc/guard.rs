@@ -78,6 +78,9 @@ pub(super) const fn allowed(role: Option<Role>, permission: Permission, concern:
     }
 }
 
+/// How many others the jobs of one call may name, as the dispatcher says, too: it is asked before that.
+const MOST_NAMED: usize = 2000;
+
 impl Guard {
     /// A guard for the jobs of a dispatcher.
     pub const fn new(authority: Authority, dispatcher: Dispatcher) -> Self {
@@ -138,7 +141,13 @@ impl Guard {
             Concern::Job(context, id) => self.owns_all(own, *context, &[*id]).await?,
             Concern::NewJobs(context, specs) => {
                 let made: Vec<&JobId> = specs.iter().filter_map(|spec| spec.job_id.as_ref()).collect();
-                let named: Vec<&JobId> = specs.iter().flat_map(|spec| spec.named()).filter(|id| !made.contains(id)).collect();
+                let mut named: Vec<&JobId> = specs.iter().flat_map(|spec| spec.named()).filter(|id| !made.contains(id)).collect();
+                named.sort_unstable();
+                named.dedup();
+                if named.len() > MOST_NAMED {
+                    let many = named.len();
+                    return Err(Error::Params(format!("the jobs name {many} others; one call names {MOST_NAMED} at most")));
+                }
                 self.owns_all(own, *context, &named).await?
             }
             Concern::Schedule(context, id) => self.dispatcher.schedule_owner(*context, id).await?.is_none_or(|owner| owner == own),

@@ -28,7 +28,12 @@ pub(super) fn listen(path: &Path) -> Result<UnixListener, ServeError> {
         }
     }
     match std::fs::symlink_metadata(path) {
-        Ok(found) if found.file_type().is_socket() => std::fs::remove_file(path).map_err(failed)?,
+        Ok(found) if found.file_type().is_socket() => {
+            if std::os::unix::net::UnixStream::connect(path).is_ok() {
+                return Err(failed(io::Error::new(io::ErrorKind::AddrInUse, "another server answers there; give this one another --data")));
+            }
+            std::fs::remove_file(path).map_err(failed)?;
+        }
         Ok(_) => return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, "something else is there"))),
         Err(_) => {}
     }

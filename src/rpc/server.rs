@@ -268,7 +268,7 @@ impl Acceptor {
     /// Serves the operator, who counts as this machine.
     fn open_for_operator(&self, socket: UnixStream) {
         let here = IpAddr::from([127, 0, 0, 1]);
-        let Some(address) = self.addresses.join(here) else { return };
+        let address = self.addresses.of_operator();
         let connection = self.addresses.connection(&address);
         let session = Session::new(SocketAddr::new(here, 0), here, address, Arc::clone(&connection), self.connections.token());
         self.serve(socket, connection, Arc::new(session.of(Principal::Operator)));

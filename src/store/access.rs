@@ -2,6 +2,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use redis::Pipeline;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::codec::Text;
 use super::{Error, Store};
@@ -24,8 +25,7 @@ pub struct StoredToken {
 impl Store {
     /// An identity, if there is one with this number. Other programs may have made it, too.
     pub async fn identity(&self, id: IdentityId) -> Result<Option<Identity>, Error> {
-        let fields = self.0.commands.call(redis::cmd("HGETALL").arg(self.keys().identity(id))).await?;
-        Ok(identity(id, &fields))
+        Ok(self.hashes([self.keys().identity(id)]).await?.first().and_then(|fields| identity(id, fields)))
     }
 
     /// The number of the identity with this public key.
@@ -43,11 +43,7 @@ impl Store {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let mut pipeline = Pipeline::with_capacity(ids.len());
-        for id in &ids {
-            pipeline.cmd("HGETALL").arg(self.keys().identity(*id));
-        }
-        let hashes: Vec<HashMap<String, Text>> = self.0.commands.pipeline(&pipeline).await?;
+        let hashes = self.hashes(ids.iter().map(|id| self.keys().identity(*id))).await?;
         Ok(ids.into_iter().zip(hashes).filter_map(|(id, fields)| identity(id, &fields)).collect())
     }
 
@@ -82,9 +78,20 @@ impl Store {
 }
 
 impl Store {
+    /// The fields of hashes. What somebody made something else of has none.
+    async fn hashes(&self, keys: impl IntoIterator<Item = String>) -> Result<Vec<HashMap<String, Text>>, Error> {
+        let mut pipeline = Pipeline::new();
+        pipeline.ignore_errors();
+        for key in keys {
+            pipeline.cmd("HGETALL").arg(key);
+        }
+        let answers = self.0.commands.each::<HashMap<String, Text>>(&pipeline).await?;
+        Ok(answers.into_iter().map(Result::unwrap_or_default).collect())
+    }
+
     /// Who has which rights in this context.
     pub async fn rights(&self) -> Result<ContextRights, Error> {
-        let fields: HashMap<String, Text> = self.0.commands.call(redis::cmd("HGETALL").arg(self.keys().rights())).await?;
+        let fields = self.hashes([self.keys().rights()]).await?.pop().unwrap_or_default();
         let mut rights = ContextRights::none(self.context());
         for role in Role::ALL {
             *rights.of_mut(role) = listed(fields.get(role.list()));
@@ -94,9 +101,10 @@ impl Store {
     }
 }
 
-/// What stands in a JSON list of numbers.
+/// The numbers of identities in a JSON list. What else stands there is nobody.
 fn listed(text: Option<&Text>) -> BTreeSet<IdentityId> {
-    text.and_then(|text| serde_json::from_str(text.0.as_deref()?).ok()).unwrap_or_default()
+    let all: Vec<Value> = text.and_then(|text| serde_json::from_str(text.0.as_deref()?).ok()).unwrap_or_default();
+    all.iter().filter_map(|id| u32::try_from(id.as_u64()?).ok()).map(IdentityId).collect()
 }
 
 fn seconds(text: Option<&Text>) -> Option<Timestamp> {

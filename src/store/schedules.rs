@@ -102,10 +102,10 @@ impl Store {
         Ok(Some((self.stored(&found).await?, cursor)))
     }
 
-    /// What a schedule is to do, if there is one and this version wrote it.
-    pub async fn schedule_spec(&self, id: &ScheduleId) -> Result<Option<ScheduleSpec>, Error> {
+    /// What a schedule is to do, if there is one; nothing in it where another version wrote it.
+    pub async fn schedule_spec(&self, id: &ScheduleId) -> Result<Option<Option<ScheduleSpec>>, Error> {
         let spec: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().schedule(id)).arg("spec")).await?;
-        Ok(spec.0.and_then(|spec| serde_json::from_str(&spec).ok()))
+        Ok(spec.0.map(|spec| serde_json::from_str(&spec).ok()))
     }
 
     async fn occurrences(&self, skip: usize, limit: usize) -> Result<Vec<(ScheduleId, Timestamp)>, Error> {

@@ -19,7 +19,7 @@ use tower::Service;
 use crate::rpc::access::Access;
 use crate::rpc::auth::Session;
 use crate::rpc::entry::{OverHttp, Reply};
-use crate::rpc::error::Error;
+use crate::rpc::error::{Code, Error};
 use crate::rpc::layers::{Layers, Rules, layers};
 use crate::rpc::limits::Limits;
 use crate::rpc::memory::RequestReservation;
@@ -94,18 +94,26 @@ impl Endpoint {
     /// Answers the calls of a body.
     async fn call(self, session: Arc<Session>, body: Vec<u8>, reservation: RequestReservation) -> Response {
         let mut extensions = Extensions::new();
+        let caller = Arc::clone(&session);
         extensions.insert(session);
         extensions.insert(OverHttp);
         let reservation = Arc::new(reservation);
         extensions.insert(Arc::downgrade(&reservation));
         let mut answer = message::answer(&self.layers, &body, &extensions, self.batch_limit);
         drop(body);
-        let in_time = timeout(self.time_limit, &mut answer).await;
-        // A call that takes longer has dropped its parameters and waits for a job, or it waits for room and has its own reservation.
-        drop(reservation);
-        let reply = match in_time {
-            Ok(reply) => reply,
-            Err(_) => answer.await,
+        let answered = async {
+            let in_time = timeout(self.time_limit, &mut answer).await;
+            // A call that takes longer has dropped its parameters and waits for a job, or it waits for room and has its own reservation.
+            drop(reservation);
+            match in_time {
+                Ok(reply) => reply,
+                Err(_) => answer.await,
+            }
+        };
+        let reply = tokio::select! {
+            biased;
+            reply = answered => reply,
+            () = caller.logged_out() => return unauthorized(Error::NotAuthenticated),
         };
         // Without a reply there were only notifications, which have been carried out.
         reply.map_or_else(|| status(StatusCode::NO_CONTENT, Bytes::new()), |reply| json(StatusCode::OK, reply))
@@ -120,7 +128,11 @@ fn json(code: StatusCode, reply: Reply) -> Response {
 
 /// Refuses a request whose token is none, in the words of HTTP and of JSON-RPC.
 fn unauthorized(error: Error) -> Response {
-    let code = if matches!(error, Error::Busy { .. }) { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::UNAUTHORIZED };
+    let code = match error.code() {
+        Code::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        Code::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::UNAUTHORIZED,
+    };
     let mut response = refuse(error.into_object());
     *response.status_mut() = code;
     if code == StatusCode::UNAUTHORIZED {

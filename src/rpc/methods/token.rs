@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::{sample, tag};
 use crate::model::{IdentityId, Seconds, Token, TokenId};
 use crate::rpc::app::App;
-use crate::rpc::auth::{Permission, Session};
+use crate::rpc::auth::{Permission, Principal, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::method::{Example, Method};
 
 /// Makes a token of an identity. Its `secret` is told only now: it goes into `Authorization: Bearer …`.
 ///
-/// An identity may make tokens of its own, the operator those of all. There are at most 100 of one identity.
+/// An identity may make tokens of its own, which end with that by which it has logged in at the latest; the operator those of all. There are at most 100 of one identity.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateToken {
@@ -56,8 +56,12 @@ impl Method for CreateToken {
         Concern::Identity(self.identity_id)
     }
 
-    async fn call(self, app: &App, _: &Session) -> Result<NewToken, Error> {
-        let made = app.authority.create_token(self.identity_id, self.name, self.lifetime.map(Seconds::duration)).await?;
+    async fn call(self, app: &App, session: &Session) -> Result<NewToken, Error> {
+        let most = match session.principal() {
+            Principal::Identity(login) => login.expires_at(),
+            Principal::Operator | Principal::Anonymous => None,
+        };
+        let made = app.authority.create_token(self.identity_id, self.name, self.lifetime.map(Seconds::duration), most).await?;
         Ok(NewToken { token: made.token, secret: made.secret.reveal().to_owned() })
     }
 }

@@ -4,6 +4,7 @@
 mod identities;
 mod operator;
 mod permissions;
+mod spoilt;
 mod tokens;
 
 use hero::access::{Authority, IdentityChange};
@@ -38,7 +39,7 @@ impl Guarded {
 
     /// The secret of a new token.
     async fn secret(&self, identity: IdentityId) -> String {
-        self.authority.create_token(identity, None, None).await.unwrap().secret.reveal().to_owned()
+        self.authority.create_token(identity, None, None, None).await.unwrap().secret.reveal().to_owned()
     }
 
     /// A connection of this identity.

@@ -70,7 +70,7 @@ async fn every_call_in_every_role_is_allowed_as_the_page_says() {
                 let job = guarded.house.dispatcher.create(spec).await.unwrap().to_string();
                 let spec = serde_json::from_value(json!({ "job": signed(json!({ "script": "1" })), "every": 3600 })).unwrap();
                 let schedule = guarded.house.dispatcher.create_schedule(spec).await.unwrap().schedule_id.to_string();
-                let made = guarded.authority.create_token(owner, None, None).await.unwrap();
+                let made = guarded.authority.create_token(owner, None, None, None).await.unwrap();
                 let token = made.token.token_id.clone();
                 let mut given = params(&method, &job, &schedule, owner.0, token.as_str());
                 if method == "wait_job" || method == "run_and_wait" {

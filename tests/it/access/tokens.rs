@@ -81,7 +81,7 @@ async fn a_token_that_is_revoked_elsewhere_ends_here_and_so_does_a_role() {
 async fn a_token_ends_with_its_time_and_makes_room() {
     let guarded = Guarded::open().await;
     let identity = guarded.identity(&[]).await;
-    let short = guarded.authority.create_token(identity, Some("short".into()), Some(Duration::from_millis(300))).await.unwrap();
+    let short = guarded.authority.create_token(identity, Some("short".into()), Some(Duration::from_millis(300)), None).await.unwrap();
     let client = Client::connect(&guarded.server.url(), Some(short.secret.reveal())).await.unwrap();
     until("it is over", || async { guarded.authority.tokens(identity).await.unwrap().is_empty().then_some(()) }).await;
     guarded.authority.follow().await.unwrap();
@@ -90,7 +90,7 @@ async fn a_token_ends_with_its_time_and_makes_room() {
     for _ in 0..100 {
         guarded.secret(identity).await;
     }
-    let full = guarded.authority.create_token(identity, None, None).await.unwrap_err();
+    let full = guarded.authority.create_token(identity, None, None, None).await.unwrap_err();
     assert!(full.to_string().contains("100 tokens"), "{full}");
 }
 
@@ -119,7 +119,7 @@ async fn whoever_tries_tokens_is_slowed_down() {
         }
     }
     // A busy machine may take longer than the rate allows for all of them, but not for so many.
-    assert!(slowed.is_none_or(|answer| answer.contains("logins a second")));
+    assert!(slowed.is_none_or(|answer| answer.contains("wrong tokens a second")));
 }
 
 #[tokio::test]

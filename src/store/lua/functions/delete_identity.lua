@@ -10,6 +10,9 @@ return function()
   for _, token in ipairs(commands.try('SMEMBERS', keys.tokens_of(id)) or {}) do access.forget(token) end
   local known = commands.try('ZREM', keys.identities, id) or 0
   local deleted = redis.call('DEL', key) + known > 0
-  if deleted then access.changed() end
+  if deleted then
+    access.keep_number(id)
+    access.changed()
+  end
   return deleted and 1 or 0
 end

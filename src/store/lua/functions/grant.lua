@@ -11,7 +11,9 @@ return function()
   if not read or type(ids) ~= 'table' then ids = {} end
   local kept, had = {}, false
   for _, id in ipairs(ids) do
-    if id == identity then had = true else kept[#kept + 1] = id end
+    -- What somebody else put there and is no number of an identity goes.
+    local is_number = type(id) == 'number' and id >= 1 and id < 4294967296 and id % 1 == 0
+    if id == identity then had = true elseif is_number then kept[#kept + 1] = id end
   end
   if had == (what == 'grant') then return 'same' end
   if what == 'grant' then

@@ -1,6 +1,8 @@
 -- Flags: allow-oom
--- Notes that rights have changed in some context.
+-- Notes that the rights of an identity have changed in some context.
+-- ARGV  the identity, whose number is never given again
 return function()
+  access.keep_number(request.take())
   access.changed()
   return 1
 end

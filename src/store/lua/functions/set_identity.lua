@@ -26,6 +26,7 @@ return function()
   if is_new then commands.insist('HSET', key, 'id', id, 'created_at', now) end
   commands.insist('HSET', key, 'updated_at', now)
   commands.insist('ZADD', keys.identities, id, id)
+  access.keep_number(id)
   access.changed()
   return { 'stored', id }
 end

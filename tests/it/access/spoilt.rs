@@ -1,0 +1,88 @@
+//! What other programs make of the keys, and what is lost.
+
+use super::*;
+use crate::support::until;
+
+#[tokio::test]
+async fn what_others_make_of_the_keys_gives_nobody_rights_and_stops_nobody() {
+    let guarded = Guarded::open().await;
+    let redis = &guarded.house.redis;
+    let (admin, other) = (guarded.identity(&[Role::Admin]).await, guarded.identity(&[Role::Reader]).await);
+    let client = guarded.client(admin).await;
+    let _: i64 = redis.run(&["HSET", "context:0", "readers", r#"["5",null,6,-1,1.5,{}]"#]).await;
+    client.set_role(other, Role::Reader, CONTEXT, true).await.unwrap();
+    let readers = client.get_rights(CONTEXT).await.unwrap().readers;
+    assert_eq!(readers.iter().map(|id| id.0).collect::<Vec<_>>(), [other.0, 6]);
+    // A key of another type has no rights in it, and gives way to the next grant.
+    let _: String = redis.run(&["SET", "context:0", "x"]).await;
+    assert_eq!(guarded.authority.read_rights(CONTEXT).await.unwrap().admins.len(), 0);
+    guarded.authority.set_role(CONTEXT, admin, Role::Admin, true).await.unwrap();
+    assert_eq!(code(&client, "list_jobs", json!({})).await, 0);
+    let _: String = redis.run(&["SET", "actor:9", "x"]).await;
+    let _: i64 = redis.run(&["ZADD", "hero:access:identities", "9", "9"]).await;
+    assert_eq!(client.list_identities(None, 100).await.unwrap().identities.len(), 2);
+    assert_eq!(code(&client, "get_identity", json!([9])).await, 1011);
+    // An identity that another program deletes is nobody any more.
+    let secret = guarded.secret(other).await;
+    let _: i64 = redis.run(&["DEL", &format!("actor:{other}")]).await;
+    assert!(matches!(Client::connect(&guarded.server.url(), Some(&secret)).await, Err(Error::Refused { status: 401, .. })));
+}
+
+#[tokio::test]
+async fn no_number_is_given_twice_whoever_gave_it() {
+    let guarded = Guarded::open().await;
+    let redis = &guarded.house.redis;
+    let made = guarded.identity(&[]).await;
+    let _: i64 = redis.run(&["HSET", "actor:5", "id", "5"]).await;
+    guarded.authority.set_role(CONTEXT, IdentityId(5), Role::Admin, true).await.unwrap();
+    guarded.authority.delete_identity(IdentityId(5)).await.unwrap();
+    assert!(guarded.authority.read_rights(CONTEXT).await.unwrap().admins.is_empty(), "a deleted identity is in no list");
+    assert_eq!(guarded.identity(&[]).await, IdentityId(6));
+    // What counts is lost; what is there is not.
+    let _: i64 = redis.run(&["DEL", "hero:meta:access"]).await;
+    assert_eq!((made, guarded.identity(&[]).await), (IdentityId(1), IdentityId(7)));
+    let _: i64 = redis.run(&["HSET", "hero:meta:access", "last", "4294967295"]).await;
+    let full = guarded.authority.create_identity(&IdentityChange::default()).await.unwrap_err();
+    assert!(full.to_string().contains("no more may be"), "{full}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_names_no_job_of_another_caller() {
+    let house = House::open(2).await;
+    let (server, authority) = Server::guarded(&house.dispatcher).await;
+    let guarded = Guarded { house, server, authority };
+    let (ada, bob) = (guarded.with_roles(&[Role::Caller]).await, guarded.with_roles(&[Role::Caller]).await);
+    let of_ada: String = ada.call("create_job", json!({ "script": "`the secret`" })).await.unwrap();
+    for spec in [
+        format!("job::spawn(#{{ script: `inputs`, prerequisites: [`{of_ada}`] }})"),
+        format!("job::spawn(#{{ script: `throw 1`, dependents: [`{}`] }})", of_ada.to_uppercase()),
+        format!("job::spawn(#{{ script: `1`, predecessor_id: `{of_ada}` }})"),
+        format!("job::then(#{{ script: `inputs`, prerequisites: [`{of_ada}`] }})"),
+    ] {
+        let fault = bob.call::<Value>("run_and_wait", json!([spec])).await.unwrap_err().to_string();
+        assert!(fault.contains("names a job of another caller"), "{spec}: {fault}");
+    }
+    let own: String = bob.call("create_job", json!({ "script": "7" })).await.unwrap();
+    let spawned = format!("job::spawn(#{{ script: `inputs.len()`, prerequisites: [`{own}`] }})");
+    assert_eq!(code(&bob, "run_and_wait", json!([spawned])).await, 0);
+    // More than may be named are not even looked at.
+    let many: Vec<String> = (0..2001).map(|_| hero::model::JobId::random().to_string()).collect();
+    assert_eq!(code(&bob, "create_job", json!({ "script": "1", "prerequisites": many })).await, -32602);
+}
+
+#[tokio::test]
+async fn a_wait_over_http_ends_with_the_token() {
+    let guarded = Guarded::open().await;
+    let identity = guarded.identity(&[Role::Caller]).await;
+    let secret = guarded.secret(identity).await;
+    let id = job(&guarded.client(identity).await).await;
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "wait_job", "params": {"job_id": id, "wait_timeout": 600}}).to_string();
+    let (server, bearer) = (&guarded.server, format!("Bearer {secret}"));
+    let revoked = async {
+        // Time enough for the wait to begin; if it has not, the answer is the same.
+        until("it waits", || async { (guarded.house.redis.calls("hgetall").await > 0).then_some(()) }).await;
+        guarded.authority.delete_identity(identity).await.unwrap();
+    };
+    let ((status, answer), ()) = tokio::join!(server.post_with(&bearer, &body), revoked);
+    assert!(status == 401 && answer.contains("1005"), "{status} {answer}");
+}
