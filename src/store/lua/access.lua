@@ -13,7 +13,8 @@ local LAST = 4294967295
 -- Notes that something has changed of what callers may do, so that servers look again.
 function access.changed() commands.increase(keys.access, 'revision', 1) end
 
--- A number that no identity has had. Nil: others have made identities with so many numbers that looking for one has to go on with the next call.
+-- A number that no identity has had. Nil: there is none left, or others have made identities with so many numbers that looking for one has
+-- to go on with the next call.
 function access.next_identity()
   local highest = try('ZREVRANGE', keys.identities, 0, 0)
   if highest and highest[1] then access.keep_number(highest[1]) end

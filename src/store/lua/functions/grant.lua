@@ -24,7 +24,8 @@ return function()
   for at, id in ipairs(kept) do kept[at] = values.digits(id) end
   local now = access.seconds()
   if not commands.try('HGET', keys.rights, 'created_at') then
-    commands.insist('HSET', keys.rights, 'id', keys.context, 'admins', '[]', 'callers', '[]', 'readers', '[]', 'executors', '[]', 'created_at', now)
+    local empty = { 'admins', '[]', 'callers', '[]', 'readers', '[]', 'executors', '[]' }
+    commands.insist('HSET', keys.rights, 'id', keys.context, 'created_at', now, unpack(empty))
   end
   commands.insist('HSET', keys.rights, list, '[' .. table.concat(kept, ',') .. ']', 'updated_at', now)
   return 'changed'
