@@ -36,7 +36,7 @@
 //! | `hero:osis:{collection}:index:{field}` | zset | set_object, delete_object, fill_index | until its objects are deleted, or the collection is dropped |
 //! | `actor:{n}` | hash, in context 0 only | set_identity, delete_identity: identities, fields as in the coordinator's specification | until deleted |
 //! | `hero:access:identities` · `:pubkeys` · `:tokens` · `:tokens:of:{n}` | zset · hash · hash · set, in context 0 only | set_identity, delete_identity, create_token, revoke_token | an entry as long as its identity or token |
-//! | `hero:meta:access` | hash, in context 0 only | whoever changes identities, tokens or rights: the number of the last identity, and a revision | for ever |
+//! | `hero:meta:access` | hash, in context 0 only | set_identity: the number of the last identity; whoever ends tokens or changes rights: a revision | for ever |
 //! | `context:{n}` | hash | grant: who has which rights in this context, fields as in the coordinator's specification | for ever |
 //! | `hero:events` | stream | every transition | about 200,000 entries |
 //! | `hero:log:{id}` | stream | the actor, or `hero_log` | as long as its job |

@@ -154,7 +154,7 @@ impl Asker {
         if others.is_empty() {
             return Ok(());
         }
-        let nobody = |caller: &str| matches!(caller, "" | "anonymous");
+        let nobody = |caller: &str| matches!(caller, "" | JobSpec::ANONYMOUS);
         let is_own = |owner: &String| *owner == self.caller || (nobody(owner) && nobody(&self.caller));
         if self.dispatcher.owners(self.context, &others).await?.iter().flatten().all(is_own) {
             return Ok(());

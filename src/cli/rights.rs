@@ -4,8 +4,9 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::exit::Exit;
 use super::global::Global;
+use super::object::InContext;
 use super::output;
-use crate::model::{ContextId, ContextRights, IdentityId, Role};
+use crate::model::{ContextRights, IdentityId, Role};
 
 /// What to do with rights.
 #[derive(Debug, Subcommand)]
@@ -16,14 +17,6 @@ pub(super) enum RightsCommand {
     Grant(OfIdentity),
     /// Take a role from an identity
     Revoke(OfIdentity),
-}
-
-/// Which context.
-#[derive(Debug, Args)]
-pub(super) struct InContext {
-    /// The context
-    #[arg(long = "context", value_name = "N", default_value_t = 0)]
-    number: u32,
 }
 
 /// Which role, of whom.
@@ -66,13 +59,13 @@ impl RightsCommand {
         let client = global.connect_as_operator().await?;
         let (granted, of) = match self {
             Self::Show(context) => {
-                show(global, &client.get_rights(ContextId(context.number)).await?)?;
+                show(global, &client.get_rights(context.id()).await?)?;
                 return Ok(Exit::Ok);
             }
             Self::Grant(of) => (true, of),
             Self::Revoke(of) => (false, of),
         };
-        show(global, &client.set_role(of.identity, of.role.into(), ContextId(of.context.number), granted).await?)?;
+        show(global, &client.set_role(of.identity, of.role.into(), of.context.id(), granted).await?)?;
         Ok(Exit::Ok)
     }
 }

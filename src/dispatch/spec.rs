@@ -38,7 +38,7 @@ impl Dispatcher {
         self.check_script_type(&spec).await?;
         spec.timeout.get_or_insert(settings.timeout.into());
         spec.retry_backoff.get_or_insert(settings.retry_backoff.into());
-        spec.caller_id.get_or_insert_with(|| "anonymous".to_owned());
+        spec.caller_id.get_or_insert_with(|| JobSpec::ANONYMOUS.to_owned());
         // A worker whose name is a number is an instance here.
         spec.instance = spec.instance.or_else(|| spec.worker_id.as_ref()?.as_str().parse().ok());
         if spec.instance.is_some() {

@@ -107,6 +107,9 @@ pub struct JobSpec {
 }
 
 impl JobSpec {
+    /// The caller of jobs that nobody signed.
+    pub const ANONYMOUS: &str = "anonymous";
+
     /// The other jobs that it names.
     pub fn named(&self) -> impl Iterator<Item = &JobId> {
         self.prerequisites.iter().chain(&self.dependents).chain(&self.parent_id).chain(&self.predecessor_id)

@@ -27,11 +27,6 @@ pub enum Permission {
     Operate,
 }
 
-impl Permission {
-    /// Every permission.
-    pub const ALL: [Self; 6] = [Self::Public, Self::Identity, Self::Read, Self::Submit, Self::Administer, Self::Operate];
-}
-
 /// Who is behind a connection.
 #[derive(Debug, Clone)]
 pub enum Principal {

@@ -1,6 +1,7 @@
 //! Decides who may make which call: the one place where identities, roles and methods meet.
 
 use std::borrow::Cow;
+use std::iter;
 
 use super::auth::{Permission, Principal, Session};
 use super::error::Error;
@@ -104,38 +105,29 @@ impl Guard {
         if let Concern::NewJobs(_, specs) = concern {
             not_for_others(identity, specs)?;
         }
-        match (permission, concern) {
-            (Permission::Identity, Concern::Identity(other)) if *other == identity => return Ok(()),
-            (Permission::Identity, Concern::Token(token)) if self.authority.owner(token).await? == identity => return Ok(()),
-            (Permission::Identity, Concern::Identity(_) | Concern::Token(_)) => {
-                return Err(denied("that is another identity's; only the operator may"));
-            }
-            (Permission::Identity, _) => return Ok(()),
-            (Permission::Operate, _) => return Err(denied("only the operator may, through the socket in the data directory")),
-            _ => {}
-        }
-        let Some(context) = concern.context() else {
-            return Err(denied("only the operator may, through the socket in the data directory"));
-        };
+        let has = |role: &Role| concern.context().is_some_and(|context| self.authority.has_role(identity, context, *role));
+        let roles = iter::once(None).chain(Role::ALL.into_iter().filter(has).map(Some));
         let mut own_only = false;
-        for role in Role::ALL.into_iter().filter(|role| self.authority.has_role(identity, context, *role)) {
-            match allowed(Some(role), permission, concern) {
+        for role in roles {
+            match allowed(role, permission, concern) {
                 Allowed::Yes => return Ok(()),
                 Allowed::Own => own_only = true,
                 Allowed::No => {}
             }
         }
         if !own_only {
-            return Err(lacking(identity, context, permission));
+            return Err(lacking(identity, concern.context(), permission));
         }
-        let own = identity.to_string();
-        if self.belongs_to(&own, concern).await? { Ok(()) } else { Err(not_own(&own, concern)) }
+        if self.belongs_to(identity, concern).await? { Ok(()) } else { Err(not_own(identity, concern)) }
     }
 
     /// Whether all that a call concerns is the caller's own, or all callers'.
-    async fn belongs_to(&self, own: &str, concern: &Concern<'_>) -> Result<bool, Error> {
+    async fn belongs_to(&self, identity: IdentityId, concern: &Concern<'_>) -> Result<bool, Error> {
+        let own = &*identity.to_string();
         Ok(match concern {
-            Concern::Server | Concern::Identity(_) | Concern::Token(_) => false,
+            Concern::Server => false,
+            Concern::Identity(other) => *other == identity,
+            Concern::Token(token) => self.authority.owner(token).await? == identity,
             Concern::Context(_) => true,
             Concern::JobsOf(_, caller) => *caller == Some(own),
             Concern::Job(context, id) => self.owns_all(own, *context, &[*id]).await?,
@@ -174,20 +166,24 @@ fn denied(why: impl Into<Cow<'static, str>>) -> Error {
     Error::Denied(why.into())
 }
 
-fn lacking(identity: IdentityId, context: ContextId, permission: Permission) -> Error {
+fn lacking(identity: IdentityId, context: Option<ContextId>, permission: Permission) -> Error {
     let needed = match permission {
         Permission::Read => "admin, reader, executor or caller",
         Permission::Submit => "admin or caller",
         _ => "admin",
     };
-    denied(format!("identity {identity} needs to be {needed} in context {context}; an admin of it may grant that"))
+    match context {
+        Some(context) => denied(format!("identity {identity} needs to be {needed} in context {context}; an admin of it may grant that")),
+        None => denied("only the operator may, through the socket in the data directory"),
+    }
 }
 
-fn not_own(own: &str, concern: &Concern<'_>) -> Error {
+fn not_own(own: IdentityId, concern: &Concern<'_>) -> Error {
     denied(match concern {
         Concern::JobsOf(..) => format!("a caller sees what is its own; name yourself in the filter: caller_id = {own}"),
         Concern::NewJobs(..) => "a caller's jobs may name its own jobs only".to_owned(),
         Concern::Schedule(..) => "that schedule is another caller's".to_owned(),
+        Concern::Identity(_) | Concern::Token(_) => "that is another identity's; only the operator may".to_owned(),
         _ => "that job is another caller's".to_owned(),
     })
 }

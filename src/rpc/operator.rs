@@ -4,15 +4,10 @@ use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::Path;
-use std::time::Duration;
 
-use tokio::net::{UnixListener, UnixStream};
-use tokio_util::sync::CancellationToken;
+use tokio::net::UnixListener;
 
 use super::serve_error::ServeError;
-
-/// How long to pause when a connection could not be accepted.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// What group and others may do with a directory to exchange what is in it.
 const OTHERS_WRITE: u32 = 0o022;
@@ -40,22 +35,4 @@ pub(super) fn listen(path: &Path) -> Result<UnixListener, ServeError> {
     let listener = UnixListener::bind(path).map_err(failed)?;
     std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
     Ok(listener)
-}
-
-/// Opens what comes, until shutdown.
-pub(super) async fn accept(listener: UnixListener, open: impl Fn(UnixStream), shutdown: CancellationToken) {
-    loop {
-        let accepted = tokio::select! {
-            biased;
-            () = shutdown.cancelled() => return,
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok((socket, _)) => open(socket),
-            Err(error) => {
-                tracing::warn!(%error, "a connection of the operator could not be accepted");
-                tokio::time::sleep(PAUSE).await;
-            }
-        }
-    }
 }

@@ -1,4 +1,5 @@
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use http::Request;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
-use jsonrpsee::server::{ServerHandle, StopHandle, stop_channel};
+use jsonrpsee::server::{StopHandle, stop_channel};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
@@ -203,12 +204,19 @@ fn start<C: Send + Sync + 'static>(
     });
     let stopper = Arc::new(stopper);
     if let Some(listener) = operator {
-        let acceptor = acceptor.clone();
-        let open = move |socket| acceptor.open_for_operator(socket);
-        tokio::spawn(connections.track_future(operator::accept(listener, open, shutdown.clone())));
+        let (acceptor, shutdown) = (acceptor.clone(), shutdown.clone());
+        tokio::spawn(connections.track_future(async move {
+            accept(|cx| listener.poll_accept(cx), |(socket, _)| acceptor.open_for_operator(socket), shutdown).await;
+        }));
     }
     for (listener, _) in listeners {
-        tokio::spawn(connections.track_future(accept(listener, acceptor.clone(), stopper.clone(), shutdown.clone())));
+        let (acceptor, stopper, shutdown) = (acceptor.clone(), stopper.clone(), shutdown.clone());
+        tokio::spawn(connections.track_future(async move {
+            accept(|cx| listener.poll_accept(cx), |(socket, peer)| acceptor.open(socket, peer), shutdown).await;
+            drop(listener);
+            // Fails only when all connections are closed already.
+            let _ = stopper.stop();
+        }));
     }
     Ok(Serving { local_addr, shutdown, connections })
 }
@@ -227,15 +235,16 @@ struct Acceptor {
     stop: StopHandle,
 }
 
-async fn accept(listener: TcpListener, acceptor: Arc<Acceptor>, stopper: Arc<ServerHandle>, shutdown: CancellationToken) {
+/// Opens what comes, until shutdown.
+async fn accept<T>(next: impl Fn(&mut Context<'_>) -> Poll<io::Result<T>>, open: impl Fn(T), shutdown: CancellationToken) {
     loop {
         let accepted = tokio::select! {
             biased;
-            () = shutdown.cancelled() => break,
-            accepted = listener.accept() => accepted,
+            () = shutdown.cancelled() => return,
+            accepted = poll_fn(&next) => accepted,
         };
         match accepted {
-            Ok((socket, peer)) => acceptor.open(socket, peer),
+            Ok(accepted) => open(accepted),
             Err(error) => {
                 // Out of file descriptors, most likely: closing connections free some.
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -243,9 +252,6 @@ async fn accept(listener: TcpListener, acceptor: Arc<Acceptor>, stopper: Arc<Ser
             }
         }
     }
-    drop(listener);
-    // Fails only when all connections are closed already.
-    let _ = stopper.stop();
 }
 
 impl Acceptor {

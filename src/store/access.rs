@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::codec::Text;
 use super::{Error, Store};
-use crate::model::{ContextRights, Identity, IdentityId, PublicKey, Role, Timestamp, Token, TokenId};
+use crate::model::{ContextRights, Identity, IdentityId, Role, Timestamp, Token, TokenId};
 
 /// A token as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,12 +26,6 @@ impl Store {
     /// An identity, if there is one with this number. Other programs may have made it, too.
     pub async fn identity(&self, id: IdentityId) -> Result<Option<Identity>, Error> {
         Ok(self.hashes([self.keys().identity(id)]).await?.first().and_then(|fields| identity(id, fields)))
-    }
-
-    /// The number of the identity with this public key.
-    pub async fn identity_with(&self, key: &PublicKey) -> Result<Option<IdentityId>, Error> {
-        let id: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().public_keys()).arg(key.as_str())).await?;
-        Ok(id.parse())
     }
 
     /// Identities behind this number, in order, at most `limit`.
@@ -70,7 +64,7 @@ impl Store {
         Ok(tokens)
     }
 
-    /// Counts up with each change of identities, tokens and rights.
+    /// Counts up with each token that ends, and each change of rights.
     pub async fn access_revision(&self) -> Result<u64, Error> {
         let revision: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().access()).arg("revision")).await?;
         Ok(revision.parse().unwrap_or(0))

@@ -60,7 +60,7 @@ pub(super) struct Named {
 }
 
 impl InContext {
-    fn id(&self) -> ContextId {
+    pub(super) fn id(&self) -> ContextId {
         ContextId(self.number)
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PageSize, sample, tag};
 use crate::access::IdentityChange;
-use crate::model::{ContextId, Identity, IdentityId, IdentityPage, PublicKey, Role};
+use crate::model::{ContextId, Identity, IdentityId, IdentityPage, JobSpec, PublicKey, Role};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Principal, Session};
 use crate::rpc::error::{Code, Error};
@@ -48,7 +48,7 @@ impl Method for CreateIdentity {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Identity, Error> {
-        let change = IdentityChange { pubkey: self.pubkey.map(Some), address: Some(self.address) };
+        let change = IdentityChange { pubkey: self.pubkey, address: Some(self.address) };
         Ok(app.authority.create_identity(&change).await?)
     }
 }
@@ -87,7 +87,7 @@ impl Method for UpdateIdentity {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Identity, Error> {
-        let change = IdentityChange { pubkey: self.pubkey.map(Some), address: self.address };
+        let change = IdentityChange { pubkey: self.pubkey, address: self.address };
         Ok(app.authority.update_identity(self.identity_id, &change).await?)
     }
 }
@@ -214,7 +214,7 @@ impl Method for Whoami {
     type Output = Who;
 
     fn examples() -> Vec<Example<Self, Who>> {
-        let result = Who { identity_id: None, operator: false, caller_id: "anonymous".into(), roles: BTreeMap::new() };
+        let result = Who { identity_id: None, operator: false, caller_id: JobSpec::ANONYMOUS.into(), roles: BTreeMap::new() };
         vec![Example { name: "nobody", params: Self {}, result }]
     }
 
@@ -223,7 +223,7 @@ impl Method for Whoami {
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<Who, Error> {
-        let caller_id = session.caller_id().unwrap_or_else(|| "anonymous".to_owned());
+        let caller_id = session.caller_id().unwrap_or_else(|| JobSpec::ANONYMOUS.to_owned());
         Ok(match session.principal() {
             Principal::Identity(login) => {
                 let roles = app.authority.roles(login.identity());

@@ -11,8 +11,8 @@ const LEAVE: &str = "-";
 /// What is to be known of an identity. What is not named stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IdentityChange {
-    /// Its public key; `Some(None)` takes it away.
-    pub pubkey: Option<Option<PublicKey>>,
+    /// Its public key.
+    pub pubkey: Option<PublicKey>,
     /// Where it can be reached.
     pub address: Option<Vec<String>>,
 }
@@ -33,7 +33,7 @@ pub enum IdentityStored {
 impl Store {
     /// Makes an identity, or changes the one that has this number.
     pub async fn set_identity(&self, id: Option<IdentityId>, change: &IdentityChange) -> Result<IdentityStored, Error> {
-        let key = change.pubkey.as_ref().map_or(LEAVE, |key| key.as_ref().map_or("", PublicKey::as_str));
+        let key = change.pubkey.as_ref().map_or(LEAVE, PublicKey::as_str);
         let address = match &change.address {
             Some(address) => json(address),
             None if id.is_none() => "[]".to_owned(),

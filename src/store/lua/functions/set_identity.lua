@@ -1,12 +1,12 @@
 -- Flags:
 -- Makes an identity, or changes one.
--- ARGV  its number, 0 for a new one · public key, '' for none, '-' to leave it · addresses, JSON, '-' to leave them
+-- ARGV  its number, 0 for a new one · public key, '-' to leave it · addresses, JSON, '-' to leave them
 -- Gives {'stored', number}, {'missing'}, {'taken', number of the identity that has the key} or {'full'}.
 return function()
   local id, public_key, addresses = request.take_many(3)
   local is_new = id == '0'
   if not is_new and not access.is_identity(id) then return { 'missing' } end
-  local owner = #public_key > 1 and access.with_public_key(public_key)
+  local owner = public_key ~= '-' and access.with_public_key(public_key)
   if owner and owner ~= id and access.is_identity(owner) then return { 'taken', owner } end
   if is_new then
     if (commands.try('ZCARD', keys.identities) or 0) >= access.MOST_IDENTITIES then return { 'full' } end
@@ -17,7 +17,7 @@ return function()
   if public_key ~= '-' then
     local before = commands.try('HGET', key, 'pubkey')
     if before and before ~= public_key then commands.try('HDEL', keys.public_keys, before) end
-    if public_key ~= '' then commands.insist('HSET', keys.public_keys, public_key, id) end
+    commands.insist('HSET', keys.public_keys, public_key, id)
     commands.insist('HSET', key, 'pubkey', public_key)
   elseif is_new then
     commands.insist('HSET', key, 'pubkey', '')
@@ -27,6 +27,5 @@ return function()
   commands.insist('HSET', key, 'updated_at', now)
   commands.insist('ZADD', keys.identities, id, id)
   access.keep_number(id)
-  access.changed()
   return { 'stored', id }
 end
