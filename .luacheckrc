@@ -5,7 +5,8 @@ self = false
 read_globals = {
   'redis', 'cjson', 'cmsgpack',
   'commands', 'values', 'keys', 'time', 'notes', 'jobs', 'news', 'layouts', 'ends', 'queues', 'routing', 'relations', 'cycles', 'index', 'filter',
-  'foreign', 'schedules', 'conveyor', 'fair', 'limit', 'masks', 'access', 'objects', 'calling', 'functions', 'made_library',
+  'foreign', 'schedules', 'conveyor', 'fair', 'limit', 'masks', 'access', 'flows', 'objects', 'coordinator', 'calling', 'messages',
+  'functions', 'made_library',
 }
 globals = { 'request' }
 files['src/store/lua/registration.lua'] = { unused = false }

@@ -35,9 +35,19 @@
 //! | `hero:osis:{collection}:objects` · `:entries` · `:ids` | hash · hash · zset | set_object, delete_object, fill_index: objects as JSON, what stands in indexes for each, their ids in order | until deleted |
 //! | `hero:osis:{collection}:index:{field}` | zset | set_object, delete_object, fill_index | until its objects are deleted, or the collection is dropped |
 //! | `actor:{n}` | hash, in context 0 only | set_identity, delete_identity: identities, fields as in the coordinator's specification | until deleted |
-//! | `hero:access:identities` · `:pubkeys` · `:tokens` · `:tokens:of:{n}` | zset · hash · hash · set, in context 0 only | set_identity, delete_identity, create_token, revoke_token | an entry as long as its identity or token |
+//! | `hero:access:identities` · `:pubkeys` · `:tokens` · `:tokens:of:{n}` | zset · hash · hash · set, in context 0 only | set_identity, delete_identity, create_token, log_in, revoke_token | an entry as long as its identity or token |
+//! | `hero:access:nonce:{random}` | string, in context 0 only | log_in: a nonce that was used | six minutes at most |
 //! | `hero:meta:access` | hash, in context 0 only | set_identity: the number of the last identity; whoever ends tokens or changes rights: a revision | for ever |
-//! | `context:{n}` | hash | grant: who has which rights in this context, fields as in the coordinator's specification | for ever |
+//! | `context:{n}` | hash | set_context, grant, close_context: who has which rights in this context, and its limits; fields as in the coordinator's specification | until the context is deleted |
+//! | `runner:{n}` · `hero:meta:runners` | hash · zset | set_runner, delete_runner; foreign programs: runners, fields as in the coordinator's specification · their numbers, in order | until deleted |
+//! | `message:{caller}:{n}` · `msg_out` · `msg_out:sending:{node}` · `msg_in` | hash · lists | send_message, send_jobs, tend_messages, receive_message, receive_result; foreign programs | its time and a week · while not empty; 10,000 at most |
+//! | `hero:q:messages` · `:answers` · `:results` · `hero:meta:nonces` · `hero:meta:nodes` | zset by ms, results: list | settle_message: whose result is awaited · receive_message: jobs to be answered · their ends · messages that came · tend_messages: nodes that send | an entry until that is done, or its time over |
+//! | `hero:bus:box:{whom}` · `hero:bus:letter:{whom}:{nonce}` · `hero:bus:receipt:{nonce}` | zset by ms · string · string | the Redis bus of the other side, and of this one: letters for a node (`in`: whoever serves the context), and what became of them | an hour after the last · an hour · 10 min |
+//! | `hero:seq:{kind}` · `hero:meta:revisions` | number · hash by kind | whoever makes an object of the coordinator (`runner`, `flow`, `message`, `job`): the last number · whoever changes what servers follow (`runners`): counts up | for ever |
+//! | `hero:access:contexts` | zset, in context 0 only | new_context, note_context, forget_context: the contexts that exist, by the revision of their last change; below 0: since when one is being made, ms | an entry as long as its context |
+//! | `hero:meta:closed` | string | close_context, bury_context: the context is being deleted | a day longer than its context |
+//! | `hero:meta:rate` | string | create, where jobs per second are limited: up to when they are used up, ms | as long as they are |
+//! | `hero:meta:stored` | string | set_object, delete_object, drop_collection: bytes of all objects | for ever |
 //! | `hero:events` | stream | every transition | about 200,000 entries |
 //! | `hero:log:{id}` | stream | the actor, or `hero_log` | as long as its job |
 //! | `hero:index:{yyyymmddhh}` | list | create, and whoever first sees a foreign job | trimmed by the pruner |
@@ -48,26 +58,31 @@
 //! | `hero:work_queue:{worker}` · `hero:job:actor_queue:{t}` · `hero:job:{worker}` | list | foreign clients; create, start, turn, promote, reap as shadows | while not empty |
 //! | `hero:reply:{id}` | list | the end of a job that came so or has a shadow; foreign actors | 5 min |
 //! | `rhai_tasks:{circle}` · `rhai_task_details:{id}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
-//! | `queue:{t}` · `job:{caller}:{n}` | list · hash | foreign clients · and every transition | while not empty · as long as its job |
+//! | `queue:{t}` · `job:{caller}:{n}` | list · hash | foreign clients, create_flow · and every transition | while not empty · as long as its job |
+//! | `flow:{n}` | hash | create_flow, advance_flow, every transition of a job of it: fields as in the coordinator's specification | 7 days after its end, or its retention; 7 days if nobody starts it |
+//! | `hero:meta:flows` | zset by number | create_flow, advance_flow | an entry as long as its flow |
+//! | `hero:q:flows` | zset by ms | create_flow, advance_flow, an end of a job in error: flows with all of whose jobs something is to be done | an entry until that is done |
 //! | `hero:bell:{ctx}:{t}` · `hero:inbox:{server}` | channel | whoever pushes · turn, stop | hints only |
 //!
 //! A job that stands in a list of `hero:rel` says so in its hash (`waits:{list}:{id}`), else the entry counts for nothing.
 //!
-//! Conveyor's own keys are in [`ConveyorKeys`].
-//!
-//! Standalone, context N is database N and keys have no prefix; in Redis Cluster every key of context N begins with the
+//! Conveyor's own keys are in [`ConveyorKeys`]. Standalone, context N is database N and keys have no prefix; in Redis Cluster every key of context N begins with the
 //! hash tag `{ctx:N}:`. Channels always name their context, because pub/sub ignores databases.
 
 mod access;
 mod conveyor;
+mod coordinator;
+mod flows;
+mod indexes;
 mod layouts;
 mod objects;
+mod schedules;
 #[cfg(test)]
 mod tests;
 
 pub use conveyor::ConveyorKeys;
 
-use crate::model::{ContextId, JobId, Name, Priority, Queue, ScheduleId, ScriptType, Target, Timestamp};
+use crate::model::{ContextId, JobId, Name, Priority, Queue, ScriptType, Target};
 
 /// The keys of one context.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -318,21 +333,6 @@ impl Keys {
         self.key(format_args!("meta:identity"))
     }
 
-    /// Every schedule, by its next occurrence.
-    pub fn schedules(&self) -> String {
-        self.key(format_args!("meta:schedules"))
-    }
-
-    /// The hash of a schedule.
-    pub fn schedule(&self, id: &ScheduleId) -> String {
-        self.key(format_args!("schedule:{id}"))
-    }
-
-    /// The jobs of a schedule that may wait for one another.
-    pub fn schedule_waiting(&self, id: &ScheduleId) -> String {
-        self.key(format_args!("schedule:{id}:waiting"))
-    }
-
     /// Every state change.
     pub fn events(&self) -> String {
         self.key(format_args!("events"))
@@ -341,37 +341,6 @@ impl Keys {
     /// The log lines of a job.
     pub fn log(&self, id: &JobId) -> String {
         self.key(format_args!("log:{id}"))
-    }
-
-    /// The jobs created in one hour, in order.
-    pub fn index(&self, time: Timestamp) -> String {
-        self.index_of_hour(&time.hour())
-    }
-
-    /// The jobs created in the hour `yyyymmddhh`.
-    pub fn index_of_hour(&self, hour: &str) -> String {
-        self.key(format_args!("index:{hour}"))
-    }
-
-    /// The jobs of a status, by the time since when they are in the index of an hour.
-    pub fn index_of_status(&self, status: &str) -> String {
-        self.key(format_args!("index:{status}"))
-    }
-
-    /// How far the times that foreign programs gave their jobs are from those at which they came into the index of an hour; the key has an older word for it.
-    pub fn time_offsets(&self) -> String {
-        self.key(format_args!("meta:strays"))
-    }
-
-    /// The indexes that exist, by their keys.
-    pub fn hours(&self) -> String {
-        self.key(format_args!("meta:hours"))
-    }
-
-    /// The hour that an index key names.
-    pub fn parse_index<'k>(&self, key: &'k str) -> Option<&'k str> {
-        let hour = key.strip_prefix(&*self.prefix)?.strip_prefix("hero:index:")?;
-        (hour.len() == 10 && hour.bytes().all(|byte| byte.is_ascii_digit())).then_some(hour)
     }
 
     /// The job that an idempotency key stands for; `digest` is the SHA-256 of caller and key.

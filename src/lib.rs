@@ -93,6 +93,8 @@ pub mod keys; // Every Redis key.
 pub mod process; // Child processes, started by one thread and confined.
 
 #[doc(hidden)]
+pub mod audit; // The audit log.
+#[doc(hidden)]
 pub mod log_file; // Log files, confined to one directory.
 #[doc(hidden)]
 pub mod service; // Tick loops.
@@ -113,6 +115,9 @@ pub mod sal; // What scripts may do outside of their engines.
 
 #[doc(hidden)]
 pub mod actor; // Pools, actors, presence.
+
+#[doc(hidden)]
+pub mod coordinator; // Flows, runners and messages.
 
 #[doc(hidden)]
 pub mod rpc; // The wire.

@@ -1,40 +1,48 @@
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use super::error::Error;
 use super::login::{Login, Logins};
+use super::reading::Reading;
 use super::secret::{TokenKey, TokenSecret, is_secret, same, token_id};
-use crate::model::{ContextId, ContextRights, Identity, IdentityId, IdentityPage, Role, Timestamp, Token, TokenId};
-use crate::store::{self, Granted, IdentityChange, IdentityStored, Store, StoredToken, TokenCreated};
+use crate::model::{Context, ContextId, Identity, IdentityId, IdentityPage, Timestamp, Token, TokenId};
+use crate::store::{IdentityChange, IdentityStored, Store, StoredToken, TokenCreated};
 
 /// The longest name of a token, and the longest address of an identity, in bytes.
 const LONGEST: usize = 256;
 /// The most addresses of an identity.
 const MOST_ADDRESSES: usize = 16;
-/// How many tokens are read at once.
-const CHUNK: usize = 1000;
 /// How many logins are kept although nobody holds them.
 const RECENT: usize = 10_000;
 /// How often a token is made anew where another one has its id.
-const TRIES: usize = 3;
+pub(super) const TRIES: usize = 3;
+/// How long a login by a signature lasts, if nothing else is said.
+const LOGIN: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Identities, tokens and rights. Cheap to clone.
 #[derive(Clone)]
-pub struct Authority(Arc<Inner>);
+pub struct Authority(pub(super) Arc<Inner>);
 
-struct Inner {
-    stores: BTreeMap<ContextId, Store>,
+pub(super) struct Inner {
+    /// Those of the contexts that this process always serves.
+    pub(super) stores: BTreeMap<ContextId, Store>,
     key: TokenKey,
-    logins: Logins,
+    /// How long a login by a signature lasts.
+    login_lifetime: Duration,
+    pub(super) logins: Logins,
     /// Those that were made last, by the hashes of their secrets, so that not each HTTP request asks Redis.
     recent: Mutex<HashMap<String, Arc<Login>>>,
-    /// The rights in each context, as they were at `revision`.
-    rights: RwLock<BTreeMap<ContextId, ContextRights>>,
-    revision: AtomicU64,
+    /// The contexts that exist, as they were at `revision`.
+    pub(super) contexts: RwLock<BTreeMap<ContextId, Arc<Context>>>,
+    pub(super) revision: AtomicU64,
     /// Held while what is known is read anew.
-    reading: tokio::sync::Mutex<()>,
+    pub(super) reading: tokio::sync::Mutex<Reading>,
+    /// Told when contexts have changed.
+    pub(super) changed: watch::Sender<u64>,
 }
 
 /// A token that was just made.
@@ -49,17 +57,28 @@ pub struct NewToken {
 impl Authority {
     /// The authority over these contexts. It knows no rights before it has [followed](Self::follow) once.
     pub fn new(stores: impl IntoIterator<Item = Store>, key: TokenKey) -> Self {
-        let stores: BTreeMap<_, _> = stores.into_iter().map(|store| (store.context(), store)).collect();
-        let (logins, recent, rights, reading) = Default::default();
-        Self(Arc::new(Inner { stores, key, logins, recent, rights, revision: AtomicU64::new(u64::MAX), reading }))
+        Self::with_logins_of(stores, key, LOGIN)
     }
 
-    fn home(&self) -> Result<&Store, Error> {
+    /// The same, with logins by a signature that last as long as this.
+    pub fn with_logins_of(stores: impl IntoIterator<Item = Store>, key: TokenKey, login_lifetime: Duration) -> Self {
+        let stores: BTreeMap<_, _> = stores.into_iter().map(|store| (store.context(), store)).collect();
+        let (logins, recent, reading, changed) = Default::default();
+        let contexts = stores.keys().map(|context| (*context, Arc::new(Context::none(*context)))).collect();
+        let (contexts, revision) = (RwLock::new(contexts), AtomicU64::new(u64::MAX));
+        Self(Arc::new(Inner { stores, key, login_lifetime, logins, recent, contexts, revision, reading, changed }))
+    }
+
+    pub(super) fn home(&self) -> Result<&Store, Error> {
         self.0.stores.get(&ContextId(0)).ok_or(Error::Elsewhere)
     }
 
-    fn store(&self, context: ContextId) -> Result<&Store, Error> {
-        self.0.stores.get(&context).ok_or(Error::NoContext(context))
+    pub(super) fn key(&self) -> &TokenKey {
+        &self.0.key
+    }
+
+    pub(super) fn login_lifetime(&self) -> Duration {
+        self.0.login_lifetime
     }
 
     /// Makes an identity.
@@ -110,7 +129,7 @@ impl Authority {
     pub async fn delete_identity(&self, id: IdentityId) -> Result<(), Error> {
         for (context, roles) in self.roles(id) {
             for role in roles {
-                self.store(context)?.set_role(id, role, false).await?;
+                self.reach(context).await?.set_role(id, role, false).await?;
             }
         }
         if !self.home()?.delete_identity(id).await? {
@@ -137,7 +156,7 @@ impl Authority {
             let created_at = store.clock().now();
             let expires_at = lifetime.map(|lifetime| created_at.plus(lifetime)).into_iter().chain(most).min();
             let token = Token { token_id: token_id(&digest), identity_id: identity, name: name.clone(), created_at, expires_at };
-            let stored = StoredToken { token, expires_ms: expires_at.map(Timestamp::as_millis), digest };
+            let stored = StoredToken { token, expires_ms: expires_at.map(Timestamp::as_millis), login: false, digest };
             match store.create_token(&stored).await? {
                 TokenCreated::Stored => return Ok(NewToken { token: stored.token, secret }),
                 TokenCreated::Missing => return Err(Error::NoIdentity(identity)),
@@ -207,76 +226,5 @@ impl Authority {
             return None;
         }
         Some(login)
-    }
-
-    /// Gives an identity a role in a context, or takes it away. Gives the rights there.
-    pub async fn set_role(&self, context: ContextId, identity: IdentityId, role: Role, granted: bool) -> Result<ContextRights, Error> {
-        let (store, home) = (self.store(context)?, self.home()?);
-        if granted && home.identity(identity).await?.is_none() {
-            return Err(Error::NoIdentity(identity));
-        }
-        match store.set_role(identity, role, granted).await? {
-            Granted::Full => return Err(Error::Full("10,000 who have that role in this context")),
-            // What was so already is told again: the one who did it may not have told it.
-            Granted::Changed | Granted::Same => home.note_access(identity).await?,
-        }
-        self.follow().await?;
-        self.read_rights(context).await
-    }
-
-    /// The rights in a context, as they stand in Redis.
-    pub async fn read_rights(&self, context: ContextId) -> Result<ContextRights, Error> {
-        Ok(self.store(context)?.rights().await?)
-    }
-
-    /// Whether an identity has a role in a context, as far as this server has seen.
-    pub fn has_role(&self, identity: IdentityId, context: ContextId, role: Role) -> bool {
-        let rights = self.0.rights.read().unwrap_or_else(PoisonError::into_inner);
-        rights.get(&context).is_some_and(|rights| rights.has(identity, role))
-    }
-
-    /// The contexts in which an identity has roles, and which.
-    pub fn roles(&self, identity: IdentityId) -> BTreeMap<ContextId, Vec<Role>> {
-        let rights = self.0.rights.read().unwrap_or_else(PoisonError::into_inner);
-        let of = |rights: &ContextRights| Role::ALL.into_iter().filter(|role| rights.has(identity, *role)).collect::<Vec<_>>();
-        rights.iter().map(|(context, rights)| (*context, of(rights))).filter(|(_, roles)| !roles.is_empty()).collect()
-    }
-
-    /// Looks whether anything has changed, and acts on it: reads rights anew, and ends logins whose tokens are gone or over.
-    pub async fn follow(&self) -> Result<(), store::Error> {
-        let Some(home) = self.0.stores.get(&ContextId(0)) else { return Ok(()) };
-        let _reading = self.0.reading.lock().await;
-        // What is changed from now on has another revision: so the logins are taken after it was read.
-        let revision = home.access_revision().await?;
-        let now = home.clock().now();
-        let logins = self.0.logins.all();
-        for login in logins.iter().flat_map(|(_, logins)| logins).filter(|login| login.is_over(now)) {
-            login.end();
-        }
-        if revision == self.0.revision.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        for part in logins.chunks(CHUNK) {
-            let ids: Vec<TokenId> = part.iter().map(|(token, _)| token.clone()).collect();
-            for ((_, logins), stored) in part.iter().zip(home.tokens(&ids).await?) {
-                for login in logins.iter().filter(|login| stored.as_ref().is_none_or(|stored| stored.token.identity_id != login.identity()))
-                {
-                    login.end();
-                }
-            }
-        }
-        let mut failed = None;
-        for (context, store) in &self.0.stores {
-            match store.rights().await {
-                Ok(rights) => drop(self.0.rights.write().unwrap_or_else(PoisonError::into_inner).insert(*context, rights)),
-                // Its rights stay as they were, and are asked for again.
-                Err(error) => failed = Some(error),
-            }
-        }
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        self.0.revision.store(revision, Ordering::Release);
-        Ok(())
     }
 }

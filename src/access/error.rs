@@ -1,5 +1,5 @@
 use crate::model::{ContextId, IdentityId, TokenId};
-use crate::store;
+use crate::store::{self, OpenJobs};
 
 /// Why something about identities, tokens or rights was not done.
 #[derive(Debug, thiserror::Error)]
@@ -10,9 +10,31 @@ pub enum Error {
     /// There is no such token (any more).
     #[error("token {0} does not exist; list_tokens gives those that do")]
     NoToken(TokenId),
-    /// The context is not served here.
-    #[error("context {0} is not configured on this server")]
+    /// There is no such context here.
+    #[error("context {0} does not exist here; list_contexts gives those that do, and create_context makes one")]
     NoContext(ContextId),
+    /// The context is being deleted.
+    #[error("context {0} is being deleted, and takes no calls")]
+    Deleting(ContextId),
+    /// The context is one of the settings.
+    #[error(
+        "context {0} is named by the settings of this server, so it is not deleted; take it out of contexts there, and start the server again"
+    )]
+    Configured(ContextId),
+    /// The context cannot be deleted yet.
+    #[error(
+        "context {context} has jobs that have not ended: {} run, {} wait in queues, {} for their time or to be started; stop_jobs has them stopped",
+        jobs.running, jobs.queued, jobs.scheduled
+    )]
+    HasJobs {
+        /// The context.
+        context: ContextId,
+        /// Its jobs.
+        jobs: OpenJobs,
+    },
+    /// Redis has no database for another context.
+    #[error("no context can be added: {0}")]
+    NoDatabase(String),
     /// Identities and tokens are where context 0 is, which is not served here.
     #[error("identities and tokens are kept where context 0 is, which this server does not serve; ask one that does")]
     Elsewhere,
@@ -33,6 +55,21 @@ pub enum Error {
     /// The secret of no token, or of one that has ended.
     #[error("the token is unknown, has expired or was revoked")]
     Unknown,
+    /// A nonce that was not given here, for this public key and this name of the server.
+    #[error(
+        "the nonce is none that this server gave for this public key and under this name (or servers behind one name have different token keys); \
+         call fetch_nonce, sign what it gives, and authenticate under the same name"
+    )]
+    NonceUnknown,
+    /// The time of the nonce is over.
+    #[error("the nonce has expired: one is good for five minutes; call fetch_nonce again")]
+    NonceOver,
+    /// The nonce was used.
+    #[error("the nonce was used already: one is good for one login; call fetch_nonce again")]
+    NonceUsed,
+    /// Nobody has the public key, or the signature is not by whoever has it.
+    #[error("no identity has this public key, or it has not signed the nonce (as an Ethereum personal message)")]
+    Stranger,
     /// Redis did not do its part.
     #[error("store unavailable: {0}")]
     Store(#[from] store::Error),

@@ -4,12 +4,17 @@
 //! revision there, which every server looks at, so that a token that was revoked ends on every open connection.
 
 mod authority;
+mod contexts;
 mod error;
 mod login;
+mod nonce;
+mod reading;
 mod secret;
+mod wallet;
 mod watch;
 
 pub use authority::{Authority, NewToken};
+pub use contexts::ContextSpec;
 pub use error::Error;
 pub use login::Login;
 pub use secret::{InvalidTokenKey, TokenKey, TokenSecret};

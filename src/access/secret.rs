@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 
-use crate::model::{TokenId, hex};
+use crate::model::{TokenId, hex, unhex};
 
 /// What stands before the secret of a token, so that people and programs that look for secrets in texts recognise one.
 const PREFIX: &str = "hero_";
@@ -37,7 +37,7 @@ impl TokenKey {
         hex(&self.0)
     }
 
-    /// The hash of a secret, in hexadecimal digits.
+    /// The hash of a secret, or of another text that does not begin as secrets do, in hexadecimal digits.
     pub(super) fn digest(&self, secret: &str) -> String {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes keys of any length");
         mac.update(secret.as_bytes());
@@ -49,15 +49,7 @@ impl FromStr for TokenKey {
     type Err = InvalidTokenKey;
 
     fn from_str(text: &str) -> Result<Self, InvalidTokenKey> {
-        let text = text.trim();
-        if text.len() != 2 * RANDOM || !text.is_ascii() {
-            return Err(InvalidTokenKey);
-        }
-        let mut key = [0; RANDOM];
-        for (at, byte) in key.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| InvalidTokenKey)?;
-        }
-        Ok(Self(key))
+        unhex(text.trim()).map(Self).ok_or(InvalidTokenKey)
     }
 }
 

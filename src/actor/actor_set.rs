@@ -1,4 +1,5 @@
 mod give_back;
+mod recording;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +15,8 @@ use super::lease::HeldLeases;
 use super::prefetch::Prefetch;
 use super::status::PoolStatus;
 use super::worker::{Report, Work};
-use crate::model::{ErrorKind, JobError, JobId, Timestamp};
+use crate::audit::Audit;
+use crate::model::{ContextId, ErrorKind, JobError, JobId, Timestamp};
 use crate::store::{ActorRoom, Claimed, Ended, Outcome, Post};
 
 /// The actors of a pool, what they run, what waits for them, and what is still to be recorded. It knows no Redis.
@@ -30,6 +32,8 @@ pub(super) struct ActorSet {
     prefetch: Prefetch,
     /// Stop requests for jobs that were not here: the jobs may be on their way, and are stopped when they arrive.
     to_stop: VecDeque<(Instant, JobId)>,
+    /// Where attempts are recorded, and their context.
+    audit: (Audit, ContextId),
 }
 
 /// Starts one more worker of an actor, given the index of the actor and the worker's index in it, and gives where to send its jobs.
@@ -49,7 +53,13 @@ impl ActorSet {
             .map(|(index, post)| ActorHandle::new(post.to_string(), start_worker(index, 0), side_by_side))
             .collect();
         let (waiting, to_stop) = (VecDeque::new(), VecDeque::new());
-        Self { actors, start_worker, leases, status, waiting, ends: Vec::new(), prefetch: Prefetch::default(), to_stop }
+        let audit = (Audit::default(), ContextId(0));
+        Self { actors, start_worker, leases, status, waiting, ends: Vec::new(), prefetch: Prefetch::default(), to_stop, audit }
+    }
+
+    /// The same, whose attempts of jobs of this context are recorded there.
+    pub(super) fn recorded(self, audit: Audit, context: ContextId) -> Self {
+        Self { audit: (audit, context), ..self }
     }
 
     /// The leases that the pool holds.
@@ -114,11 +124,16 @@ impl ActorSet {
             Report::Failed { actor, worker } => {
                 let failed = self.actors[actor].replace(worker, (self.start_worker)(actor, worker))?;
                 tracing::error!(job = %failed.job, "a worker failed under a job and is replaced");
+                self.record(actor, &failed, &Outcome::Crashed);
                 self.end(failed.lost, Ended::of(failed.job, failed.attempt, failed.claim, now, Outcome::Crashed));
                 None
             }
             Report::Done { actor, worker, ended, ran, ready } => {
-                let lost = self.actors[actor].done(worker, ready).is_some_and(|running| running.lost);
+                let running = self.actors[actor].done(worker, ready);
+                if let Some(running) = &running {
+                    self.record(actor, running, &ended.outcome);
+                }
+                let lost = running.is_some_and(|running| running.lost);
                 self.status.set_running(actor, self.actors[actor].running(), worker > 0 || ready);
                 tracing::debug!(job = %ended.job, actor = %self.actors[actor].name, ?ran, outcome = ended.outcome.word(), "a job has ended");
                 self.end(lost, *ended);

@@ -33,6 +33,8 @@ pub(super) struct Running {
     pub(super) job: JobId,
     pub(super) attempt: u32,
     pub(super) claim: u32,
+    /// When it was handed to its worker.
+    pub(super) began: Instant,
     stop: CancellationToken,
     concurrent: bool,
     /// Whether its lease was lost. Such a run is told to stop, and its end is not recorded.
@@ -95,7 +97,7 @@ impl ActorHandle {
         let stop = CancellationToken::new();
         let worker = &mut self.workers[at];
         let (id, attempt, claim, concurrent) = (job.job.clone(), job.attempt, job.claim, job.concurrent);
-        worker.running = Some(Running { job: id, attempt, claim, stop: stop.clone(), concurrent, lost: false });
+        worker.running = Some(Running { job: id, attempt, claim, began: Instant::now(), stop: stop.clone(), concurrent, lost: false });
         // A worker takes one job at a time, so its channel has room. If the worker has just ended, a new one takes its place.
         if let Err(TrySendError::Closed(work) | TrySendError::Full(work)) = worker.work.try_send(Work { job, stop }) {
             (worker.work, worker.ready) = (start_worker(at), false);

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::job_log::JobLog;
 use super::progress::ProgressTeller;
+use crate::audit::{self, Audit, Record, Who};
 use crate::dispatch::{Dispatcher, Error, Room};
 use crate::engine::{Answer, Capability, Host, JobCall, LogRecord, ObjectCall, Question};
 use crate::model::{ContextId, ErrorKind, JobId, JobSpec, Json, LogLevel, Progress, Status, without_position};
@@ -43,6 +44,8 @@ pub(super) struct Asker {
     pub(super) caller: String,
     /// How many jobs it has created in this attempt.
     pub(super) created: Arc<AtomicU32>,
+    /// Where it is recorded that it has.
+    pub(super) audit: Audit,
 }
 
 impl Host for JobHost {
@@ -90,7 +93,7 @@ impl JobHost {
 
 impl Asker {
     async fn of_objects(&self, call: ObjectCall) -> Result<Json, Error> {
-        let objects = self.dispatcher.objects(self.context)?;
+        let objects = self.dispatcher.objects(self.context).await?;
         Ok(match call {
             ObjectCall::Set { collection, object } => objects.set(&collection, &object).await?.as_str().into(),
             ObjectCall::Get { collection, id } => objects.get(&collection, &id).await?.unwrap_or_else(|| Value::Null.into()),
@@ -138,10 +141,19 @@ impl Asker {
         let this = || Some(self.job.clone());
         let related = if as_heir { JobSpec { predecessor_id: this(), ..spec } } else { JobSpec { parent_id: this(), ..spec } };
         self.ensure_own(&related).await?;
+        let begun = || Record { context: Some(self.context), ..Record::new(Who::Job(self.job.clone()), "spawn", audit::Outcome::Unknown) };
+        let mut doing = self.audit.begin(begun).map_err(|closed| wrong(format!("cannot be created: {closed}")))?;
         let is_keyed = related.idempotency_key.is_some();
         // A foreign job may name no caller.
         let caller_id = Some(self.caller.clone()).filter(|caller| !caller.is_empty());
-        let id = Box::pin(self.dispatcher.run(JobSpec { context_id: self.context, caller_id, ..related })).await?;
+        let id = Box::pin(self.dispatcher.run(JobSpec { context_id: self.context, caller_id, ..related })).await;
+        doing.end(|record| match &id {
+            Ok(id) => (record.outcome, record.object) = (audit::Outcome::Ok, Some(format!("job:{id}"))),
+            // Whether it was created is not known.
+            Err(Error::Store { not_done: false, .. }) => {}
+            Err(_) => record.outcome = audit::Outcome::Bad,
+        });
+        let id = id?;
         if is_keyed {
             self.try_again(&id).await?;
         }

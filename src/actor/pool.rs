@@ -98,7 +98,8 @@ impl Pool {
             spawn(boxed(watch_queue(store.clone(), queue, wake_up.clone(), idles.clone(), shutdown.clone())));
         }
 
-        let actors = ActorSet::new(&posts, start_worker, settings.side_by_side, leases, status.clone());
+        let actors = ActorSet::new(&posts, start_worker, settings.side_by_side, leases, status.clone())
+            .recorded(settings.audit.clone(), store.context());
         let foreman = Foreman::new(store.clone(), settings.clone(), &posts, actors, incoming, losses, wake_up, idle);
         let held = posts.clone();
         tasks.spawn(async move {

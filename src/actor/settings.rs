@@ -1,7 +1,10 @@
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use super::Mask;
-use crate::engine::{Capability, EngineSettings};
+use crate::audit::Audit;
+use crate::engine::{Capability, EngineSettings, Limits};
 use crate::log_file::LogDirectory;
 use crate::model::{Name, ScriptType};
 use crate::sal::Outside;
@@ -29,6 +32,8 @@ pub struct PoolSettings {
     pub outside: Outside,
     /// How its engines are started and replaced.
     pub engine: EngineSettings,
+    /// What its scripts may use now, where that changes while the pool runs; in place of the limits of `engine`.
+    pub bounds: Option<watch::Receiver<Limits>>,
     /// The timeout of jobs whose hash names none.
     pub timeout: Duration,
     /// Whether the callers of its type and group queues take turns.
@@ -43,9 +48,22 @@ pub struct PoolSettings {
     pub log_directory: LogDirectory,
     /// How long running scripts may go on when the pool stops.
     pub grace: Duration,
+    /// Where it is recorded how attempts of jobs ended.
+    pub audit: Audit,
 }
 
 impl PoolSettings {
+    /// How engines are started now.
+    pub(super) fn engine_now(&self) -> EngineSettings {
+        let limits = self.bounds.as_ref().map(|bounds| bounds.borrow().clone());
+        EngineSettings { limits: limits.unwrap_or_else(|| self.engine.limits.clone()), ..self.engine.clone() }
+    }
+
+    /// Whether an engine that was started with these limits may run the next job.
+    pub(super) fn has_limits(&self, limits: &Limits) -> bool {
+        self.bounds.as_ref().is_none_or(|bounds| *bounds.borrow() == *limits)
+    }
+
     /// The names of what an operator granted its scripts, or the script type has by default.
     pub(super) fn grants(&self) -> Vec<String> {
         let granted = self.engine.capabilities.iter().filter(|capability| Capability::GRANTS.contains(capability));

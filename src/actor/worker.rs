@@ -91,6 +91,12 @@ impl Worker {
                     return;
                 };
                 let began = Instant::now();
+                if !self.settings.has_limits(engine.limits())
+                    && let Ok(fresh) = Child::start(&self.spawner, &self.settings.engine_now()).await
+                {
+                    (engine, successor) = (fresh, None);
+                    self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());
+                }
                 let ended = tokio::select! {
                     ended = self.attempt(&mut engine, &work) => ended,
                     // The foreman has given the job back and ended, so a result would be refused.
@@ -98,7 +104,7 @@ impl Worker {
                 };
                 // An engine that is to be replaced goes on until its successor is ready.
                 if successor.is_none() && engine.worn_out() {
-                    let (spawner, settings) = (self.spawner.clone(), self.settings.engine.clone());
+                    let (spawner, settings) = (self.spawner.clone(), self.settings.engine_now());
                     successor = Some(tokio::spawn(async move { Child::start(&spawner, &settings).await.ok() }));
                 }
                 if let Some(started) = successor.take_if(|successor| successor.is_finished())
@@ -123,7 +129,7 @@ impl Worker {
     async fn start_engine(&mut self) -> Option<Child> {
         let mut attempt = 0;
         loop {
-            match Child::start(&self.spawner, &self.settings.engine).await {
+            match Child::start(&self.spawner, &self.settings.engine_now()).await {
                 Ok(engine) => return Some(engine),
                 Err(error) => {
                     attempt += 1;
@@ -178,6 +184,7 @@ impl Worker {
                 claim: job.claim,
                 caller: run.caller_id.clone(),
                 created: Arc::default(),
+                audit: self.settings.audit.clone(),
             },
             capabilities: self.settings.engine.capabilities.clone(),
             session: self.session(&run),
@@ -186,7 +193,7 @@ impl Worker {
         let mut ran = engine.run(&run, &mut host, &work.stop).await;
         // If the engine died before it got the job, another engine is tried, and the job loses no attempt.
         if ran.as_ref().is_err_and(|died| !died.had_job)
-            && let Ok(fresh) = Child::start(&self.spawner, &self.settings.engine).await
+            && let Ok(fresh) = Child::start(&self.spawner, &self.settings.engine_now()).await
         {
             *engine = fresh;
             self.status.engine(self.actor, self.worker, engine.pid(), engine.confinement());

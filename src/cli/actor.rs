@@ -57,7 +57,7 @@ impl Actor {
 async fn run(resolved: Resolved) -> anyhow::Result<()> {
     logging::start(&resolved)?;
     let settings = resolved.settings;
-    let shutdown = shutdown_on_signal()?;
+    let shutdown = shutdown_on_signal(None)?;
     let backend = Backend::open(&settings, Purpose::Actors, shutdown.clone()).await?;
     // There is no `/readyz` here, but the log says when Redis is unreachable.
     drop(backend.watch());

@@ -105,12 +105,18 @@ pub(super) fn advice(error: &client::Error, lost: Option<&Lost>, unstarted: Opti
 
 /// What helps whom the server, or a proxy in front of it, does not know.
 const TOKEN: &str = "set HERO_TOKEN to a token that is taken there; the operator makes one for you with `hero token create`";
+/// What helps whose key the server does not know.
+const KEY: &str =
+    "`hero identity key FILE` prints your public key; the operator makes an identity of it with `hero identity create --pubkey KEY`";
 /// What helps whom the server knows.
 const ROLE: &str = "`hero whoami` shows your roles; an admin of the context gives others with `hero rights grant`";
 
 fn of(error: &client::Error) -> Option<String> {
     Some(match error {
         client::Error::Unreachable { .. } => "start one with `hero serve`, or name another with --server or HERO_SERVER".to_owned(),
+        client::Error::Untrusted { .. } => {
+            "name the authority of its certificate with --ca FILE or HERO_CA, and the server as its certificate does".to_owned()
+        }
         client::Error::Silent { .. } => "look whether the server hangs or is stopped, and whether a firewall lets you through".to_owned(),
         client::Error::Refused { status: 403, .. } => {
             "the server is reached by a name that it does not know; add that to its --allowed-hosts (the origin of a web page to --allowed-origins), \
@@ -121,10 +127,16 @@ fn of(error: &client::Error) -> Option<String> {
             "as many connections as it takes are open; try again later, or start it with more: --max-connections, --max-per-address".to_owned()
         }
         client::Error::Refused { status: 401, .. } => TOKEN.to_owned(),
+        client::Error::Refused { status: 400, .. } => {
+            "check that the address is that of a hero server; one that speaks TLS is reached by wss://".to_owned()
+        }
         client::Error::Refused { .. } => "check that the address is that of a hero server".to_owned(),
         client::Error::Closed(_) => "look whether the server still runs; jobs that were started go on".to_owned(),
         client::Error::TooLarge { .. } => "make it smaller, or start the server with a larger --max-request".to_owned(),
         client::Error::Timeout { .. } => "look at the log of the server; whether it was done is not known".to_owned(),
+        client::Error::OtherServer { .. } => {
+            "name the server with --server as it is called; a proxy in front of it has to pass on the Host that it is sent".to_owned()
+        }
         client::Error::Rpc(rpc) => return of_rpc(rpc),
         client::Error::Address { .. } | client::Error::Shape { .. } => return None,
     })
@@ -153,6 +165,8 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
                 .to_owned()
         }
         code::JOB_NOT_FOUND => "`hero job list` shows those that exist".to_owned(),
+        code::NOT_AUTHENTICATED if rpc.message.contains("public key") => KEY.to_owned(),
+        code::DENIED if rpc.message.contains("allowed_hosts") => return None,
         code::NOT_AUTHENTICATED => TOKEN.to_owned(),
         code::DENIED => ROLE.to_owned(),
         code::WAIT_RAN_OUT => match told("status") {

@@ -8,7 +8,7 @@ use crate::model::ScriptType;
 use crate::process::Spawner;
 
 /// Has scripts of the types that have a pool here compiled. Of others this process knows nothing, and the script of a process is its program's to judge.
-pub(super) fn compiler(spawner: &Spawner, pools: &[ContextPool]) -> Compiler {
+pub(super) fn compiler(spawner: &Spawner, pools: &[Arc<ContextPool>]) -> Compiler {
     let mut checkers: BTreeMap<ScriptType, Arc<ScriptChecker>> = BTreeMap::new();
     for settings in pools.iter().map(|entry| &entry.pool.settings).filter(|settings| !settings.engine.program.has_processes()) {
         let checker = || Arc::new(ScriptChecker::new(spawner.clone(), settings.engine.clone()));

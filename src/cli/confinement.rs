@@ -1,6 +1,7 @@
 //! How the children of this server are confined: tried out before anything starts, refused where it has to be, and told.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 
@@ -64,7 +65,7 @@ pub(super) async fn ensure(
 }
 
 /// Says in the log how everything is confined, and loudly what is missing.
-pub(super) fn tell(settings: &Settings, pools: &[ContextPool], of_redis: Option<&str>) {
+pub(super) fn tell(settings: &Settings, pools: &[Arc<ContextPool>], of_redis: Option<&str>) {
     for entry in pools {
         // They are all started in the same way.
         if let Some(steps) = entry.pool.status.confinements().first() {

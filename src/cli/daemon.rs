@@ -6,6 +6,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::settings::Settings;
+use crate::rpc::Tls;
 
 /// How many descriptors are needed besides the connections of clients: for Redis, files, and two for each engine.
 const BESIDES: u64 = 256;
@@ -23,14 +24,22 @@ pub(super) fn warn_of_few_descriptors(settings: &Settings) {
 }
 
 /// A token that SIGTERM and SIGINT cancel. A second signal ends the process at once. SIGHUP does not end the process: it
-/// is sent by terminals that close, and by people who expect that settings are read again.
-pub(super) fn shutdown_on_signal() -> anyhow::Result<CancellationToken> {
+/// is sent by terminals that close, and by people who expect that something is read again: `certificate` is.
+pub(super) fn shutdown_on_signal(certificate: Option<Tls>) -> anyhow::Result<CancellationToken> {
     let token = CancellationToken::new();
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let mut hangup = signal(SignalKind::hangup())?;
     tokio::spawn(async move {
         while hangup.recv().await.is_some() {
-            tracing::info!("SIGHUP changes nothing: settings are read at the start, and the log goes to stderr; restart for new settings");
+            match certificate.as_ref().map(Tls::reload) {
+                Some(Ok(())) => tracing::info!("SIGHUP: the certificate was read again, and new connections have it"),
+                Some(Err(error)) => tracing::error!("SIGHUP: the certificate stays as it was: {error}"),
+                None => {
+                    tracing::info!(
+                        "SIGHUP changes nothing: settings are read at the start, and the log goes to stderr; restart for new settings"
+                    );
+                }
+            }
         }
     });
     let shutdown = token.clone();

@@ -1,6 +1,7 @@
 //! `hero demo`: the whole system at work. Every answer is checked; a wrong one ends the demo with an error.
 
 mod calls;
+mod flow;
 mod languages;
 mod steps;
 

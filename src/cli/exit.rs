@@ -52,10 +52,12 @@ impl Exit {
         match error {
             client::Error::Rpc(error) => Self::of_rpc(error),
             client::Error::Address { .. } => Self::Usage,
-            client::Error::Refused { status: 401 | 403, .. } => Self::Denied,
-            client::Error::Unreachable { .. } | client::Error::Silent { .. } | client::Error::Closed(_) | client::Error::Refused { .. } => {
-                Self::Unreachable
-            }
+            client::Error::Refused { status: 401 | 403, .. } | client::Error::OtherServer { .. } => Self::Denied,
+            client::Error::Unreachable { .. }
+            | client::Error::Untrusted { .. }
+            | client::Error::Silent { .. }
+            | client::Error::Closed(_)
+            | client::Error::Refused { .. } => Self::Unreachable,
             client::Error::Timeout { .. } | client::Error::TooLarge { .. } | client::Error::Shape { .. } => Self::Other,
         }
     }

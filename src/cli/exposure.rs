@@ -27,8 +27,13 @@ fn of_pool(settings: &Settings, pool: &PoolSettings, program: &Program) -> Optio
         true => readable_by_jobs().chain(program.paths().map(Path::to_owned)).collect(),
         false => readable_by_engines().collect(),
     };
-    let own = [("data", "every job and the password of its Redis", &settings.data), ("log_dir", "the logs of all jobs", &settings.log_dir)];
-    own.into_iter().find_map(|(name, what, directory)| {
+    let own = [
+        ("data", "every job and the password of its Redis", &settings.data),
+        ("log_dir", "the logs of all jobs", &settings.log_dir),
+        ("audit_dir", "the records of who does what", &settings.audit_dir),
+    ];
+    let mut own = own.into_iter().filter(|(name, ..)| settings.audit || *name != "audit_dir");
+    own.find_map(|(name, what, directory)| {
         let above = among(directory, &readable)?;
         Some(format!(
             "scripts of type {} may read {} ({name}), where {what} are, because it is in {}, of which they read all; \

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::output;
 use super::serve::{OPERATOR_SOCKET, environment};
 use super::settings::{default_data, misspelt_of_commands};
-use crate::client::{self, Client};
+use crate::client::{self, Client, Trust};
 
 /// What every command takes.
 #[derive(Debug, Args)]
@@ -14,6 +14,9 @@ pub(super) struct Global {
     /// The server to talk to [default: ws://127.0.0.1:8700] [env: HERO_SERVER]
     #[arg(long, global = true, value_name = "URL", help_heading = "Global options")]
     server: Option<String>,
+    /// The authority (PEM) of the certificate of a wss:// server [default: those that this machine knows] [env: HERO_CA]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
+    ca: Option<PathBuf>,
     /// Answer in JSON: one document, or one a line where answers keep coming
     #[arg(long, global = true, help_heading = "Global options")]
     pub(super) json: bool,
@@ -31,7 +34,13 @@ impl Global {
 
     /// The options of a command that is given only a server, or nothing.
     pub(super) const fn at(server: Option<String>) -> Self {
-        Self { server, json: false }
+        Self { server, ca: None, json: false }
+    }
+
+    /// Whose word is taken for who the server is; an empty name counts as none.
+    pub(super) fn trust(&self) -> Trust {
+        let file = self.ca.clone().or_else(|| std::env::var_os("HERO_CA").map(PathBuf::from));
+        Trust::of(file.filter(|file| !file.as_os_str().is_empty()).as_deref())
     }
 
     /// The server to talk to.
@@ -67,9 +76,14 @@ impl Global {
         }
     }
 
+    /// Connects to the server without a token.
+    pub(super) async fn connect_as_nobody(&self) -> anyhow::Result<Client> {
+        Ok(Client::connect_trusting(&self.trust(), &self.address(), None).await?)
+    }
+
     /// Connects to the server, with the token of `HERO_TOKEN` if there is one.
     pub(super) async fn connect(&self) -> anyhow::Result<Client> {
-        Ok(Client::connect(&self.address(), token().as_deref()).await?)
+        Ok(Client::connect_trusting(&self.trust(), &self.address(), token().as_deref()).await?)
     }
 }
 

@@ -1,11 +1,14 @@
 //! `hero identity …`: who may call.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::exit::Exit;
 use super::global::Global;
 use super::local_time::local_time;
+use super::login;
 use super::output::{self, Style};
 use super::paging::note_more;
 use super::table::{Fit, Table, cell, cells};
@@ -37,6 +40,11 @@ pub(super) enum IdentityCommand {
         #[arg(long, value_name = "CURSOR")]
         cursor: Option<String>,
     },
+    /// Print the public key of a file with a private key, which is made where there is none
+    Key {
+        /// The file, which only you can read
+        file: PathBuf,
+    },
     /// Delete an identity with its tokens
     Delete {
         /// Its number
@@ -57,8 +65,12 @@ pub(super) struct About {
 
 impl IdentityCommand {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        if let Self::Key { file } = self {
+            return login::key(file, global.json);
+        }
         let client = global.connect_as_operator().await?;
         match self {
+            Self::Key { .. } => {}
             Self::Create(About { pubkey, address }) => {
                 let made = client.create_identity(pubkey.as_ref(), address).await?;
                 if global.json { output::json(&made)? } else { output::line(made.identity_id.to_string())? }

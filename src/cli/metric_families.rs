@@ -78,6 +78,13 @@ const FAMILIES: &[Family] = &[
     ),
     gauge("hero_log_files_bytes", &[], "Bytes of the log files of jobs in the directory of this process, with the directories to each."),
     counter("hero_log_files_removed_total", &["reason"], "Log files removed because their jobs were gone (job), or for the quota."),
+    counter("hero_audit_records_total", &[], "Records of the audit log that this process wrote."),
+    counter(
+        "hero_audit_lost_total",
+        &[],
+        "Records for which there was no room, because the audit log could not be written; how many is a record.",
+    ),
+    gauge("hero_audit_failing", &[], "1 while the audit log cannot be written and changes are refused."),
     gauge("hero_rpc_connections", &[], "Open connections of this server."),
     counter("hero_rpc_calls_total", &["method", "code"], "Calls by method and how they ended: ok, an error code, dropped, or panic."),
     histogram("hero_rpc_call_seconds", &["method"], "Time to answer a call."),

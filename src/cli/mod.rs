@@ -4,6 +4,8 @@
 
 mod actor;
 mod advice;
+mod audit;
+mod audit_log;
 mod backend;
 mod bench;
 mod candidates;
@@ -13,22 +15,28 @@ mod choices;
 mod compilers;
 mod completions;
 mod confinement;
+mod context;
 mod context_pool;
 mod daemon;
 mod demo;
 mod engines;
 mod exit;
 mod exposure;
+mod flow;
 mod functions;
 mod gauges;
 mod global;
+mod hosting;
 mod identity;
 mod interrupt;
 mod job;
+mod key_file;
 mod language;
 mod local_server;
 mod local_time;
 mod logging;
+mod login;
+mod message;
 pub mod metric_families;
 mod object;
 mod object_schemas;
@@ -36,14 +44,18 @@ mod openrpc;
 mod output;
 mod outside;
 mod paging;
+mod pools;
+mod private_file;
 mod progress;
 mod queue;
 mod readiness;
 mod ready_line;
+mod redis_admin;
 mod repl;
 mod report;
 mod rights;
 mod run;
+mod runner;
 mod schedule;
 mod script;
 mod script_error;
@@ -52,6 +64,7 @@ mod serve;
 pub mod settings;
 mod spec;
 mod stores;
+mod supervisor;
 mod table;
 mod token;
 mod token_key;
@@ -93,6 +106,9 @@ enum Command {
     /// Create, start, follow, stop and find jobs
     #[command(subcommand)]
     Job(job::Job),
+    /// Run jobs that wait for each other, as a file describes them
+    #[command(subcommand)]
+    Flow(flow::FlowCommand),
     /// Have jobs run again and again
     #[command(subcommand)]
     Schedule(schedule::Schedule),
@@ -108,17 +124,34 @@ enum Command {
     /// Make, list and revoke tokens, by which programs say who they are
     #[command(subcommand)]
     Token(token::TokenCommand),
+    /// Make, change, find and delete contexts: tenants with jobs and files of their own
+    #[command(subcommand)]
+    Context(context::ContextCommand),
     /// Look at who may do what in a context, and change it
     #[command(subcommand)]
     Rights(rights::RightsCommand),
+    /// Make, change and find runners: who runs the jobs of which group, here or elsewhere
+    #[command(subcommand)]
+    Runner(runner::RunnerCommand),
+    /// Send messages to other contexts and nodes, and look at those that came
+    #[command(subcommand)]
+    Message(message::MessageCommand),
     /// Tell who the server takes you for
     Whoami,
+    /// Log in with a private key, and print a token for HERO_TOKEN
+    Login(login::Login),
+    /// Look at the audit log, and whether it is whole, without a server
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
     /// Compile scripts without running them, and say what is wrong, and where
     Check(check::Check),
     /// Show the functions that scripts may call
     Functions(functions::Functions),
     /// Evaluate lines one after another, without a server
     Repl(repl::Repl),
+    /// Print what a Redis of your own is given for hero: the rules of its user, the functions
+    #[command(subcommand)]
+    Redis(redis_admin::RedisCommand),
     /// Print the description of the wire protocol (OpenRPC)
     Openrpc,
     /// Show the whole system at work, in a minute and without leaving anything behind
@@ -188,8 +221,25 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let global = cli.global;
     let address = global.address();
     let asks = |command: &Command| {
-        use Command::{Bench, Identity, Job, Object, Queue, Rights, Run, Schedule, Token, Whoami};
-        matches!(command, Run(_) | Job(_) | Schedule(_) | Queue(_) | Object(_) | Identity(_) | Token(_) | Rights(_) | Whoami | Bench(_))
+        use Command::{Bench, Context, Flow, Identity, Job, Login, Message, Object, Queue, Rights, Run, Runner, Schedule, Token, Whoami};
+        matches!(
+            command,
+            Run(_)
+                | Job(_)
+                | Flow(_)
+                | Schedule(_)
+                | Queue(_)
+                | Object(_)
+                | Identity(_)
+                | Token(_)
+                | Context(_)
+                | Rights(_)
+                | Runner(_)
+                | Message(_)
+                | Whoami
+                | Login(_)
+                | Bench(_)
+        )
     };
     if asks(&cli.command) {
         global.warn_of_misspelt_variables();
@@ -200,16 +250,23 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Actor(actor) => actor.main(&global),
         Command::Run(run) => patient(Box::pin(run.main(&global))),
         Command::Job(job) => patient(Box::pin(job.main(&global))),
+        Command::Flow(flow) => patient(Box::pin(flow.main(&global))),
         Command::Schedule(schedule) => patient(Box::pin(schedule.main(&global))),
         Command::Queue(queue) => patient(Box::pin(queue.main(&global))),
         Command::Object(object) => patient(Box::pin(object.main(&global))),
         Command::Identity(identity) => patient(Box::pin(identity.main(&global))),
         Command::Token(token) => patient(Box::pin(token.main(&global))),
+        Command::Context(context) => patient(Box::pin(context.main(&global))),
         Command::Rights(rights) => patient(Box::pin(rights.main(&global))),
+        Command::Runner(runner) => patient(Box::pin(runner.main(&global))),
+        Command::Message(message) => patient(Box::pin(message.main(&global))),
         Command::Whoami => patient(Box::pin(identity::whoami(&global))),
+        Command::Login(login) => patient(Box::pin(login.main(&global))),
+        Command::Audit(audit) => client(audit.main(&global)),
         Command::Check(check) => check.main(global.json),
         Command::Functions(functions) => functions.main(global.json),
         Command::Repl(repl) => client(repl.main()),
+        Command::Redis(redis) => redis.main(global.json),
         Command::Openrpc => openrpc::main(),
         Command::Demo => client(interrupt::interruptible(demo::main(global.json))),
         Command::Bench(bench) => client(bench.main(&global)),

@@ -253,6 +253,25 @@ pub(super) fn transient(line: Option<&Line>) {
     let _ = write!(err, "\r\x1b[2K{}", line.map_or("", Line::as_str)).and_then(|()| err.flush()); // Nobody may look any more.
 }
 
+/// Shows lines on stderr, over so many that were shown so before. For terminals.
+pub(super) fn redraw(lines: &[Line], before: usize) {
+    SPOKE.store(true, Ordering::Relaxed);
+    let columns = columns_of_notes().unwrap_or(80).saturating_sub(1).max(1);
+    let mut text = if before > 0 { format!("\x1b[{before}A\x1b[J") } else { String::new() };
+    for line in lines {
+        // A wrapped line could not be erased.
+        text.push_str(line.cut(columns).as_str());
+        text.push('\n');
+    }
+    let mut err = err().lock();
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush()); // Nobody may look any more.
+}
+
+/// How many rows the terminal of stderr has, if it is one.
+pub(super) fn rows() -> Option<usize> {
+    rustix::termios::tcgetwinsize(err()).ok().map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0)
+}
+
 /// Prints a text of ours for programs as it is: a document, or a script for a shell.
 pub(super) fn document(text: &str) -> anyhow::Result<()> {
     SPOKE.store(true, Ordering::Relaxed);

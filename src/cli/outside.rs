@@ -50,6 +50,11 @@ impl<'a> Granter<'a> {
         Ok(Outside { files, processes, net: net.transpose()?, redis })
     }
 
+    /// The files of a context that were made for one of its pools.
+    pub(super) fn files_of(&self, context: ContextId) -> Option<Files> {
+        self.files.get(&context).cloned()
+    }
+
     fn files(&mut self, context: ContextId) -> Files {
         self.files.entry(context).or_insert_with(|| of_context(self.settings, context)).clone()
     }
@@ -58,7 +63,7 @@ impl<'a> Granter<'a> {
     async fn redis(&self, pool: &PoolSettings, context: ContextId, url: &str) -> anyhow::Result<Arc<GrantedRedis>> {
         let endpoint = Endpoint { url: url.replace("{context}", &context.to_string()), ..Endpoint::default() };
         let of = || format!("pool {}:{}{}: redis", pool.script_type, pool.group, for_context(context));
-        let own = self.dispatcher.stores().cloned().collect();
+        let own = self.dispatcher.stores();
         let redis = GrantedRedis::new(&endpoint, own).with_context(of)?;
         match redis.verify().await {
             Ok(()) => {}

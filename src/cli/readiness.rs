@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::context_pool::{ContextPool, left_out};
 use crate::actor::PoolStatus;
+use crate::audit::Audit;
 use crate::dispatch::Dispatcher;
 use crate::model::ContextId;
 use crate::rpc::Readiness;
@@ -16,6 +17,7 @@ const PERIOD: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub(super) struct Watch {
     dispatcher: Dispatcher,
+    audit: Audit,
     /// The pools, each with a name that includes its context.
     pools: Arc<[(String, Arc<PoolStatus>)]>,
     /// When the last check began, and its result. Only one check runs at a time, however many callers ask.
@@ -25,12 +27,12 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(dispatcher: Dispatcher, pools: &[ContextPool]) -> Self {
+    pub(super) fn new(dispatcher: Dispatcher, audit: Audit, pools: &[Arc<ContextPool>]) -> Self {
         let pools = pools.iter().map(|entry| {
             let name = format!("{}{}", entry.pool.settings.script_type, in_context(entry.context));
             (name, entry.pool.status.clone())
         });
-        Self { dispatcher, pools: pools.collect(), last: Arc::default(), told: Arc::default() }
+        Self { dispatcher, audit, pools: pools.collect(), last: Arc::default(), told: Arc::default() }
     }
 
     /// Whether the server is ready now. The result is of a check that began after the call.
@@ -53,6 +55,7 @@ impl Watch {
                 ));
             }
         }
+        reasons.extend(self.audit.failing());
         reasons.extend(self.dispatcher.readiness().await);
         let weak = left_out(self.pools.iter().map(|(_, status)| &**status)).join(", ");
         let notes = if weak.is_empty() { Vec::new() } else { vec![format!("weak confinement: engines run without {weak}")] };

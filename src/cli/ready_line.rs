@@ -1,7 +1,6 @@
 //! The line that `hero serve` and `hero actor` print on stdout when they are ready.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 use super::settings::{Instances, PoolSettings};
 use crate::model::{ContextId, Name, ScriptType};
@@ -9,8 +8,8 @@ use crate::model::{ContextId, Name, ScriptType};
 /// The line of `hero serve`: `hero 0.1.0 ready on ws://127.0.0.1:8700 (redis: …, pools: osis ×2, sal:io 3,5)`.
 ///
 /// `redis` describes which Redis is used. It must not contain passwords.
-pub(super) fn line(address: SocketAddr, redis: &str, pools: &[PoolSettings], contexts: &[ContextId], absent: &Absent) -> String {
-    format!("hero {} ready on ws://{address} ({})", env!("CARGO_PKG_VERSION"), what(redis, pools, contexts, absent))
+pub(super) fn line(url: &str, redis: &str, pools: &[PoolSettings], contexts: &[ContextId], absent: &Absent) -> String {
+    format!("hero {} ready on {url} ({})", env!("CARGO_PKG_VERSION"), what(redis, pools, contexts, absent))
 }
 
 /// The line of `hero actor`: `hero 0.1.0 actors ready (redis: …, pools: osis ×2)`.
@@ -46,7 +45,7 @@ fn describe(pool: &PoolSettings) -> String {
 /// The server's address in its ready line.
 pub(super) fn parse(line: &str) -> Option<&str> {
     let (_, rest) = line.strip_prefix("hero ")?.split_once(" ready on ")?;
-    rest.split_whitespace().next().filter(|url| url.starts_with("ws://"))
+    rest.split_whitespace().next().filter(|url| url.starts_with("ws://") || url.starts_with("wss://"))
 }
 
 #[cfg(test)]
@@ -56,7 +55,7 @@ mod tests {
     #[test]
     fn the_address_is_read_from_the_ready_line() {
         let pools = ["osis=2".parse().unwrap(), "sal:io=1".parse().unwrap()];
-        let text = line(([127, 0, 0, 1], 4711).into(), "private, /d/redis.sock", &pools, &[ContextId(0)], &Absent::new());
+        let text = line("ws://127.0.0.1:4711", "private, /d/redis.sock", &pools, &[ContextId(0)], &Absent::new());
         assert_eq!(
             text,
             format!(

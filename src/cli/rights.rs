@@ -6,7 +6,7 @@ use super::exit::Exit;
 use super::global::Global;
 use super::object::InContext;
 use super::output;
-use crate::model::{ContextRights, IdentityId, Role};
+use crate::model::{Context, IdentityId, Role};
 
 /// What to do with rights.
 #[derive(Debug, Subcommand)]
@@ -70,7 +70,7 @@ impl RightsCommand {
     }
 }
 
-fn show(global: &Global, rights: &ContextRights) -> anyhow::Result<()> {
+fn show(global: &Global, rights: &Context) -> anyhow::Result<()> {
     if global.json {
         return output::json(rights);
     }

@@ -3,6 +3,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use clap::Args;
 use tokio_util::sync::CancellationToken;
 
@@ -12,9 +13,11 @@ use super::daemon::{runtime, shutdown_on_signal, warn_of_few_descriptors};
 use super::exit::Exit;
 use super::gauges::{self, Gauges, Metrics};
 use super::settings::{Flags, Resolved, Settings, resolve};
+use super::supervisor;
 use super::{logging, output, ready_line};
+use crate::coordinator::{Messages, NodeKey, Runners, Wakes};
 use crate::model::Timestamp;
-use crate::rpc::{self, Access, App, Guard, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving};
+use crate::rpc::{self, Access, App, Guard, Limits, PoolDetails, Probes, Readiness, ServerDetails, ServerSettings, Serving, Tls};
 use crate::service;
 
 /// The socket of the operator, in the data directory.
@@ -55,7 +58,8 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
     warn_of_few_descriptors(&settings);
     // A metric belongs to the recorder that is installed when the metric is created, so the recorder comes first.
     let metrics = gauges::collect()?;
-    let shutdown = shutdown_on_signal()?;
+    let tls = tls(&settings)?;
+    let shutdown = shutdown_on_signal(tls.clone())?;
     let backend = match Backend::open(&settings, Purpose::Server, shutdown.clone()).await {
         Err(error) if error.is::<EndedAtStart>() => {
             tracing::info!("{error}");
@@ -63,26 +67,61 @@ async fn run(resolved: Resolved) -> anyhow::Result<()> {
         }
         opened => opened?,
     };
-    match serve(&settings, &backend, metrics, shutdown).await {
+    let (wakes, closing) = (Wakes::default(), CancellationToken::new());
+    let started = supervisor::node_key(&settings)
+        .and_then(|key| Ok((key.clone(), supervisor::start(&settings, &backend, key, wakes.clone(), &closing)?)));
+    let (key, supervisor) = match started {
+        Ok(started) => started,
+        Err(error) => {
+            backend.close().await;
+            return Err(error);
+        }
+    };
+    let served = serve(&settings, &backend, (metrics, tls), &key, wakes, shutdown).await;
+    let end_supervisor = async || {
+        closing.cancel();
+        if tokio::time::timeout(LAST_ANSWERS, supervisor.ended()).await.is_err() {
+            tracing::warn!("a loop that sends messages did not end in time");
+        }
+    };
+    match served {
         Ok(serving) => {
-            output::line(ready_line::line(serving.local_addr(), &backend.redis, &settings.pools, &settings.contexts, &backend.absent))?;
+            let url = format!("{}://{}", if settings.tls_cert.is_some() { "wss" } else { "ws" }, serving.local_addr());
+            output::line(ready_line::line(&url, &backend.redis, &settings.pools, &settings.contexts, &backend.absent))?;
             backend.shutdown.cancelled().await;
             backend.drain().await;
             // The last answers need Redis, so it ends after them.
             serving.drained(LAST_ANSWERS).await;
+            end_supervisor().await;
             backend.close().await;
             Ok(())
         }
         Err(error) => {
+            end_supervisor().await;
             backend.close().await;
             Err(error)
         }
     }
 }
 
-async fn serve(settings: &Settings, backend: &Backend, metrics: Metrics, shutdown: CancellationToken) -> anyhow::Result<Serving> {
+/// What the addresses speak TLS with, if the settings name a certificate.
+fn tls(settings: &Settings) -> anyhow::Result<Option<Tls>> {
+    let (Some(certificate), Some(key)) = (&settings.tls_cert, &settings.tls_key) else { return Ok(None) };
+    Ok(Some(Tls::read(certificate, key).context("tls_cert, tls_key")?))
+}
+
+async fn serve(
+    settings: &Settings,
+    backend: &Backend,
+    (metrics, tls): (Metrics, Option<Tls>),
+    key: &NodeKey,
+    wakes: Wakes,
+    shutdown: CancellationToken,
+) -> anyhow::Result<Serving> {
+    let pools = backend.hosting.pools();
     for store in backend.dispatcher.stores() {
-        let pools = backend.pools_of(store.context()).map(|pool| (pool.settings.script_type.clone(), pool.status.clone())).collect();
+        let of_context = pools.iter().filter(|entry| entry.context == store.context());
+        let pools = of_context.map(|entry| (entry.pool.settings.script_type.clone(), entry.pool.status.clone())).collect();
         tokio::spawn(service::run(Gauges::new(store.clone(), pools, metrics.clone()), shutdown.clone()));
     }
     let watch = backend.watch();
@@ -95,19 +134,23 @@ async fn serve(settings: &Settings, backend: &Backend, metrics: Metrics, shutdow
         started_at: Timestamp::local(),
         started: Instant::now(),
         listen: Vec::new(),
-        contexts: backend.dispatcher.contexts(),
-        pools: backend.pools.iter().map(details).collect(),
+        contexts: settings.contexts.clone(),
+        node_key: Some(key.public()),
+        pools: pools.iter().map(|entry| details(entry)).collect(),
         limits: Limits::default(),
     };
     let app = App {
         dispatcher: backend.dispatcher.clone(),
         authority: backend.authority.clone(),
+        runners: Runners::new(backend.dispatcher.clone()),
+        messages: Messages::new(backend.dispatcher.clone(), wakes),
         probes: Probes { readiness: Arc::new(readiness), metrics: Arc::new(move || metrics.render()) },
         details: Arc::new(details),
     };
     let access =
         if settings.login { Access::Login(Guard::new(backend.authority.clone(), backend.dispatcher.clone())) } else { Access::Open };
-    Ok(rpc::serve(server_settings(settings, access), app, shutdown).await?)
+    let of_wire = ServerSettings { audit: backend.audit.clone(), ..server_settings(settings, access, tls) };
+    Ok(rpc::serve(of_wire, app, shutdown).await?)
 }
 
 fn details(entry: &ContextPool) -> PoolDetails {
@@ -116,7 +159,7 @@ fn details(entry: &ContextPool) -> PoolDetails {
     PoolDetails { script_type: settings.script_type.clone(), group: settings.group.clone(), context_id: entry.context, actors }
 }
 
-fn server_settings(settings: &Settings, access: Access) -> ServerSettings {
+fn server_settings(settings: &Settings, access: Access, tls: Option<Tls>) -> ServerSettings {
     let bytes = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
     let limits = Limits {
         calls_per_second: settings.calls_per_second,
@@ -139,8 +182,10 @@ fn server_settings(settings: &Settings, access: Access) -> ServerSettings {
         // The name that the server listens on is an allowed host, too.
         allowed_hosts: settings.allowed_hosts.iter().chain(&settings.listen.name).cloned().collect(),
         insecure: settings.insecure,
+        tls,
         operator_socket: (!access.is_open()).then(|| settings.data.join(OPERATOR_SOCKET)),
         access,
+        ..ServerSettings::default()
     }
 }
 

@@ -74,8 +74,7 @@ fn advice(barred: Barred, own: bool) -> String {
         Barred::NoPassword => format!("it wants a password: give it by {file}, and the name of an ACL user, if it has one, by {user}"),
         Barred::WrongPassword => format!("it does not take this user or this password: check {user} and {file}, or the address"),
         Barred::NotAllowed => {
-            "its ACL user may not do what hero needs; this is enough: ACL SETUSER NAME ~* &* +@all -@admin -@dangerous +info +keys"
-                .to_owned()
+            "its ACL user may not do what hero needs; this is enough: ACL SETUSER NAME and what `hero redis acl` prints".to_owned()
         }
     }
 }

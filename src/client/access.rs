@@ -4,8 +4,12 @@ use serde_json::json;
 
 use super::connection::Client;
 use super::error::Error;
-use crate::model::{ContextId, ContextRights, Identity, IdentityId, IdentityPage, PublicKey, Role, Seconds, Token, TokenId};
+use crate::model::{
+    Context, ContextId, ContextLimits, ContextPage, Identity, IdentityId, IdentityPage, PrivateKey, PublicKey, Role, Seconds, Token,
+    TokenId, excerpt,
+};
 use crate::rpc::methods::identity::Who;
+use crate::rpc::methods::login::LoggedIn;
 use crate::rpc::methods::token::NewToken;
 
 /// The methods for identities, tokens and rights.
@@ -45,6 +49,19 @@ impl Client {
         self.call("whoami", json!({})).await
     }
 
+    /// Logs in as the identity that has this key. Where callers have to log in, this connection is that identity from now on; its token says so elsewhere.
+    ///
+    /// Signs nothing that names another server than the one that this client has connected to.
+    pub async fn log_in(&self, key: &PrivateKey) -> Result<LoggedIn, Error> {
+        let pubkey = key.public_key();
+        let nonce: String = self.call("fetch_nonce", json!({ "pubkey": pubkey })).await?;
+        let named = nonce.strip_prefix("hero:").and_then(|rest| rest.rsplitn(3, ':').nth(2)).unwrap_or_default();
+        if !named.eq_ignore_ascii_case(self.host()) {
+            return Err(Error::OtherServer { named: excerpt(&nonce, 128).into_owned(), meant: self.host().to_owned() });
+        }
+        self.call("authenticate", json!({ "pubkey": pubkey, "signature": key.sign(&nonce), "nonce": nonce })).await
+    }
+
     /// Makes a token of an identity, with its secret.
     pub async fn create_token(&self, identity_id: IdentityId, name: Option<&str>, lifetime: Option<Duration>) -> Result<NewToken, Error> {
         let lifetime = lifetime.map(Seconds::from);
@@ -61,19 +78,39 @@ impl Client {
         self.call::<bool>("revoke_token", json!({ "token_id": token_id })).await.map(drop)
     }
 
+    /// Makes a context.
+    pub async fn create_context(&self, name: Option<&str>, admins: &[IdentityId], limits: ContextLimits) -> Result<Context, Error> {
+        self.call("create_context", json!({ "name": name, "admins": admins, "limits": limits })).await
+    }
+
+    /// Changes what is given of a context.
+    pub async fn update_context(&self, context_id: ContextId, name: Option<&str>, limits: ContextLimits) -> Result<Context, Error> {
+        let limits = (limits != ContextLimits::default()).then_some(limits);
+        self.call("update_context", json!({ "context_id": context_id, "name": name, "limits": limits })).await
+    }
+
+    /// A context.
+    pub async fn get_context(&self, context_id: ContextId) -> Result<Context, Error> {
+        self.call("get_context", json!({ "context_id": context_id })).await
+    }
+
+    /// A page of the contexts that this client may see, in the order of their numbers.
+    pub async fn list_contexts(&self, cursor: Option<&str>, limit: usize) -> Result<ContextPage, Error> {
+        self.call("list_contexts", json!({ "cursor": cursor, "limit": limit })).await
+    }
+
+    /// Deletes a context with everything in it. If it has jobs that have not ended, that is refused unless they are to be stopped.
+    pub async fn delete_context(&self, context_id: ContextId, stop_jobs: bool) -> Result<(), Error> {
+        self.call::<bool>("delete_context", json!({ "context_id": context_id, "stop_jobs": stop_jobs })).await.map(drop)
+    }
+
     /// Who may do what in a context.
-    pub async fn get_rights(&self, context_id: ContextId) -> Result<ContextRights, Error> {
+    pub async fn get_rights(&self, context_id: ContextId) -> Result<Context, Error> {
         self.call("get_rights", json!({ "context_id": context_id })).await
     }
 
     /// Gives an identity a role in a context, or takes it away.
-    pub async fn set_role(
-        &self,
-        identity_id: IdentityId,
-        role: Role,
-        context_id: ContextId,
-        granted: bool,
-    ) -> Result<ContextRights, Error> {
+    pub async fn set_role(&self, identity_id: IdentityId, role: Role, context_id: ContextId, granted: bool) -> Result<Context, Error> {
         let method = if granted { "grant" } else { "revoke" };
         self.call(method, json!({ "identity_id": identity_id, "role": role, "context_id": context_id })).await
     }

@@ -14,6 +14,7 @@ use tokio::net::UnixStream;
 use tokio::sync::OnceCell;
 
 use super::error::{Error, RpcError};
+use super::trust::Trust;
 use crate::model::tree;
 
 /// How long to wait for the answer to a call that does not wait for a job.
@@ -38,6 +39,8 @@ const FRAME: usize = 56;
 #[derive(Clone)]
 pub struct Client {
     wire: Arc<WsClient>,
+    /// The server as its address names it: host, and port if it is not the usual one.
+    host: Arc<str>,
     /// The largest request that the server accepts. It is asked for when it is needed first.
     largest: Arc<OnceCell<Option<usize>>>,
 }
@@ -52,14 +55,18 @@ impl ToRpcParams for Params {
 }
 
 impl Client {
-    /// Connects to `url` (`ws://host:port`, or `unix:///path` for the socket of an operator), with a bearer token if there is one.
+    /// Connects to `url` (`ws://host:port`, `wss://…`, or `unix:///path` for the socket of an operator), with a bearer token if there is one.
     ///
     /// Dropping the last clone closes the connection and ends its subscriptions.
     pub async fn connect(url: &str, token: Option<&str>) -> Result<Self, Error> {
+        Self::connect_trusting(&Trust::Machine, url, token).await
+    }
+
+    /// The same, where a `wss://` server is known by whom `trust` names.
+    pub async fn connect_trusting(trust: &Trust, url: &str, token: Option<&str>) -> Result<Self, Error> {
         let bad = |reason: &str| Error::Address { url: url.to_owned(), reason: reason.to_owned() };
         match url.split_once("://") {
-            Some(("ws" | "unix", rest)) if !rest.is_empty() => {}
-            Some(("wss", _)) => return Err(bad("this program was built without TLS; connect to a ws:// address or through a local proxy")),
+            Some(("ws" | "wss" | "unix", rest)) if !rest.is_empty() => {}
             Some((scheme, _)) => return Err(bad(&format!("{scheme}:// is not a WebSocket address"))),
             None => return Err(bad("the scheme is missing")),
         }
@@ -79,18 +86,32 @@ impl Client {
             .max_buffer_capacity_per_subscription(SUBSCRIPTION_BUFFER)
             .enable_ws_ping(PingConfig::new())
             .set_headers(headers);
-        let wire = match url.strip_prefix("unix://") {
-            Some(path) => {
+        let wire = match url.split_once("://") {
+            Some(("unix", path)) => {
                 let unreachable = |reason: String| Error::Unreachable { url: url.to_owned(), reason };
                 let opened = tokio::time::timeout(CONNECT, UnixStream::connect(path)).await;
                 let socket = opened.map_err(|_| unreachable("nobody answers".into()))?.map_err(|error| unreachable(error.to_string()))?;
                 // The address is only what stands in the request.
                 builder.build_with_stream("ws://localhost", socket).await
             }
-            None => builder.build(url).await,
+            Some(("wss", rest)) => {
+                let place: http::Uri = format!("ws://{rest}").parse().map_err(|error: http::uri::InvalidUri| bad(&error.to_string()))?;
+                let host = place.host().ok_or_else(|| bad("the host is missing"))?;
+                let authority = format!("{host}:{}", place.port_u16().unwrap_or(443));
+                let opened = tokio::time::timeout(CONNECT, trust.connect(url, host, &authority)).await;
+                let stream = opened.map_err(|_| Error::Silent { url: url.to_owned(), after: CONNECT })??;
+                // What is said on it is the same as without TLS.
+                builder.build_with_stream(place.to_string(), stream).await
+            }
+            _ => builder.build(url).await,
         };
         let wire = wire.map_err(|error| not_connected(url, error))?;
-        Ok(Self { wire: Arc::new(wire), largest: Arc::default() })
+        Ok(Self { wire: Arc::new(wire), host: host_of(url).into(), largest: Arc::default() })
+    }
+
+    /// The server as its address names it, without a port if that is the usual one.
+    pub(super) fn host(&self) -> &str {
+        &self.host
     }
 
     /// Calls `method`; `params` is serialised to an object (or an array) of parameters.
@@ -165,6 +186,18 @@ impl Client {
             other => Error::Closed(other.to_string()),
         }
     }
+}
+
+/// The host of an address, with its port if that is not the usual one, as it stands in requests.
+fn host_of(url: &str) -> &str {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    if scheme == "unix" {
+        return "localhost";
+    }
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    let usual = if scheme == "wss" { ":443" } else { ":80" };
+    host.strip_suffix(usual).unwrap_or(host)
 }
 
 fn raw(method: &str, params: impl Serialize) -> Result<Params, Error> {

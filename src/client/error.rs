@@ -52,6 +52,14 @@ pub enum Error {
         /// Why the attempt failed.
         reason: String,
     },
+    /// The server is not known to be who it says, or speaks no TLS.
+    #[error("{url} is not to be trusted: {reason}")]
+    Untrusted {
+        /// The address that was tried.
+        url: String,
+        /// Why.
+        reason: String,
+    },
     /// Somebody may be there, but says nothing.
     #[error("nothing was heard from {url} within {} s", after.as_secs())]
     Silent {
@@ -67,6 +75,14 @@ pub enum Error {
         url: String,
         /// The HTTP status of the refusal.
         status: u16,
+    },
+    /// The server gave a nonce that is for another one, which it may want to log in to with our signature.
+    #[error("nothing was signed: the server at {meant} asks for a signature of {named:?}, which is not its name")]
+    OtherServer {
+        /// What it asked to sign.
+        named: String,
+        /// The server that was connected to.
+        meant: String,
     },
     /// The server answered with an error.
     #[error(transparent)]

@@ -5,8 +5,8 @@ use serde::de::DeserializeOwned;
 use super::connection::Client;
 use super::error::Error;
 use crate::dispatch::{Followed, JobFilter};
-use crate::model::{ContextId, JobEvent, JobId, LogLine};
-use crate::rpc::methods::{EventNotice, LogNotice};
+use crate::model::{ContextId, FlowEvent, FlowId, JobEvent, JobId, LogLine};
+use crate::rpc::methods::{EventNotice, FlowNotice, LogNotice};
 
 /// An item with a cursor, from which one can go on after it.
 pub trait Followable: Sized {
@@ -16,8 +16,8 @@ pub trait Followable: Sized {
     /// What the server sends.
     type Notice: DeserializeOwned + Into<Option<Followed<Self>>>;
 
-    /// The cursor behind this item.
-    fn cursor(&self) -> &str;
+    /// The cursor behind this item, if one can go on from there.
+    fn cursor(&self) -> Option<&str>;
 }
 
 impl Followable for LogLine {
@@ -25,8 +25,8 @@ impl Followable for LogLine {
 
     type Notice = LogNotice;
 
-    fn cursor(&self) -> &str {
-        &self.cursor
+    fn cursor(&self) -> Option<&str> {
+        Some(&self.cursor)
     }
 }
 
@@ -36,13 +36,26 @@ impl Followable for JobEvent {
 
     type Notice = EventNotice;
 
-    fn cursor(&self) -> &str {
-        &self.cursor
+    fn cursor(&self) -> Option<&str> {
+        Some(&self.cursor)
     }
 }
 
-#[derive(Clone, Serialize)]
+/// A change of a flow. After a gap the first item says where it is.
+impl Followable for FlowEvent {
+    const TOPIC: &'static str = "flow";
+
+    type Notice = FlowNotice;
+
+    fn cursor(&self) -> Option<&str> {
+        None
+    }
+}
+
+#[derive(Clone, Default, Serialize)]
 struct Params {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flow_id: Option<FlowId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     job_id: Option<JobId>,
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
@@ -83,7 +96,7 @@ impl<T: Followable> Follow<T> {
             match self.items.next().await.map(|notice| notice.map(Into::<Option<Followed<T>>>::into)) {
                 Some(Ok(Some(Followed::Item(item)))) => {
                     self.resumed = false;
-                    self.params.cursor = Some(item.cursor().to_owned());
+                    self.params.cursor = item.cursor().map(str::to_owned);
                     return Ok(Some(item));
                 }
                 Some(Ok(Some(Followed::Lagged { cursor }))) => self.lagged(cursor),
@@ -116,19 +129,24 @@ impl<T: Followable> Follow<T> {
 impl Client {
     /// Follows what a job logs, from its first line or from `cursor` on.
     pub async fn follow_logs(&self, context_id: ContextId, job_id: &JobId, cursor: Option<&str>) -> Result<Follow<LogLine>, Error> {
-        let params = Params { job_id: Some(job_id.clone()), filter: None, cursor: cursor.map(str::to_owned), context_id };
+        let params = Params { job_id: Some(job_id.clone()), cursor: cursor.map(str::to_owned), context_id, ..Params::default() };
         Follow::open(self, LogLine::TOPIC, params).await
     }
 
     /// Follows the changes of a job; the first item is its present state.
     pub async fn follow_job(&self, context_id: ContextId, job_id: &JobId) -> Result<Follow<JobEvent>, Error> {
-        let params = Params { job_id: Some(job_id.clone()), filter: None, cursor: None, context_id };
+        let params = Params { job_id: Some(job_id.clone()), context_id, ..Params::default() };
         Follow::open(self, JobEvent::TOPIC, params).await
     }
 
     /// Follows the changes of all jobs that `filter` lets through, from now or from `cursor` on.
     pub async fn follow_events(&self, context_id: ContextId, filter: JobFilter, cursor: Option<&str>) -> Result<Follow<JobEvent>, Error> {
-        let params = Params { job_id: None, filter: Some(filter), cursor: cursor.map(str::to_owned), context_id };
+        let params = Params { filter: Some(filter), cursor: cursor.map(str::to_owned), context_id, ..Params::default() };
         Follow::open(self, "events", params).await
+    }
+
+    /// Follows a flow: where it is, then each change of its jobs, and its end last.
+    pub async fn follow_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<Follow<FlowEvent>, Error> {
+        Follow::open(self, FlowEvent::TOPIC, Params { flow_id: Some(flow_id), context_id, ..Params::default() }).await
     }
 }

@@ -5,11 +5,16 @@
 mod access;
 mod connection;
 mod error;
+mod flows;
 mod follow;
 mod jobs;
+mod messages;
 mod objects;
+mod runners;
 mod schedules;
+mod trust;
 
 pub use connection::Client;
 pub use error::{Error, JobFailure, RpcError, code};
 pub use follow::{Follow, Followable};
+pub use trust::Trust;

@@ -2,7 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::error::RETRY_AFTER;
 use super::{Dispatcher, Error};
-use crate::model::{JobId, JobSpec, ScriptType, Status};
+use crate::model::{ContextId, JobId, JobSpec, ScriptType, Status};
 use crate::store::{Created, NewJob, Store, Weight};
 
 /// How many jobs may be created together: Redis does nothing else meanwhile, for about 20 ms, or up to 40 ms with relations.
@@ -11,6 +11,11 @@ const MOST_JOBS: usize = 1000;
 const MOST_RELATIONS: usize = 2000;
 /// How many bytes jobs that are created together may have, in all.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
+
+/// What is wrong with one of several jobs.
+fn entry(index: usize) -> impl Fn(Error) -> Error {
+    move |error| Error::Entry { index, error: Box::new(error) }
+}
 
 /// A job that is there.
 pub(super) struct Stored {
@@ -35,7 +40,6 @@ impl Dispatcher {
         if specs.len() > MOST_JOBS {
             return Err(Error::invalid("jobs", format!("has {} entries; at most {MOST_JOBS} jobs can be created together", specs.len())));
         }
-        let entry = |index| move |error| Error::Entry { index, error: Box::new(error) };
         let mut jobs = Vec::with_capacity(specs.len());
         for (index, spec) in specs.into_iter().enumerate() {
             if spec.context_id != context {
@@ -55,19 +59,25 @@ impl Dispatcher {
         if bytes > MOST_BYTES {
             return Err(Error::TooLarge { what: "jobs", size: bytes, limit: MOST_BYTES, setting: "a fixed limit; use several calls" });
         }
-        let answers = self.store(context)?.create_all_or_none(&jobs).await.map_err(|error| Error::store(error, None))?;
+        self.store_together(context, jobs).await
+    }
+
+    /// Stores all of these jobs, or none if one of them is refused.
+    #[doc(hidden)]
+    pub async fn store_together(&self, context: ContextId, jobs: Vec<NewJob>) -> Result<Vec<JobId>, Error> {
+        let store = self.store(context).await?;
+        let answers = store.create_all_or_none(&jobs).await.map_err(|error| Error::store(error, None))?;
         // The entry that was refused says why none was stored; `None` only says that another one was.
         if let Some(index) = answers.iter().position(|answer| !answer.is_stored() && *answer != Created::None) {
             let (job, answer) = (&jobs[index], answers[index].clone());
             return Err(entry(index)(
-                outcome(job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone())),
+                outcome(context, job.id.clone(), &job.spec.script_type, answer).err().unwrap_or(Error::NotFound(job.id.clone())),
             ));
         }
-        let store = self.store(context)?;
         let ids = jobs.into_iter().zip(answers).map(|(job, answer)| {
-            let stored = outcome(job.id, &job.spec.script_type, answer)?;
+            let stored = outcome(context, job.id, &job.spec.script_type, answer)?;
             if !stored.earlier {
-                log_creation(store, &stored.id, &job.spec.script_type);
+                log_creation(&store, &stored.id, &job.spec.script_type);
             }
             Ok(stored.id)
         });
@@ -75,11 +85,11 @@ impl Dispatcher {
     }
 
     pub(super) async fn store_job(&self, job: NewJob) -> Result<Stored, Error> {
-        let (store, id, script_type) = (self.store(job.spec.context_id)?, job.id.clone(), job.spec.script_type.clone());
+        let (store, id, script_type) = (self.store(job.spec.context_id).await?, job.id.clone(), job.spec.script_type.clone());
         let created = store.create(job).await.map_err(|error| Error::store(error, Some(&id)))?;
-        let stored = outcome(id, &script_type, created)?;
+        let stored = outcome(store.context(), id, &script_type, created)?;
         if !stored.earlier {
-            log_creation(store, &stored.id, &script_type);
+            log_creation(&store, &stored.id, &script_type);
         }
         Ok(stored)
     }
@@ -139,7 +149,7 @@ pub(super) fn distinct(ids: &mut Vec<JobId>) {
 }
 
 /// What is told to the caller of what became of a job.
-fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<Stored, Error> {
+fn outcome(context: ContextId, id: JobId, script_type: &ScriptType, created: Created) -> Result<Stored, Error> {
     match created {
         Created::Created(status) => Ok(Stored { id, status, earlier: false }),
         Created::Same(id, status) => Ok(Stored { id, status, earlier: true }),
@@ -167,6 +177,8 @@ fn outcome(id: JobId, script_type: &ScriptType, created: Created) -> Result<Stor
         Created::Tangled => {
             Err(Error::invalid("prerequisites", "has too many relations behind it to tell whether the job would wait for itself"))
         }
+        Created::TooFast(retry_after) => Err(Error::TooFast { retry_after }),
+        Created::Closed => Err(Error::Deleting(context)),
         Created::NotFired(_) => unreachable!("only the scheduler stores jobs that have an occurrence"),
         Created::None => Err(Error::invalid("jobs", "another entry was refused")),
     }

@@ -18,8 +18,17 @@ pub enum Error {
         message: String,
     },
     /// There is no such context here.
-    #[error("context {0} is not configured on this server")]
+    #[error("context {0} does not exist here; list_contexts gives those that do, and create_context makes one")]
     NoContext(ContextId),
+    /// The context is being deleted.
+    #[error("context {0} is being deleted, and takes no calls")]
+    Deleting(ContextId),
+    /// More jobs of a context are created in a second than may be.
+    #[error("as many jobs are created in a second in this context as may be (jobs_per_second); try again in {} ms", retry_after.as_millis())]
+    TooFast {
+        /// When there is room.
+        retry_after: Duration,
+    },
     /// There is no such job (any more).
     #[error("job {0} does not exist")]
     NotFound(JobId),
@@ -169,12 +178,24 @@ impl Error {
         Self::Store { job_id: job.cloned(), not_done: source.not_done(), source }
     }
 
+    /// A failure of the store in something that concerns no job.
+    #[doc(hidden)]
+    pub fn of_store(source: store::Error) -> Self {
+        Self::store(source, None)
+    }
+
     /// A store that takes no more.
     pub(super) fn out_of_memory() -> Self {
         Self::Full {
             what: "the memory of Redis is nearly full (redis_max_memory, at a Redis of your own maxmemory)".into(),
             retry_after: RETRY_AFTER,
         }
+    }
+
+    /// So many contexts are open that another one has to wait.
+    #[doc(hidden)]
+    pub const fn many_contexts() -> Self {
+        Self::Busy { what: "as many contexts are in use at once as may be here", retry_after: RETRY_AFTER }
     }
 
     /// The queue of a job that takes no more.

@@ -41,7 +41,7 @@ impl Dispatcher {
         Ok(match job.status {
             Status::Created => because(Reason::NotStarted, "it was never started; start_job starts it".into()),
             Status::Scheduled => {
-                let due_at = self.store(context)?.due_at(id).await.map_err(|error| Error::store(error, Some(id)))?;
+                let due_at = self.store(context).await?.due_at(id).await.map_err(|error| Error::store(error, Some(id)))?;
                 let (reason, message) = match job.attempt {
                     0 => (Reason::DueLater, format!("it is due at {}", at(job.run_at.or(due_at), "a later time"))),
                     attempt => (
@@ -74,7 +74,7 @@ impl Dispatcher {
     async fn explain_waiting(&self, context: ContextId, job: &Job) -> Result<Explanation, Error> {
         let mut relatives = job.prerequisites.clone();
         relatives.extend(job.parent_id.iter().chain(&job.predecessor_id).cloned());
-        let statuses = self.store(context)?.statuses(&relatives).await.map_err(|error| Error::store(error, Some(&job.job_id)))?;
+        let statuses = self.store(context).await?.statuses(&relatives).await.map_err(|error| Error::store(error, Some(&job.job_id)))?;
         let status = |of: &Option<JobId>| relatives.iter().position(|id| Some(id) == of.as_ref()).and_then(|at| statuses[at]);
         let open = relatives.iter().zip(&statuses).take(job.prerequisites.len());
         let prerequisites: Vec<WaitsFor> = open
@@ -111,13 +111,14 @@ impl Dispatcher {
     /// What is said of a job that waits for one that is gone: it was deleted before it let this one go.
     async fn deleted(&self, context: ContextId, job: &Job, others: &[JobId], statuses: &[Option<Status>]) -> Result<Option<String>, Error> {
         let gone: Vec<JobId> = others.iter().zip(statuses).filter(|(_, status)| status.is_none()).map(|(id, _)| id.clone()).collect();
-        let waits = self.store(context)?.still_waits(&job.job_id, &gone).await.map_err(|error| Error::store(error, Some(&job.job_id)))?;
+        let waits =
+            self.store(context).await?.still_waits(&job.job_id, &gone).await.map_err(|error| Error::store(error, Some(&job.job_id)))?;
         let deleted = gone.iter().zip(waits).find(|(_, waits)| *waits).map(|(id, _)| id);
         Ok(deleted.map(|id| format!("job {id}, which it waits for, was deleted; that ends it in a moment, else stop_job does")))
     }
 
     async fn explain_queued(&self, context: ContextId, job: &Job, since: Option<Instant>) -> Result<Explanation, Error> {
-        let store = self.store(context)?;
+        let store = self.store(context).await?;
         let (script_type, failed) = (job.script_type.clone().unwrap_or_default(), |error| Error::store(error, Some(&job.job_id)));
         let target = Target::of(job.group.clone(), job.instance);
         let of = match &target {

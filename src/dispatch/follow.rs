@@ -59,7 +59,7 @@ impl Dispatcher {
             _ => None,
         };
         let jobs: Vec<JobId> = moments.iter().filter_map(item).collect();
-        let compared = match self.store(context) {
+        let compared = match self.store(context).await {
             Ok(store) => store.compared_fields(&jobs, filter).await.map_err(|error| Error::store(error, None)),
             Err(error) => Err(error),
         };
@@ -95,7 +95,7 @@ impl Dispatcher {
     }
 
     async fn current_state(&self, context: ContextId, id: &JobId) -> Result<JobEvent, Error> {
-        let state = self.store(context)?.current_state(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        let state = self.store(context).await?.current_state(id).await.map_err(|error| Error::store(error, Some(id)))?;
         state.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
@@ -107,7 +107,7 @@ impl Dispatcher {
         cursor: &str,
         state: JobEvent,
     ) -> Result<Vec<Result<Followed<JobEvent>, Error>>, Error> {
-        let changes = self.store(context)?.replay(cursor).await.map_err(|error| Error::store(error, Some(id)))?;
+        let changes = self.store(context).await?.replay(cursor).await.map_err(|error| Error::store(error, Some(id)))?;
         let changes = changes.ok_or_else(bad_cursor)?.map(followed).boxed();
         let mut past: Vec<_> = only(id, changes).collect().await;
         let lagged = past.iter().any(|item| matches!(item, Ok(Followed::Lagged { .. })));
@@ -118,8 +118,14 @@ impl Dispatcher {
     }
 
     async fn changes(&self, context: ContextId, cursor: Option<&str>) -> Result<Changes, Error> {
-        let changes = self.store(context)?.follow(cursor).await.map_err(|error| Error::store(error, None))?;
-        Ok(changes.ok_or_else(bad_cursor)?.map(followed).boxed())
+        let store = self.store(context).await?;
+        let changes = store.follow(cursor).await.map_err(|error| Error::store(error, None))?;
+        // The context stays open as long as it is followed.
+        let followed_there = move |moment| {
+            let _ = &store;
+            followed(moment)
+        };
+        Ok(changes.ok_or_else(bad_cursor)?.map(followed_there).boxed())
     }
 
     /// Passes items on up to the one that says that the job has ended, or until the job is gone.

@@ -10,8 +10,12 @@ const SLOT: &str = "slot";
 impl Dispatcher {
     /// What the prerequisites of a job gave, in their order. Fails if one of them is gone: what would be made without it would be wrong.
     pub async fn inputs(&self, context: ContextId, id: &JobId) -> Result<Vec<Input>, Error> {
-        let store = self.store(context)?;
+        let store = self.store(context).await?;
         let failed = |error| Error::store(error, Some(id));
+        // One that came by a message has them with it.
+        if let Some(inputs) = store.far_inputs(id).await.map_err(failed)? {
+            return Ok(inputs);
+        }
         let job = store.job(id).await.map_err(failed)?.ok_or_else(|| Error::NotFound(id.clone()))?;
         let size = store.output_sizes(&job.prerequisites).await.map_err(failed)?.iter().sum();
         if size > MOST_BYTES {

@@ -8,7 +8,9 @@ use crate::store::{Error, Store};
 ///
 /// It touches only what our actors wrote, in the directories of this process; each machine with actors has a sweeper of its own.
 pub struct LogSweeper {
-    /// Each context with its directory.
+    /// Gives each open context with its directory.
+    open: Directories,
+    /// Those of this round.
     directories: Vec<(Store, LogDirectory)>,
     quota: u64,
     /// The directory that is walked now, by its number.
@@ -18,6 +20,9 @@ pub struct LogSweeper {
     files: Vec<(usize, Kept)>,
     bytes: u64,
 }
+
+/// Gives each context that is open, with its directory.
+pub(super) type Directories = Box<dyn Fn() -> Vec<(Store, LogDirectory)> + Send>;
 
 /// How many entries are looked at in one step, and how many files are removed.
 const STEP: usize = 500;
@@ -31,10 +36,16 @@ const REMEMBERED: usize = 1 << 20;
 impl LogSweeper {
     /// A sweeper for these contexts, whose log files may have `quota` bytes together; 0 is no limit.
     pub fn new(directories: Vec<(Store, LogDirectory)>, quota: u64) -> Self {
+        Self::of(Box::new(move || directories.clone()), quota)
+    }
+
+    /// A sweeper for the contexts that are open when a round begins.
+    pub(super) fn of(open: Directories, quota: u64) -> Self {
         for reason in ["job", "quota"] {
             metrics::counter!("hero_log_files_removed_total", "reason" => reason).increment(0);
         }
-        Self { directories, quota, at: 0, walk: None, files: Vec::new(), bytes: 0 }
+        let directories = open();
+        Self { open, directories, quota, at: 0, walk: None, files: Vec::new(), bytes: 0 }
     }
 
     /// Looks at the next entries of a directory. True: they were the last.
@@ -130,7 +141,7 @@ impl Service for LogSweeper {
             return Ok(PAUSE);
         }
         metrics::gauge!("hero_log_files_bytes").set(self.bytes as f64);
-        (self.at, self.bytes) = (0, 0);
+        (self.at, self.bytes, self.directories) = (0, 0, (self.open)());
         self.files.clear();
         Ok(ROUND)
     }

@@ -28,7 +28,7 @@ impl Dispatcher {
     /// Removes the log file of a job that is gone, if no other has it.
     pub(super) async fn remove_log_file(&self, context: ContextId, id: &JobId, path: String) {
         let (directory, job) = (self.0.settings.log_directory.of(context), id.clone());
-        let Ok(store) = self.store(context) else { return };
+        let Ok(store) = self.store(context).await else { return };
         // Without an identity no file was written; what could not be removed the sweeper removes.
         let Ok(Some(identity)) = store.known_redis_id().await else { return };
         if let Ok(Err(error)) = tokio::task::spawn_blocking(move || directory.forget(&identity, &job, &path)).await {
@@ -69,7 +69,7 @@ impl Dispatcher {
         let of_file = is_of_file(cursor)?;
         let LogLines { mut lines, mut lost, mut full } = LogLines::default();
         if !of_file {
-            let store = self.store(context)?;
+            let store = self.store(context).await?;
             LogLines { lines, lost, full } =
                 store.read_log(id, cursor, limit, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
         }

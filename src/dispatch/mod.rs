@@ -25,12 +25,14 @@ mod reaper;
 mod releaser;
 mod schedule;
 mod scheduler;
+mod served;
 mod spec;
 mod spelling;
 mod stopper;
 mod surveyor;
 mod sweeper;
 mod tail;
+mod tails;
 mod timekeeper;
 mod timetable;
 mod transition;
@@ -53,6 +55,8 @@ pub use follow::Followed;
 pub use logs::LogPage;
 pub use objects::{Objects, Room, Schemas};
 pub use schedule::SchedulePage;
+#[doc(hidden)]
+pub use served::{InUse, Opener};
 pub use wait::Awaited;
 
 #[doc(hidden)]
@@ -61,12 +65,11 @@ pub use self::{
     scheduler::Scheduler, stopper::Stopper, surveyor::Surveyor, sweeper::Sweeper, timekeeper::Timekeeper,
 };
 
+use crate::audit::Audit;
 use crate::log_file::LogDirectory;
 use crate::model::{Backoff, ContextId, JobError, ScriptType};
 use crate::store::Store;
-use pressure::Pressure;
-use readiness::Memory;
-use tail::Tails;
+use served::{Contexts, Served};
 
 /// What a dispatcher needs to know beside its stores.
 #[doc(hidden)]
@@ -88,6 +91,8 @@ pub struct Settings {
     pub log_quota: u64,
     /// What objects have to fit.
     pub schemas: Arc<Schemas>,
+    /// Where it is recorded which jobs schedules make.
+    pub audit: Audit,
 }
 
 impl Settings {
@@ -102,6 +107,7 @@ impl Settings {
             log_directory,
             log_quota: 1 << 30,
             schemas: Arc::default(),
+            audit: Audit::default(),
         }
     }
 }
@@ -115,17 +121,11 @@ pub type Compiler = Arc<dyn Fn(&ScriptType, &str) -> Pin<Box<dyn Future<Output =
 pub struct Dispatcher(Arc<Inner>);
 
 struct Inner {
-    stores: BTreeMap<ContextId, Store>,
+    contexts: Contexts,
     settings: Settings,
-    /// Contexts can be in different Redis, one full and another not.
-    pressure: BTreeMap<ContextId, Arc<Pressure>>,
-    memory: BTreeMap<ContextId, Memory>,
-    objects: BTreeMap<ContextId, Objects>,
     closing: CancellationToken,
     /// Permits to list jobs.
     lists: Semaphore,
-    /// The followers of logs, for each context: contexts can be in different Redis, one silent and another not.
-    tails: BTreeMap<ContextId, Tails>,
     compiler: OnceLock<Compiler>,
 }
 
@@ -133,23 +133,13 @@ impl Dispatcher {
     /// A dispatcher for the contexts of these stores.
     #[doc(hidden)]
     pub fn new(stores: impl IntoIterator<Item = Store>, settings: Settings) -> Self {
-        let stores: BTreeMap<_, _> = stores.into_iter().map(|store| (store.context(), store)).collect();
-        let pressure = stores.keys().map(|context| (*context, Arc::default())).collect();
-        let of = |store: &Store| (store.context(), Objects::new(store.clone(), Arc::clone(&settings.schemas)));
-        let objects = stores.values().map(of).collect();
-        let memory = stores.keys().map(|context| (*context, Memory::default())).collect();
-        let (lists, tails) = (Semaphore::new(query::LISTS), stores.keys().map(|context| (*context, Tails::default())).collect());
-        Self(Arc::new(Inner {
-            stores,
-            settings,
-            pressure,
-            memory,
-            objects,
-            closing: CancellationToken::new(),
-            lists,
-            tails,
-            compiler: OnceLock::new(),
-        }))
+        let contexts = Contexts::default();
+        for store in stores {
+            let longest = settings.longest_scripts.get(&store.context()).copied();
+            contexts.add(store, Arc::clone(&settings.schemas), longest);
+        }
+        let (closing, lists) = (CancellationToken::new(), Semaphore::new(query::LISTS));
+        Self(Arc::new(Inner { contexts, settings, closing, lists, compiler: OnceLock::new() }))
     }
 
     /// Has the scripts of schedules compiled before they are stored. The first compiler counts.
@@ -159,55 +149,57 @@ impl Dispatcher {
         let _ = self.0.compiler.set(compiler);
     }
 
-    /// The contexts that are served here.
-    pub fn contexts(&self) -> Vec<ContextId> {
-        self.0.stores.keys().copied().collect()
-    }
-
-    /// The store of a context.
-    #[doc(hidden)]
-    pub fn store(&self, context: ContextId) -> Result<&Store, Error> {
-        self.0.stores.get(&context).ok_or(Error::NoContext(context))
-    }
-
-    /// The objects of a context.
-    pub fn objects(&self, context: ContextId) -> Result<&Objects, Error> {
-        self.0.objects.get(&context).ok_or(Error::NoContext(context))
-    }
-
-    /// Every store.
-    #[doc(hidden)]
-    pub fn stores(&self) -> impl Iterator<Item = &Store> {
-        self.0.stores.values()
-    }
-
     /// Ends every wait in this process with [`Error::StillRunning`], because the process is about to end. The jobs go on.
     pub fn close(&self) {
         self.0.closing.cancel();
     }
 
-    /// The loops that keep jobs of all contexts moving.
+    /// Whether this process is about to end.
+    pub fn is_closing(&self) -> bool {
+        self.0.closing.is_cancelled()
+    }
+
+    /// The loops that keep the jobs of all contexts moving that are open now, and one that removes log files of all that are open then.
     #[doc(hidden)]
     pub fn start_services(&self, shutdown: &CancellationToken) -> TaskTracker {
         let tasks = TaskTracker::new();
-        for (store, pressure) in self.stores().zip(self.0.pressure.values()) {
-            let run = |service| tasks.spawn(service);
-            run(boxed(Promoter::new(store.clone()), shutdown));
-            run(boxed(Scheduler::new(store.clone()).minding(pressure.clone()), shutdown));
-            run(boxed(Reaper::new(store.clone()), shutdown));
-            run(boxed(Releaser::new(store.clone()), shutdown));
-            run(boxed(Indexer::new(store.clone()), shutdown));
-            run(boxed(Surveyor::new(store.clone()), shutdown));
-            run(boxed(Stopper::new(store.clone(), self.0.settings.script_types.clone()), shutdown));
-            run(boxed(Sweeper::new(store.clone()), shutdown));
-            run(boxed(Timekeeper::new(store.clone()), shutdown));
-            run(boxed(Pruner::new(store.clone(), pressure.clone()), shutdown));
+        for served in self.0.contexts.all() {
+            self.run_services(&served, &tasks, shutdown);
         }
-        let directory = |store: &Store| (store.clone(), self.0.settings.log_directory.of(store.context()));
-        let sweeper = LogSweeper::new(self.stores().map(directory).collect(), self.0.settings.log_quota);
-        tasks.spawn(boxed(sweeper, shutdown));
+        let dispatcher = self.clone();
+        let directories = move || {
+            let directory = |store: Store| (store.clone(), dispatcher.0.settings.log_directory.of(store.context()));
+            dispatcher.stores().into_iter().map(directory).collect()
+        };
+        tasks.spawn(boxed(LogSweeper::of(Box::new(directories), self.0.settings.log_quota), shutdown));
         tasks.close();
         tasks
+    }
+
+    /// The loops that keep the jobs of one open context moving.
+    #[doc(hidden)]
+    pub fn start_services_of(&self, context: ContextId, shutdown: &CancellationToken) -> TaskTracker {
+        let tasks = TaskTracker::new();
+        if let Ok(open) = self.opened(context) {
+            self.run_services(&open.0, &tasks, shutdown);
+        }
+        tasks.close();
+        tasks
+    }
+
+    fn run_services(&self, served: &Served, tasks: &TaskTracker, shutdown: &CancellationToken) {
+        let (store, pressure) = (served.store(), &served.pressure);
+        let run = |service| tasks.spawn(service);
+        run(boxed(Promoter::new(store.clone()), shutdown));
+        run(boxed(Scheduler::new(store.clone()).minding(pressure.clone()).recorded(self.0.settings.audit.clone()), shutdown));
+        run(boxed(Reaper::new(store.clone()), shutdown));
+        run(boxed(Releaser::new(store.clone()), shutdown));
+        run(boxed(Indexer::new(store.clone()), shutdown));
+        run(boxed(Surveyor::new(store.clone()), shutdown));
+        run(boxed(Stopper::new(store.clone(), self.0.settings.script_types.clone()), shutdown));
+        run(boxed(Sweeper::new(store.clone()), shutdown));
+        run(boxed(Timekeeper::new(store.clone()), shutdown));
+        run(boxed(Pruner::new(store.clone(), pressure.clone()), shutdown));
     }
 }
 

@@ -8,7 +8,7 @@ impl Dispatcher {
     ///
     /// Running jobs go on and new ones wait. It holds for every server and actor, and across restarts. Doing it twice changes nothing.
     pub async fn pause(&self, context: ContextId, queue: &Queue) -> Result<(), Error> {
-        let store = self.store(context)?;
+        let store = self.store(context).await?;
         self.check_script_type(&of_type(context, queue)).await?;
         match store.pause(queue).await.map_err(|error| Error::store(error, None))? {
             Pausing::Paused => Ok(()),
@@ -20,7 +20,7 @@ impl Dispatcher {
 
     /// Has queues served again that were paused, at once. Of one that was not paused nothing changes; its type has to be a known one.
     pub async fn resume(&self, context: ContextId, queue: &Queue) -> Result<(), Error> {
-        if self.store(context)?.resume(queue).await.map_err(|error| Error::store(error, None))? {
+        if self.store(context).await?.resume(queue).await.map_err(|error| Error::store(error, None))? {
             return Ok(()); // Also a type that nobody knows any more.
         }
         self.check_script_type(&of_type(context, queue)).await

@@ -14,26 +14,30 @@ const LARGEST_PAGE: usize = 1024 * 1024;
 impl Dispatcher {
     /// Where a job is in its life.
     pub async fn status(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        let status = self.store(context)?.status(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        let status = self.store(context).await?.status(id).await.map_err(|error| Error::store(error, Some(id)))?;
         status.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
     /// Everything that is known of a job.
     pub async fn job(&self, context: ContextId, id: &JobId) -> Result<Job, Error> {
-        let job = self.store(context)?.job(id).await.map_err(|error| Error::store(error, Some(id)))?;
+        let job = self.store(context).await?.job(id).await.map_err(|error| Error::store(error, Some(id)))?;
         job.ok_or_else(|| Error::NotFound(id.clone()))
     }
 
     /// A few fields of a job; what is longer is as if it were not there.
     pub(super) async fn part(&self, context: ContextId, id: &JobId, fields: &[&str], longest: usize) -> Result<Job, Error> {
-        let parts =
-            self.store(context)?.parts(std::slice::from_ref(id), fields, longest).await.map_err(|error| Error::store(error, Some(id)))?;
+        let parts = self
+            .store(context)
+            .await?
+            .parts(std::slice::from_ref(id), fields, longest)
+            .await
+            .map_err(|error| Error::store(error, Some(id)))?;
         parts.into_iter().flatten().next().ok_or_else(|| Error::NotFound(id.clone()))
     }
 
     /// Everything that is known of a job that has so many bytes at most.
     pub async fn job_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<Job, Error> {
-        let job = self.store(context)?.job_within(id, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
+        let job = self.store(context).await?.job_within(id, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
         let too_large = |size| Error::TooLarge { what: "the job", size, limit: bytes, setting: "max_response" };
         job.ok_or_else(|| Error::NotFound(id.clone()))?.map_err(too_large)
     }
@@ -59,7 +63,7 @@ impl Dispatcher {
     }
 
     pub(super) async fn look(&self, context: ContextId, id: &JobId) -> Result<JobView, Error> {
-        self.store(context)?.look(id).await.map_err(|error| Error::store(error, Some(id)))
+        self.store(context).await?.look(id).await.map_err(|error| Error::store(error, Some(id)))
     }
 
     /// A page of jobs, newest first, without what is long. It may end before `limit`, because it holds no more than about a megabyte.
@@ -76,7 +80,7 @@ impl Dispatcher {
         limit: usize,
         bytes: usize,
     ) -> Result<JobPage, Error> {
-        let store = self.store(context)?;
+        let store = self.store(context).await?;
         spec::check_filter(filter)?;
         let busy = || Error::Busy { what: "too many lists of jobs at once", retry_after: error::RETRY_AFTER };
         let _permit = tokio::time::timeout(LIST_WAITS, self.0.lists.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
@@ -86,7 +90,7 @@ impl Dispatcher {
 
     /// Every live actor, those of other programs included.
     pub async fn actors(&self, context: ContextId) -> Result<Vec<Actor>, Error> {
-        let actors = self.store(context)?.actors_now().await.map_err(|error| Error::store(error, None))?;
+        let actors = self.store(context).await?.actors_now().await.map_err(|error| Error::store(error, None))?;
         Ok(actors.to_vec())
     }
 
@@ -104,11 +108,11 @@ impl Dispatcher {
 
     /// Every work queue in use.
     pub async fn queues(&self, context: ContextId) -> Result<Vec<QueueInfo>, Error> {
-        self.store(context)?.queues().await.map_err(|error| Error::store(error, None))
+        self.store(context).await?.queues().await.map_err(|error| Error::store(error, None))
     }
 
     /// How the store of the default context is.
     pub async fn store_info(&self) -> Result<StoreInfo, Error> {
-        self.store(ContextId::default())?.store_info().await.map_err(|error| Error::store(error, None))
+        self.store(ContextId::default()).await?.store_info().await.map_err(|error| Error::store(error, None))
     }
 }

@@ -34,8 +34,8 @@ impl Memory {
 impl Dispatcher {
     /// Why jobs cannot be taken now, a reason for each context in which they cannot; nothing if they can.
     pub async fn readiness(&self) -> Vec<String> {
-        let contexts = self.0.stores.values().zip(self.0.memory.values());
-        join_all(contexts.map(|(store, memory)| lack(store, memory))).await.into_iter().flatten().collect()
+        let contexts = self.0.contexts.all();
+        join_all(contexts.iter().map(|served| lack(served.store(), &served.memory))).await.into_iter().flatten().collect()
     }
 }
 

@@ -24,7 +24,7 @@ impl Dispatcher {
     /// Stores a schedule, which makes jobs from then on, in the context of its job. What a job lacks gets its default now. A script that does not
     /// compile is refused, where an engine for its type is at hand.
     pub async fn create_schedule(&self, mut spec: ScheduleSpec) -> Result<Schedule, Error> {
-        let store = self.store(spec.job.context_id)?;
+        let store = self.store(spec.job.context_id).await?;
         if let Some(field) = of_single_jobs(&spec.job) {
             return Err(Error::invalid("job", format!("has {field}, which is for single jobs; leave it out")));
         }
@@ -59,7 +59,7 @@ impl Dispatcher {
 
     /// A page of schedules, in the order of their next runs. One that runs meanwhile may be on two pages; none is left out.
     pub async fn list_schedules(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<SchedulePage, Error> {
-        let page = self.store(context)?.schedules(cursor, limit).await.map_err(|error| Error::store(error, None))?;
+        let page = self.store(context).await?.schedules(cursor, limit).await.map_err(|error| Error::store(error, None))?;
         let (schedules, next_cursor) = page.ok_or_else(|| Error::bad_cursor("use next_cursor of the page before"))?;
         Ok(SchedulePage { schedules: schedules.into_iter().filter_map(shown).collect(), next_cursor })
     }
@@ -67,7 +67,7 @@ impl Dispatcher {
     /// Deletes a schedule. Jobs that it has made stay.
     pub async fn delete_schedule(&self, context: ContextId, id: &ScheduleId) -> Result<(), Error> {
         let id = id.clone().spelled();
-        match self.store(context)?.unschedule(&id).await.map_err(|error| Error::store(error, None))? {
+        match self.store(context).await?.unschedule(&id).await.map_err(|error| Error::store(error, None))? {
             true => Ok(()),
             false => Err(Error::NoSchedule(id)),
         }

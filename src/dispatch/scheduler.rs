@@ -7,6 +7,7 @@ use futures_util::StreamExt as _;
 use super::create::log_creation;
 use super::pressure::Pressure;
 use super::timetable::Timetable;
+use crate::audit::{Audit, Outcome, Record, Who};
 use crate::model::{JobId, JobSpec, Overlap, ScheduleId, Timestamp};
 use crate::service::Service;
 use crate::store::{Created, Error, Firing, JobView, NewJob, NotFired, Store, StoredSchedule};
@@ -26,6 +27,8 @@ pub struct Scheduler {
     looked: Option<(Timestamp, Timestamp)>,
     /// Whether Redis has not answered since then.
     failed: bool,
+    /// Where it is recorded what was fired.
+    audit: Audit,
 }
 
 /// How many schedules are served in one round.
@@ -46,12 +49,17 @@ const REMEMBERED: usize = 1000;
 impl Scheduler {
     /// A scheduler for one context.
     pub fn new(store: Store) -> Self {
-        Self { store, pressure: Arc::default(), stuck: 0, unreadable: HashSet::new(), looked: None, failed: false }
+        Self { store, pressure: Arc::default(), stuck: 0, unreadable: HashSet::new(), looked: None, failed: false, audit: Audit::default() }
     }
 
     /// The same, that makes no jobs while Redis is nearly full.
     pub(super) fn minding(self, pressure: Arc<Pressure>) -> Self {
         Self { pressure, ..self }
+    }
+
+    /// The same, whose jobs are recorded there.
+    pub(super) fn recorded(self, audit: Audit) -> Self {
+        Self { audit, ..self }
     }
 
     /// Serves a schedule whose occurrence has come. False: its occurrence stays due.
@@ -72,12 +80,22 @@ impl Scheduler {
         let following = plan.occurrences.iter().skip(1).copied().map(Some).chain([plan.next]);
         for (occurrence, next) in plan.occurrences.iter().copied().zip(following) {
             let firing = Firing { expected, occurrence, next, missed, ..firing.clone() };
+            // What cannot be recorded stays due.
+            let begun =
+                || Record { context: Some(self.store.context()), ..Record::new(Who::Schedule(due.id.clone()), "fire", Outcome::Unknown) };
+            let Ok(mut doing) = self.audit.begin(begun) else { return Ok(false) };
             let job = self.job(&spec.job, firing, last_job.as_ref()).await?;
             let (id, script_type) = (job.id.clone(), job.spec.script_type.clone());
-            match self.store.create(job).await? {
+            let created = self.store.create(job).await?;
+            if !matches!(created, Created::Created(_)) {
+                // Nothing was made here.
+                let _ = doing.give_up();
+            }
+            match created {
                 Created::Created(_) => {
                     count(&self.store, "fired", 1);
                     log_creation(&self.store, &id, &script_type);
+                    doing.end(|record| (record.outcome, record.object) = (Outcome::Ok, Some(format!("job:{id}"))));
                     last_job = Some(id);
                 }
                 Created::NotFired(NotFired::Skipped) => count(&self.store, "skipped", 1),
@@ -103,7 +121,7 @@ impl Scheduler {
         {
             spec.predecessor_id = Some(last.clone());
         }
-        Ok(NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: Some(firing) })
+        Ok(NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: Some(firing), flow: None })
     }
 
     /// When a schedule that is due runs; none for one that another version wrote.

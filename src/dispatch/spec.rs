@@ -16,16 +16,17 @@ const MOST_RELATIVES: usize = 1000;
 
 impl Dispatcher {
     /// Checks what a job is to be and fills in the defaults: a job that somebody starts later.
-    pub(super) async fn prepare(&self, mut spec: JobSpec) -> Result<NewJob, Error> {
-        self.store(spec.context_id)?;
+    #[doc(hidden)]
+    pub async fn prepare(&self, mut spec: JobSpec) -> Result<NewJob, Error> {
+        let open = self.store(spec.context_id).await?.0;
         let settings = &self.0.settings;
-        if !self.0.pressure.get(&spec.context_id).is_none_or(|pressure| pressure.admits_jobs()) {
+        if !open.pressure.admits_jobs() {
             return Err(Error::out_of_memory());
         }
         check_texts(&spec)?;
         self.spell_relations(&mut spec).await?;
         check_relations(&mut spec)?;
-        let (size, limit) = (spec.script.len(), settings.longest_scripts.get(&spec.context_id).copied().unwrap_or(LONGEST_SCRIPT));
+        let (size, limit) = (spec.script.len(), open.longest_script.unwrap_or(LONGEST_SCRIPT));
         if spec.script_type.is_built_in() && size > limit {
             return Err(Error::TooLarge { what: "script", size, limit, setting: "script_source" });
         }
@@ -45,7 +46,7 @@ impl Dispatcher {
             spec.group.get_or_insert_with(Name::default_group);
         }
         let id = spec.job_id.clone().unwrap_or_else(JobId::random);
-        Ok(NewJob { id, spec, start: false, waited: false, occurrence: None })
+        Ok(NewJob { id, spec, start: false, waited: false, occurrence: None, flow: None })
     }
 
     /// The same for a job that starts as it is stored, and for which its caller waits.
@@ -60,7 +61,7 @@ impl Dispatcher {
             return Ok(());
         }
         let has_actor = |actors: &[Actor]| actors.iter().any(|actor| actor.script_type == spec.script_type);
-        let seen = self.store(spec.context_id)?.actors_lately().await.map_err(|error| Error::store(error, None))?;
+        let seen = self.store(spec.context_id).await?.actors_lately().await.map_err(|error| Error::store(error, None))?;
         if has_actor(&seen) {
             return Ok(());
         }

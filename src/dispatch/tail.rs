@@ -6,54 +6,27 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use futures_util::stream::unfold;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 
+use super::served::InUse;
 use super::{Dispatcher, Error, Followed, error, logs};
 use crate::model::{ContextId, JobId, LogLine};
 
-/// How many followers read at once. Others wait.
-const READERS: usize = 4;
 /// How long a follower waits to read. It takes so long only if Redis is silent.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The most lines of a page.
 const LINES: usize = 64;
 /// The most bytes of a page, unless its first line has more.
 const PAGE: usize = 64 * 1024;
-/// How many followers may have a page of that size that was not taken yet: 16 MB in all.
-const PAGES: usize = 256;
 /// The most bytes of a page for the others.
 const SHORT: usize = 4 * 1024;
-/// The pause between two reads of the log of a running job.
-const PAUSE: Duration = Duration::from_millis(100);
-/// How much longer that pause is for each follower, if they are many: all logs together are read a thousand times a second.
-const EACH: Duration = Duration::from_millis(1);
-
-/// The followers of logs of a context. What they hold and read together is bounded, however many they are.
-#[derive(Debug)]
-pub(super) struct Tails {
-    readers: Semaphore,
-    pages: Arc<Semaphore>,
-    /// Held by each follower, so that they can be counted.
-    all: Arc<()>,
-}
-
-impl Default for Tails {
-    fn default() -> Self {
-        Self { readers: Semaphore::new(READERS), pages: Arc::new(Semaphore::new(PAGES)), all: Arc::default() }
-    }
-}
-
-impl Tails {
-    fn pause(&self) -> Duration {
-        let followers = u32::try_from(Arc::strong_count(&self.all)).unwrap_or(u32::MAX);
-        PAUSE.max(EACH.saturating_mul(followers))
-    }
-}
 
 /// The follower of one log.
 struct Tail {
     dispatcher: Dispatcher,
     context: ContextId,
+    /// The context stays open as long as the log is followed.
+    open: InUse,
     job: JobId,
     cursor: Option<String>,
     /// What was read and not taken yet. Nothing more is read before it is.
@@ -75,6 +48,7 @@ impl Dispatcher {
     ) -> Result<impl Stream<Item = Result<Followed<LogLine>, Error>> + Send + use<>, Error> {
         self.part(context, id, &["status"], PAGE).await?;
         logs::is_of_file(cursor)?;
+        let open = self.store(context).await?;
         let tail = Tail {
             dispatcher: self.clone(),
             context,
@@ -83,7 +57,8 @@ impl Dispatcher {
             items: VecDeque::new(),
             ended: false,
             _page: None,
-            _one: Arc::clone(&self.tails(context)?.all),
+            _one: Arc::clone(&open.0.tails.all),
+            open,
         };
         Ok(unfold(Some(tail), |tail| async move {
             let mut tail = tail?;
@@ -96,16 +71,12 @@ impl Dispatcher {
                 }
                 match tail.read().await {
                     Ok(true) => {}
-                    Ok(false) => tokio::time::sleep(tail.dispatcher.tails(tail.context).map_or(PAUSE, Tails::pause)).await,
+                    Ok(false) => tokio::time::sleep(tail.open.0.tails.pause()).await,
                     Err(Error::NotFound(_)) => return None,
                     Err(error) => return Some((Err(error), None)),
                 }
             }
         }))
-    }
-
-    fn tails(&self, context: ContextId) -> Result<&Tails, Error> {
-        self.0.tails.get(&context).ok_or(Error::NoContext(context))
     }
 }
 
@@ -114,7 +85,7 @@ impl Tail {
     async fn read(&mut self) -> Result<bool, Error> {
         // What the last page took goes before this one is waited for.
         (self._page, self.items) = (None, VecDeque::new());
-        let tails = self.dispatcher.tails(self.context)?;
+        let tails = &self.open.0.tails;
         let busy = || Error::Busy { what: "too many follow logs at once", retry_after: error::RETRY_AFTER };
         let _reader = tokio::time::timeout(PATIENCE, tails.readers.acquire()).await.map_err(|_| busy())?.map_err(|_| busy())?;
         let permit = Arc::clone(&tails.pages).try_acquire_owned().ok();
@@ -127,21 +98,5 @@ impl Tail {
         (self.cursor, self.ended) = (page.next_cursor, page.ended);
         self._page = permit.filter(|_| size > SHORT);
         Ok(!is_empty || page.ended)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_more_follow_the_seldomer_each_looks() {
-        let tails = Tails::default();
-        let few: Vec<_> = (0..20).map(|_| Arc::clone(&tails.all)).collect();
-        assert_eq!(tails.pause(), PAUSE);
-        let many: Vec<_> = (0..2000).map(|_| Arc::clone(&tails.all)).collect();
-        assert!(tails.pause() >= Duration::from_secs(2), "{:?}", tails.pause());
-        drop((few, many));
-        assert_eq!(tails.pause(), PAUSE);
     }
 }

@@ -10,7 +10,7 @@ const OBEYS_WITHIN: Duration = Duration::from_secs(1);
 impl Dispatcher {
     /// Starts a created job.
     pub async fn start(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        match self.store(context)?.start(id).await.map_err(|error| Error::store(error, Some(id)))? {
+        match self.store(context).await?.start(id).await.map_err(|error| Error::store(error, Some(id)))? {
             Started::OnItsWay(status) => Ok(status),
             Started::Illegal(status) => Err(Error::State { job_id: id.clone(), status, action: "started" }),
             Started::Missing => Err(Error::NotFound(id.clone())),
@@ -20,7 +20,7 @@ impl Dispatcher {
 
     /// Runs a job again that has ended. Its attempts count on; its retries begin anew.
     pub async fn retry(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        match self.store(context)?.retry(id).await.map_err(|error| Error::store(error, Some(id)))? {
+        match self.store(context).await?.retry(id).await.map_err(|error| Error::store(error, Some(id)))? {
             Retried::OnItsWay(status) => Ok(status),
             Retried::Illegal(status) => {
                 Err(Error::State { job_id: id.clone(), status, action: "run again; only jobs that have ended can" })
@@ -42,7 +42,7 @@ impl Dispatcher {
 
     /// Stops a job that has not ended. A running job gets a second to obey; then its status is given as it is.
     pub async fn stop(&self, context: ContextId, id: &JobId) -> Result<Status, Error> {
-        let store = self.store(context)?;
+        let store = self.store(context).await?;
         let failed = |error| Error::store(error, Some(id));
         let mut waiter = store.inbox().register(id);
         match store.stop(id).await.map_err(failed)? {
@@ -61,7 +61,7 @@ impl Dispatcher {
 
     /// Deletes a job that does not run, with its log and its reply. Its log file goes at once where it is in this server's directory.
     pub async fn delete(&self, context: ContextId, id: &JobId) -> Result<(), Error> {
-        let (store, failed) = (self.store(context)?, |error| Error::store(error, Some(id)));
+        let (store, failed) = (self.store(context).await?, |error| Error::store(error, Some(id)));
         let path = match store.job(id).await {
             Ok(job) => job.and_then(|job| job.log_path),
             Err(error) if error.may_pass() => return Err(failed(error)),

@@ -35,7 +35,7 @@ impl Dispatcher {
     /// waiter stands before the job is enqueued, a sweep reads what no message told, and the hash keeps the result.
     pub async fn run_and_wait(&self, spec: JobSpec, wait: Duration) -> Result<JobResult, Error> {
         let (context, deadline) = (spec.context_id, tokio::time::Instant::now() + wait);
-        let awaited = self.run_until_end(spec, wait).await?;
+        let awaited = self.run_until_end(spec, wait, |_| {}).await?;
         self.read(context, awaited, deadline).await
     }
 
@@ -77,7 +77,7 @@ impl Dispatcher {
 
     /// How a job ended, if it has, with an output of so many bytes at most.
     pub(super) async fn look_within(&self, context: ContextId, id: &JobId, bytes: usize) -> Result<JobView, Error> {
-        let store = self.store(context)?;
+        let store = self.store(context).await?;
         let look = store.whole(id, bytes).await.map_err(|error| Error::store(error, Some(id)))?;
         if look == JobView::Long {
             let size = store.output_size(id).await.map_err(|error| Error::store(error, Some(id)))?;
@@ -86,13 +86,14 @@ impl Dispatcher {
         Ok(look)
     }
 
-    /// Like [`Dispatcher::run_and_wait`], but leaves a long result in the store.
-    pub async fn run_until_end(&self, spec: JobSpec, wait: Duration) -> Result<Awaited, Error> {
+    /// Like [`Dispatcher::run_and_wait`], but leaves a long result in the store. `told` is told the job as soon as it is stored.
+    pub async fn run_until_end(&self, spec: JobSpec, wait: Duration, told: impl FnOnce(&JobId) + Send) -> Result<Awaited, Error> {
         let job = self.prepare_to_run(spec).await?;
         let (context, id) = (job.spec.context_id, job.id.clone());
         let (began, deadline) = (Instant::now(), tokio::time::Instant::now() + wait);
-        let mut waiter = self.store(context)?.inbox().register(&id);
+        let mut waiter = self.store(context).await?.inbox().register(&id);
         let stored = self.store_job(job).await?;
+        told(&stored.id);
         if stored.earlier || stored.status.is_final() {
             // Nobody may have asked for the result of the earlier job.
             self.start_earlier(context, &stored).await?;
@@ -125,7 +126,7 @@ impl Dispatcher {
     /// Like [`Dispatcher::wait`], but leaves a long result in the store.
     pub async fn wait_until_end(&self, context: ContextId, id: &JobId, wait: Duration) -> Result<Awaited, Error> {
         let (began, deadline) = (Instant::now(), tokio::time::Instant::now() + wait);
-        let store = self.store(context)?;
+        let store = self.store(context).await?;
         let mut waiter = store.inbox().register(id);
         let look = if wait.is_zero() { store.look(id).await } else { store.wait(id).await };
         match look.map_err(|error| Error::store(error, Some(id)))? {

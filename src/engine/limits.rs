@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::model::{ErrorKind, JobError, Limit};
@@ -8,6 +10,8 @@ use crate::model::{ErrorKind, JobError, Limit};
 pub struct Limits {
     /// Operations; unlimited by default, because the job's timeout rules.
     pub operations: Option<u64>,
+    /// How long a job may use a processor; unlimited by default.
+    pub cpu_time: Option<Duration>,
     /// Bytes of memory allocated at once.
     pub memory: u64,
     /// Whether it is an error to read what a map does not have, instead of `()`.
@@ -37,6 +41,14 @@ impl Limits {
     pub const TEXT: usize = 256 << 10;
     /// The same of the elements of an array. Functions of Rhai go through a whole array before anybody looks at the clock.
     pub const ARRAY: usize = 64 << 10;
+
+    /// The same with limits of operations and of processor time that are lower, where they are.
+    #[must_use]
+    pub fn within(&self, operations: Option<u64>, cpu_time: Option<Duration>) -> Self {
+        let operations = self.operations.into_iter().chain(operations).min();
+        let cpu_time = self.cpu_time.into_iter().chain(cpu_time).min();
+        Self { operations, cpu_time, ..self.clone() }
+    }
 
     /// Refuses a script that is too long. This is checked before the script goes to an engine, which does not check it again.
     pub(super) fn check_length(&self, script: &str) -> Result<(), JobError> {
@@ -69,6 +81,11 @@ impl Piece {
 /// What is said in parentheses after a limit that no setting changes.
 pub(super) const FIXED: &str = "a fixed limit";
 
+/// Why a job is ended that has used a processor for too long.
+pub(super) fn cpu_time_is_over(most: Option<Duration>) -> String {
+    format!("the job used a processor for more than {:?} (cpu_time of its context)", most.unwrap_or_default())
+}
+
 /// Why a result that is too long is refused.
 pub(super) fn result_is_too_long(limits: &Limits) -> JobError {
     let message = format!("the result has more than {} (script_result)", size(limits.result));
@@ -89,6 +106,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             operations: None,
+            cpu_time: None,
             memory: 64 << 20,
             strict: false,
             call_levels: 32,

@@ -31,6 +31,50 @@ impl Keys {
         self.key(format_args!("access:tokens:of:{id}"))
     }
 
+    /// That a nonce was used to log in.
+    pub fn nonce(&self, id: &str) -> String {
+        self.key(format_args!("access:nonce:{id}"))
+    }
+
+    /// Whether a key of this context is of hero, or of a layout that it serves.
+    pub fn is_own(&self, key: &str) -> bool {
+        const FAMILIES: [&str; 11] = [
+            "hero:",
+            "context:",
+            "runner:",
+            "flow:",
+            "message:",
+            "job:",
+            "queue:",
+            "rhai_tasks:",
+            "rhai_task_details:",
+            "rhai_reply:",
+            "msg_out:",
+        ];
+        let rest = key.strip_prefix(&*self.prefix);
+        rest.is_some_and(|rest| matches!(rest, "msg_in" | "msg_out") || FAMILIES.iter().any(|family| rest.starts_with(family)))
+    }
+
+    /// The contexts that exist: each number with the revision of its last change, or how long ago somebody began to make it.
+    pub fn contexts(&self) -> String {
+        self.key(format_args!("access:contexts"))
+    }
+
+    /// Says that this context is being deleted, or was, so that nothing new is stored in it.
+    pub fn closed(&self) -> String {
+        self.key(format_args!("meta:closed"))
+    }
+
+    /// Up to when the jobs that were created here have used up how many may be created.
+    pub fn rate(&self) -> String {
+        self.key(format_args!("meta:rate"))
+    }
+
+    /// How many bytes the objects of this context have together.
+    pub fn stored(&self) -> String {
+        self.key(format_args!("meta:stored"))
+    }
+
     /// What counts up: the number of the last identity, and with each change of rights the revision.
     pub fn access(&self) -> String {
         self.key(format_args!("meta:access"))

@@ -1,7 +1,6 @@
 //! Who may call: identities, the tokens by which programs say who they are, and what each may do in a context.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::id::text_id;
-use super::{ContextId, Timestamp, excerpt};
+use super::{Timestamp, excerpt, unhex};
 
 /// The number of an identity, from 1 on. It is never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -72,10 +71,8 @@ impl FromStr for PublicKey {
 
     fn from_str(text: &str) -> Result<Self, InvalidPublicKey> {
         let text = text.strip_prefix("0x").unwrap_or(text);
-        if text.len() != 130 || !text.starts_with("04") || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(InvalidPublicKey::Form(excerpt(text, 32).into_owned()));
-        }
-        let bytes: Vec<u8> = (0..65).filter_map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()).collect();
+        let bytes: [u8; 65] =
+            unhex(text).filter(|bytes: &[u8; 65]| bytes[0] == 4).ok_or_else(|| InvalidPublicKey::Form(excerpt(text, 32).into_owned()))?;
         k256::PublicKey::from_sec1_bytes(&bytes).map_err(|_| InvalidPublicKey::NotOnCurve)?;
         Ok(Self(text.to_ascii_lowercase().into()))
     }
@@ -194,73 +191,6 @@ impl Role {
             Self::Reader => "reader",
             Self::Executor => "executor",
         }
-    }
-}
-
-/// Who may do what in a context.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ContextRights {
-    /// The context.
-    pub context_id: ContextId,
-    /// Who may do everything in it.
-    #[serde(default)]
-    pub admins: BTreeSet<IdentityId>,
-    /// Who may create jobs.
-    #[serde(default)]
-    pub callers: BTreeSet<IdentityId>,
-    /// Who may read everything.
-    #[serde(default)]
-    pub readers: BTreeSet<IdentityId>,
-    /// Who may run jobs.
-    #[serde(default)]
-    pub executors: BTreeSet<IdentityId>,
-    /// When rights were first granted in it, to the second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
-    pub created_at: Option<Timestamp>,
-    /// When they were last changed, to the second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Timestamp")]
-    pub updated_at: Option<Timestamp>,
-}
-
-impl ContextRights {
-    /// A context in which nobody was granted anything.
-    pub const fn none(context_id: ContextId) -> Self {
-        Self {
-            context_id,
-            admins: BTreeSet::new(),
-            callers: BTreeSet::new(),
-            readers: BTreeSet::new(),
-            executors: BTreeSet::new(),
-            created_at: None,
-            updated_at: None,
-        }
-    }
-
-    /// Those who have a role.
-    pub const fn of(&self, role: Role) -> &BTreeSet<IdentityId> {
-        match role {
-            Role::Admin => &self.admins,
-            Role::Caller => &self.callers,
-            Role::Reader => &self.readers,
-            Role::Executor => &self.executors,
-        }
-    }
-
-    /// The same, to be changed.
-    pub const fn of_mut(&mut self, role: Role) -> &mut BTreeSet<IdentityId> {
-        match role {
-            Role::Admin => &mut self.admins,
-            Role::Caller => &mut self.callers,
-            Role::Reader => &mut self.readers,
-            Role::Executor => &mut self.executors,
-        }
-    }
-
-    /// Whether an identity has a role.
-    pub fn has(&self, identity: IdentityId, role: Role) -> bool {
-        self.of(role).contains(&identity)
     }
 }
 

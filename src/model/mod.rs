@@ -1,9 +1,12 @@
 //! Plain data: what a job, an event and an actor are. No I/O happens here.
 
 mod actor;
+mod address;
+mod context;
 mod event;
 mod excerpt;
 mod explanation;
+mod flow;
 mod given;
 mod hex;
 mod id;
@@ -12,29 +15,37 @@ mod integer;
 mod job;
 mod json;
 mod log;
+mod message;
 mod object;
 mod outcome;
 mod queue;
 mod retry;
+mod runner;
 mod schedule;
 mod script_type;
+mod signature;
+mod signer;
 mod spec;
 mod state;
 mod time;
 mod tree;
 
 pub use actor::{Actor, Presence};
+pub use address::{Address, InvalidAddress, Place};
+pub use context::{Context, ContextLimits, ContextPage, ContextStatus};
 pub use event::JobEvent;
 pub use excerpt::excerpt;
 pub use explanation::{Explanation, Reason, WaitsFor};
+pub use flow::{Flow, FlowEvent, FlowId, FlowJob, FlowJobSpec, FlowPage, FlowSpec, FlowStatus, FlowSummary, OnFailure};
 pub use given::{or_default, whole_number};
-pub use hex::hex;
+pub use hex::{hex, unhex};
 pub use id::{ContextId, InvalidId, JobId, Name, ServerId};
-pub use identity::{ContextRights, Identity, IdentityId, IdentityPage, InvalidPublicKey, InvalidTokenId, PublicKey, Role, Token, TokenId};
+pub use identity::{Identity, IdentityId, IdentityPage, InvalidPublicKey, InvalidTokenId, PublicKey, Role, Token, TokenId};
 pub use integer::{Beyond, exact, plain_zeros};
 pub use job::{Input, Job, JobResult, Progress, Usage};
 pub use json::{Json, without_position};
 pub use log::{LogLevel, LogLine};
+pub use message::{Message, MessageFormat, MessageKey, MessageList, MessageLog, MessagePage, MessageStatus, MessageType};
 pub use object::{
     Collection, Comparison, Condition, Find, Index, InvalidObjectId, ObjectId, ObjectPage, Range, SortKey, StoredObject, Test, conditions,
     keys_at, names,
@@ -42,8 +53,11 @@ pub use object::{
 pub use outcome::{ErrorKind, JobError, Limit, Output, OutputFormat};
 pub use queue::{Priority, Queue, QueueInfo, Target};
 pub use retry::Backoff;
+pub use runner::{Runner, RunnerId, RunnerPage};
 pub use schedule::{Missed, Overlap, Schedule, ScheduleId, ScheduleSpec, UnknownWord};
 pub use script_type::ScriptType;
+pub use signature::{InvalidPrivateKey, InvalidSignature, PrivateKey, Signature};
+pub use signer::{InvalidSignerKey, SignerKey};
 pub use spec::JobSpec;
 pub use state::{Event, Illegal, Next, Status};
 pub use time::{InvalidTime, Seconds, Timestamp};

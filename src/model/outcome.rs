@@ -58,6 +58,9 @@ impl ErrorKind {
 pub enum Limit {
     /// Too many operations.
     Operations,
+    /// Too much processor time.
+    #[serde(rename = "cpu_time")]
+    CpuTime,
     /// Too much memory, or one value too large.
     Memory,
     /// Too much log.
@@ -73,6 +76,7 @@ impl Limit {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Operations => "operations",
+            Self::CpuTime => "cpu_time",
             Self::Memory => "memory",
             Self::Log => "log",
             Self::Result => "result",
@@ -82,7 +86,9 @@ impl Limit {
 
     /// The limit a stored word names.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Operations, Self::Memory, Self::Log, Self::Result, Self::Source].into_iter().find(|limit| limit.as_str() == word)
+        [Self::Operations, Self::CpuTime, Self::Memory, Self::Log, Self::Result, Self::Source]
+            .into_iter()
+            .find(|limit| limit.as_str() == word)
     }
 }
 

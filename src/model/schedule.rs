@@ -44,8 +44,8 @@ text_id!(ScheduleId, { "type": "string", "format": "uuid" });
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{word:?} is none of {known}")]
 pub struct UnknownWord {
-    word: String,
-    known: &'static str,
+    pub(super) word: String,
+    pub(super) known: &'static str,
 }
 
 /// What a run does when the one before has not ended.

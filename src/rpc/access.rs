@@ -36,7 +36,7 @@ impl Access {
         }
         match guard.authority().log_in(secret).await {
             Ok(login) => Ok(Arc::new(session.of(Principal::Identity(login)))),
-            Err(access::Error::Unknown) => Err(slowed(session).await),
+            Err(access::Error::Unknown) => Err(slowed(session, access::Error::Unknown.into()).await),
             Err(error) => Err(error.into()),
         }
     }
@@ -46,6 +46,25 @@ impl Access {
         match self {
             Self::Open => Ok(()),
             Self::Login(guard) => guard.allow(session, permission, concern).await,
+        }
+    }
+
+    /// Returns when a session may not make a call any more that it could make, and says why: a role was taken away, say.
+    pub(super) async fn revoked(&self, session: &Session, permission: Permission, concern: &Concern<'_>) -> Error {
+        let Self::Login(guard) = self else { return std::future::pending().await };
+        let mut changes = guard.authority().changes();
+        loop {
+            // What changes from here on is told.
+            changes.borrow_and_update();
+            match guard.allow(session, permission, concern).await {
+                Err(error @ (Error::Denied(_) | Error::NotAuthenticated)) => return error,
+                Err(error) => {
+                    tracing::debug!(%error, "whether a subscription is still allowed is not known");
+                    tokio::time::sleep(AGAIN).await;
+                }
+                Ok(()) if changes.changed().await.is_err() => return std::future::pending().await,
+                Ok(()) => {}
+            }
         }
     }
 
@@ -66,19 +85,22 @@ impl fmt::Debug for Access {
     }
 }
 
-/// How many wrong tokens of one address are answered at once in a second.
+/// After what time it is asked again what could not be found out.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// How many who are not who they say, or say it wrongly, are answered at once in a second, if they have one address.
 const WRONG_PER_SECOND: u32 = 20;
 /// How long those beyond wait for their answer.
 const SLOWED: Duration = Duration::from_secs(1);
 
-/// The answer to a wrong token. Whoever shows many waits for it; right ones of the same address do not.
-async fn slowed(session: &Session) -> Error {
+/// The answer to a wrong token, or a login that failed. Whoever tries many waits for it; what is right is not slowed, from the same address either.
+pub(super) async fn slowed(session: &Session, error: Error) -> Error {
     match session.address().wrong_tokens.pass(WRONG_PER_SECOND, Instant::now()) {
-        Ok(()) => access::Error::Unknown.into(),
+        Ok(()) => error,
         Err(retry_after) => {
             tokio::time::sleep(SLOWED).await;
             Error::Busy {
-                what: format!("more than {WRONG_PER_SECOND} wrong tokens a second from your address (a fixed limit)").into(),
+                what: format!("more than {WRONG_PER_SECOND} wrong tokens or logins a second from your address (a fixed limit)").into(),
                 retry_after,
             }
         }

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::Limits;
 use crate::access::Authority;
+use crate::coordinator::flows::Flows;
+use crate::coordinator::{Messages, Runners};
 use crate::dispatch::{Dispatcher, StoreInfo};
-use crate::model::{ContextId, Name, ScriptType, Seconds, Timestamp};
+use crate::model::{ContextId, Name, ScriptType, Seconds, SignerKey, Timestamp};
 
 /// What the methods work with.
 #[derive(Clone)]
@@ -18,10 +20,21 @@ pub struct App {
     pub dispatcher: Dispatcher,
     /// Identities, tokens and rights.
     pub authority: Authority,
+    /// Who runs the jobs of which group, here or elsewhere.
+    pub runners: Runners,
+    /// Messages between contexts and nodes.
+    pub messages: Messages,
     /// What `/readyz` and `/metrics` show.
     pub probes: Probes,
     /// What `server_info` tells.
     pub details: Arc<ServerDetails>,
+}
+
+impl App {
+    /// Flows of these jobs.
+    pub fn flows(&self) -> Flows {
+        Flows::new(self.dispatcher.clone())
+    }
 }
 
 /// `Ok` if the server is ready, with notes for whoever asks; otherwise the reasons why it is not.
@@ -49,6 +62,8 @@ pub struct ServerDetails {
     pub listen: Vec<String>,
     /// The contexts it serves.
     pub contexts: Vec<ContextId>,
+    /// The key of this node, if it has one.
+    pub node_key: Option<SignerKey>,
     /// The pools of actors that it runs.
     pub pools: Vec<PoolDetails>,
     /// The limits of the wire.
@@ -89,6 +104,10 @@ pub struct ServerInfo {
     pub contexts: Vec<ContextId>,
     /// The pools of actors that it runs.
     pub pools: Vec<PoolDetails>,
+    /// The key by which other nodes know this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SignerKey")]
+    pub node_key: Option<SignerKey>,
     /// How the store is; absent when it does not answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "StoreInfo")]
@@ -109,6 +128,7 @@ impl ServerDetails {
             listen: self.listen.clone(),
             contexts: self.contexts.clone(),
             pools: self.pools.clone(),
+            node_key: self.node_key.clone(),
             store,
             limits: self.limits.clone(),
         }

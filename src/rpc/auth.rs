@@ -1,8 +1,9 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::addresses::{AddressHandle, InUse};
@@ -41,11 +42,15 @@ pub enum Principal {
 /// Whoever makes calls over one connection.
 ///
 /// It lives as long as the connection, and as long as notifications that came on it are being carried out. Each HTTP request has one of its own,
-/// because the requests of one connection may be those of several callers, behind a proxy.
+/// because the requests of one connection may be those of several callers, behind a proxy. A WebSocket has one caller, who may log in on it.
 #[derive(Debug)]
 pub struct Session {
     link: Arc<Link>,
-    principal: Principal,
+    principal: RwLock<Principal>,
+    /// Whether whoever makes the calls may become somebody else.
+    may_log_in: bool,
+    /// Tells that it has.
+    changed: Notify,
 }
 
 /// One connection: where it comes from and what it uses.
@@ -61,6 +66,8 @@ struct Link {
     calls: InUse,
     address: AddressHandle,
     connection: Arc<Connection>,
+    /// Whether it is encrypted by this server.
+    tls: bool,
     _open: TaskTrackerToken,
 }
 
@@ -70,18 +77,36 @@ impl Session {
         local: IpAddr,
         address: AddressHandle,
         connection: Arc<Connection>,
+        tls: bool,
         open: TaskTrackerToken,
     ) -> Self {
         metrics::gauge!(super::CONNECTIONS).increment(1.0);
         let (server_address, touched_ms, requests, calls) = Default::default();
         let opened = Instant::now();
-        let link = Link { peer, local, server_address, opened, touched_ms, requests, calls, address, connection, _open: open };
-        Self { link: Arc::new(link), principal: Principal::Anonymous }
+        let link = Link { peer, local, server_address, opened, touched_ms, requests, calls, address, connection, tls, _open: open };
+        Self::on(Arc::new(link), Principal::Anonymous, false)
+    }
+
+    fn on(link: Arc<Link>, principal: Principal, may_log_in: bool) -> Self {
+        Self { link, principal: RwLock::new(principal), may_log_in, changed: Notify::new() }
     }
 
     /// The same connection, used by this caller.
     pub(super) fn of(&self, principal: Principal) -> Self {
-        Self { link: Arc::clone(&self.link), principal }
+        Self::on(Arc::clone(&self.link), principal, false)
+    }
+
+    /// The same connection and caller, which has the connection for itself: where callers log in, it may do so on it.
+    pub(super) fn of_socket(&self, may_log_in: bool) -> Self {
+        Self::on(Arc::clone(&self.link), self.principal(), may_log_in)
+    }
+
+    /// Has whoever makes the calls be this identity from now on, if the connection is its own.
+    pub(super) fn log_in(&self, login: &Arc<Login>) {
+        if self.may_log_in {
+            *self.principal.write().unwrap_or_else(PoisonError::into_inner) = Principal::Identity(Arc::clone(login));
+            self.changed.notify_waiters();
+        }
     }
 
     /// Where the connection comes from.
@@ -90,25 +115,38 @@ impl Session {
     }
 
     /// Who makes the calls.
-    pub const fn principal(&self) -> &Principal {
-        &self.principal
+    pub fn principal(&self) -> Principal {
+        self.principal.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns when whoever makes the calls is logged out: its token was revoked, or has ended.
     pub(super) async fn logged_out(&self) {
-        match &self.principal {
-            Principal::Identity(login) => login.ended().await,
-            Principal::Anonymous | Principal::Operator => std::future::pending().await,
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            match self.principal() {
+                Principal::Identity(login) => tokio::select! {
+                    () = login.ended() => return,
+                    () = changed => {}
+                },
+                Principal::Anonymous | Principal::Operator => changed.await,
+            }
         }
     }
 
     /// The `caller_id` of jobs that this session creates without naming one; `None` is `anonymous`.
     pub fn caller_id(&self) -> Option<String> {
-        match &self.principal {
+        match self.principal() {
             Principal::Anonymous => None,
             Principal::Operator => Some("operator".to_owned()),
             Principal::Identity(login) => Some(login.identity().to_string()),
         }
+    }
+
+    /// Whether the connection is encrypted by this server.
+    pub(super) fn is_tls(&self) -> bool {
+        self.link.tls
     }
 
     /// The address of this machine that the connection reached.
@@ -124,6 +162,12 @@ impl Session {
     /// The address of the server that the client used.
     pub(super) fn server_address(&self) -> Option<ServerAddress> {
         self.link.server_address.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The name by which the client reached the server, with its port if that is not the usual one. `None`: it named none, or one that the server does not
+    /// know as its own.
+    pub(super) fn host(&self) -> Option<String> {
+        self.server_address()?.own_host()
     }
 
     pub(super) fn address(&self) -> &AddressHandle {

@@ -5,8 +5,17 @@ use jsonrpsee::types::{ErrorObject, ErrorObjectOwned};
 use serde_json::{Value, json};
 
 use crate::access;
+use crate::audit;
+use crate::coordinator::{self, flows};
 use crate::dispatch;
 use crate::model::{ErrorKind, JobError, Status, tree};
+
+#[path = "error/access.rs"]
+mod of_access;
+#[path = "error/coordinator.rs"]
+mod of_coordinator;
+#[path = "error/flow.rs"]
+mod of_flow;
 
 /// Every kind of error that a call can end with, and its number on the wire.
 ///
@@ -144,7 +153,7 @@ impl Code {
             Self::TooLarge => "something is larger than allowed",
             Self::StoreUnavailable => "the store is unavailable",
             Self::IdempotencyReused => "the idempotency key was used with other parameters",
-            Self::NotFound => "there is no such context, schedule, object, identity or token",
+            Self::NotFound => "there is no such context, schedule, flow, object, identity, token, runner or message",
             Self::JobFailed => "the job failed",
             Self::WaitRanOut => "the wait ran out, the job goes on",
             Self::JobStopped => "the job was stopped",
@@ -189,9 +198,18 @@ pub enum Error {
     /// The operation was not done.
     #[error(transparent)]
     Dispatch(#[from] dispatch::Error),
+    /// Something with a flow was not done.
+    #[error(transparent)]
+    Flow(flows::Error),
     /// Something about identities, tokens or rights was not done.
     #[error(transparent)]
     Access(#[from] access::Error),
+    /// Something about the objects of the coordinator was not done.
+    #[error(transparent)]
+    Coordinator(coordinator::Error),
+    /// It could not be recorded.
+    #[error("{0}; nothing was done")]
+    Audit(#[from] audit::Closed),
     /// Too much at once; what, and when to try again.
     #[error("{what}; try again in {} ms", retry_after.as_millis())]
     Busy {
@@ -238,11 +256,13 @@ impl Error {
             Self::Denied(_) => Code::PermissionDenied,
             Self::NotAuthenticated => Code::NotAuthenticated,
             Self::Busy { .. } | Self::Slow => Code::RateLimited,
-            Self::Deadline(_) => Code::StoreUnavailable,
+            Self::Deadline(_) | Self::Audit(_) => Code::StoreUnavailable,
             Self::AnswerTooLarge(_) => Code::TooLarge,
             Self::Internal => Code::Internal,
             Self::Dispatch(error) => code_of(error),
-            Self::Access(error) => code_of_access(error),
+            Self::Flow(error) => of_flow::code_of(error),
+            Self::Access(error) => of_access::code_of(error),
+            Self::Coordinator(error) => of_coordinator::code_of(error),
         }
     }
 
@@ -251,8 +271,11 @@ impl Error {
         match self {
             Self::Busy { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),
             Self::Deadline(_) => Some(json!({"outcome": "unknown"})),
+            Self::Audit(_) => Some(json!({"outcome": "not_done"})),
             Self::AnswerTooLarge(limit) => Some(json!({"limit": limit})),
             Self::Dispatch(error) => data_of(error),
+            Self::Flow(error) => of_flow::data_of(error),
+            Self::Access(access::Error::HasJobs { jobs, .. }) => Some(json!(jobs)),
             Self::Access(access::Error::Store(source)) => Some(json!({"outcome": if source.not_done() { "not_done" } else { "unknown" }})),
             _ => None,
         }
@@ -300,31 +323,19 @@ impl Error {
     }
 }
 
-fn code_of_access(error: &access::Error) -> Code {
-    use access::Error as A;
-    match error {
-        A::NoIdentity(_) | A::NoToken(_) | A::NoContext(_) => Code::NotFound,
-        A::Elsewhere | A::Store(_) => Code::StoreUnavailable,
-        A::KeyTaken(_) => Code::State,
-        A::Invalid { .. } => Code::InvalidParams,
-        A::Full(_) => Code::QueueFull,
-        A::Unknown => Code::NotAuthenticated,
-    }
-}
-
 fn code_of(error: &dispatch::Error) -> Code {
     use dispatch::Error as D;
     match error {
         D::Entry { error, .. } => code_of(error),
         D::Invalid { .. } | D::Script(_) => Code::InvalidParams,
         D::Store { .. } => Code::StoreUnavailable,
-        D::NoContext(_) | D::NoSchedule(_) | D::NoObject { .. } => Code::NotFound,
+        D::NoContext(_) | D::Deleting(_) | D::NoSchedule(_) | D::NoObject { .. } => Code::NotFound,
         D::NotFound(_) | D::Gone(_) => Code::JobNotFound,
         D::State { .. } | D::Exists { .. } | D::Blocked { .. } | D::ScheduleExists(_) => Code::State,
         D::UnknownScriptType { .. } => Code::UnknownScriptType,
         D::Full { .. } => Code::QueueFull,
         D::TooLarge { .. } => Code::TooLarge,
-        D::Busy { .. } => Code::RateLimited,
+        D::Busy { .. } | D::TooFast { .. } => Code::RateLimited,
         D::IdempotencyReused(_) => Code::IdempotencyReused,
         D::Failed { error, .. } if error.kind == ErrorKind::Stopped => Code::JobStopped,
         D::Failed { .. } => Code::JobFailed,
@@ -341,13 +352,15 @@ fn data_of(error: &dispatch::Error) -> Option<Value> {
             Some(data)
         }
         D::Script(error) => Some(json!({"error": written(error)})),
-        D::Invalid { .. } | D::NoContext(_) | D::UnknownScriptType { .. } => None,
+        D::Invalid { .. } | D::NoContext(_) | D::Deleting(_) | D::UnknownScriptType { .. } => None,
         D::NoObject { collection, id } => Some(json!({"collection": collection, "id": id})),
         D::NoSchedule(schedule_id) | D::ScheduleExists(schedule_id) => Some(json!({"schedule_id": schedule_id})),
         D::NotFound(job_id) | D::Gone(job_id) | D::IdempotencyReused(job_id) => Some(json!({"job_id": job_id})),
         D::State { job_id, status, .. } | D::Exists { job_id, status } => Some(json!({"job_id": job_id, "status": status})),
         D::Blocked { job_id, prerequisite } => Some(json!({"job_id": job_id, "status": Status::Error, "prerequisite": prerequisite})),
-        D::Full { retry_after, .. } | D::Busy { retry_after, .. } => Some(json!({"retry_after_ms": millis(*retry_after)})),
+        D::Full { retry_after, .. } | D::Busy { retry_after, .. } | D::TooFast { retry_after } => {
+            Some(json!({"retry_after_ms": millis(*retry_after)}))
+        }
         D::TooLarge { limit, .. } => Some(json!({"limit": limit})),
         D::Failed { job_id, error, attempt } => {
             Some(json!({"job_id": job_id, "status": Status::Error, "error": written(error), "attempt": attempt}))

@@ -7,7 +7,7 @@ use super::auth::{Permission, Principal, Session};
 use super::error::Error;
 use crate::access::Authority;
 use crate::dispatch::Dispatcher;
-use crate::model::{ContextId, IdentityId, JobId, JobSpec, Role, ScheduleId, TokenId};
+use crate::model::{ContextId, FlowId, FlowSpec, IdentityId, JobId, JobSpec, Role, ScheduleId, TokenId};
 
 /// What a call concerns, as far as that decides who may make it.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,8 +22,14 @@ pub enum Concern<'c> {
     JobsOf(ContextId, Option<&'c str>),
     /// New jobs, with the jobs that they name.
     NewJobs(ContextId, Vec<&'c JobSpec>),
+    /// A new flow, with the jobs that it names.
+    NewFlow(&'c FlowSpec),
+    /// One flow.
+    Flow(ContextId, FlowId),
     /// One schedule.
     Schedule(ContextId, &'c ScheduleId),
+    /// The messages of this caller, or all.
+    Messages(ContextId, Option<u32>),
     /// An identity, with its tokens.
     Identity(IdentityId),
     /// One token.
@@ -31,14 +37,18 @@ pub enum Concern<'c> {
 }
 
 impl Concern<'_> {
-    fn context(&self) -> Option<ContextId> {
+    /// The context, if it is one's.
+    pub(super) fn context(&self) -> Option<ContextId> {
         match self {
             Self::Server | Self::Identity(_) | Self::Token(_) => None,
             Self::Context(context)
             | Self::Job(context, _)
             | Self::JobsOf(context, _)
             | Self::NewJobs(context, _)
+            | Self::Flow(context, _)
+            | Self::Messages(context, _)
             | Self::Schedule(context, _) => Some(*context),
+            Self::NewFlow(flow) => Some(flow.context_id),
         }
     }
 }
@@ -102,8 +112,10 @@ impl Guard {
             Principal::Identity(login) if login.has_ended() => return Err(Error::NotAuthenticated),
             Principal::Identity(login) => login.identity(),
         };
-        if let Concern::NewJobs(_, specs) = concern {
-            not_for_others(identity, specs)?;
+        match concern {
+            Concern::NewJobs(_, specs) => not_for_others(identity, specs.iter().filter_map(|spec| spec.caller_id.as_ref()))?,
+            Concern::NewFlow(flow) => not_for_others(identity, flow.caller_id.iter())?,
+            _ => {}
         }
         let has = |role: &Role| concern.context().is_some_and(|context| self.authority.has_role(identity, context, *role));
         let roles = iter::once(None).chain(Role::ALL.into_iter().filter(has).map(Some));
@@ -129,6 +141,7 @@ impl Guard {
             Concern::Identity(other) => *other == identity,
             Concern::Token(token) => self.authority.owner(token).await? == identity,
             Concern::Context(_) => true,
+            Concern::Messages(_, caller) => *caller == Some(identity.0),
             Concern::JobsOf(_, caller) => *caller == Some(own),
             Concern::Job(context, id) => self.owns_all(own, *context, &[*id]).await?,
             Concern::NewJobs(context, specs) => {
@@ -136,12 +149,15 @@ impl Guard {
                 let mut named: Vec<&JobId> = specs.iter().flat_map(|spec| spec.named()).filter(|id| !made.contains(id)).collect();
                 named.sort_unstable();
                 named.dedup();
-                if named.len() > MOST_NAMED {
-                    let many = named.len();
-                    return Err(Error::Params(format!("the jobs name {many} others; one call names {MOST_NAMED} at most")));
-                }
+                named_at_most(named.len())?;
                 self.owns_all(own, *context, &named).await?
             }
+            Concern::NewFlow(flow) => {
+                let named: Vec<&JobId> = flow.prerequisites.iter().collect();
+                named_at_most(named.len())?;
+                self.owns_all(own, flow.context_id, &named).await?
+            }
+            Concern::Flow(context, id) => self.dispatcher.flow_owner(*context, *id).await?.is_none_or(|owner| owner == own),
             Concern::Schedule(context, id) => self.dispatcher.schedule_owner(*context, id).await?.is_none_or(|owner| owner == own),
         })
     }
@@ -154,12 +170,20 @@ impl Guard {
 }
 
 /// Refuses jobs that are made in the name of somebody else.
-fn not_for_others(identity: IdentityId, specs: &[&JobSpec]) -> Result<(), Error> {
+fn not_for_others<'s>(identity: IdentityId, mut callers: impl Iterator<Item = &'s String>) -> Result<(), Error> {
     let own = identity.to_string();
-    match specs.iter().find_map(|spec| spec.caller_id.as_ref().filter(|caller| **caller != own)) {
-        Some(_) => Err(denied(format!("caller_id has to be {own}, who you are; leave it out"))),
-        None => Ok(()),
+    match callers.any(|caller| *caller != own) {
+        true => Err(denied(format!("caller_id has to be {own}, who you are; leave it out"))),
+        false => Ok(()),
     }
+}
+
+/// Refuses calls that name more jobs than can be looked up.
+fn named_at_most(many: usize) -> Result<(), Error> {
+    if many > MOST_NAMED {
+        return Err(Error::Params(format!("the jobs name {many} others; one call names {MOST_NAMED} at most")));
+    }
+    Ok(())
 }
 
 fn denied(why: impl Into<Cow<'static, str>>) -> Error {
@@ -181,7 +205,9 @@ fn lacking(identity: IdentityId, context: Option<ContextId>, permission: Permiss
 fn not_own(own: IdentityId, concern: &Concern<'_>) -> Error {
     denied(match concern {
         Concern::JobsOf(..) => format!("a caller sees what is its own; name yourself in the filter: caller_id = {own}"),
-        Concern::NewJobs(..) => "a caller's jobs may name its own jobs only".to_owned(),
+        Concern::Messages(..) => format!("a caller sees its own messages; name yourself: caller_id = {own}"),
+        Concern::NewJobs(..) | Concern::NewFlow(_) => "a caller's jobs may name its own jobs only".to_owned(),
+        Concern::Flow(..) => "that flow is another caller's".to_owned(),
         Concern::Schedule(..) => "that schedule is another caller's".to_owned(),
         Concern::Identity(_) | Concern::Token(_) => "that is another identity's; only the operator may".to_owned(),
         _ => "that job is another caller's".to_owned(),

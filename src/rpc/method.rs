@@ -5,6 +5,7 @@ use futures_util::stream::BoxStream;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::act::{self, Act};
 use super::app::App;
 use super::auth::{Permission, Session};
 use super::error::{Code, Error};
@@ -35,6 +36,15 @@ pub struct Example<P, R> {
     pub result: R,
 }
 
+/// What surrounds a call.
+#[derive(Debug)]
+pub struct Within<'c> {
+    /// The answers of its batch, if it is one of a batch.
+    pub batch: Option<&'c BatchAnswers>,
+    /// Its record in the audit log, for methods that are not at their end when they have done what they are for.
+    pub act: &'c mut Act,
+}
+
 /// A method: its fields are the parameters, its documentation is the description, its first sentence the summary.
 ///
 /// Fields stand in the order of positional parameters, those that are needed first.
@@ -47,6 +57,8 @@ pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'sta
     const PERMISSION: Permission;
     /// The errors it can answer, besides [`Code::COMMON`].
     const ERRORS: &'static [Code];
+    /// Whether the audit log has each call. What only reads is there when it is refused, and no more.
+    const AUDITED: bool = !matches!(Self::PERMISSION, Permission::Read);
     /// Whether it waits for a job, as long as its caller wants.
     const WAITS: bool = false;
     /// How large its answer may be, or what is made of its parameters. Methods that wait are small, because they may begin at any time.
@@ -60,25 +72,35 @@ pub trait Method<C = App>: FromParameters + Serialize + JsonSchema + Send + 'sta
     /// What the call concerns, as far as that decides who may make it.
     fn concern(&self) -> Concern<'_>;
 
+    /// What the audit log says that the call is about, as `kind:id`: ids and names, no contents.
+    fn names(&self) -> Option<String> {
+        act::named(&self.concern())
+    }
+
+    /// The same where that is known only when it is done, such as the id of something new.
+    fn made(_: &Self::Output) -> Option<String> {
+        None
+    }
+
     /// Does what the method is for.
     ///
     /// Unless the call is a notification, the future is dropped when the caller's connection closes, at any await. So what must not be
     /// done by halves is done on the floors below.
     fn call(self, app: &C, session: &Session) -> impl Future<Output = Result<Self::Output, Error>> + Send;
 
-    /// Like [`Self::call`], for methods that have to know whether the call is one of a batch.
-    fn call_within(self, app: &C, session: &Session, _: Option<&BatchAnswers>) -> impl Future<Output = Result<Self::Output, Error>> + Send {
+    /// Like [`Self::call`], for methods that have to know of their circumstances.
+    fn call_within(self, app: &C, session: &Session, _: Within<'_>) -> impl Future<Output = Result<Self::Output, Error>> + Send {
         self.call(app, session)
     }
 
     /// Like [`Self::call`], for a notification: its caller wants no answer, so nothing is waited for.
-    fn notify(self, app: &C, session: &Session) -> impl Future<Output = Result<(), Error>> + Send {
-        self.call(app, session).map_ok(drop)
+    fn notify(self, app: &C, session: &Session, act: &mut Act) -> impl Future<Output = Result<(), Error>> + Send {
+        self.call(app, session).map_ok(|output| act.done(Self::made(&output)))
     }
 }
 
 /// A subscription: like a [`Method`], but items follow as notifications until it ends or the client unsubscribes.
-pub trait Subscription<C = App>: FromParameters + Serialize + JsonSchema + Send + 'static {
+pub trait Subscription<C = App>: FromParameters + Serialize + JsonSchema + Send + Sync + 'static {
     /// The name of the method that subscribes.
     const NAME: &'static str;
     /// The method of the notifications.

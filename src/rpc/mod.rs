@@ -6,6 +6,7 @@
 //! place where it is not kept to.
 
 mod access;
+mod act;
 mod addresses;
 mod app;
 mod auth;
@@ -16,10 +17,12 @@ mod http;
 mod key;
 mod layers;
 mod limits;
+mod logins;
 mod memory;
 mod message;
 mod method;
 pub mod methods;
+mod opened;
 mod openrpc;
 mod operator;
 mod overflow;
@@ -32,25 +35,31 @@ mod server;
 mod socket;
 mod subscription;
 mod table;
+mod tls;
 mod wire;
 
 use std::sync::LazyLock;
 
 pub use access::Access;
+pub use act::{Act, object};
 pub use app::{App, PoolDetails, Probes, Readiness, ServerDetails, ServerInfo};
 pub use auth::{Permission, Principal, Session};
 pub use error::{Code, Error};
 pub use guard::{Concern, Guard};
 pub use limits::Limits;
 pub use memory::{BatchAnswers, Size};
-pub use method::{Example, Items, Kind, Method, Subscription};
+pub use method::{Example, Items, Kind, Method, Subscription, Within};
 pub use params::FromParameters;
 pub(crate) use params::read_as_parameter;
 pub use serve_error::ServeError;
 pub use server::{ServerSettings, Serving, serve, serve_table};
 pub use table::Table;
+pub use tls::{Tls, TlsError};
 
-use methods::{actor, event, explanation, function, identity, job, log, object, queue, result, rights, schedule, server as this, token};
+use methods::{
+    actor, context, event, explanation, flow, flow_event, function, identity, job, log, login, message as messages, object, queue, result,
+    rights, runner, schedule, server as this, token,
+};
 
 /// Every method and subscription, in document order.
 pub fn table() -> Table {
@@ -69,6 +78,15 @@ pub fn table() -> Table {
         .method::<job::ListJobs>()
         .method::<job::DeleteJob>()
         .method::<explanation::ExplainJob>()
+        .method::<flow::CreateFlow>()
+        .method::<flow::RunFlowAndWait>()
+        .method::<flow::StartFlow>()
+        .method::<flow::WaitFlow>()
+        .method::<flow::GetFlow>()
+        .method::<flow::ListFlows>()
+        .method::<flow::StopFlow>()
+        .method::<flow::RetryFlow>()
+        .method::<flow::DeleteFlow>()
         .method::<schedule::CreateSchedule>()
         .method::<schedule::ListSchedules>()
         .method::<schedule::DeleteSchedule>()
@@ -84,12 +102,29 @@ pub fn table() -> Table {
         .method::<identity::ListIdentities>()
         .method::<identity::DeleteIdentity>()
         .method::<identity::Whoami>()
+        .method::<login::FetchNonce>()
+        .method::<login::Authenticate>()
         .method::<token::CreateToken>()
         .method::<token::ListTokens>()
         .method::<token::RevokeToken>()
+        .method::<context::CreateContext>()
+        .method::<context::UpdateContext>()
+        .method::<context::GetContext>()
+        .method::<context::ListContexts>()
+        .method::<context::DeleteContext>()
         .method::<rights::GetRights>()
         .method::<rights::Grant>()
         .method::<rights::Revoke>()
+        .method::<runner::CreateRunner>()
+        .method::<runner::UpdateRunner>()
+        .method::<runner::GetRunner>()
+        .method::<runner::ListRunners>()
+        .method::<runner::DeleteRunner>()
+        .method::<messages::SendMessage>()
+        .method::<messages::GetMessage>()
+        .method::<messages::ListMessages>()
+        .method::<messages::AcknowledgeMessage>()
+        .method::<messages::DeleteMessage>()
         .method::<actor::ListActors>()
         .method::<function::ListFunctions>()
         .method::<queue::ListQueues>()
@@ -98,6 +133,7 @@ pub fn table() -> Table {
         .method::<this::ServerInfo>()
         .method::<this::Ping>()
         .subscription::<event::SubscribeJob>()
+        .subscription::<flow_event::SubscribeFlow>()
         .subscription::<event::SubscribeEvents>()
         .subscription::<log::SubscribeLogs>()
 }
@@ -106,6 +142,11 @@ pub fn table() -> Table {
 pub fn document() -> &'static str {
     static DOCUMENT: LazyLock<String> = LazyLock::new(|| table().document());
     &DOCUMENT
+}
+
+/// The methods of which the audit log has every call. Of others it has those that were refused.
+pub fn audited() -> Vec<&'static str> {
+    table().audited().collect()
 }
 
 /// Who may call what, as `docs/permissions.md` has it.

@@ -10,6 +10,8 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::tls::Tls;
+
 /// How many such connections are served at once. When there are more, the oldest one of the address that has most of them is closed.
 const MOST: usize = 64;
 /// How long such a connection may last, which is more than a probe may take.
@@ -40,6 +42,7 @@ impl Refusals {
 /// Serves connections beyond the limit: one request each, and only probes. So probes are answered even while all connections are in use.
 pub(super) struct Overflow {
     probes: Router,
+    tls: Option<Tls>,
     open: Mutex<Open>,
 }
 
@@ -63,8 +66,8 @@ impl Open {
 }
 
 impl Overflow {
-    pub(super) fn new(probes: Router) -> Self {
-        Self { probes, open: Mutex::default() }
+    pub(super) fn new(probes: Router, tls: Option<Tls>) -> Self {
+        Self { probes, tls, open: Mutex::default() }
     }
 
     /// Answers one request of a connection, and closes it.
@@ -73,11 +76,22 @@ impl Overflow {
         // A connection that has broken already has no address any more.
         let address = socket.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
         self.open.lock().unwrap_or_else(PoisonError::into_inner).add(address, closed.clone().drop_guard());
-        let service = TowerToHyperService::new(self.probes.clone());
+        let (service, tls) = (TowerToHyperService::new(self.probes.clone()), self.tls.clone());
+        let mut http = http1::Builder::new();
+        http.keep_alive(false).max_buf_size(HEAD);
         tokio::spawn(async move {
-            let answer = http1::Builder::new().keep_alive(false).max_buf_size(HEAD).serve_connection(TokioIo::new(socket), service);
+            // A probe that broke off is not worth a log line.
+            let answer = async {
+                match tls {
+                    None => drop(http.serve_connection(TokioIo::new(socket), service).await),
+                    Some(tls) => {
+                        if let Some(stream) = tls.accept(socket).await {
+                            drop(http.serve_connection(TokioIo::new(stream), service).await);
+                        }
+                    }
+                }
+            };
             tokio::select! {
-                // A probe that broke off is not worth a log line.
                 _ = tokio::time::timeout(TIMEOUT, answer) => {}
                 () = closed.cancelled() => {}
             }

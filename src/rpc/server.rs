@@ -1,4 +1,3 @@
-use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -8,19 +7,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Bytes, HttpBody};
-use axum::response::Response;
-use http::Request;
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 use jsonrpsee::server::{StopHandle, stop_channel};
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower::Service;
 
 use super::access::Access;
 use super::addresses::Addresses;
@@ -29,13 +20,15 @@ use super::auth::{Principal, Session};
 use super::http::{Endpoint, OriginCheck, router};
 use super::layers::Rules;
 use super::limits::Limits;
-use super::memory::Connection;
+use super::logins::Logins;
+use super::opened::Opened;
 use super::openrpc::Served;
 use super::operator;
 use super::overflow::{Overflow, Refusals};
 use super::serve_error::ServeError;
 use super::table::Table;
-use super::wire::Wire;
+use super::tls::Tls;
+use crate::audit::Audit;
 
 /// Where and for whom the server listens.
 #[derive(Debug, Clone)]
@@ -52,8 +45,12 @@ pub struct ServerSettings {
     pub insecure: bool,
     /// Whether callers have to say who they are.
     pub access: Access,
+    /// What the addresses speak TLS with, if they do.
+    pub tls: Option<Tls>,
     /// A socket whose callers are the operator: in a directory that only he can enter.
     pub operator_socket: Option<PathBuf>,
+    /// Where it is recorded who does what.
+    pub audit: Audit,
 }
 
 impl Default for ServerSettings {
@@ -65,7 +62,9 @@ impl Default for ServerSettings {
             allowed_hosts: Vec::new(),
             insecure: false,
             access: Access::Open,
+            tls: None,
             operator_socket: None,
+            audit: Audit::default(),
         }
     }
 }
@@ -102,7 +101,8 @@ pub async fn serve(settings: ServerSettings, app: App, shutdown: CancellationTok
     let mut app = app;
     let details = Arc::make_mut(&mut app.details);
     details.limits = settings.limits.clone();
-    details.listen.extend(listeners.iter().map(|(_, address)| address.to_string()));
+    let scheme = if settings.tls.is_some() { "wss://" } else { "" };
+    details.listen.extend(listeners.iter().map(|(_, address)| format!("{scheme}{address}")));
     let probes = app.probes.clone();
     start(listeners, settings, &super::table(), app, probes, shutdown)
 }
@@ -184,29 +184,32 @@ fn start<C: Send + Sync + 'static>(
 ) -> Result<Serving, ServeError> {
     let local_addr = listeners.first().map(|(_, address)| *address).ok_or(ServeError::Nowhere)?;
     let document = Arc::new(Served::new(&table.document()));
-    let methods = table.register(app, &settings.limits, &settings.access, &document)?;
-    let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access.clone()));
+    let methods = table.register(app, &settings.limits, &settings.access, &settings.audit, &document)?;
+    let rules = Arc::new(Rules::new(table, settings.limits.clone(), settings.access.clone(), settings.audit.clone()));
     let (stop, stopper) = stop_channel();
-    let operator = settings.operator_socket.as_deref().map(operator::listen).transpose()?;
-    let endpoint = Endpoint::new(methods, rules, settings.access.clone(), &settings.limits, stop.clone());
+    let operator = settings.operator_socket.map(|path| operator::listen(&path).map(|listener| (listener, path))).transpose()?;
+    let endpoint = Endpoint::new(methods, rules, (settings.access.clone(), Logins::new(settings.audit)), &settings.limits, stop.clone());
     let allowed = OriginCheck::new(&settings.allowed_origins, &settings.allowed_hosts);
     let connections = TaskTracker::new();
     let loops = listeners.len() + usize::from(operator.is_some());
     let acceptor = Arc::new(Acceptor {
         loops,
-        overflow: Overflow::new(super::http::probes(probes.clone(), allowed.clone())),
+        overflow: Overflow::new(super::http::probes(probes.clone(), allowed.clone()), settings.tls.clone()),
         refusals: Refusals::default(),
         router: router(endpoint, probes, document, allowed),
         addresses: Addresses::new(settings.limits.clone()),
         limits: settings.limits,
+        tls: settings.tls,
         connections: connections.clone(),
         stop,
     });
     let stopper = Arc::new(stopper);
-    if let Some(listener) = operator {
+    if let Some((listener, path)) = operator {
         let (acceptor, shutdown) = (acceptor.clone(), shutdown.clone());
         tokio::spawn(connections.track_future(async move {
             accept(|cx| listener.poll_accept(cx), |(socket, _)| acceptor.open_for_operator(socket), shutdown).await;
+            // While it listens there, it is nobody else's. One that stays is taken away by the next start.
+            let _ = std::fs::remove_file(path);
         }));
     }
     for (listener, _) in listeners {
@@ -231,6 +234,7 @@ struct Acceptor {
     router: Router,
     addresses: Addresses,
     limits: Limits,
+    tls: Option<Tls>,
     connections: TaskTracker,
     stop: StopHandle,
 }
@@ -267,8 +271,18 @@ impl Acceptor {
         let local = socket.local_addr().map_or(IpAddr::from([127, 0, 0, 1]), |address| address.ip());
         prepare(&socket, self.limits.write_timeout.duration(), peer);
         let connection = self.addresses.connection(&address);
-        let session = Session::new(peer, local, address, Arc::clone(&connection), self.connections.token());
-        self.serve(socket, connection, Arc::new(session));
+        let session = Session::new(peer, local, address, connection, self.tls.is_some(), self.connections.token());
+        let (opened, tls) = (self.opened(session), self.tls.clone());
+        tokio::spawn(async move {
+            match tls {
+                None => opened.serve(socket).await,
+                Some(tls) => {
+                    if let Some(stream) = opened.prepared(tls.accept(socket)).await {
+                        opened.serve(stream).await;
+                    }
+                }
+            }
+        });
     }
 
     /// Serves the operator, who counts as this machine.
@@ -276,36 +290,13 @@ impl Acceptor {
         let here = IpAddr::from([127, 0, 0, 1]);
         let address = self.addresses.of_operator();
         let connection = self.addresses.connection(&address);
-        let session = Session::new(SocketAddr::new(here, 0), here, address, Arc::clone(&connection), self.connections.token());
-        self.serve(socket, connection, Arc::new(session.of(Principal::Operator)));
+        let session = Session::new(SocketAddr::new(here, 0), here, address, connection, false, self.connections.token());
+        let opened = self.opened(session.of(Principal::Operator));
+        tokio::spawn(opened.serve(socket));
     }
 
-    fn serve(&self, socket: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, connection: Arc<Connection>, session: Arc<Session>) {
-        let peer = session.peer();
-        let wire = Wire::new(socket, connection, self.limits.write_timeout.duration());
-        let service = ConnectionService { router: self.router.clone(), session: Arc::clone(&session) };
-        let (stop, idle) = (self.stop.clone(), self.limits.idle_timeout.duration());
-        tokio::spawn(async move {
-            let service = TowerToHyperService::new(service);
-            let served = http1::Builder::new().max_buf_size(HEAD).serve_connection(TokioIo::new(wire), service).with_upgrades();
-            let stopped = stop.shutdown();
-            tokio::pin!(served, stopped);
-            let served = tokio::select! {
-                served = &mut served => served,
-                () = &mut stopped => {
-                    served.as_mut().graceful_shutdown();
-                    tokio::select! {
-                        served = served => served,
-                        () = session.connection().ended() => return,
-                    }
-                }
-                () = session.connection().ended() => return,
-                () = idle_for(idle, &session) => return tracing::debug!(%peer, "an idle connection was closed"),
-            };
-            if let Err(error) = served {
-                tracing::debug!(%error, %peer, "a connection broke");
-            }
-        });
+    fn opened(&self, session: Session) -> Opened {
+        Opened::new(session, self.router.clone(), self.stop.clone(), &self.limits)
     }
 }
 
@@ -313,12 +304,8 @@ impl Acceptor {
 const PAUSE: Duration = Duration::from_millis(100);
 /// EAFNOSUPPORT of Linux: this machine has no addresses of that family, such as IPv6.
 const NO_FAMILY: i32 = 97;
-/// How large the head of a request may be, and what is written at once.
-const HEAD: usize = 64 * 1024;
 /// How many bytes of one connection that are not sent yet the system keeps. More stay in this process, where they are counted.
 const UNSENT_BY_SYSTEM: u32 = 256 * 1024;
-/// How long a new connection may take until its first request.
-const FIRST: Duration = Duration::from_secs(30);
 
 /// Sets the options of a socket. The server works without them, so errors are only logged.
 fn prepare(socket: &TcpStream, time_limit: Duration, peer: SocketAddr) {
@@ -333,48 +320,5 @@ fn prepare(socket: &TcpStream, time_limit: Duration, peer: SocketAddr) {
         if let Err(error) = set {
             tracing::debug!(%error, %peer, option, "a socket option was refused");
         }
-    }
-}
-
-/// Returns when the connection has been without an HTTP request for `limit`. It is not used for WebSockets, which are no HTTP after the upgrade.
-async fn idle_for(limit: Duration, session: &Session) {
-    loop {
-        let limit = if session.has_asked() { limit } else { limit.min(FIRST) };
-        match limit.checked_sub(session.idle()) {
-            Some(left) if !left.is_zero() => tokio::time::sleep(left).await,
-            _ => return,
-        }
-    }
-}
-
-/// Answers the requests of one connection: the router, which gets the connection's session with each.
-#[derive(Clone)]
-struct ConnectionService {
-    router: Router,
-    session: Arc<Session>,
-}
-
-impl<B> Service<Request<B>> for ConnectionService
-where
-    B: HttpBody<Data = Bytes> + Send + 'static,
-    B::Error: Into<axum::BoxError>,
-{
-    type Response = Response;
-    type Error = Infallible;
-    type Future = std::pin::Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let open_request = self.session.begin();
-        request.extensions_mut().insert(Arc::clone(&self.session));
-        let answer = self.router.call(request);
-        Box::pin(async move {
-            let answer = answer.await;
-            drop(open_request);
-            answer
-        })
     }
 }

@@ -10,6 +10,7 @@ use jsonrpsee::server::{
 use serde::Serialize;
 
 use super::access::Access;
+use super::act;
 use super::addresses::Permit;
 use super::auth::{AddressSubscriptions, Session};
 use super::error::Error;
@@ -17,6 +18,7 @@ use super::limits::Limits;
 use super::memory::Connection;
 use super::method::{Items, Subscription};
 use super::{openrpc, params};
+use crate::audit::Audit;
 
 /// The limits of subscriptions.
 #[derive(Clone, Copy)]
@@ -32,8 +34,9 @@ pub(super) fn register<C: Send + Sync + 'static, S: Subscription<C>>(
     _: &Arc<C>,
     limits: &Limits,
     access: &Access,
+    audit: &Audit,
 ) -> Result<(), RegisterMethodError> {
-    let access = access.clone();
+    let (access, audit) = (access.clone(), audit.clone());
     let names: Arc<params::Names> = openrpc::parameter_names::<S>().into();
     let bounds = Bounds {
         open: limits.handler_timeout.duration(),
@@ -43,10 +46,12 @@ pub(super) fn register<C: Send + Sync + 'static, S: Subscription<C>>(
     let callback =
         move |raw: jsonrpsee::types::Params<'static>, pending: PendingSubscriptionSink, app: Arc<C>, extensions: http::Extensions| {
             let parsed = params::parse::<S>(raw.as_str(), &names);
+            // What it concerns is asked again when rights change.
+            let kept = if access.is_open() { None } else { params::parse::<S>(raw.as_str(), &names).ok() };
             let session = extensions.get::<Arc<Session>>().map(Arc::clone);
-            let access = access.clone();
+            let (access, audit) = (access.clone(), audit.clone());
             async move {
-                let life = AssertUnwindSafe(run(parsed, pending, app, session, &access, bounds));
+                let life = AssertUnwindSafe(run((parsed, kept), pending, app, session, (&access, &audit), bounds));
                 match life.catch_unwind().await {
                     Ok(end) => end,
                     Err(_) => {
@@ -61,16 +66,18 @@ pub(super) fn register<C: Send + Sync + 'static, S: Subscription<C>>(
 
 /// The whole life of a subscription: answers the call, then sends items until either side ends it.
 async fn run<C: Send + Sync, S: Subscription<C>>(
-    parsed: Result<S, Error>,
+    (parsed, kept): (Result<S, Error>, Option<S>),
     pending: PendingSubscriptionSink,
     app: Arc<C>,
     session: Option<Arc<Session>>,
-    access: &Access,
+    (access, audit): (&Access, &Audit),
     bounds: Bounds,
 ) -> SubscriptionCloseResponse {
     let opened = async {
         let (subscription, session) = (parsed?, session.ok_or(Error::Internal)?);
-        access.allow(&session, S::PERMISSION, &subscription.concern()).await?;
+        let concern = subscription.concern();
+        let allowed = access.allow(&session, S::PERMISSION, &concern).await;
+        allowed.inspect_err(|error| act::refused(audit, &session, S::NAME, Some((&concern, act::named(&concern))), error))?;
         let what = format!("more than {} subscriptions from your address (a fixed limit)", bounds.per_address).into();
         let busy = Error::Busy { what, retry_after: Duration::from_secs(1) };
         let permit = Permit::take(AddressSubscriptions(Arc::clone(&session)), bounds.per_address).ok_or(busy)?;
@@ -85,13 +92,19 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
         }
     };
     let Ok(sink) = pending.accept().await else { return SubscriptionCloseResponse::None };
-    match pump(items, &sink, S::NOTIFICATION, session.connection(), bounds.send).await {
+    let revoked = async {
+        match &kept {
+            Some(kept) => access.revoked(&session, S::PERMISSION, &kept.concern()).await,
+            None => std::future::pending().await,
+        }
+    };
+    match pump(items, &sink, S::NOTIFICATION, session.connection(), bounds.send, revoked).await {
         Ok(()) => SubscriptionCloseResponse::None,
         Err(error) => ended(error),
     }
 }
 
-/// Sends items until they end, the client disconnects, or it reads too slowly.
+/// Sends items until they end, the client disconnects, it reads too slowly, or `revoked` says why it may not have them any more.
 ///
 /// At most one item is on its way from here. The stream has to bound what piles up behind a slow reader, and to say what got lost.
 async fn pump<T: Serialize>(
@@ -100,11 +113,14 @@ async fn pump<T: Serialize>(
     name: &str,
     connection: &Connection,
     time_limit: Duration,
+    revoked: impl Future<Output = Error>,
 ) -> Result<(), Error> {
+    tokio::pin!(revoked);
     loop {
         let item = tokio::select! {
             biased;
             () = sink.closed() => return Ok(()),
+            error = &mut revoked => return Err(error),
             item = items.next() => match item {
                 Some(item) => item?,
                 None => return Ok(()),

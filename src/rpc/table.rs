@@ -7,24 +7,27 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::access::Access;
+use super::act::{self, Act};
 use super::app::App;
 use super::auth::{Permission, Session};
 use super::entry::Notified;
 use super::error::Error;
 use super::limits::Limits;
 use super::memory::{BatchAnswers, Size};
-use super::method::{Kind, Method, Subscription};
+use super::method::{Kind, Method, Subscription, Within};
 use super::openrpc::{self, Describer, Served};
 use super::{params, permissions, subscription};
+use crate::audit::Audit;
 
 /// Puts a method or a subscription into the module that calls it.
-type Register<C> = fn(&mut RpcModule<C>, &Arc<C>, &Limits, &Access) -> Result<(), RegisterMethodError>;
+type Register<C> = fn(&mut RpcModule<C>, &Arc<C>, &Limits, &Access, &Audit) -> Result<(), RegisterMethodError>;
 
 /// One line of the table.
 pub(super) struct Definition<C> {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     pub(super) permission: Permission,
+    audited: bool,
     size: Size,
     /// The second name of a subscription, which ends it.
     pub(super) unsubscribe: Option<&'static str>,
@@ -57,6 +60,7 @@ impl<C: Send + Sync + 'static> Table<C> {
             name: M::NAME,
             kind: if M::WAITS { Kind::Wait } else { Kind::Call },
             permission: M::PERMISSION,
+            audited: M::AUDITED,
             size: M::SIZE,
             unsubscribe: None,
             register: register_method::<C, M>,
@@ -77,6 +81,7 @@ impl<C: Send + Sync + 'static> Table<C> {
             name: S::NAME,
             kind: Kind::Subscription,
             permission: S::PERMISSION,
+            audited: false,
             size: Size::Small,
             unsubscribe: Some(S::UNSUBSCRIBE),
             register: subscription::register::<C, S>,
@@ -105,6 +110,11 @@ impl<C: Send + Sync + 'static> Table<C> {
         text
     }
 
+    /// The names of methods of which the audit log has every call.
+    pub(super) fn audited(&self) -> impl Iterator<Item = &'static str> {
+        self.definitions.iter().filter(|definition| definition.audited).map(|definition| definition.name)
+    }
+
     /// Who may call what, as a page for people.
     pub fn permissions(&self) -> String {
         self.definitions.iter().fold(permissions::HEAD.to_owned(), |page, line| page + (line.permissions)().as_str())
@@ -126,12 +136,13 @@ impl<C: Send + Sync + 'static> Table<C> {
         app: C,
         limits: &Limits,
         access: &Access,
+        audit: &Audit,
         document: &Arc<Served>,
     ) -> Result<Methods, RegisterMethodError> {
         let app = Arc::new(app);
         let mut module = RpcModule::from_arc(Arc::clone(&app));
         for definition in &self.definitions {
-            (definition.register)(&mut module, &app, limits, access)?;
+            (definition.register)(&mut module, &app, limits, access, audit)?;
         }
         let document = Arc::clone(document);
         let discover = move |id: jsonrpsee::types::Id<'_>, _: jsonrpsee::types::Params<'_>, limit, extensions: http::Extensions| {
@@ -161,37 +172,28 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
     app: &Arc<C>,
     _: &Limits,
     access: &Access,
+    audit: &Audit,
 ) -> Result<(), RegisterMethodError> {
-    let (app, access) = (Arc::clone(app), access.clone());
+    let (app, access, audit) = (Arc::clone(app), access.clone(), audit.clone());
     let names: Arc<params::Names> = openrpc::parameter_names::<M>().into();
     // Without `register_async_method`, which clones the context and the extensions once more for each call.
     let callback =
         move |id: jsonrpsee::types::Id<'static>, raw: jsonrpsee::types::Params<'static>, _, limit, extensions: http::Extensions| {
-            let (app, access) = (Arc::clone(&app), access.clone());
+            let (app, access, audit) = (Arc::clone(&app), access.clone(), audit.clone());
             let parsed = params::parse::<M>(raw.as_str(), &names);
             async move {
-                let session = extensions.get::<Arc<Session>>();
-                let parsed = match (parsed, session) {
-                    (Ok(method), Some(session)) if !access.is_open() => {
-                        access.allow(session, M::PERMISSION, &method.concern()).await.map(|()| method)
-                    }
-                    (parsed, _) => parsed,
-                };
-                let result = match (parsed, session) {
-                    (Ok(method), Some(session)) if extensions.get::<Notified>().is_some() => {
-                        return match method.notify(&app, session).await {
-                            Ok(()) => MethodResponse::response(id, ResponsePayload::success(()), limit),
-                            Err(error) => MethodResponse::error(id, error.into_object()),
-                        };
-                    }
+                let answered = match (parsed, extensions.get::<Arc<Session>>()) {
                     (Ok(method), Some(session)) => {
-                        method.call_within(&app, session, extensions.get::<Arc<BatchAnswers>>().map(AsRef::as_ref)).await
+                        let batch = extensions.get::<Arc<BatchAnswers>>().map(AsRef::as_ref);
+                        let is_notified = extensions.get::<Notified>().is_some();
+                        call(method, &app, session, (&access, &audit), batch, is_notified).await
                     }
                     (Ok(_), None) => Err(Error::Internal),
                     (Err(error), _) => Err(error),
                 };
-                match result {
-                    Ok(output) => answer(id, output, limit),
+                match answered {
+                    Ok(Some(output)) => answer(id, output, limit),
+                    Ok(None) => MethodResponse::response(id, ResponsePayload::success(()), limit),
                     Err(error) => {
                         let error = if M::PERMISSION == Permission::Read { error.of_a_read() } else { error };
                         MethodResponse::error(id, error.into_object())
@@ -201,4 +203,38 @@ fn register_method<C: Send + Sync + 'static, M: Method<C>>(
             .boxed()
         };
     module.verify_and_insert(M::NAME, MethodCallback::Async(Arc::new(callback))).map(drop)
+}
+
+/// Makes a call, if it is allowed, and has the audit log know. A notification gives nothing.
+async fn call<C: Send + Sync + 'static, M: Method<C>>(
+    method: M,
+    app: &C,
+    session: &Session,
+    (access, audit): (&Access, &Audit),
+    batch: Option<&BatchAnswers>,
+    is_notified: bool,
+) -> Result<Option<M::Output>, Error> {
+    if !access.is_open()
+        && let Err(error) = access.allow(session, M::PERMISSION, &method.concern()).await
+    {
+        act::refused(audit, session, M::NAME, Some((&method.concern(), method.names())), &error);
+        return Err(error);
+    }
+    let mut act = match M::AUDITED {
+        true => Act::begin(audit, session, M::NAME, || (method.concern().context(), method.names()))?,
+        false => Act::NONE,
+    };
+    let result = match is_notified {
+        true => method.notify(app, session, &mut act).await.map(|()| None),
+        false => method.call_within(app, session, Within { batch, act: &mut act }).await.map(Some),
+    };
+    match &result {
+        Ok(output) => act.done(output.as_ref().and_then(M::made)),
+        Err(error) => act.failed(audit, error.code()),
+    }
+    // What changes who may do what is answered when it is in the file: nobody has it without a record, whatever becomes of this process.
+    if M::AUDITED && M::PERMISSION != Permission::Submit {
+        audit.written().await;
+    }
+    result
 }

@@ -33,7 +33,6 @@ impl<S> Wire<S> {
     }
 
     fn note(&mut self, cx: &mut Context<'_>, write: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        let end = || Instant::now() + self.time_limit;
         match write {
             Poll::Ready(Ok(taken)) => {
                 self.connection.written(taken);
@@ -49,12 +48,18 @@ impl<S> Wire<S> {
             Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
             Poll::Pending => {
                 self.connection.stuck();
-                let slow = self.slow.get_or_insert_with(|| Slow { deadline: Box::pin(tokio::time::sleep_until(end())), taken: 0 });
-                ready!(slow.deadline.as_mut().poll(cx));
-                self.connection.end();
-                Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read what it asked for")))
+                self.stalled(cx)
             }
         }
+    }
+
+    /// Fails when the peer has taken too long.
+    fn stalled<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
+        let end = Instant::now() + self.time_limit;
+        let slow = self.slow.get_or_insert_with(|| Slow { deadline: Box::pin(tokio::time::sleep_until(end)), taken: 0 });
+        ready!(slow.deadline.as_mut().poll(cx));
+        self.connection.end();
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read what it asked for")))
     }
 }
 
@@ -85,7 +90,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(Pin::new(&mut self.io).poll_flush(cx))?;
+        // What is encrypted already is not counted any more, but has to go, too.
+        match Pin::new(&mut self.io).poll_flush(cx) {
+            Poll::Ready(flushed) => flushed?,
+            Poll::Pending => return self.stalled(cx),
+        }
         if self.connection.unsent() == 0 {
             self.slow = None;
         }
@@ -93,6 +102,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
+        match Pin::new(&mut self.io).poll_shutdown(cx) {
+            Poll::Pending => self.stalled(cx),
+            shut => shut,
+        }
     }
 }

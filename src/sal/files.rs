@@ -46,6 +46,11 @@ impl Files {
         Self { above, directory, user, is_not_given: Arc::default(), space: Arc::new(Space::new(quota)) }
     }
 
+    /// Lets them have so many bytes from now on.
+    pub fn limit(&self, quota: u64) {
+        self.space.limit(quota);
+    }
+
     /// Where they are.
     pub fn directory(&self) -> &Path {
         &self.directory

@@ -1,3 +1,4 @@
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ const BLOCK: u64 = 4096;
 /// What is written is counted, and what is deleted is not: when there seems to be no room, all is measured anew.
 #[derive(Debug)]
 pub(super) struct Space {
-    quota: u64,
+    quota: AtomicU64,
     known: Mutex<Option<Known>>,
     /// Those of the commands that work among the files. What these have open takes room although it was removed.
     keepers: Mutex<Vec<Pid>>,
@@ -49,7 +50,12 @@ struct Known {
 
 impl Space {
     pub(super) fn new(quota: u64) -> Self {
-        Self { quota, known: Mutex::default(), keepers: Mutex::default() }
+        Self { quota: AtomicU64::new(quota), known: Mutex::default(), keepers: Mutex::default() }
+    }
+
+    /// Lets the files have so many bytes from now on.
+    pub(super) fn limit(&self, quota: u64) {
+        self.quota.store(quota, Ordering::Relaxed);
     }
 
     /// Takes room for an entry with so many bytes, or says that there is none.
@@ -60,7 +66,7 @@ impl Space {
     /// Takes room for so many bytes more.
     pub(super) fn take_more(&self, root: &Dir, bytes: u64, token: &CancellationToken) -> Result<(), String> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |known: &Known| known.bytes.saturating_add(bytes) <= self.quota;
+        let fits = |known: &Known| known.bytes.saturating_add(bytes) <= self.quota.load(Ordering::Relaxed);
         let mut now = match *known {
             Some(fresh) if fresh.at.elapsed() < FRESH && fits(&fresh) => fresh,
             _ => Known { bytes: self.measure(root, token)?, at: Instant::now() },
@@ -77,7 +83,7 @@ impl Space {
     pub(super) fn check(&self, root: &Dir, token: &CancellationToken) -> Result<(), String> {
         let bytes = self.measure(root, token)?;
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(Known { bytes, at: Instant::now() });
-        if bytes > self.quota { Err(self.full()) } else { Ok(()) }
+        if bytes > self.quota.load(Ordering::Relaxed) { Err(self.full()) } else { Ok(()) }
     }
 
     /// Has the next who writes measure anew: somebody else wrote.
@@ -106,6 +112,9 @@ impl Space {
     }
 
     fn full(&self) -> String {
-        format!("the files of this context have no room for that: they may have {} (files_quota); delete some", size(self.quota))
+        format!(
+            "the files of this context have no room for that: they may have {} (files_quota); delete some",
+            size(self.quota.load(Ordering::Relaxed))
+        )
     }
 }

@@ -1,12 +1,12 @@
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use redis::Pipeline;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::codec::Text;
+use super::contexts::seconds;
 use super::{Error, Store};
-use crate::model::{ContextRights, Identity, IdentityId, Role, Timestamp, Token, TokenId};
+use crate::model::{Identity, IdentityId, PublicKey, Timestamp, Token, TokenId};
 
 /// A token as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub struct StoredToken {
     /// When it ends, for functions, which know no other times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<i64>,
+    /// Whether a login has made it, and a newer one may take its place.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub login: bool,
     /// The keyed hash of its secret, in hexadecimal digits.
     pub digest: String,
 }
@@ -39,6 +42,12 @@ impl Store {
         }
         let hashes = self.hashes(ids.iter().map(|id| self.keys().identity(*id))).await?;
         Ok(ids.into_iter().zip(hashes).filter_map(|(id, fields)| identity(id, &fields)).collect())
+    }
+
+    /// The identity that has a public key.
+    pub async fn identity_with(&self, key: &PublicKey) -> Result<Option<IdentityId>, Error> {
+        let found: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().public_keys()).arg(key.as_str())).await?;
+        Ok(found.parse())
     }
 
     /// The tokens with these ids, in their order.
@@ -73,7 +82,7 @@ impl Store {
 
 impl Store {
     /// The fields of hashes. What somebody made something else of has none.
-    async fn hashes(&self, keys: impl IntoIterator<Item = String>) -> Result<Vec<HashMap<String, Text>>, Error> {
+    pub(super) async fn hashes(&self, keys: impl IntoIterator<Item = String>) -> Result<Vec<HashMap<String, Text>>, Error> {
         let mut pipeline = Pipeline::new();
         pipeline.ignore_errors();
         for key in keys {
@@ -82,27 +91,6 @@ impl Store {
         let answers = self.0.commands.each::<HashMap<String, Text>>(&pipeline).await?;
         Ok(answers.into_iter().map(Result::unwrap_or_default).collect())
     }
-
-    /// Who has which rights in this context.
-    pub async fn rights(&self) -> Result<ContextRights, Error> {
-        let fields = self.hashes([self.keys().rights()]).await?.pop().unwrap_or_default();
-        let mut rights = ContextRights::none(self.context());
-        for role in Role::ALL {
-            *rights.of_mut(role) = listed(fields.get(role.list()));
-        }
-        (rights.created_at, rights.updated_at) = (seconds(fields.get("created_at")), seconds(fields.get("updated_at")));
-        Ok(rights)
-    }
-}
-
-/// The numbers of identities in a JSON list. What else stands there is nobody.
-fn listed(text: Option<&Text>) -> BTreeSet<IdentityId> {
-    let all: Vec<Value> = text.and_then(|text| serde_json::from_str(text.0.as_deref()?).ok()).unwrap_or_default();
-    all.iter().filter_map(|id| u32::try_from(id.as_u64()?).ok()).map(IdentityId).collect()
-}
-
-fn seconds(text: Option<&Text>) -> Option<Timestamp> {
-    text.and_then(Text::parse::<i64>).map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000)))
 }
 
 /// An identity as its hash has it. Numbers and lists that are none count as not there.

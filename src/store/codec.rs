@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use redis::{FromRedisValue, ParsingError, Value};
 
-use crate::model::{ContextId, ErrorKind, Job, JobError, JobId, JobResult, JobSpec, Limit, Priority, Status, Usage};
+use crate::model::{ContextId, ErrorKind, FlowJob, Job, JobError, JobId, JobResult, JobSpec, Limit, Priority, Status, Usage};
 
 /// A text that foreign programs may have written: any bytes, or nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -204,6 +204,33 @@ pub(super) fn job(id: &JobId, fields: HashMap<String, Text>) -> Job {
         usage: fields.remove("usage").and_then(|text| parse_usage(&text)),
         truncated: Vec::new(),
     }
+}
+
+/// The fields of a job's hash that its flow shows.
+pub(super) const SHOWN_OF_FLOW_JOB: [&str; 11] = [
+    "status",
+    "attempt",
+    "started_at",
+    "finished_at",
+    "error",
+    "error_kind",
+    "error_line",
+    "error_column",
+    "error_stack",
+    "error_limit",
+    "error_data",
+];
+
+/// Fills in what the hash of a job of a flow says of it, by those fields.
+pub(super) fn flow_job(job: &mut FlowJob, fields: Vec<Text>) {
+    let mut fields = fields.into_iter();
+    let mut next = || fields.next().unwrap_or_default();
+    let [status, attempt, started_at, finished_at] = [(); 4].map(|()| next());
+    let failure = ERROR_FIELDS.map(|_| Text(next().some()));
+    job.status = status.0.map(|word| Status::parse(Some(&word)).unwrap_or(Status::Started));
+    job.attempt = attempt.parse().unwrap_or(0);
+    (job.started_at, job.finished_at) = (started_at.parse(), finished_at.parse());
+    job.error = failure[0].0.is_some().then(|| error(failure));
 }
 
 /// Prerequisites that were added beside the text of a job's hash, in order.

@@ -9,7 +9,7 @@ use super::error::Error;
 use super::library::{LIBRARY, Library, PUBLIC_LIBRARY, PUBLIC_NAME};
 use super::{Inner, Periods, ServerId, Store};
 use crate::keys::Keys;
-use crate::model::Timestamp;
+use crate::model::{ContextId, Timestamp};
 
 /// A library that nobody called for so long belongs to no server that lives: those call something every second.
 const ABANDONED: Duration = Duration::from_secs(600);
@@ -94,6 +94,22 @@ impl Link {
         }
     }
 
+    /// A call of a function as a command that stands among others; where the library is not taken, a script that does the same.
+    pub(super) fn function_command(&self, call: Cmd) -> Cmd {
+        if !self.home().library_refusal.lasts() {
+            return call;
+        }
+        let mut words = call.args_iter().filter_map(|arg| if let Arg::Simple(word) = arg { Some(word) } else { None }).skip(1);
+        let function = words.next().unwrap_or_default();
+        let mut eval = redis::cmd("EVAL");
+        eval.arg(&LIBRARY.script_for(&String::from_utf8_lossy(function)).code);
+        for word in words {
+            eval.arg(word);
+        }
+        eval.arg(function);
+        eval
+    }
+
     /// Does what a function does by a script.
     async fn as_script<T: FromRedisValue>(&self, call: &Cmd, sent: impl Fn()) -> Result<T, Error> {
         let mut words = call.args_iter().filter_map(|arg| if let Arg::Simple(word) = arg { Some(word) } else { None }).skip(1);
@@ -115,7 +131,7 @@ impl Link {
     }
 }
 
-fn is_unknown_function(error: &RedisError) -> bool {
+pub(super) fn is_unknown_function(error: &RedisError) -> bool {
     error.kind() == ErrorKind::Server(ServerErrorKind::ResponseError)
         && error.detail().is_some_and(|detail| detail.starts_with("Function not found"))
 }
@@ -161,6 +177,15 @@ impl Inner {
     /// A call of a function with what every function gets; its own arguments follow.
     pub(super) fn call(&self, function: &Function) -> Cmd {
         self.call_at(function, self.clock.now())
+    }
+
+    /// A call of a function in the database of another context beside this one.
+    pub(super) fn call_of(&self, function: &Function, context: ContextId) -> Cmd {
+        let (now, settings) = (self.clock.now(), self.settings());
+        let mut call = function.call(None);
+        call.arg(server_argument(&Keys::standalone(context), &settings.server, &settings.periods));
+        call.arg(self.clock.argument(now)).arg(now.to_string());
+        call
     }
 
     /// A call whose caller tells others the time it happened, too.

@@ -1,5 +1,6 @@
 use super::Store;
-use crate::model::{Name, ScriptType};
+use crate::keys::Keys;
+use crate::model::{ContextId, Name, Priority, Queue, ScriptType, Target};
 
 /// Which other layouts a pool serves: it takes from their queues, too, after its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,17 +69,39 @@ impl LayoutQueues {
     }
 }
 
+/// The keys of the queues from which a pool takes jobs in any context of a Redis that is no cluster, but for those of instances.
+pub fn queues_of_pool(
+    script_type: &ScriptType,
+    group: &Name,
+    layouts: &Layouts,
+    namespace: Option<&Name>,
+    conveyor: &[Name],
+) -> Vec<String> {
+    let keys = Keys::standalone(ContextId(0));
+    let own = [Target::Type, Target::Group(group.clone())].into_iter().flat_map(|target| {
+        let queue = |priority| Queue { script_type: script_type.clone(), target: target.clone(), priority };
+        let all = [Priority::Urgent, Priority::Normal, Priority::Low].map(|priority| keys.work(&queue(priority)));
+        all.into_iter().chain([keys.work_prio_1(script_type, &target)]).collect::<Vec<_>>()
+    });
+    let others = queues(&keys, script_type, layouts).into_iter().map(|(_, key)| key);
+    own.chain(others).chain(conveyor.iter().map(|queue| keys.conveyor(namespace).queue(queue.as_str()))).collect()
+}
+
+fn queues(keys: &Keys, script_type: &ScriptType, layouts: &Layouts) -> Vec<(&'static str, String)> {
+    let legacy = layouts.worker_ids.iter().flat_map(|worker| {
+        [keys.work_queue(worker.as_str()), keys.actor_queue(worker.as_str()), keys.actor_list(worker)].map(|key| ("legacy", key))
+    });
+    let rhailib = layouts.circles.iter().map(|circle| ("rhailib", keys.rhai_tasks(circle)));
+    let runner = layouts.runner.then(|| ("runner", keys.runner_queue(script_type)));
+    legacy.chain(rhailib).chain(runner).collect()
+}
+
 impl Store {
     /// The queues of other layouts for a pool of a type.
     pub fn layout_queues(&self, script_type: &ScriptType, layouts: &Layouts) -> LayoutQueues {
         let keys = self.keys();
-        let legacy = layouts.worker_ids.iter().flat_map(|worker| {
-            [keys.work_queue(worker.as_str()), keys.actor_queue(worker.as_str()), keys.actor_list(worker)].map(|key| ("legacy", key))
-        });
-        let rhailib = layouts.circles.iter().map(|circle| ("rhailib", keys.rhai_tasks(circle)));
-        let runner = layouts.runner.then(|| ("runner", keys.runner_queue(script_type)));
         LayoutQueues {
-            queues: legacy.chain(rhailib).chain(runner).collect(),
+            queues: queues(keys, script_type, layouts),
             stops: layouts.worker_ids.iter().map(|worker| keys.stop_queue(worker)).collect(),
         }
     }

@@ -21,8 +21,8 @@ macro_rules! files {
 
 /// What functions share, in the order in which it builds on each other.
 const MODULES: Files = files!("lua/",
-    "commands" "values" "keys" "time" "request" "notes" "jobs" "news" "layouts" "ends" "queues" "routing" "relations" "cycles" "index"
-    "filter" "foreign" "schedules" "conveyor" "fair" "limit" "masks" "objects" "access" "calling"
+    "commands" "values" "keys" "time" "request" "notes" "jobs" "news" "coordinator" "flows" "layouts" "ends" "queues" "routing" "relations" "cycles" "index"
+    "filter" "foreign" "schedules" "conveyor" "fair" "limit" "masks" "objects" "access" "calling" "messages"
 );
 
 /// The globals that functions use most, as locals: a function of a library looks every other one up in two tables.
@@ -31,13 +31,15 @@ const GLOBALS: &str = "local redis, string, math, table, next, pairs, ipairs, ty
 
 /// What can be called.
 const FUNCTIONS: Files = files!("lua/functions/",
-    "claim_post" "clean_status_index" "close_conveyor" "control" "create" "create_token" "current_state" "declare_indexes" "delete" "delete_identity"
-    "delete_object" "discover"
-    "drop_collection" "drop_index" "evict" "fill_index" "find"
-    "find_failed" "find_open" "find_position" "forget_keys" "grant" "import_conveyor" "import_queues" "list_leases" "note_access" "note_displaced" "note_keys"
-    "note_native_only" "note_progress" "pause" "promote" "promote_conveyor" "prune" "read_conveyor_end" "read_lines" "read_objects" "reap" "recover"
-    "release_post"
-    "release_relatives" "renew" "retry" "revoke_token" "schedule" "set_identity" "set_object" "skip_missed" "start" "stop" "summary" "sweep_conveyor" "turn" "turn_when_full"
+    "acknowledge_message" "advance_flow" "bury_context" "claim_post" "clean_status_index" "close_context" "close_conveyor"
+    "control" "create" "create_flow" "create_token" "current_state" "declare_indexes" "delete" "delete_identity" "delete_message"
+    "delete_object" "delete_runner" "discover" "drop_collection" "drop_index" "evict" "fill_index" "find" "find_failed"
+    "find_open" "find_position" "forget_context" "forget_keys" "grant" "import_conveyor" "import_queues" "list_leases" "log_in"
+    "make_runner_jobs" "new_context" "note_access" "note_context" "note_displaced" "note_keys" "note_native_only" "note_progress"
+    "pause" "pending" "promote" "promote_conveyor" "prune" "purge" "read_conveyor_end" "read_lines" "read_objects" "reap"
+    "receive_message" "receive_result" "recover" "release_post" "release_relatives" "renew" "retry" "revoke_token" "schedule"
+    "send_jobs" "send_message" "set_context" "set_identity" "set_object" "set_runner" "settle_message" "skip_missed" "start"
+    "stop" "summary" "sweep_conveyor" "tend_messages" "turn" "turn_when_full"
     "unschedule" "wait"
 );
 

@@ -3,11 +3,14 @@
 //! Every change of a job is one call of a function in `store/lua/functions`, so that any number of servers can share one Redis.
 
 mod access;
+mod acl;
 mod batch;
+mod bounds;
 mod claimed;
 mod clock;
 mod codec;
 mod connection;
+mod contexts;
 mod conveyor;
 mod deadline;
 mod direct_start;
@@ -17,6 +20,7 @@ mod events;
 mod fcall;
 mod filter;
 mod filter_cache;
+mod flows;
 mod functions;
 mod granted;
 mod hash_slots;
@@ -29,10 +33,12 @@ mod library;
 mod library_refusal;
 mod list;
 mod log;
+mod mailboxes;
 mod managed;
 mod members;
 mod memory;
 mod memory_throttle;
+mod messages;
 mod objects;
 mod of_status;
 mod outputs;
@@ -46,6 +52,7 @@ mod registry;
 mod related;
 mod relation_budget;
 mod rhailib;
+mod runners;
 mod schedules;
 mod setback;
 mod subscriber;
@@ -53,10 +60,10 @@ mod survey;
 mod wake_up;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 pub use access::StoredToken;
+pub use acl::{acl_rules, own_functions, public_functions};
 pub use batch::Weight;
 
 pub use claimed::Claimed;
@@ -64,26 +71,32 @@ pub use clock::Clock;
 #[doc(hidden)]
 pub use codec::ERROR_FIELDS;
 pub use codec::{JobEnd, JobView};
+pub use contexts::{Databases, Listed, Pending};
 pub use conveyor::{AddTo, ConveyorProducer, Relative};
 pub use direct_start::{DirectStart, DirectStarts};
 pub use endpoint::Endpoint;
 pub use error::{Barred, Error};
 pub use events::{Changes, Moment, is_cursor};
 pub use filter::JobFilter;
+pub use flows::{FlowState, StoredFlow, StoredFlowJob};
 pub use functions::{
-    ActorRoom, Created, Deleted, Ended, Evicted, Granted, IdentityChange, IdentityStored, IndexesDeclared, LogLines, Making, NewJob,
-    NotFired, ObjectStored, Outcome, Pausing, Portion, Promoted, Pruning, Recovered, Retried, Scheduling, Started, Stopping, TokenCreated,
-    Turn, Turned, Walked,
+    ActorRoom, Advanced, ContextChange, Created, Deleted, Ended, Evicted, FlowAction, FlowCreated, Granted, IdentityChange, IdentityStored,
+    IndexesDeclared, JobOfFlow, LogLines, LoginStored, Making, NewFlow, NewFlowJob, NewJob, NotFired, ObjectStored, OpenJobs, Outcome,
+    Pausing, Portion, Promoted, Pruning, Recovered, Retried, RunnerChange, RunnerStored, Scheduling, Started, Stopping, TokenCreated, Turn,
+    Turned, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
+pub use functions::{FarEnd, MessageDeleted, NewMessage, NewResult, Received, RunnerJob, Settled, Tended};
 pub use granted::{GrantedRedis, NotGranted};
 pub use inbox::{Audience, Inbox, Waiter};
 pub use info::{Counters, StoreInfo};
-pub use layouts::{LayoutQueues, Layouts, Push};
+pub use layouts::{LayoutQueues, Layouts, Push, queues_of_pool};
 #[doc(hidden)]
 pub use library::script_behind_the_modules;
 pub use list::JobPage;
+pub use mailboxes::Mailboxes;
 pub use managed::{Durability, Managed, PrivateRedis};
+pub use messages::{AwayJob, StoredMessage};
 pub use objects::{EntryRange, IndexEntries, ReadObject, ReadObjects, key_of_entry};
 pub use peek::Peek;
 pub use presence::{PRESENCE, Post, PostClaim};
@@ -146,9 +159,9 @@ struct Inner {
     server_argument: String,
     clock: Clock,
     periods: Periods,
-    queue_limit: usize,
-    /// The most jobs that may run in the context; 0 is no limit.
-    max_running: AtomicUsize,
+    /// How it was made.
+    settings: Settings,
+    bounds: bounds::Bounds,
     memory: memory::Memory,
     memory_throttle: memory_throttle::MemoryThrottle,
     push: Push,
@@ -211,7 +224,7 @@ impl Store {
         }
         commands.load_library().await?;
         commands.load_public().await?;
-        let turns = Link::to(&home)?;
+        let (turns, push) = (Link::to(&home)?, settings.push);
         let inner = Arc::new_cyclic(|inner| Inner {
             changes: Changes::new(commands.clone(), &keys),
             create: functions::create_batch(inner.clone()),
@@ -223,15 +236,15 @@ impl Store {
             signpost: home.is_in_a_cluster().then(|| keys.events()),
             server_argument: fcall::server_argument(&keys, &settings.server, &settings.periods),
             keys,
-            server: settings.server,
+            server: settings.server.clone(),
             clock: Clock::default(),
-            periods: settings.periods,
-            queue_limit: settings.queue_limit,
-            max_running: AtomicUsize::new(0),
+            periods: settings.periods.clone(),
+            bounds: bounds::Bounds::new(settings.queue_limit),
+            settings,
             memory: memory::Memory::default(),
             memory_throttle: memory_throttle::MemoryThrottle::default(),
             turns,
-            push: settings.push,
+            push,
             commands,
             inbox: Arc::default(),
             wake_ups: WakeUps::default(),

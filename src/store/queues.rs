@@ -1,5 +1,3 @@
-use std::sync::atomic::Ordering;
-
 use redis::{Pipeline, RedisResult};
 
 use super::{Error, Store};
@@ -32,18 +30,6 @@ pub fn queue_name(queue: &Queue) -> String {
 }
 
 impl Store {
-    /// Lets at most so many jobs run at once in the context; 0 is no limit.
-    ///
-    /// Every process that takes jobs of the context has to be told the same number: then it holds for all of them together.
-    pub fn limit_running(&self, most: usize) {
-        self.0.max_running.store(most, Ordering::Relaxed);
-    }
-
-    /// The most jobs that may run at once in the context; 0 is no limit.
-    pub fn max_running(&self) -> usize {
-        self.0.max_running.load(Ordering::Relaxed)
-    }
-
     /// The name under which a queue is paused, in all its priorities.
     pub(super) fn base(&self, queue: &Queue) -> String {
         self.keys().work(&Queue { priority: Priority::Normal, ..queue.clone() })

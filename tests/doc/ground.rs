@@ -43,12 +43,15 @@ mod ground {
                 started: Instant::now(),
                 listen: Vec::new(),
                 contexts: dispatcher.contexts(),
+                node_key: None,
                 pools: Vec::new(),
                 limits: hero::rpc::Limits::default(),
             };
             let probes = hero::rpc::Probes { readiness: Arc::new(|| Box::pin(async { Ok(Vec::new()) })), metrics: Arc::new(String::new) };
             let authority = hero::access::Authority::new([], hero::access::TokenKey::random());
-            let app = hero::rpc::App { dispatcher: dispatcher.clone(), authority, probes, details: Arc::new(details) };
+            let runners = hero::coordinator::Runners::new(dispatcher.clone());
+            let messages = hero::coordinator::Messages::new(dispatcher.clone(), Default::default());
+            let app = hero::rpc::App { dispatcher: dispatcher.clone(), authority, runners, messages, probes, details: Arc::new(details) };
             let settings = hero::rpc::ServerSettings { listen: vec![([127, 0, 0, 1], 0).into()], ..Default::default() };
             let serving = hero::rpc::serve(settings, app, Default::default()).await?;
             Ok(format!("ws://{}", serving.local_addr()))

@@ -9,18 +9,23 @@
 
 mod access;
 mod actor;
+mod audit;
 mod chaos;
 mod cli;
 mod clients;
+mod contexts;
 mod conveyor;
 mod dispatch;
 mod documents;
 mod engine;
 mod floors;
+mod flows;
 mod foreign;
 mod layouts;
+mod messages;
 mod model;
 mod rpc;
+mod runners;
 mod sal;
 mod store;
 mod support;

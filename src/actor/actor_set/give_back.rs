@@ -28,8 +28,10 @@ impl ActorSet {
 
     /// Gives back the jobs that did not end in the grace period. The actors and their engines end with the foreman.
     pub(in crate::actor) fn give_back_what_runs(&mut self, now: Timestamp) {
-        for run in self.actors.iter_mut().flat_map(ActorHandle::drop_workers).collect::<Vec<_>>() {
+        let of_actor = |(index, actor): (usize, &mut ActorHandle)| actor.drop_workers().into_iter().map(move |run| (index, run));
+        for (actor, run) in self.actors.iter_mut().enumerate().flat_map(of_actor).collect::<Vec<_>>() {
             tracing::warn!(job = %run.job, "a running job is given back, because this process ends");
+            self.record(actor, &run, &Outcome::GivenBack);
             self.end(run.lost, Ended::of(run.job, run.attempt, run.claim, now, Outcome::GivenBack));
         }
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::calls::{Calls, expect};
-use super::languages;
+use super::{flow, languages};
 use crate::cli::output::Style;
 use crate::cli::script_error;
 use crate::client::code;
@@ -39,6 +39,7 @@ pub(super) async fn run(calls: &Calls) -> anyhow::Result<()> {
     files(calls).await?;
     relatives(calls).await?;
     languages::run(calls).await?;
+    flow::run(calls, CONTEXT).await?;
     look(calls).await
 }
 

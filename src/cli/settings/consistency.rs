@@ -1,5 +1,7 @@
 //! Settings that do not fit together, or not with the program: refused where they cannot work, warned of where they have no effect.
 
+use std::time::Duration;
+
 use super::context_settings::LEAST_SCRIPT_MEMORY;
 use super::table::Scope;
 use super::value::size_text;
@@ -8,6 +10,10 @@ use crate::actor::Mask;
 
 /// A Redis has used a few megabytes before the first job is there.
 const LEAST_REDIS: u64 = 16 << 20;
+/// Whoever has to log in all the time writes down how.
+const LEAST_LOGIN: Duration = Duration::from_secs(60);
+/// A token for longer is made on purpose.
+const MOST_LOGIN: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// A job without much of a script, and what is told of it, take some of it.
 const LEAST_MESSAGE: u64 = 4 << 10;
 
@@ -33,6 +39,9 @@ pub(super) fn fault(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str) -
             return wrong(name, "there is no Redis to use it at; name yours with --redis URL, or leave it out: a private Redis needs none");
         }
     }
+    if settings.audit_quota > 0 && settings.audit_quota < 2 * settings.audit_file_size {
+        return wrong("audit_quota", &format!("it has to have room for two files of {}; 0 is no limit", said("audit_file_size")));
+    }
     let kept = [
         ("retention_finished", settings.retention_finished),
         ("retention_waited", settings.retention_waited),
@@ -41,6 +50,15 @@ pub(super) fn fault(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str) -
     ];
     if let Some((name, _)) = kept.into_iter().find(|(_, time)| time.as_millis() < 1000) {
         return wrong(name, "a job that is gone at once cannot be asked for its end; take 1s or more");
+    }
+    if scope == Scope::Server && !(LEAST_LOGIN..=MOST_LOGIN).contains(&settings.login_lifetime) {
+        return wrong("login_lifetime", "a login lasts from 1m to 365d");
+    }
+    for (name, given, other) in [("tls_cert", settings.tls_cert.is_some(), "tls_key"), ("tls_key", settings.tls_key.is_some(), "tls_cert")]
+    {
+        if given && settings.tls_cert.is_some() != settings.tls_key.is_some() {
+            return wrong(name, &format!("a certificate is of no use without its key; give {other}, too"));
+        }
     }
     if settings.script_memory < LEAST_SCRIPT_MEMORY {
         return wrong("script_memory", "no script runs in less than 1MB");
@@ -101,8 +119,16 @@ pub(super) fn warnings(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str
     if settings.redis.is_some() && settings.contexts.iter().all(|context| has_own(*context)) {
         warn("redis", "has no effect: every context has a Redis of its own in context_endpoints");
     }
+    for name in ["audit_dir", "audit_key_file", "audit_file_size", "audit_quota"] {
+        if !settings.audit && is_given(name) {
+            warn(name, &format!("has no effect: nothing is recorded, as {} says", said("audit")));
+        }
+    }
     if settings.log_quota > 0 && settings.script_log > settings.log_quota {
         warn("script_log", &format!("has no effect as far as it is above {}: no log file is kept that is larger", said("log_quota")));
+    }
+    if scope == Scope::Server && settings.login && settings.tls_cert.is_none() && settings.listen.public().is_some() {
+        warn("login", "lets tokens go over the network as they are: give tls_cert and tls_key, or have a proxy in front that speaks TLS");
     }
     if scope == Scope::Server {
         // Whoever gives the one that is larger is refused.

@@ -13,6 +13,7 @@ mod pool;
 mod print;
 mod resolve;
 mod script_type;
+mod setting;
 mod source;
 mod table;
 mod value;
@@ -33,6 +34,7 @@ pub use resolve::{Invalid, Origin, Resolved, resolve};
 pub use script_type::ScriptTypeSettings;
 pub use source::Flags;
 pub use table::{Default, Kind, SETTINGS, Scope, Setting, markdown};
+pub(in crate::cli) use value::size_text;
 pub use value::{parse_size, parse_time};
 pub use variables::misspelt_of_commands;
 
@@ -50,6 +52,37 @@ pub struct Settings {
     /// The key with which tokens are hashed; `None` is the one in the data directory.
     #[serde(deserialize_with = "value::maybe")]
     pub token_key_file: Option<PathBuf>,
+    /// How long a login by a signature lasts.
+    #[serde(deserialize_with = "value::time")]
+    pub login_lifetime: Duration,
+    /// The certificate with which the server speaks TLS.
+    #[serde(deserialize_with = "value::maybe")]
+    pub tls_cert: Option<PathBuf>,
+    /// The key of that certificate.
+    #[serde(deserialize_with = "value::maybe")]
+    pub tls_key: Option<PathBuf>,
+    /// The key of this node; `None` is the one in the data directory.
+    #[serde(deserialize_with = "value::maybe")]
+    pub node_key_file: Option<PathBuf>,
+    /// The nodes whose messages are taken: `NAME=KEY` each.
+    #[serde(deserialize_with = "value::list")]
+    pub nodes: Vec<String>,
+    /// Where the Redis of nodes is: `NAME=URL` each.
+    #[serde(deserialize_with = "value::list")]
+    pub node_redis: Vec<String>,
+    /// The node of Mycelium on this machine.
+    #[serde(deserialize_with = "value::maybe")]
+    pub mycelium_url: Option<String>,
+    /// Which of its interfaces is used.
+    pub mycelium_api: MyceliumApi,
+    /// The topic of messages there.
+    pub mycelium_topic: String,
+    /// How long another node may take to store a job that is sent to it.
+    #[serde(deserialize_with = "value::time")]
+    pub remote_ack: Duration,
+    /// How long it may take then until its result is here.
+    #[serde(deserialize_with = "value::time")]
+    pub remote_result: Duration,
     /// Whether to listen on any address although nobody has to log in.
     #[serde(deserialize_with = "value::switch")]
     pub insecure: bool,
@@ -65,6 +98,9 @@ pub struct Settings {
     /// The contexts to serve, in order.
     #[serde(deserialize_with = "context::served")]
     pub contexts: Vec<ContextId>,
+    /// How many contexts that were made at run time have actors at once.
+    #[serde(deserialize_with = "value::count")]
+    pub contexts_running: usize,
     /// What the configuration file says of single contexts.
     #[serde(skip)]
     pub of_contexts: Vec<ContextSettings>,
@@ -169,6 +205,20 @@ pub struct Settings {
     /// How many bytes all log files may have together; 0 is no limit.
     #[serde(deserialize_with = "value::size")]
     pub log_quota: u64,
+    /// Whether it is recorded who does what.
+    #[serde(deserialize_with = "value::switch")]
+    pub audit: bool,
+    /// Where that is recorded; absolute.
+    pub audit_dir: PathBuf,
+    /// The key of the records' hashes; `None` is the one in the data directory.
+    #[serde(deserialize_with = "value::maybe")]
+    pub audit_key_file: Option<PathBuf>,
+    /// How long a file of records may be, in bytes.
+    #[serde(deserialize_with = "value::size")]
+    pub audit_file_size: u64,
+    /// How many bytes all of them may have together; 0 is no limit.
+    #[serde(deserialize_with = "value::size")]
+    pub audit_quota: u64,
     /// Texts to replace in the logs and errors of jobs.
     #[serde(deserialize_with = "value::list")]
     pub mask: Vec<String>,
@@ -222,6 +272,16 @@ pub enum Durability {
     Everysec,
     /// At every write.
     Always,
+}
+
+/// Which interface of a Mycelium node is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MyceliumApi {
+    /// HTTP.
+    Rest,
+    /// JSON-RPC.
+    JsonRpc,
 }
 
 /// What happens where the system does not let engines be confined as far as this version can.

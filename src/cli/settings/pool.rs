@@ -28,6 +28,9 @@ pub struct PoolSettings {
     /// The contexts they serve, each with as many actors; empty until resolved when all that are configured are meant.
     #[serde(default, deserialize_with = "super::context::contexts")]
     pub contexts: Vec<ContextId>,
+    /// Whether it named no contexts, and so serves those, too, that are made while the program runs.
+    #[serde(skip)]
+    pub everywhere: bool,
     /// Whether the callers of a queue take turns, whoever queued first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fair: bool,
@@ -121,6 +124,7 @@ impl PoolSettings {
             group: Name::default_group(),
             instances: Instances::Count(count),
             contexts: Vec::new(),
+            everywhere: false,
             fair: false,
             capabilities: None,
             hosts: Vec::new(),
@@ -152,6 +156,11 @@ impl PoolSettings {
             return Some(format!("{of}: venv: {:?} is not a whole path", venv.display().to_string()));
         }
         self.wrong_grant().map(|fault| format!("{of}: {fault}"))
+    }
+
+    /// Whether it serves a context, of those of the settings or of those that are made while the program runs.
+    pub fn serves(&self, context: ContextId, settings: &super::Settings) -> bool {
+        self.contexts.contains(&context) || self.everywhere && !settings.contexts.contains(&context)
     }
 
     /// What its scripts are granted in a context that has all of it.

@@ -61,9 +61,11 @@ pub fn resolve<const SERVER: bool>(flags: &Flags<SERVER>, env: &BTreeMap<String,
     }
     settings.data = absolute(&settings.data, &said("data"))?;
     settings.log_dir = absolute(&settings.log_dir, &said("log_dir"))?;
+    settings.audit_dir = absolute(&settings.audit_dir, &said("audit_dir"))?;
     settings.log_level = settings.log_level.split(',').map(str::trim).collect::<Vec<_>>().join(",");
     for pool in settings.pools.iter_mut().filter(|pool| pool.contexts.is_empty()) {
         pool.contexts.clone_from(&settings.contexts);
+        pool.everywhere = true;
     }
     check(&settings, scope, &said).map_err(Invalid)?;
     let is_given = |name: &str| source_of(&all, name) != DEFAULT;
@@ -114,6 +116,7 @@ fn with_defaults(given: Figment, env: &BTreeMap<String, String>) -> Result<Figme
                         .unwrap_or_else(|| Limits::default().connections.into());
                     (all / 2).max(1).to_string()
                 }
+                (Default::Computed(_), "audit") => on(given.find_value("login").ok()).to_owned(),
                 (Default::Computed(_), "data") => path_text(&defaults::data(env).ok_or_else(|| {
                     Invalid("there is no home directory to keep data in; say where with --data DIR or HERO_DATA".to_owned())
                 })?),
@@ -123,8 +126,15 @@ fn with_defaults(given: Figment, env: &BTreeMap<String, String>) -> Result<Figme
     }
     let all = given.join(Layer { source: DEFAULT.to_owned(), values });
     let data = all.find_value("data").ok().and_then(|value| value.into_string()).unwrap_or_default();
-    let log_dir = Dict::from([("log_dir".to_owned(), Value::from(path_text(&PathBuf::from(data).join("logs"))))]);
-    Ok(all.join(Layer { source: DEFAULT.to_owned(), values: log_dir }))
+    let below = |name: &str| Value::from(path_text(&PathBuf::from(&data).join(name)));
+    let values = Dict::from([("log_dir".to_owned(), below("logs")), ("audit_dir".to_owned(), below("audit"))]);
+    Ok(all.join(Layer { source: DEFAULT.to_owned(), values }))
+}
+
+/// A switch that follows another. What is no switch there is refused there.
+fn on(other: Option<Value>) -> &'static str {
+    let is_on = other.is_some_and(|value| value.to_bool().unwrap_or_else(|| value.as_str().is_some_and(|text| text == "true")));
+    if is_on { "true" } else { "false" }
 }
 
 fn path_text(path: &std::path::Path) -> String {
@@ -189,6 +199,7 @@ fn check(settings: &Settings, scope: Scope, said: &dyn Fn(&str) -> String) -> Re
         ("script_log", settings.script_log),
         ("script_result", settings.script_result),
         ("files_quota", settings.files_quota),
+        ("audit_file_size", settings.audit_file_size),
         ("queue_length", settings.queue_length),
         ("max_connections", settings.max_connections.into()),
         ("max_per_address", settings.max_per_address.into()),

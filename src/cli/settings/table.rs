@@ -1,67 +1,4 @@
-use std::default::Default as _;
-
-use super::value::size_text;
-use crate::rpc::Limits;
-
-/// One setting: its name in the TOML file, what it takes, its default and what it is for.
-///
-/// `--help`, `--print-config`, the check for unknown names and `docs/settings.md` are made from this.
-#[derive(Debug, Clone, Copy)]
-pub struct Setting {
-    /// The key in the TOML file.
-    pub name: &'static str,
-    /// How it is given.
-    pub kind: Kind,
-    /// The default in words, or exactly as one would write it.
-    pub default: Default,
-    /// Whether `hero actor` has it too.
-    pub scope: Scope,
-    /// What it is for.
-    pub doc: &'static str,
-}
-
-/// How a setting is given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// `--name VALUE`.
-    One(&'static str),
-    /// `--name` or `--name=false`.
-    Switch,
-    /// `--name A,B`, or several times.
-    List(&'static str),
-    /// In the environment or a file only: other users can read the arguments of a process.
-    Secret,
-    /// `--pool TYPE[:GROUP]=N`, or tables in a file.
-    Pools,
-    /// `--context-endpoint N=URL`, or tables in a file.
-    Endpoints,
-    /// `--name A,B`, or a table for each in a file.
-    Types(&'static str),
-    /// The same for contexts; the tables hold beside the list, too.
-    Contexts(&'static str),
-}
-
-/// The default of a setting.
-#[derive(Debug, Clone, Copy)]
-pub enum Default {
-    /// This text, exactly as one would write it.
-    Is(&'static str),
-    /// The default of a limit of the RPC server.
-    Limit(fn(&Limits) -> u64),
-    /// A default that is computed at the start. The text says how.
-    Computed(&'static str),
-    /// There is no default.
-    None,
-}
-
-/// Which command has a setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// `hero serve`.
-    Server,
-    /// `hero serve` and `hero actor`.
-    Both,
-}
+pub use super::setting::{Default, Kind, Scope, Setting};
 
 use self::Default::{Computed, Is, Limit};
 use Kind::{Contexts, Endpoints, List, One, Pools, Secret, Switch, Types};
@@ -108,6 +45,41 @@ pub static SETTINGS: &[Setting] = &[
         Server,
         "The key with which tokens are hashed, made where it is missing, token.key in the data directory by default; the same on all servers of one Redis",
     ),
+    setting("login_lifetime", One("TIME"), Is("24h"), Server, "How long a login by a signature lasts, and the token that it gives"),
+    setting(
+        "tls_cert",
+        One("FILE"),
+        Default::None,
+        Server,
+        "Speak TLS (https://, wss://) with this certificate (PEM, with those that lead to its authority); SIGHUP has it read again",
+    ),
+    setting("tls_key", One("FILE"), Default::None, Server, "The key (PEM) of that certificate"),
+    setting(
+        "node_key_file",
+        One("FILE"),
+        Default::None,
+        Server,
+        "The key of this node, made where it is missing, node.key in the data directory by default",
+    ),
+    setting(
+        "nodes",
+        List("NAME=KEY"),
+        Default::None,
+        Server,
+        "The nodes whose messages are taken: the key is what `hero message key` prints there",
+    ),
+    setting(
+        "node_redis",
+        Secret,
+        Default::None,
+        Server,
+        "The Redis of nodes that are sent to as node:NAME: NAME=URL, with a password if need be",
+    ),
+    setting("mycelium_url", One("URL"), Default::None, Server, "The node of Mycelium on this machine, such as http://127.0.0.1:8989"),
+    setting("mycelium_api", One("API"), Is("rest"), Server, "Which of its interfaces that is: rest or jsonrpc"),
+    setting("mycelium_topic", One("TOPIC"), Is("hero"), Server, "The topic of messages there, the same on all nodes"),
+    setting("remote_ack", One("TIME"), Is("5m"), Server, "How long another node may take to store a job of a runner that is there"),
+    setting("remote_result", One("TIME"), Is("1h"), Server, "How long it may take then until its result is here"),
     setting("insecure", Switch, Is("false"), Server, "Listen on addresses that others can reach although anybody may then run scripts"),
     setting(
         "allowed_origins",
@@ -136,6 +108,13 @@ pub static SETTINGS: &[Setting] = &[
         Is("0"),
         Both,
         "The contexts to serve, such as `0,5` or `0-4`, each a database of Redis; pools serve all unless they name theirs; in a file also tables with limits: [contexts.5]",
+    ),
+    setting(
+        "contexts_running",
+        One("N"),
+        Is("16"),
+        Both,
+        "How many contexts that were made by create_context have actors here at once; others wait their turn",
     ),
     setting(
         "context_endpoints",
@@ -245,6 +224,23 @@ pub static SETTINGS: &[Setting] = &[
     setting("log_dir", One("DIR"), Computed("DATA/logs"), Both, "Where the log files of jobs are; of one Redis"),
     setting("log_quota", One("SIZE"), Is("1GB"), Both, "How much all log files may take together; then the oldest go; 0 is no limit"),
     setting(
+        "audit",
+        Switch,
+        Computed("true with login, else false"),
+        Both,
+        "Record who does what in the audit log: calls that change something, refusals, logins, executions; without login callers are only addresses there",
+    ),
+    setting("audit_dir", One("DIR"), Computed("DATA/audit"), Both, "Where the audit log is; one process at a time writes to it"),
+    setting(
+        "audit_key_file",
+        One("FILE"),
+        Default::None,
+        Both,
+        "The key that the hashes of its records need, made where it is missing, audit.key in the data directory by default",
+    ),
+    setting("audit_file_size", One("SIZE"), Is("16MB"), Both, "At what size the next file of it begins"),
+    setting("audit_quota", One("SIZE"), Is("1GB"), Both, "How much its files may take together; then the oldest go; 0 is no limit"),
+    setting(
         "mask",
         List("PATTERN"),
         Default::None,
@@ -307,40 +303,6 @@ impl Setting {
     /// The setting called `name` in the TOML file.
     pub fn named(name: &str) -> Option<&'static Self> {
         SETTINGS.iter().find(|setting| setting.name == name)
-    }
-
-    /// The default as one would write it, unless it is found out at start.
-    pub fn default_text(&self) -> Option<String> {
-        match (self.default, self.kind) {
-            (Is(value), _) => Some(value.to_owned()),
-            (Limit(limit), Kind::One("SIZE")) => Some(size_text(limit(&Limits::default()))),
-            (Limit(limit), _) => Some(limit(&Limits::default()).to_string()),
-            (Computed(_) | Default::None, _) => None,
-        }
-    }
-
-    /// The command line flag, without its dashes.
-    pub fn flag(&self) -> Option<String> {
-        match self.kind {
-            Kind::Secret => None,
-            Kind::Pools => Some("pool".to_owned()),
-            Kind::Endpoints => Some("context-endpoint".to_owned()),
-            Kind::One(_) | Kind::Switch | Kind::List(_) | Kind::Types(_) | Kind::Contexts(_) => Some(self.name.replace('_', "-")),
-        }
-    }
-
-    /// The environment variable.
-    pub fn env(&self) -> String {
-        match self.kind {
-            Kind::Pools => "HERO_POOL".to_owned(),
-            Kind::Endpoints => "HERO_CONTEXT_ENDPOINT".to_owned(),
-            _ => format!("HERO_{}", self.name.to_uppercase()),
-        }
-    }
-
-    /// Whether the command with settings of `scope` has it.
-    pub fn is_for(&self, scope: Scope) -> bool {
-        scope == Scope::Server || self.scope == Scope::Both
     }
 }
 

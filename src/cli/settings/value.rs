@@ -123,7 +123,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 }
 
 /// A number of bytes in its largest unit that leaves no fraction.
-pub(super) fn size_text(bytes: u64) -> String {
+pub(in crate::cli) fn size_text(bytes: u64) -> String {
     let units = [(30, "GB"), (20, "MB"), (10, "KB")];
     let unit = units.into_iter().find(|(power, _)| bytes > 0 && bytes.is_multiple_of(1 << power));
     unit.map_or_else(|| bytes.to_string(), |(power, name)| format!("{}{name}", bytes >> power))

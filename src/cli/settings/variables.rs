@@ -7,7 +7,7 @@ use super::table::{SETTINGS, Setting};
 
 const PREFIX: &str = "HERO_";
 /// What the commands read that talk to a server.
-const OF_COMMANDS: [&str; 2] = ["HERO_SERVER", "HERO_TOKEN"];
+const OF_COMMANDS: [&str; 3] = ["HERO_SERVER", "HERO_CA", "HERO_TOKEN"];
 /// What hero gives to its own processes and to those of jobs, which may start a hero again.
 const OF_PROCESSES: [&str; 8] =
     ["HERO_ARGS", "HERO_ARGUMENTS", "HERO_ASK_FD", "HERO_ATTEMPT", "HERO_CALLER_ID", "HERO_CONTEXT_ID", "HERO_JOB_ID", "HERO_RESULT_FD"];

@@ -79,6 +79,11 @@ impl Objects {
                 ObjectStored::Stored => return Ok(object.id),
                 ObjectStored::Stale => self.forget(collection),
                 ObjectStored::Full => return Err(too_many_collections()),
+                ObjectStored::Closed => return Err(Error::Deleting(self.store().context())),
+                ObjectStored::Large(most) => {
+                    let what = format!("all objects of the context would have more than {most} bytes (objects_quota); delete some");
+                    return Err(Error::Full { what, retry_after: RETRY_AFTER });
+                }
             }
         }
         Err(Error::Busy { what: "the indexes of the collection change all the time", retry_after: RETRY_AFTER })

@@ -5,11 +5,16 @@ use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
 use super::{Child, bounded};
-use crate::engine::Died;
 use crate::engine::frame::{self, FromEngine, ToEngine};
+use crate::engine::{Died, Limits};
 use crate::model::JobError;
 
 impl Child {
+    /// What its scripts may use.
+    pub fn limits(&self) -> &Limits {
+        &self.settings.limits
+    }
+
     /// Has a script compiled, but not run, and says what is wrong with it, if anything is.
     ///
     /// An engine that takes longer than `within` is killed. After [`Died`] nothing is known of the script.

@@ -80,6 +80,11 @@ impl Attempt<'_> {
                 if pause >= COUNTED {
                     self.wait_for_orphans(process.pid);
                 }
+                if ending.is_none() && self.limits.cpu_time.is_some_and(|most| self.time_so_far(adopter).saturating_sub(time_before) > most)
+                {
+                    ending = Some(Ending::CpuTime);
+                    break false;
+                }
                 // Those of the whole system can be counted at once, and processes that start each other leave little time.
                 let are_many = usize::from(sysinfo().procs.saturating_sub(threads_before)) > MOST_PROCESSES;
                 if ending.is_none() && (pause >= COUNTED || are_many) {
@@ -148,6 +153,11 @@ impl Attempt<'_> {
             return Err(Lost::Actor);
         }
         Ok(Ended { ending, status: status.map(|status| status.exit), answer, last_lines: lines.last(), cause: lines.cause(), usage })
+    }
+
+    /// The processor time of the processes of jobs, of those that run and of those that have ended.
+    fn time_so_far(&self, adopter: Option<Pid>) -> Duration {
+        usage::time_of_ended(adopter) + usage::time_of_all(&tree::pids(getpid(), self.spared))
     }
 
     /// What has broken under a process that nobody has ended, before anything else was killed.

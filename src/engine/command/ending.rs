@@ -3,6 +3,8 @@
 pub(super) enum Ending {
     Stopped,
     Timeout,
+    /// It used a processor for too long.
+    CpuTime,
     Processes,
     /// More than so many bytes.
     Memory(u64),

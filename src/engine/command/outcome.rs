@@ -9,7 +9,7 @@ use super::attempt::Ended;
 use super::ending::Ending;
 use super::held::{DEEPEST, MOST_BYTES, MOST_FILES};
 use crate::engine::Limits;
-use crate::engine::limits::{FIXED, result_is_too_long, size};
+use crate::engine::limits::{FIXED, cpu_time_is_over, result_is_too_long, size};
 use crate::model::{ErrorKind, JobError, Json, Limit, Output, OutputFormat, exact};
 use crate::process::held::{MEMORIES, MOST_PROCESSES};
 
@@ -21,7 +21,7 @@ const SAID_BY_EXEC: &str = "hero exec: ";
 /// The result of a job whose process has ended.
 pub(super) fn result(ended: &Ended, limits: &Limits) -> Result<Output, JobError> {
     if let Some(ending) = ended.ending {
-        return Err(ended_early(ending));
+        return Err(ended_early(ending, limits));
     }
     // What went wrong in a script is told by whoever ran it.
     if let Answer::Told(told) = &ended.answer
@@ -37,10 +37,14 @@ pub(super) fn result(ended: &Ended, limits: &Limits) -> Result<Output, JobError>
 }
 
 /// The error of a job that was ended.
-fn ended_early(ending: Ending) -> JobError {
+fn ended_early(ending: Ending, limits: &Limits) -> JobError {
     match ending {
         Ending::Stopped => JobError::new(ErrorKind::Stopped, "stopped_by_request"),
         Ending::Timeout => JobError::new(ErrorKind::Timeout, "timeout"),
+        Ending::CpuTime => {
+            let error = JobError::new(ErrorKind::Limit, cpu_time_is_over(limits.cpu_time));
+            JobError { limit: Some(Limit::CpuTime), ..error }
+        }
         Ending::Processes => had_more(format!("{MOST_PROCESSES} processes ({FIXED})")),
         Ending::Memory(most) => {
             let error = had_more(format!("{} of memory in all its processes: {MEMORIES} times what one may have", size(most)));

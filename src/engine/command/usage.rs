@@ -15,12 +15,22 @@ pub(super) fn time_of_ended(adopter: Option<Pid>) -> Duration {
 }
 
 fn time_of_children(process: &str) -> Duration {
-    let fields = fs::read_to_string(format!("/proc/{process}/stat")).ok().and_then(|stat| {
+    ticks_of(process, 13, 2)
+}
+
+/// The sum of so many fields of what the system says of a process, behind its name, as a time. Nothing is known of one that is gone.
+fn ticks_of(process: &str, first: usize, many: usize) -> Duration {
+    let ticks = fs::read_to_string(format!("/proc/{process}/stat")).ok().and_then(|stat| {
         // The name stands in parentheses and may contain anything.
-        let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(13).map(str::parse::<u64>);
-        Some(fields.next()?.ok()? + fields.next()?.ok()?)
+        let fields = stat.rsplit_once(')')?.1.split_whitespace().skip(first).take(many).map(str::parse::<u64>);
+        fields.sum::<Result<u64, _>>().ok()
     });
-    Duration::from_millis(fields.unwrap_or(0) * 1000 / clock_ticks_per_second().max(1))
+    Duration::from_millis(ticks.unwrap_or(0) * 1000 / clock_ticks_per_second().max(1))
+}
+
+/// The processor time of processes that run, with their children that they have waited for, in ticks.
+pub(super) fn time_of_all(processes: &[i32]) -> Duration {
+    processes.iter().map(|process| ticks_of(&process.to_string(), 11, 4)).sum()
 }
 
 /// The processor time of a process' first thread, exactly, also after it has ended but was not waited for.

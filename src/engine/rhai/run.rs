@@ -6,6 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::pipe::{Heard, Pipe};
 use crate::engine::frame::FromEngine;
+use crate::engine::limits::cpu_time_is_over;
 use crate::engine::limits::{Piece, size};
 use crate::engine::log_room::{LogRoom, cost};
 use crate::engine::{Answer, Capability, EngineJob, Limits, LogRecord, Question, alloc};
@@ -33,6 +34,7 @@ pub(super) enum Ended {
     Stopped,
     Timeout,
     Operations,
+    CpuTime,
     Memory,
     /// A text or an array is too long.
     TooLong(Piece),
@@ -181,6 +183,9 @@ impl Run {
         if now - self.looked.get() >= LOOK_EVERY {
             self.looked.set(now);
             self.flush();
+            if self.limits.cpu_time.is_some_and(|most| processor_time().saturating_sub(self.processor.get()) > most) {
+                self.end(Ended::CpuTime);
+            }
             if self.pipe.hears_stop_within(Duration::ZERO) {
                 self.end(Ended::Stopped);
             }
@@ -309,6 +314,7 @@ impl Run {
                 Limit::Operations,
                 format!("the script took more than {} operations (script_operations)", self.limits.operations.unwrap_or_default()),
             ),
+            Ended::CpuTime => limit(Limit::CpuTime, cpu_time_is_over(self.limits.cpu_time)),
             Ended::Memory => {
                 limit(Limit::Memory, format!("the script held more than {} of memory (script_memory)", size(self.limits.memory)))
             }

@@ -22,6 +22,7 @@ use crate::rpc::entry::{OverHttp, Reply};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::layers::{Layers, Rules, layers};
 use crate::rpc::limits::Limits;
+use crate::rpc::logins::Logins;
 use crate::rpc::memory::RequestReservation;
 use crate::rpc::message;
 use crate::rpc::oversize::IdReader;
@@ -38,6 +39,7 @@ pub(in crate::rpc) struct Endpoint {
     layers: Arc<Layers>,
     sockets: Arc<Sockets>,
     access: Access,
+    logins: Arc<Logins>,
     body_limit: u32,
     batch_limit: u32,
     time_limit: Duration,
@@ -45,23 +47,32 @@ pub(in crate::rpc) struct Endpoint {
 
 impl Endpoint {
     /// An endpoint for `methods` whose connections end in order once `stop` says so.
-    pub(in crate::rpc) fn new(methods: Methods, rules: Arc<Rules>, access: Access, limits: &Limits, stop: StopHandle) -> Self {
+    pub(in crate::rpc) fn new(
+        methods: Methods,
+        rules: Arc<Rules>,
+        (access, logins): (Access, Logins),
+        limits: &Limits,
+        stop: StopHandle,
+    ) -> Self {
         let layers = Arc::new(layers(&rules, Caller::without_subscriptions(methods.clone(), limits.response_bytes as usize)));
         let sockets = Arc::new(Sockets::new(methods, rules, limits.clone(), stop));
         let time_limit = limits.handler_timeout.duration();
-        Self { layers, sockets, access, body_limit: limits.request_bytes, batch_limit: limits.batch, time_limit }
+        Self { layers, sockets, access, logins: Arc::new(logins), body_limit: limits.request_bytes, batch_limit: limits.batch, time_limit }
     }
 
     async fn answer(self, request: Request) -> Response {
         let Some(session) = request.extensions().get::<Arc<Session>>().map(Arc::clone) else {
             return refuse(ErrorCode::InternalError.into());
         };
-        let session = match self.access.log_in(&session, request.headers()).await {
+        let logged_in = self.access.log_in(&session, request.headers()).await;
+        self.logins.note(&session, request.headers(), logged_in.as_deref());
+        let session = match logged_in {
             Ok(session) => session,
             Err(error) => return unauthorized(error),
         };
         if ws::is_upgrade_request(&request) {
-            return self.sockets.open(request, session);
+            let session = session.of_socket(!self.access.is_open());
+            return self.sockets.open(request, Arc::new(session));
         }
         if request.method() != Method::POST {
             return not_allowed();

@@ -38,22 +38,35 @@ impl OriginCheck {
 
     /// Whether the server may be called under this `Host`. `local` is the address of this machine that the connection reached.
     fn allows_host(&self, host: &str, local: Option<IpAddr>) -> bool {
+        host.parse::<Authority>().is_ok() && self.hosts.iter().any(|known| known == "*") || self.knows_host(host, local)
+    }
+
+    /// Whether this `Host` is one of the server's own, and not only allowed because all are.
+    fn knows_host(&self, host: &str, local: Option<IpAddr>) -> bool {
         let Ok(authority) = host.parse::<Authority>() else { return false };
         let name = authority.host().to_ascii_lowercase();
         is_loopback(&name)
             || literal(&name).is_some_and(|address| Some(address.to_canonical()) == local.map(|local| local.to_canonical()))
-            || self.hosts.iter().any(|known| known == "*" || *known == name || *known == authority.as_str().to_ascii_lowercase())
+            || self.hosts.iter().any(|known| *known == name || *known == authority.as_str().to_ascii_lowercase())
+    }
+
+    /// The address of the server that a request names.
+    fn address(&self, request: &Request, session: &Session) -> Option<ServerAddress> {
+        let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+        let is_own = host.is_some_and(|host| self.knows_host(host, Some(session.local())));
+        ServerAddress::of(request.headers()).map(|address| address.known(session.is_tls(), is_own))
     }
 
     fn check(&self, request: &Request) -> Result<Option<HeaderValue>, &'static str> {
         let local = request.extensions().get::<Arc<Session>>().map(|session| session.local());
+        let usual = if request.extensions().get::<Arc<Session>>().is_some_and(|session| session.is_tls()) { 443 } else { 80 };
         let named = request.uri().authority().map(Authority::as_str);
         let host = match single(request.headers(), &header::HOST)? {
             Some(host) => Some(host.to_str().map_err(|_| "This Host is not readable.\n")?),
             None => named,
         };
         if let (Some(host), Some(target)) = (host, request.uri().authority())
-            && !is_same_authority(host, target)
+            && !is_same_authority(host, target, usual)
         {
             return Err("The address in the request line is another than its Host.\n");
         }
@@ -68,9 +81,9 @@ impl OriginCheck {
     }
 }
 
-/// Whether a `Host` is the authority that a request line with a whole URL names. Only plain HTTP is served here, so the port is 80 where none is named.
-fn is_same_authority(host: &str, target: &Authority) -> bool {
-    let port = |authority: &Authority| authority.port_u16().unwrap_or(80);
+/// Whether a `Host` is the authority that a request line with a whole URL names; where none names a port, it is the usual one.
+fn is_same_authority(host: &str, target: &Authority, usual: u16) -> bool {
+    let port = |authority: &Authority| authority.port_u16().unwrap_or(usual);
     let same = |host: Authority| host.host().eq_ignore_ascii_case(target.host()) && port(&host) == port(target);
     host.parse::<Authority>().is_ok_and(same)
 }
@@ -99,7 +112,7 @@ pub(super) async fn check_origin(State(allowed): State<Arc<OriginCheck>>, reques
         Err(reason) => return (StatusCode::FORBIDDEN, reason).into_response(),
     };
     if let Some(session) = request.extensions().get::<Arc<Session>>() {
-        session.set_server_address(ServerAddress::of(request.headers()));
+        session.set_server_address(allowed.address(&request, session));
     }
     let Some(origin) = origin else { return next.run(request).await };
     let is_preflight = request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
@@ -154,5 +167,12 @@ mod tests {
         for bad in ["evil.example", "evil.example:8700", "192.0.2.8", "localhost.evil.example", "", "a b"] {
             assert!(!check.allows_host(bad, local), "{bad}");
         }
+    }
+
+    #[test]
+    fn where_all_names_are_allowed_only_named_ones_are_known() {
+        let check = OriginCheck::new(&[], &["*".into(), "hero.example".into()]);
+        assert!(check.allows_host("evil.example", None) && !check.knows_host("evil.example", None) && !check.allows_host("a b", None));
+        assert!(check.knows_host("hero.example:81", None) && check.knows_host("localhost", None));
     }
 }

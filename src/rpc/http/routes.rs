@@ -10,7 +10,8 @@ use http::{StatusCode, header};
 use super::endpoint::Endpoint;
 use super::origin::{OriginCheck, check_origin};
 use crate::rpc::app::Probes;
-use crate::rpc::openrpc::{Served, ServerAddress};
+use crate::rpc::auth::Session;
+use crate::rpc::openrpc::Served;
 
 /// What is answered on connections beyond the limit: only the probes.
 pub(in crate::rpc) fn probes(probes: Probes, allowed: OriginCheck) -> Router {
@@ -28,7 +29,8 @@ fn look(router: Router<Probes>) -> Router<Probes> {
 /// Everything that the port answers, to the origins and hosts that are allowed.
 pub(in crate::rpc) fn router(endpoint: Endpoint, probes: Probes, document: Arc<Served>, allowed: OriginCheck) -> Router {
     let document = move |request: Request| async move {
-        let (body, length) = document.body(ServerAddress::of(request.headers()).as_ref());
+        let session = request.extensions().get::<Arc<Session>>();
+        let (body, length) = document.body(session.and_then(|session| session.server_address()).as_ref());
         ([(header::CONTENT_TYPE, "application/json".to_owned()), (header::CONTENT_LENGTH, length.to_string())], body)
     };
     look(Router::new().route("/openrpc.json", get(document)))

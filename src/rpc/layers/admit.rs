@@ -97,6 +97,7 @@ mod tests {
     use tokio_util::task::TaskTracker;
 
     use super::*;
+    use crate::audit::Audit;
     use crate::rpc::access::Access;
     use crate::rpc::addresses::Addresses;
     use crate::rpc::limits::Limits;
@@ -123,10 +124,10 @@ mod tests {
         connection.made(600);
         let reservation = Arc::new(reservation);
         let mut request = Request::borrowed("any", None, Id::Number(1));
-        let session = Session::new(peer, peer.ip(), share, Arc::clone(&connection), TaskTracker::new().token());
+        let session = Session::new(peer, peer.ip(), share, Arc::clone(&connection), false, TaskTracker::new().token());
         request.extensions_mut().insert(Arc::new(session));
         request.extensions_mut().insert(Arc::downgrade(&reservation));
-        let admit = Admit::new(Answered, Arc::new(Rules::new(&Table::<()>::new(), limits, Access::Open)));
+        let admit = Admit::new(Answered, Arc::new(Rules::new(&Table::<()>::new(), limits, Access::Open, Audit::default())));
         let answer = admit.call(request);
         tokio::pin!(answer);
         assert!(futures_util::poll!(answer.as_mut()).is_pending());

@@ -6,6 +6,7 @@ use jsonrpsee::server::MethodResponse;
 use jsonrpsee::server::middleware::rpc::Request;
 
 use super::{Answer, Error, Rules, refuse};
+use crate::rpc::act;
 use crate::rpc::auth::Session;
 
 /// Refuses calls that need an identity of sessions that have none, or whose token has ended. What an identity may do is decided where it is known what
@@ -23,7 +24,11 @@ impl<S: Answer> Authorize<S> {
     fn check(&self, request: &Request<'_>) -> Result<(), Error> {
         let session = request.extensions().get::<Arc<Session>>().ok_or(Error::Internal)?;
         let entry = self.rules.find(&request.method).ok_or_else(|| Error::NoMethod(request.method.chars().take(64).collect()))?;
-        self.rules.access.check(session.principal(), entry.permission)
+        let checked = self.rules.access.check(&session.principal(), entry.permission);
+        checked.inspect_err(|error| {
+            let name = self.rules.name(&request.method).unwrap_or_default();
+            act::refused(&self.rules.audit, session, name, None, error);
+        })
     }
 }
 

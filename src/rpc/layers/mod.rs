@@ -27,6 +27,7 @@ use super::memory::Size;
 use super::method::Kind;
 use super::socket::Caller;
 use super::table::Table;
+use crate::audit::Audit;
 use admit::Admit;
 use authorize::Authorize;
 use catch_panic::CatchPanic;
@@ -56,18 +57,25 @@ pub(in crate::rpc) struct Rules {
     unknown: Arc<Rule>,
     limits: Limits,
     access: Access,
+    audit: Audit,
 }
 
 impl Rules {
     /// The rules for the methods of `table`.
-    pub(super) fn new<C: Send + Sync + 'static>(table: &Table<C>, limits: Limits, access: Access) -> Self {
+    pub(super) fn new<C: Send + Sync + 'static>(table: &Table<C>, limits: Limits, access: Access, audit: Audit) -> Self {
         let entry = |name, kind, permission, size| Arc::new(Rule { kind, permission, size, measurements: Measurements::new(name) });
         Self {
             entries: table.entries().map(|(name, kind, permission, size)| (name, entry(name, kind, permission, size))).collect(),
             unknown: entry("unknown", Kind::Call, Permission::Public, Size::Small),
             limits,
             access,
+            audit,
         }
+    }
+
+    /// The name of a method as the table has it.
+    fn name(&self, method: &str) -> Option<&'static str> {
+        self.entries.get_key_value(method).map(|(name, _)| *name)
     }
 
     fn find(&self, method: &str) -> Option<&Arc<Rule>> {

@@ -27,6 +27,7 @@ impl Method for ListFunctions {
     const NAME: &'static str = "list_functions";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Identity;
+    const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[];
     const SIZE: Size = Size::Medium;
     type Output = Vec<ScriptFunction>;

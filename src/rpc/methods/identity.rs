@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{PageSize, sample, tag};
 use crate::access::IdentityChange;
 use crate::model::{ContextId, Identity, IdentityId, IdentityPage, JobSpec, PublicKey, Role};
+use crate::rpc::act::object;
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Principal, Session};
 use crate::rpc::error::{Code, Error};
@@ -45,6 +46,10 @@ impl Method for CreateIdentity {
 
     fn concern(&self) -> Concern<'_> {
         Concern::Server
+    }
+
+    fn made(made: &Self::Output) -> Option<String> {
+        Some(object("identity", made.identity_id))
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Identity, Error> {
@@ -86,6 +91,10 @@ impl Method for UpdateIdentity {
         Concern::Server
     }
 
+    fn names(&self) -> Option<String> {
+        Some(object("identity", self.identity_id))
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<Identity, Error> {
         let change = IdentityChange { pubkey: self.pubkey, address: self.address };
         Ok(app.authority.update_identity(self.identity_id, &change).await?)
@@ -104,6 +113,7 @@ impl Method for GetIdentity {
     const NAME: &'static str = "get_identity";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Identity;
+    const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     type Output = Identity;
 
@@ -138,6 +148,7 @@ impl Method for ListIdentities {
     const NAME: &'static str = "list_identities";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Identity;
+    const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
     const SIZE: Size = Size::Large;
     type Output = IdentityPage;
@@ -179,6 +190,10 @@ impl Method for DeleteIdentity {
         Concern::Server
     }
 
+    fn names(&self) -> Option<String> {
+        Some(object("identity", self.identity_id))
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
         app.authority.delete_identity(self.identity_id).await?;
         Ok(true)
@@ -210,6 +225,7 @@ impl Method for Whoami {
     const NAME: &'static str = "whoami";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Public;
+    const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[];
     type Output = Who;
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{PageSize, is_default, sample, tag};
 use crate::dispatch::{JobFilter, JobPage};
 use crate::model::{ContextId, Job, JobId, JobSpec, Status};
+use crate::rpc::act::{self, object};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
@@ -71,6 +72,10 @@ impl Method for CreateJob {
         Concern::NewJobs(self.spec.context_id, vec![&self.spec])
     }
 
+    fn made(id: &Self::Output) -> Option<String> {
+        Some(object("job", id))
+    }
+
     async fn call(self, app: &App, session: &Session) -> Result<JobId, Error> {
         Ok(app.dispatcher.create(signed(self.spec, session)).await?)
     }
@@ -104,6 +109,10 @@ impl Method for CreateJobs {
 
     fn concern(&self) -> Concern<'_> {
         Concern::NewJobs(self.jobs.first().map_or(ContextId(0), |spec| spec.context_id), self.jobs.iter().collect())
+    }
+
+    fn made(ids: &Self::Output) -> Option<String> {
+        act::jobs(ids.iter())
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<Vec<JobId>, Error> {

@@ -1,33 +1,41 @@
 //! The methods and subscriptions, a file per noun.
 
 pub mod actor;
+pub mod context;
 pub mod event;
 pub mod explanation;
+pub mod flow;
+pub mod flow_event;
 pub mod function;
 pub mod identity;
 pub mod job;
 pub mod log;
+pub mod login;
+pub mod message;
 mod notice;
 pub mod object;
 mod page;
 pub mod queue;
 pub mod result;
 pub mod rights;
+pub mod runner;
 mod sample;
 pub mod schedule;
 pub mod server;
 pub mod token;
 mod wait;
 
-pub use notice::{Ended, EventNotice, Lagged, LogNotice};
+pub use notice::{Ended, EventNotice, FlowNotice, Lagged, LogNotice};
 pub use page::PageSize;
 pub use wait::{LONGEST_WAIT, Wait};
 
 /// The groups of methods in the document.
 mod tag {
     pub(super) const JOBS: &str = "jobs";
+    pub(super) const FLOWS: &str = "flows";
     pub(super) const SCHEDULES: &str = "schedules";
     pub(super) const OBJECTS: &str = "objects";
+    pub(super) const COORDINATOR: &str = "coordinator";
     pub(super) const ACCESS: &str = "access";
     pub(super) const OPERATION: &str = "operation";
     pub(super) const SUBSCRIPTIONS: &str = "subscriptions";

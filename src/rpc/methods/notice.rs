@@ -6,8 +6,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::dispatch::{self, Followed};
-use crate::model::{JobEvent, LogLine};
+use crate::dispatch::Followed;
+use crate::model::{FlowEvent, JobEvent, LogLine};
+use crate::rpc::error::Error;
 use crate::rpc::method::Items;
 
 /// What `subscribe_job` and `subscribe_events` send; `type` tells which.
@@ -34,6 +35,16 @@ pub enum LogNotice {
     Ended(Ended),
 }
 
+/// What `subscribe_flow` sends; `type` tells which.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FlowNotice {
+    /// Where the flow is, or a change of one of its jobs.
+    Flow(FlowEvent),
+    /// Nothing will follow.
+    Ended(Ended),
+}
+
 /// Items were lost, because the subscriber reads too slowly or its cursor is too old.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Lagged {
@@ -44,6 +55,12 @@ pub struct Lagged {
 /// Nothing will follow: the subscription ended by itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ended {}
+
+impl From<FlowEvent> for FlowNotice {
+    fn from(event: FlowEvent) -> Self {
+        Self::Flow(event)
+    }
+}
 
 impl From<Followed<JobEvent>> for EventNotice {
     fn from(followed: Followed<JobEvent>) -> Self {
@@ -84,6 +101,15 @@ impl From<LogNotice> for Option<Followed<LogLine>> {
     }
 }
 
+impl From<FlowNotice> for Option<Followed<FlowEvent>> {
+    fn from(notice: FlowNotice) -> Self {
+        match notice {
+            FlowNotice::Flow(event) => Some(Followed::Item(event)),
+            FlowNotice::Ended(Ended {}) => None,
+        }
+    }
+}
+
 impl From<Ended> for EventNotice {
     fn from(ended: Ended) -> Self {
         Self::Ended(ended)
@@ -96,10 +122,18 @@ impl From<Ended> for LogNotice {
     }
 }
 
-/// What the dispatcher follows, as the items of a subscription, with a last one that says that it was the last.
-pub(super) fn notices<T, N: From<Followed<T>> + From<Ended> + Send + 'static>(
-    followed: impl Stream<Item = Result<Followed<T>, dispatch::Error>> + Send + 'static,
-) -> Items<N> {
+impl From<Ended> for FlowNotice {
+    fn from(ended: Ended) -> Self {
+        Self::Ended(ended)
+    }
+}
+
+/// What is followed, as the items of a subscription, with a last one that says that it was the last.
+pub(super) fn notices<T, E, N>(followed: impl Stream<Item = Result<T, E>> + Send + 'static) -> Items<N>
+where
+    N: From<T> + From<Ended> + Send + 'static,
+    E: Into<Error>,
+{
     let items = followed.map(|item| item.map(N::from).map_err(Into::into));
     items.chain(once(ready(Ok(Ended {}.into())))).boxed()
 }
@@ -121,13 +155,13 @@ fn kind<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str, component: &
     json!({"$ref": format!("#/components/schemas/{component}")})
 }
 
-/// The schema of a notice with these kinds: what was subscribed to, and what all have.
-fn choice<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str, component: &str) -> Schema {
-    let kinds = [
-        kind::<T>(generator, word, component),
-        kind::<Lagged>(generator, "lagged", "LaggedNotice"),
-        kind::<Ended>(generator, "ended", "EndedNotice"),
-    ];
+/// The schema of a notice with these kinds: what was subscribed to, `lagged` where it can go on from a cursor, and what all have.
+fn choice<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str, component: &str, has_cursors: bool) -> Schema {
+    let mut kinds = vec![kind::<T>(generator, word, component)];
+    if has_cursors {
+        kinds.push(kind::<Lagged>(generator, "lagged", "LaggedNotice"));
+    }
+    kinds.push(kind::<Ended>(generator, "ended", "EndedNotice"));
     json_schema!({"oneOf": kinds})
 }
 
@@ -141,7 +175,7 @@ impl JsonSchema for EventNotice {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        choice::<JobEvent>(generator, "event", "EventNotice")
+        choice::<JobEvent>(generator, "event", "EventNotice", true)
     }
 }
 
@@ -155,6 +189,20 @@ impl JsonSchema for LogNotice {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        choice::<LogLine>(generator, "line", "LineNotice")
+        choice::<LogLine>(generator, "line", "LineNotice", true)
+    }
+}
+
+impl JsonSchema for FlowNotice {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "FlowNotice".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        choice::<FlowEvent>(generator, "flow", "FlowNotice", false)
     }
 }

@@ -11,12 +11,13 @@ use serde_json::{Value, json};
 use super::{PageSize, is_default, tag};
 use crate::dispatch::{self, Room};
 use crate::model::{Collection, Condition, ContextId, Find, Index, Json, Name, ObjectId, ObjectPage};
+use crate::rpc::act;
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
-use crate::rpc::method::{Example, Method};
+use crate::rpc::method::{Example, Method, Within};
 
 fn people() -> Name {
     "people".parse().expect("people is a name")
@@ -100,8 +101,19 @@ impl Method for SetObject {
         Concern::Context(self.context_id)
     }
 
+    fn names(&self) -> Option<String> {
+        Some(act::object("collection", &self.collection))
+    }
+
+    async fn call_within(self, app: &App, session: &Session, within: Within<'_>) -> Result<ObjectId, Error> {
+        let collection = self.collection.clone();
+        let id = self.call(app, session).await?;
+        within.act.done(Some(act::object("object", format!("{collection}/{id}"))));
+        Ok(id)
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<ObjectId, Error> {
-        Ok(app.dispatcher.objects(self.context_id)?.set(&self.collection, &self.object.0).await?)
+        Ok(app.dispatcher.objects(self.context_id).await?.set(&self.collection, &self.object.0).await?)
     }
 }
 
@@ -135,7 +147,7 @@ impl Method for GetObject {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Json, Error> {
-        let object = app.dispatcher.objects(self.context_id)?.get(&self.collection, &self.id).await?;
+        let object = app.dispatcher.objects(self.context_id).await?.get(&self.collection, &self.id).await?;
         Ok(object.ok_or(dispatch::Error::NoObject { collection: self.collection, id: self.id })?)
     }
 }
@@ -208,7 +220,7 @@ impl Method for FindObjects {
             limit: u32::try_from(self.limit.get()).ok(),
             cursor: self.cursor,
         };
-        Ok(app.dispatcher.objects(self.context_id)?.find(&self.collection, &query, Room::OF_CLIENT).await?)
+        Ok(app.dispatcher.objects(self.context_id).await?.find(&self.collection, &query, Room::OF_CLIENT).await?)
     }
 }
 
@@ -240,8 +252,12 @@ impl Method for DeleteObject {
         Concern::Context(self.context_id)
     }
 
+    fn names(&self) -> Option<String> {
+        Some(act::object("object", format!("{}/{}", self.collection, self.id)))
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
-        Ok(app.dispatcher.objects(self.context_id)?.delete(&self.collection, &self.id).await?)
+        Ok(app.dispatcher.objects(self.context_id).await?.delete(&self.collection, &self.id).await?)
     }
 }
 
@@ -273,7 +289,7 @@ impl Method for ListCollections {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Vec<Collection>, Error> {
-        Ok(app.dispatcher.objects(self.context_id)?.collections().await?)
+        Ok(app.dispatcher.objects(self.context_id).await?.collections().await?)
     }
 }
 
@@ -303,7 +319,11 @@ impl Method for DropCollection {
         Concern::Context(self.context_id)
     }
 
+    fn names(&self) -> Option<String> {
+        Some(act::object("collection", &self.collection))
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<Option<u64>, Error> {
-        Ok(app.dispatcher.objects(self.context_id)?.drop_collection(&self.collection).await?)
+        Ok(app.dispatcher.objects(self.context_id).await?.drop_collection(&self.collection).await?)
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{sample, tag};
 use crate::model::{ContextId, Name, Priority, Queue, QueueInfo, ScriptType, Target};
+use crate::rpc::act::object;
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
@@ -57,6 +58,16 @@ fn named(script_type: ScriptType, group: Option<Name>, instance: Option<u32>) ->
     Queue { script_type, target: Target::of(group, instance), priority: Priority::Normal }
 }
 
+/// A queue, as the audit log has it.
+fn audited(script_type: &ScriptType, group: Option<&Name>, instance: Option<u32>) -> String {
+    let target = match (group, instance) {
+        (None, None) => String::new(),
+        (Some(group), None) => format!(":{group}"),
+        (group, Some(instance)) => format!(":{}:{instance}", group.map_or("default", Name::as_str)),
+    };
+    object("queue", format!("{script_type}{target}"))
+}
+
 /// Has nothing taken from one queue, in any priority, until it is resumed. Gives true.
 ///
 /// Running jobs go on, and new ones wait. The queue of a type is not that of its groups and instances: each is paused by itself.
@@ -93,6 +104,10 @@ impl Method for PauseQueue {
 
     fn concern(&self) -> Concern<'_> {
         Concern::Context(self.context_id)
+    }
+
+    fn names(&self) -> Option<String> {
+        Some(audited(&self.script_type, self.group.as_ref(), self.instance))
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {
@@ -135,6 +150,10 @@ impl Method for ResumeQueue {
 
     fn concern(&self) -> Concern<'_> {
         Concern::Context(self.context_id)
+    }
+
+    fn names(&self) -> Option<String> {
+        Some(audited(&self.script_type, self.group.as_ref(), self.instance))
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {

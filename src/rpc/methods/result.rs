@@ -9,12 +9,13 @@ use tokio::time::Instant;
 use super::{Wait, job, sample, tag};
 use crate::dispatch::{self, Awaited};
 use crate::model::{ContextId, JobId, JobResult, JobSpec};
+use crate::rpc::act::{Act, object};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
-use crate::rpc::memory::{AnswerReservations, BatchAnswers, Size};
-use crate::rpc::method::{Example, Method};
+use crate::rpc::memory::{AnswerReservations, Size};
+use crate::rpc::method::{Example, Method, Within};
 use crate::rpc::params::{Fault, FromParameters, Given};
 
 /// Creates a job, starts it, waits for its end and gives its result.
@@ -64,19 +65,29 @@ impl Method for RunAndWait {
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<JobResult, Error> {
-        self.call_within(app, session, None).await
+        self.run(app, session, false, |_| {}).await
     }
 
-    async fn call_within(self, app: &App, session: &Session, batch: Option<&BatchAnswers>) -> Result<JobResult, Error> {
+    async fn call_within(self, app: &App, session: &Session, within: Within<'_>) -> Result<JobResult, Error> {
+        let (in_batch, act) = (within.batch.is_some(), within.act);
+        // The wait is no part of what is done.
+        self.run(app, session, in_batch, |id| act.done(Some(object("job", id)))).await
+    }
+
+    async fn notify(self, app: &App, session: &Session, act: &mut Act) -> Result<(), Error> {
+        let id = app.dispatcher.run(job::signed(self.spec, session)).await?;
+        act.done(Some(object("job", &id)));
+        Ok(())
+    }
+}
+
+impl RunAndWait {
+    /// Has the job run, and waits. `stored` is told its id as soon as it is there.
+    async fn run(self, app: &App, session: &Session, in_batch: bool, stored: impl FnOnce(&JobId) + Send) -> Result<JobResult, Error> {
         let (context, wait) = (self.spec.context_id, self.wait_timeout.duration());
         let deadline = Instant::now() + wait;
-        let awaited = app.dispatcher.run_until_end(job::signed(self.spec, session), wait).await?;
-        Waited { context, deadline, in_batch: batch.is_some() }.result(awaited, app, session).await
-    }
-
-    async fn notify(self, app: &App, session: &Session) -> Result<(), Error> {
-        app.dispatcher.run(job::signed(self.spec, session)).await?;
-        Ok(())
+        let awaited = app.dispatcher.run_until_end(job::signed(self.spec, session), wait, stored).await?;
+        Waited { context, deadline, in_batch }.result(awaited, app, session).await
     }
 }
 
@@ -184,20 +195,26 @@ impl Method for WaitJob {
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<JobResult, Error> {
-        self.call_within(app, session, None).await
+        self.wait(app, session, false).await
     }
 
-    async fn call_within(self, app: &App, session: &Session, batch: Option<&BatchAnswers>) -> Result<JobResult, Error> {
+    async fn call_within(self, app: &App, session: &Session, within: Within<'_>) -> Result<JobResult, Error> {
+        self.wait(app, session, within.batch.is_some()).await
+    }
+
+    /// Does nothing, because a notification has nobody who waits for the result.
+    async fn notify(self, _: &App, _: &Session, _: &mut Act) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl WaitJob {
+    async fn wait(self, app: &App, session: &Session, in_batch: bool) -> Result<JobResult, Error> {
         let (context, wait) = (self.context_id, self.wait_timeout.duration());
         let deadline = Instant::now() + wait;
         let job_id = app.dispatcher.spelled(context, self.job_id).await?;
         let awaited = app.dispatcher.wait_until_end(context, &job_id, wait).await?;
-        Waited { context, deadline, in_batch: batch.is_some() }.result(awaited, app, session).await
-    }
-
-    /// Does nothing, because a notification has nobody who waits for the result.
-    async fn notify(self, _: &App, _: &Session) -> Result<(), Error> {
-        Ok(())
+        Waited { context, deadline, in_batch }.result(awaited, app, session).await
     }
 }
 

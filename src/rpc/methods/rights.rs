@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{sample, tag};
-use crate::model::{ContextId, ContextRights, IdentityId, Role};
+use crate::model::{Context, ContextId, IdentityId, Role};
+use crate::rpc::act::object;
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
@@ -28,11 +29,12 @@ impl Method for GetRights {
     const NAME: &'static str = "get_rights";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Administer;
+    const AUDITED: bool = false;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
-    type Output = ContextRights;
+    type Output = Context;
 
-    fn examples() -> Vec<Example<Self, ContextRights>> {
+    fn examples() -> Vec<Example<Self, Context>> {
         vec![Example { name: "rights", params: Self { context_id: ContextId(0) }, result: sample::rights() }]
     }
 
@@ -40,8 +42,8 @@ impl Method for GetRights {
         Concern::Context(self.context_id)
     }
 
-    async fn call(self, app: &App, _: &Session) -> Result<ContextRights, Error> {
-        Ok(app.authority.read_rights(self.context_id).await?)
+    async fn call(self, app: &App, _: &Session) -> Result<Context, Error> {
+        Ok(app.authority.read_context(self.context_id).await?)
     }
 }
 
@@ -66,9 +68,9 @@ impl Method for Grant {
     const PERMISSION: Permission = Permission::Administer;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
-    type Output = ContextRights;
+    type Output = Context;
 
-    fn examples() -> Vec<Example<Self, ContextRights>> {
+    fn examples() -> Vec<Example<Self, Context>> {
         let identity_id = sample::identity().identity_id;
         vec![Example {
             name: "grant",
@@ -81,7 +83,11 @@ impl Method for Grant {
         Concern::Context(self.context_id)
     }
 
-    async fn call(self, app: &App, _: &Session) -> Result<ContextRights, Error> {
+    fn names(&self) -> Option<String> {
+        Some(format!("{} {}", object("identity", self.identity_id), object("role", self.role.as_str())))
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<Context, Error> {
         Ok(app.authority.set_role(self.context_id, self.identity_id, self.role, true).await?)
     }
 }
@@ -107,9 +113,9 @@ impl Method for Revoke {
     const PERMISSION: Permission = Permission::Administer;
     const ERRORS: &'static [Code] = ERRORS;
     const SIZE: Size = Size::Medium;
-    type Output = ContextRights;
+    type Output = Context;
 
-    fn examples() -> Vec<Example<Self, ContextRights>> {
+    fn examples() -> Vec<Example<Self, Context>> {
         let identity_id = sample::identity().identity_id;
         vec![Example {
             name: "revoke",
@@ -122,7 +128,11 @@ impl Method for Revoke {
         Concern::Context(self.context_id)
     }
 
-    async fn call(self, app: &App, _: &Session) -> Result<ContextRights, Error> {
+    fn names(&self) -> Option<String> {
+        Some(format!("{} {}", object("identity", self.identity_id), object("role", self.role.as_str())))
+    }
+
+    async fn call(self, app: &App, _: &Session) -> Result<Context, Error> {
         Ok(app.authority.set_role(self.context_id, self.identity_id, self.role, false).await?)
     }
 }

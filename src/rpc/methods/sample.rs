@@ -3,15 +3,24 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    ContextId, ContextRights, Identity, IdentityId, Job, JobEvent, JobId, JobResult, JobSpec, LogLevel, LogLine, Priority, Queue, Schedule,
-    ScheduleId, ScheduleSpec, ScriptType, Status, Target, Timestamp, Token, Usage,
+    Context, ContextId, ContextLimits, Flow, FlowEvent, FlowId, FlowJob, FlowJobSpec, FlowSpec, FlowStatus, FlowSummary, Identity,
+    IdentityId, Job, JobEvent, JobId, JobResult, JobSpec, LogLevel, LogLine, Message, MessageFormat, MessageStatus, MessageType, OnFailure,
+    Priority, PrivateKey, Queue, Runner, RunnerId, Schedule, ScheduleId, ScheduleSpec, ScriptType, Status, Target, Timestamp, Token, Usage,
 };
 
+/// A nonce of the server of the examples.
+pub(super) const NONCE: &str =
+    concat!("hero", ":127.0.0.1:8700:9d3c1f0ab4e85762c1d09e3f5a7b8246e0f1d2c3b4a5968778695a4b3c2d1e0f:1795255500");
+
+/// The private key of the identity of the examples, which everybody knows: the number 1.
+pub(super) fn private_key() -> PrivateKey {
+    format!("{:064x}", 1).parse().expect("1 is a private key")
+}
+
 pub(super) fn identity() -> Identity {
-    let generator = "0479be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8";
     Identity {
         identity_id: IdentityId(1),
-        pubkey: Some(generator.parse().expect("the generator is a point of the curve")),
+        pubkey: Some(private_key().public_key()),
         address: vec!["3bb:2f3e::1".into()],
         created_at: time(0),
         updated_at: time(0),
@@ -23,9 +32,115 @@ pub(super) fn token() -> Token {
     Token { token_id, identity_id: IdentityId(1), name: Some("ci".into()), created_at: time(0), expires_at: None }
 }
 
-pub(super) fn rights() -> ContextRights {
+pub(super) fn message() -> Message {
+    Message {
+        caller_id: 12,
+        message_id: 101,
+        context_id: ContextId(0),
+        message: "hello".into(),
+        message_type: MessageType::Chat,
+        message_format_type: MessageFormat::Text,
+        timeout: 3900,
+        timeout_ack: 300,
+        timeout_result: 3600,
+        job: Vec::new(),
+        logs: Vec::new(),
+        created_at: time(0),
+        updated_at: time(0),
+        status: MessageStatus::Dispatched,
+        target_context: ContextId(0),
+        topic: None,
+        address: Some("node:berlin".parse().expect("an address")),
+        public_key: None,
+        answers: None,
+        error: None,
+    }
+}
+
+pub(super) fn runner() -> Runner {
+    Runner {
+        runner_id: RunnerId(1),
+        script_type: ScriptType::osis(),
+        local: false,
+        topic: RunnerId(1).group(),
+        address: Some("node:berlin".parse().expect("an address")),
+        pubkey: Some("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a".parse().expect("64 digits")),
+        target_context: ContextId(0),
+        name: Some("the one in Berlin".into()),
+        created_at: time(0),
+        updated_at: time(0),
+    }
+}
+
+pub(super) fn rights() -> Context {
     let callers = [IdentityId(1)].into();
-    ContextRights { callers, created_at: Some(time(0)), updated_at: Some(time(0)), ..ContextRights::none(ContextId(0)) }
+    Context { callers, created_at: Some(time(0)), updated_at: Some(time(0)), ..Context::none(ContextId(0)) }
+}
+
+pub(super) fn context() -> Context {
+    let limits = ContextLimits { jobs_per_second: Some(100), max_running: Some(4), ..ContextLimits::default() };
+    Context { context_id: ContextId(5), name: Some("shop".into()), limits, ..rights() }
+}
+
+pub(super) fn flow_spec() -> FlowSpec {
+    let build = FlowJobSpec { script: "40 + 2".into(), ..FlowJobSpec::default() };
+    let tell =
+        FlowJobSpec { script: r#"`the answer is ${inputs.build}`"#.into(), depends_on: vec!["build".into()], ..FlowJobSpec::default() };
+    FlowSpec { jobs: [("build".to_owned(), build), ("tell".to_owned(), tell)].into(), name: Some("answer".into()), ..FlowSpec::default() }
+}
+
+pub(super) fn flow() -> Flow {
+    let job = |name: &str, job_id, number, at: i64| FlowJob {
+        name: name.into(),
+        job_id,
+        number,
+        status: Some(Status::Finished),
+        depends_on: Vec::new(),
+        script_type: ScriptType::osis(),
+        runner: None,
+        attempt: 1,
+        started_at: Some(time(at)),
+        finished_at: Some(time(at + 1)),
+        error: None,
+    };
+    let tell = FlowJob { depends_on: vec!["build".into()], ..job("tell", other_job_id(), 2, 3) };
+    Flow {
+        flow_id: FlowId(1),
+        status: FlowStatus::Finished,
+        name: Some("answer".into()),
+        context_id: ContextId(0),
+        caller_id: "anonymous".into(),
+        on_failure: OnFailure::Stop,
+        env_vars: BTreeMap::new(),
+        stop_requested: false,
+        created_at: time(0),
+        updated_at: time(0),
+        started_at: Some(time(1)),
+        finished_at: Some(time(4)),
+        jobs: vec![job("build", job_id(), 1, 1), tell],
+        result: [("build".to_owned(), "42".to_owned()), ("tell".to_owned(), "the answer is 42".to_owned())].into(),
+        truncated: false,
+        graph: "flowchart TD\n  j0[\"build\"]:::finished\n  j1[\"tell\"]:::finished\n  j0 --> j1\n".into(),
+    }
+}
+
+pub(super) fn flow_summary() -> FlowSummary {
+    FlowSummary {
+        flow_id: FlowId(1),
+        status: FlowStatus::Finished,
+        name: Some("answer".into()),
+        caller_id: "anonymous".into(),
+        jobs: 2,
+        open: 0,
+        failed: 0,
+        created_at: time(0),
+        started_at: Some(time(1)),
+        finished_at: Some(time(4)),
+    }
+}
+
+pub(super) fn flow_event() -> FlowEvent {
+    FlowEvent { flow_id: FlowId(1), status: FlowStatus::Finished, open: 0, job: None, job_id: None, job_status: None, attempt: None }
 }
 
 pub(super) fn job_id() -> JobId {

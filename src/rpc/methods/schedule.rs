@@ -7,6 +7,7 @@ use super::job::signed;
 use super::{PageSize, sample, tag};
 use crate::dispatch::SchedulePage;
 use crate::model::{ContextId, JobSpec, Schedule, ScheduleId, ScheduleSpec};
+use crate::rpc::act::object;
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
@@ -53,6 +54,10 @@ impl Method for CreateSchedule {
 
     fn concern(&self) -> Concern<'_> {
         Concern::NewJobs(self.spec.job.context_id, vec![&self.spec.job])
+    }
+
+    fn made(made: &Self::Output) -> Option<String> {
+        Some(object("schedule", &made.schedule_id))
     }
 
     async fn call(mut self, app: &App, session: &Session) -> Result<Schedule, Error> {

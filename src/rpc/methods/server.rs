@@ -24,6 +24,7 @@ impl Method for ServerInfo {
     const NAME: &'static str = "server_info";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Identity;
+    const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
     type Output = Info;
 
@@ -34,6 +35,7 @@ impl Method for ServerInfo {
             started: Instant::now(),
             listen: vec!["127.0.0.1:8700".into()],
             contexts: vec![ContextId(0)],
+            node_key: sample::runner().pubkey,
             pools: vec![PoolDetails { script_type: ScriptType::osis(), group: Name::default_group(), context_id: ContextId(0), actors: 2 }],
             limits: Limits::default(),
         };
@@ -62,6 +64,7 @@ impl Method for Ping {
     const NAME: &'static str = "ping";
     const TAG: &'static str = tag::OPERATION;
     const PERMISSION: Permission = Permission::Public;
+    const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[];
     type Output = String;
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{sample, tag};
 use crate::model::{IdentityId, Seconds, Token, TokenId};
+use crate::rpc::act::object;
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Principal, Session};
 use crate::rpc::error::{Code, Error};
@@ -56,6 +57,10 @@ impl Method for CreateToken {
         Concern::Identity(self.identity_id)
     }
 
+    fn made(made: &Self::Output) -> Option<String> {
+        Some(format!("{} {}", object("token", &made.token.token_id), object("identity", made.token.identity_id)))
+    }
+
     async fn call(self, app: &App, session: &Session) -> Result<NewToken, Error> {
         let most = match session.principal() {
             Principal::Identity(login) => login.expires_at(),
@@ -78,6 +83,7 @@ impl Method for ListTokens {
     const NAME: &'static str = "list_tokens";
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Identity;
+    const AUDITED: bool = false;
     const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
     type Output = Vec<Token>;
 

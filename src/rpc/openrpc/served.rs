@@ -13,20 +13,36 @@ pub(super) const WEBSOCKET: &str = "ws://127.0.0.1:8700/";
 pub(in crate::rpc) struct ServerAddress {
     host: HeaderValue,
     tls: bool,
+    /// Whether the server knows the host as its own.
+    is_own: bool,
 }
 
 impl ServerAddress {
     /// The address in the head of a request, if it names one.
     pub(in crate::rpc) fn of(headers: &HeaderMap) -> Option<Self> {
         let tls = headers.get("x-forwarded-proto").is_some_and(|scheme| scheme.as_bytes().eq_ignore_ascii_case(b"https"));
-        Some(Self { host: headers.get(header::HOST)?.clone(), tls })
+        Some(Self { host: headers.get(header::HOST)?.clone(), tls, is_own: false })
+    }
+
+    /// The same, where the server speaks TLS itself, and whether it knows that host as its own.
+    pub(in crate::rpc) fn known(self, tls: bool, is_own: bool) -> Self {
+        Self { tls: tls || self.tls, is_own, ..self }
+    }
+
+    /// The host and the port, where that is named, if the server knows them as its own; in lower case.
+    pub(in crate::rpc) fn own_host(&self) -> Option<String> {
+        self.host().filter(|_| self.is_own).map(|host| host.to_ascii_lowercase())
+    }
+
+    fn host(&self) -> Option<String> {
+        let authority: Authority = self.host.to_str().ok()?.parse().ok()?;
+        // A user's name before the host is left out.
+        authority.as_str().rsplit('@').next().map(str::to_owned)
     }
 
     /// The URLs of HTTP and of WebSockets.
     fn urls(&self) -> Option<[String; 2]> {
-        let authority: Authority = self.host.to_str().ok()?.parse().ok()?;
-        // A user's name before the host is left out.
-        let host = authority.as_str().rsplit('@').next()?;
+        let host = self.host()?;
         let secure = if self.tls { "s" } else { "" };
         Some(["http", "ws"].map(|scheme| format!("{scheme}{secure}://{host}/")))
     }

@@ -176,7 +176,7 @@ fn statuses_kinds_and_levels_are_written_once() {
         ("JobStatus", "created scheduled waiting_for_prerequisites dispatched started finished error"),
         ("ErrorKind", "script timeout stopped limit crashed prerequisite unavailable"),
         ("LogLevel", "debug info warn error"),
-        ("ScriptLimit", "operations memory log result source"),
+        ("ScriptLimit", "operations cpu_time memory log result source"),
         ("Overlap", "skip queue allow"),
         ("Missed", "skip once all"),
     ] {

@@ -1,13 +1,13 @@
 use std::collections::BTreeMap;
 use std::sync::Weak;
-use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use redis::Cmd;
 use sha2::{Digest, Sha256};
 
 use super::{NO_LIST, unexpected};
 use crate::keys::Keys;
-use crate::model::{JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, Timestamp, hex};
+use crate::model::{FlowId, JobId, JobSpec, Priority, Queue, ScriptType, Status, Target, Timestamp, hex};
 use crate::store::batch::{Batch, Request, Weight};
 use crate::store::codec::{Text, fields, json};
 use crate::store::direct_start::Reservation;
@@ -32,6 +32,19 @@ pub struct NewJob {
     pub waited: bool,
     /// The occurrence of a schedule that it is for. It is stored only if nobody else has fired that occurrence.
     pub occurrence: Option<Firing>,
+    /// The flow that it belongs to.
+    pub flow: Option<JobOfFlow>,
+}
+
+/// Where a job of a flow stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobOfFlow {
+    /// The flow.
+    pub flow: FlowId,
+    /// The number of the caller in `job:{caller}:{n}`.
+    pub caller: u32,
+    /// The number of the job there.
+    pub number: u32,
 }
 
 /// What became of a job that was to be stored.
@@ -47,6 +60,10 @@ pub enum Created {
     Reused(JobId),
     /// The queue is full; [`NO_LIST`] if its key is no list.
     Full(u64),
+    /// As many are created in a second as may be; after so long there is room.
+    TooFast(Duration),
+    /// The context is being deleted.
+    Closed,
     /// Its occurrence was not fired.
     NotFired(NotFired),
     /// There are no such jobs as these that it names in this parameter.
@@ -252,13 +269,15 @@ impl Inner {
 
     fn encode(&self, jobs: &[NewJob], or_none: bool, reservations: &[Option<Reservation>], now: Timestamp) -> Cmd {
         let mut call = self.call_at(&FUNCTION, now);
-        call.arg(self.queue_limit).arg(self.periods.keep_created.as_millis() as u64);
+        let of_flow = jobs.iter().any(|job| job.flow.is_some());
+        let waits = if of_flow { Store::UNSTARTED_FLOWS_WAIT } else { self.periods.keep_created };
+        call.arg(self.bounds.queue_length()).arg(waits.as_millis() as u64);
         call.arg(self.periods.lease.as_millis() as u64).arg(list([
             word_if("all", or_none),
             word_if("shadows", self.push == Push::Both),
             word_if("look", self.memory.share() > LOOK_FROM),
         ]));
-        call.arg(self.max_running.load(Ordering::Relaxed));
+        call.arg(list([self.bounds.max_running(), self.bounds.jobs_per_second() as usize]));
         call.arg(jobs.iter().enumerate().filter_map(|(at, job)| Some(job.occurrence.as_ref()?.argument(at + 1))).collect::<String>());
         let mut pools: Vec<(&ScriptType, &Reservation)> = Vec::new();
         for (job, room) in jobs.iter().zip(reservations) {
@@ -310,6 +329,11 @@ impl Inner {
                     fields.push(("twin_only", "1".into()));
                 }
             }
+            if let Some(JobOfFlow { flow, caller, number }) = &job.flow {
+                // Its hash in the runner layout is written with each change of the job.
+                let key = self.keys.runner_job(*caller, *number);
+                fields.extend([("dialect", "runner".into()), ("dialect_key", key), ("flow", flow.to_string())]);
+            }
             call.arg(fields.len() * 2);
             for (field, value) in fields {
                 call.arg(field).arg(value);
@@ -343,6 +367,8 @@ fn created(answer: Vec<Text>) -> Result<Option<Created>, Error> {
         (Some("again"), _) => return Ok(None),
         (Some("none"), _) => Created::None,
         (Some("full"), _) => Created::Full(text(1).and_then(|length| length.parse().ok()).unwrap_or(NO_LIST)),
+        (Some("slow"), _) => Created::TooFast(Duration::from_millis(text(1).and_then(|wait| wait.parse().ok()).unwrap_or(1000))),
+        (Some("closed"), _) => Created::Closed,
         (Some("fired"), _) => Created::NotFired(NotFired::Done),
         (Some("skipped"), _) => Created::NotFired(NotFired::Skipped),
         _ => return Err(unexpected("create", &answer)),

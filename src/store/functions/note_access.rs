@@ -1,14 +1,14 @@
-use crate::model::IdentityId;
+use crate::model::{ContextId, IdentityId};
 use crate::store::fcall::Function;
 use crate::store::{Error, Store};
 
 const FUNCTION: Function = Function("note_access");
 
 impl Store {
-    /// Notes that the rights of an identity have changed in some context, so that all servers look again. For the store of context 0.
-    pub async fn note_access(&self, identity: IdentityId) -> Result<(), Error> {
+    /// Notes that the rights of an identity have changed in a context, so that all servers look again. For the store of context 0.
+    pub async fn note_access(&self, identity: IdentityId, context: ContextId) -> Result<(), Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(identity.0);
+        call.arg(identity.0).arg(context.0);
         self.0.commands.function::<i64>(&call).await.map(drop)
     }
 }

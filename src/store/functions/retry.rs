@@ -58,7 +58,7 @@ impl Store {
 
     async fn try_retry(&self, job: &JobId, may_follow: Option<u32>) -> Result<Vec<Text>, Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(job.as_str()).arg(self.0.queue_limit).arg(may_follow.map_or_else(String::new, |most| most.to_string()));
+        call.arg(job.as_str()).arg(self.0.bounds.queue_length()).arg(may_follow.map_or_else(String::new, |most| most.to_string()));
         let mut answer: Vec<Text> = self.0.commands.function(&call).await?;
         let followed = if answer.is_empty() { None } else { answer.remove(0).parse() };
         self.0.relation_budget.pay(followed.ok_or_else(|| unexpected("retry", &answer))?);

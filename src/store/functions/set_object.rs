@@ -15,6 +15,10 @@ pub enum ObjectStored {
     Stale,
     /// There are as many collections as may be. Nothing was done.
     Full,
+    /// All objects would have more bytes than they may, which are so many. Nothing was done.
+    Large(u64),
+    /// The context is being deleted. Nothing was done.
+    Closed,
 }
 
 impl Store {
@@ -23,13 +27,16 @@ impl Store {
     pub async fn set_object(&self, collection: &Name, object: &StoredObject, entries: &IndexEntries) -> Result<ObjectStored, Error> {
         let fields: Vec<&str> = entries.keys().map(String::as_str).collect();
         let mut call = self.0.call(&FUNCTION);
-        call.arg(collection.as_str()).arg(object.id.as_str()).arg(object.object.as_str()).arg(fields.len()).arg(&fields);
+        let most = self.0.bounds.objects();
+        call.arg(most).arg(collection.as_str()).arg(object.id.as_str()).arg(object.object.as_str()).arg(fields.len()).arg(&fields);
         add_entries(&mut call, entries);
         self.0.memory.add(1, &call);
         match self.0.commands.function::<String>(&call).await?.as_str() {
             "stored" => Ok(ObjectStored::Stored),
             "stale" => Ok(ObjectStored::Stale),
             "full" => Ok(ObjectStored::Full),
+            "large" => Ok(ObjectStored::Large(most)),
+            "closed" => Ok(ObjectStored::Closed),
             reply => Err(unexpected("set_object", &reply)),
         }
     }

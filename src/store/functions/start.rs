@@ -51,7 +51,7 @@ impl Request for JobId {
 impl Inner {
     async fn start_all(&self, jobs: &[JobId]) -> Result<Vec<Started>, Error> {
         let mut call = self.call(&FUNCTION);
-        call.arg(self.queue_limit);
+        call.arg(self.bounds.queue_length());
         for job in jobs {
             call.arg(job.as_str());
         }

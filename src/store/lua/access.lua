@@ -4,8 +4,9 @@
 local try = commands.try
 local access = {}
 
--- The most identities, the most tokens of each, and how many numbers that others have taken are passed over at once.
-access.MOST_IDENTITIES, access.MOST_TOKENS = 100000, 100
+-- The most identities, the most tokens that each has made, the most logins of each, and how many numbers that others have taken are passed
+-- over at once.
+access.MOST_IDENTITIES, access.MOST_TOKENS, access.MOST_LOGINS = 100000, 100, 50
 local MOST_PASSED_OVER = 1000
 -- The last number.
 local LAST = 4294967295
@@ -51,6 +52,55 @@ function access.forget(token)
   if owner then try('SREM', keys.tokens_of(owner), token) end
   return true
 end
+
+-- What an identity has of tokens: how many were made, how many are of logins, and which of these ends first. What is over is forgotten.
+function access.tokens_of(identity)
+  local made, logins, first, first_ends = 0, 0, nil, nil
+  for _, token in ipairs(try('SMEMBERS', keys.tokens_of(identity)) or {}) do
+    local record = try('HGET', keys.tokens, token)
+    local ends = record and tonumber(string.match(record, '"expires_ms":(%d+)')) or math.huge
+    if ends <= request.now then
+      access.forget(token)
+    elseif record and string.find(record, '"login":true', 1, true) then
+      logins = logins + 1
+      if not first or ends < first_ends then first, first_ends = token, ends end
+    else
+      made = made + 1
+    end
+  end
+  return made, logins, first
+end
+
+-- Forgets the logins of an identity, whose public key has changed.
+function access.end_logins(identity)
+  for _, token in ipairs(try('SMEMBERS', keys.tokens_of(identity)) or {}) do
+    local record = try('HGET', keys.tokens, token)
+    if record and string.find(record, '"login":true', 1, true) then
+      access.forget(token)
+      access.changed()
+    end
+  end
+end
+
+-- Notes that the context of a number has changed, so that servers read it again. One that is not listed is listed. One that is in a Redis
+-- of its own stays listed so: only settings know of that.
+function access.context_changed(id)
+  local revision, listed = commands.increase(keys.access, 'revision', 1), commands.try('ZSCORE', keys.contexts, id)
+  if tonumber(listed or nil) ~= math.huge then commands.insist('ZADD', keys.contexts, revision, id) end
+end
+
+-- Sees to it that the context of this call has a hash, and notes that it changes.
+function access.change_context()
+  local now = access.seconds()
+  if not commands.try('HGET', keys.rights, 'created_at') then
+    commands.insist('HSET', keys.rights, 'id', keys.context, 'admins', '[]', 'readers', '[]', 'executors', '[]',
+      'created_at', now, 'updated_at', now, 'callers', '[]', 'name', '', 'limits', '{}', 'status', 'active')
+  end
+  commands.insist('HSET', keys.rights, 'updated_at', now)
+end
+
+-- Whether the context of this call is being deleted, or was.
+function access.is_closed() return redis.call('EXISTS', keys.closed) == 1 end
 
 -- A time as the coordinator's specification has it, in seconds.
 function access.seconds() return values.digits(math.floor(request.now / 1000)) end

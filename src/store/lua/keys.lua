@@ -37,7 +37,22 @@ function keys.of_context(prefix, context)
   keys.identities = prefix .. 'hero:access:identities'
   keys.public_keys = prefix .. 'hero:access:pubkeys'
   keys.tokens = prefix .. 'hero:access:tokens'
+  keys.msg_in = prefix .. 'msg_in'
+  keys.msg_out = prefix .. 'msg_out'
+  keys.open_messages = prefix .. 'hero:q:messages'
+  keys.answers = prefix .. 'hero:q:answers'
+  keys.results = prefix .. 'hero:q:results'
+  keys.nonces = prefix .. 'hero:meta:nonces'
+  keys.nodes = prefix .. 'hero:meta:nodes'
+  keys.runners = prefix .. 'hero:meta:runners'
+  keys.revisions = prefix .. 'hero:meta:revisions'
+  keys.contexts = prefix .. 'hero:access:contexts'
+  keys.closed = prefix .. 'hero:meta:closed'
+  keys.rate = prefix .. 'hero:meta:rate'
+  keys.stored = prefix .. 'hero:meta:stored'
   keys.rights = prefix .. 'context:' .. context
+  keys.flows = prefix .. 'hero:meta:flows'
+  keys.flows_to_do = prefix .. 'hero:q:flows'
 end
 
 function keys.job(id)
@@ -101,7 +116,27 @@ end
 -- The tokens of an identity.
 function keys.tokens_of(id) return keys.prefix .. 'hero:access:tokens:of:' .. id end
 
+-- That a nonce was used to log in.
+function keys.nonce(id) return keys.prefix .. 'hero:access:nonce:' .. id end
+
 function keys.identity(id) return keys.prefix .. 'actor:' .. id end
+
+function keys.message(caller, number) return keys.prefix .. 'message:' .. caller .. ':' .. number end
+
+-- The messages that a node is sending.
+function keys.sending(node) return keys.prefix .. 'msg_out:sending:' .. node end
+
+-- The jobs of runners of a script type.
+function keys.runner_queue(script_type) return keys.prefix .. 'queue:' .. script_type end
+
+function keys.runner(id) return keys.prefix .. 'runner:' .. id end
+
+-- The last number that an object of the coordinator of this kind was given.
+function keys.sequence(kind) return keys.prefix .. 'hero:seq:' .. kind end
+
+function keys.flow(number) return keys.prefix .. 'flow:' .. number end
+
+function keys.runner_job(caller, number) return keys.prefix .. 'job:' .. caller .. ':' .. number end
 
 function keys.collection(name) return keys.prefix .. 'hero:osis:' .. name end
 

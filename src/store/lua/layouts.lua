@@ -34,7 +34,8 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
     if seconds then redis.pcall('EXPIRE', keys.legacy_reply(id), jobs.REPLY_SECONDS) end
     return nil
   end
-  local key = redis.pcall('HGET', keys.job(id), 'dialect_key')
+  local known = redis.pcall('HMGET', keys.job(id), 'dialect_key', 'flow')
+  local key, flow = known[1], known[2]
   -- Whoever wrote the hash may have named any key of ours or of another context.
   local start = keys.prefix .. kind.prefix
   local element = type(key) == 'string' and string.sub(key, 1, #start) == start and string.sub(key, #start + 1)
@@ -48,8 +49,15 @@ function layouts.mirror(id, layout, status, text, seconds, replied)
     -- What an earlier attempt left.
     if not kind.result then redis.pcall('HDEL', key, what == 'output' and 'error' or 'output') end
   end
+  local was = flow and redis.pcall('HGET', key, 'status')
   redis.pcall('HSET', key, unpack(fields))
   if seconds then redis.pcall('EXPIRE', key, seconds) end
+  if flow and layout == 'runner' and type(was) ~= 'table' then flows.note(flow, was or '', kind.words[status]) end
+  -- It came by a message, which is answered.
+  if seconds and kind.result and redis.pcall('HEXISTS', key, 'message') == 1 then
+    redis.pcall('LPUSH', keys.results, element .. ' ' .. id)
+    redis.pcall('LTRIM', keys.results, 0, 9999)
+  end
   return kind.named and { [kind.named] = element, status = kind.words[status] } or nil
 end
 

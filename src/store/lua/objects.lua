@@ -62,6 +62,24 @@ function objects.has_indexes_of(collection, fields)
   return #known == #fields
 end
 
+-- How many bytes an object has, as it stands there; 0 if it does not.
+function objects.size(collection, id) return try('HSTRLEN', collection.objects, id) or 0 end
+
+-- Whether a context that may hold so many bytes of objects (0: any number) has room for as many more.
+function objects.has_room(most, more)
+  return most == 0 or more <= 0 or math.max(tonumber(try('GET', keys.stored) or nil) or 0, 0) + more <= most
+end
+
+-- Notes that the objects of a collection have so many bytes more. What a foreign program made of the number counts as none.
+function objects.count_bytes(collection, more)
+  if more == 0 then return end
+  commands.increase(collection.key, 'bytes', more)
+  if not try('INCRBY', keys.stored, more) then redis.call('SET', keys.stored, math.max(more, 0)) end
+end
+
+-- Takes back what was counted of a collection that goes.
+function objects.uncount(collection) objects.count_bytes(collection, -(tonumber(try('HGET', collection.key, 'bytes') or nil) or 0)) end
+
 -- Another value each time that an object is stored.
 function objects.next_revision(collection)
   return values.digits(request.now) .. '-' .. commands.increase(collection.key, 'revision', 1)
@@ -78,6 +96,7 @@ end
 -- Forgets a collection that has no objects and no indexes.
 function objects.forget_if_empty(collection)
   if redis.call('EXISTS', collection.objects) == 1 or #objects.fields(collection) > 0 then return end
+  objects.uncount(collection)
   redis.call('DEL', collection.key, collection.entries, collection.ids)
   try('SREM', keys.collections, collection.name)
 end

@@ -51,6 +51,8 @@ function routing.begin(id, attempt, script_type, queue, due, open)
     try('ZREM', keys.scheduled, id)
     if open > 0 then
       redis.call('HSET', key, 'status', status, 'updated_at', request.now_text)
+      local layout = try('HGET', key, 'dialect')
+      if layout then layouts.mirror(id, layout, status) end
     else
       redis.call('HSET', key, 'status', 'dispatched', 'queued_at', request.now_text, 'updated_at', request.now_text)
       status = routing.enqueue(queue, script_type, id)

@@ -1,5 +1,5 @@
 use super::*;
-use crate::support::Process;
+use crate::support::{Authority as Certificates, Process, hero, until};
 
 /// The whole program: login on, the first identity by the operator's socket, a job by its token.
 #[tokio::test(flavor = "multi_thread")]
@@ -24,10 +24,95 @@ async fn the_first_identity_and_its_token_are_made_over_the_socket_of_the_operat
     };
     assert_eq!((mode("hero.sock"), mode("token.key")), (0o600, 0o600));
     server.stop().await;
+    assert!(!std::path::Path::new(&format!("{data}/hero.sock")).exists(), "a server that ends takes its socket away");
     // The next start has the same key, and takes the place of the socket.
     let server = Process::start_with(&arguments, |_| {}).until_ready().await;
     let client = Client::connect(&server.url(), Some(&made.secret)).await.unwrap();
     assert_eq!(client.whoami().await.unwrap().identity_id, Some(identity));
     assert!(Client::connect(&socket, None).await.unwrap().whoami().await.unwrap().operator);
     server.stop().await;
+}
+
+/// What a user types: a key, an identity of it, a login, a job.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_logs_in_with_the_key_in_a_file() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data").display().to_string();
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--data", &data, "--pool", "osis=1", "--login", "--login-lifetime", "2h"];
+    let server = Process::start_with(&arguments, |_| {}).until_ready().await;
+    let (file, url, socket) = (home.path().join("keys/own.key").display().to_string(), server.url(), format!("unix://{data}/hero.sock"));
+    let run = |server: &str, token: &str, arguments: &[&str]| {
+        let mut command = std::process::Command::new(hero());
+        command.args(arguments).env_clear().env("HOME", home.path()).env("HERO_SERVER", server).env("HERO_TOKEN", token);
+        let output = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().trim_end().to_owned();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    };
+    let (code, _, error) = run(&url, "", &["login", "--key", &file]);
+    assert!(code == 1 && error.contains("hero identity key"), "{code} {error}");
+    let (code, pubkey, error) = run("", "", &["identity", "key", &file]);
+    assert!(code == 0 && pubkey.len() == 130, "{code} {pubkey} {error}");
+    assert_eq!(run("", "", &["identity", "key", &file]).1, pubkey, "a key that is there stays");
+    let (code, _, error) = run(&url, "", &["login", "--key", &file]);
+    assert!(code == 8 && error.contains("hero identity create --pubkey"), "{code} {error}");
+    let id = run(&socket, "", &["identity", "create", "--pubkey", &pubkey]).1;
+    assert_eq!(run(&socket, "", &["rights", "grant", &id, "caller"]).0, 0);
+    // A token that is over is no hindrance.
+    let (code, token, note) = run(&url, "hero_over", &["login", "--key", &file]);
+    assert!(code == 0 && token.starts_with("hero_") && note.contains(&format!("identity {id}")), "{code} {token} {note}");
+    let (code, result, error) = run(&url, &token, &["run", "-e", "40 + 2"]);
+    assert!(code == 0 && result == "42", "{code} {result} {error}");
+    let made: Value = serde_json::from_str(&run(&url, "", &["login", "--key", &file, "--json"]).1).unwrap();
+    assert_eq!(made["identity_id"].to_string(), id);
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    let (code, _, error) = run(&url, "", &["login", "--key", &file]);
+    assert!(code == 1 && error.contains("chmod 600"), "{code} {error}");
+    server.stop().await;
+}
+
+/// The whole program by TLS: its ready line, the command line, a new certificate at SIGHUP.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_with_a_certificate_is_used_by_wss_and_reads_a_new_one_at_sighup() {
+    let (home, authority) = (tempfile::tempdir().unwrap(), Certificates::new());
+    let file = |name: &str| home.path().join(name).display().to_string();
+    let put = |name: &str| {
+        std::fs::copy(authority.file(&format!("{name}.pem")), file("cert.pem")).unwrap();
+        std::fs::copy(authority.file(&format!("{name}.key")), file("key.pem")).unwrap();
+    };
+    put("server");
+    let (data, certificate, key) = (file("data"), file("cert.pem"), file("key.pem"));
+    let arguments =
+        ["serve", "--listen", "127.0.0.1:0", "--data", &data, "--pool", "osis=1", "--tls-cert", &certificate, "--tls-key", &key];
+    let server = Process::start_with(&arguments, |_| {}).until_ready().await;
+    let url = server.url();
+    assert!(url.starts_with("wss://127.0.0.1:"), "{url}");
+    let run = |ca: &str| {
+        let mut command = std::process::Command::new(hero());
+        command.args(["run", "-e", "40 + 2", "--server", &url, "--ca", ca]).env_clear().env("HOME", home.path());
+        let output = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().trim_end().to_owned();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    };
+    let ca = authority.file("ca.pem").display().to_string();
+    assert_eq!(run(&ca), (0, "42".to_owned(), String::new()));
+    let (code, _, told) = run(&file("key.pem"));
+    assert!(code == 7 && told.contains("has no certificate in PEM") && told.contains("--ca"), "{code} {told}");
+    put("renewed");
+    server.signal(rustix::process::Signal::HUP);
+    until("it was read", || async { server.log().contains("the certificate was read again").then_some(()) }).await;
+    assert_eq!(run(&ca).0, 0);
+    std::fs::write(&certificate, "nonsense").unwrap();
+    server.signal(rustix::process::Signal::HUP);
+    until("it was refused", || async { server.log().contains("the certificate stays as it was").then_some(()) }).await;
+    assert_eq!(run(&ca).0, 0);
+    server.stop().await;
+    // What cannot work is refused at the start, with what is wrong.
+    let start = |more: &[&str]| {
+        let output = std::process::Command::new(hero()).args([&["serve", "--data", &data], more].concat()).env_clear().output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, told) = start(&["--tls-cert", &certificate]);
+    assert!(code == 2 && told.contains("give tls_key, too"), "{code} {told}");
+    let (code, told) = start(&["--tls-cert", &certificate, "--tls-key", &key]);
+    assert!(code == 1 && told.contains("has no certificate in PEM"), "{code} {told}");
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use hero::coordinator::flows::Flows;
+
 use super::*;
 
 /// Who calls.
@@ -19,13 +21,18 @@ fn table() -> BTreeMap<String, Vec<String>> {
 }
 
 /// Parameters that concern a job, a schedule and the like of this caller; `own` is its number.
-fn params(method: &str, job: &str, schedule: &str, identity: u32, token: &str) -> Value {
+fn params(method: &str, job: &str, flow: u32, schedule: &str, identity: u32, token: &str) -> Value {
     match method {
         "create_job" | "run_and_wait" => json!({ "script": "1", "prerequisites": [job] }),
         "create_jobs" => json!({ "jobs": [{ "script": "1", "prerequisites": [job] }] }),
         "start_job" | "stop_job" | "retry_job" | "get_status" | "get_job" | "get_result" | "get_logs" | "delete_job" | "explain_job"
         | "wait_job" | "subscribe_job" | "subscribe_logs" => json!({ "job_id": job }),
         "list_jobs" | "subscribe_events" => json!({ "where": { "caller_id": identity.to_string() } }),
+        "create_flow" | "run_flow_and_wait" => json!({ "jobs": { "a": { "script": "1" } }, "prerequisites": [job] }),
+        "start_flow" | "wait_flow" | "get_flow" | "stop_flow" | "retry_flow" | "delete_flow" | "subscribe_flow" => {
+            json!({ "flow_id": flow })
+        }
+        "list_flows" => json!({ "caller_id": identity.to_string() }),
         "list_schedules" => json!({ "caller_id": identity.to_string() }),
         "create_schedule" => json!({ "job": { "script": "1" }, "every": 3600 }),
         "delete_schedule" => json!([schedule]),
@@ -36,7 +43,13 @@ fn params(method: &str, job: &str, schedule: &str, identity: u32, token: &str) -
         "get_identity" | "create_token" | "list_tokens" => json!([identity]),
         "update_identity" | "delete_identity" => json!([9999]),
         "revoke_token" => json!([token]),
+        "send_message" => json!({ "address": "here" }),
+        "get_message" | "acknowledge_message" | "delete_message" => json!([identity, 9999]),
+        "list_messages" => json!({ "caller_id": identity }),
+        "create_runner" => json!(["osis"]),
+        "update_runner" | "get_runner" | "delete_runner" => json!([9999]),
         "grant" | "revoke" => json!([9999, "reader"]),
+        "delete_context" => json!([0]),
         _ => json!({}),
     }
 }
@@ -68,12 +81,14 @@ async fn every_call_in_every_role_is_allowed_as_the_page_says() {
                 };
                 let spec = serde_json::from_value(signed(json!({ "script": "1" }))).unwrap();
                 let job = guarded.house.dispatcher.create(spec).await.unwrap().to_string();
+                let spec = serde_json::from_value(signed(json!({ "jobs": { "a": { "script": "1" } } }))).unwrap();
+                let flow = Flows::new(guarded.house.dispatcher.clone()).create(spec).await.unwrap();
                 let spec = serde_json::from_value(json!({ "job": signed(json!({ "script": "1" })), "every": 3600 })).unwrap();
                 let schedule = guarded.house.dispatcher.create_schedule(spec).await.unwrap().schedule_id.to_string();
                 let made = guarded.authority.create_token(owner, None, None, None).await.unwrap();
                 let token = made.token.token_id.clone();
-                let mut given = params(&method, &job, &schedule, owner.0, token.as_str());
-                if method == "wait_job" || method == "run_and_wait" {
+                let mut given = params(&method, &job, flow.0, &schedule, owner.0, token.as_str());
+                if ["wait_job", "run_and_wait", "wait_flow", "run_flow_and_wait"].contains(&method.as_str()) {
                     given["wait_timeout"] = json!(0);
                 }
                 let answer = code(&client, &method, given).await;

@@ -15,7 +15,7 @@ async fn what_others_make_of_the_keys_gives_nobody_rights_and_stops_nobody() {
     assert_eq!(readers.iter().map(|id| id.0).collect::<Vec<_>>(), [other.0, 6]);
     // A key of another type has no rights in it, and gives way to the next grant.
     let _: String = redis.run(&["SET", "context:0", "x"]).await;
-    assert_eq!(guarded.authority.read_rights(CONTEXT).await.unwrap().admins.len(), 0);
+    assert_eq!(guarded.authority.read_context(CONTEXT).await.unwrap().admins.len(), 0);
     guarded.authority.set_role(CONTEXT, admin, Role::Admin, true).await.unwrap();
     assert_eq!(code(&client, "list_jobs", json!({})).await, 0);
     let _: String = redis.run(&["SET", "actor:9", "x"]).await;
@@ -36,7 +36,7 @@ async fn no_number_is_given_twice_whoever_gave_it() {
     let _: i64 = redis.run(&["HSET", "actor:5", "id", "5"]).await;
     guarded.authority.set_role(CONTEXT, IdentityId(5), Role::Admin, true).await.unwrap();
     guarded.authority.delete_identity(IdentityId(5)).await.unwrap();
-    assert!(guarded.authority.read_rights(CONTEXT).await.unwrap().admins.is_empty(), "a deleted identity is in no list");
+    assert!(guarded.authority.read_context(CONTEXT).await.unwrap().admins.is_empty(), "a deleted identity is in no list");
     assert_eq!(guarded.identity(&[]).await, IdentityId(6));
     // What counts is lost; what is there is not.
     let _: i64 = redis.run(&["DEL", "hero:meta:access"]).await;

@@ -119,7 +119,7 @@ async fn whoever_tries_tokens_is_slowed_down() {
         }
     }
     // A busy machine may take longer than the rate allows for all of them, but not for so many.
-    assert!(slowed.is_none_or(|answer| answer.contains("wrong tokens a second")));
+    assert!(slowed.is_none_or(|answer| answer.contains("wrong tokens or logins a second")));
 }
 
 #[tokio::test]
@@ -134,4 +134,39 @@ async fn an_identity_has_no_say_over_the_tokens_of_others() {
     assert_eq!(code(&client, "revoke_token", json!([of_bob.token_id])).await, 1004);
     assert_eq!(code(&client, "delete_identity", json!([bob])).await, 1004);
     assert_eq!(code(&client, "create_token", json!([ada])).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscription_ends_with_the_role_that_it_needs() {
+    let guarded = Guarded::open().await;
+    let (reader, other) = (guarded.identity(&[Role::Reader]).await, guarded.identity(&[Role::Reader]).await);
+    let secret = guarded.secret(reader).await;
+    let request = |secret: &str| {
+        use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+        let mut request = guarded.server.url().into_client_request().unwrap();
+        request.headers_mut().insert("authorization", format!("Bearer {secret}").parse().unwrap());
+        request
+    };
+    let (mut socket, _) = tokio_tungstenite::connect_async(request(&secret)).await.unwrap();
+    use futures_util::{SinkExt as _, StreamExt as _};
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "subscribe_events", "params": {} });
+    socket.send(call.to_string().into()).await.unwrap();
+    let mut next = async || {
+        loop {
+            let message = tokio::time::timeout(crate::support::PATIENCE, socket.next()).await.expect("a message").unwrap().unwrap();
+            if let tokio_tungstenite::tungstenite::Message::Text(text) = message {
+                return serde_json::from_str::<Value>(&text).unwrap();
+            }
+        }
+    };
+    let opened = next().await;
+    assert!(opened["result"].is_string(), "{opened}");
+    guarded.house.dispatcher.create(crate::support::spec("1")).await.unwrap();
+    assert_eq!(next().await["params"]["result"]["type"], "event");
+    // That of another one changes nothing.
+    guarded.authority.set_role(CONTEXT, other, Role::Reader, false).await.unwrap();
+    guarded.house.dispatcher.create(crate::support::spec("1")).await.unwrap();
+    assert_eq!(next().await["params"]["result"]["type"], "event");
+    guarded.authority.set_role(CONTEXT, reader, Role::Reader, false).await.unwrap();
+    assert_eq!(next().await["params"]["error"]["code"], 1004);
 }

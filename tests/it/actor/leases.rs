@@ -96,7 +96,7 @@ async fn with_a_short_lease() -> (Redis, Store, JobId, Reaper) {
     let redis = Redis::start().await;
     let store = redis.plan().lasting(Periods { lease: Duration::from_millis(400), ..Periods::default() }).store().await;
     let id = JobId::random();
-    let new = NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None };
+    let new = NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None, flow: None };
     store.create(new).await.unwrap();
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
     let queues = [("hero:q:work:type:osis".to_owned(), 0)];

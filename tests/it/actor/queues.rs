@@ -129,7 +129,7 @@ async fn turns_look_into_the_queues_of_instances_only_where_something_may_lie_th
     let other = house.redis.store().await;
     let id = JobId::random();
     let spec = JobSpec { instance: Some(1), ..spec("2") };
-    other.create(hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None }).await.unwrap();
+    other.create(hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
     house.is(&id, Status::Finished).await;
     let foreign = JobId::random();
     let _: i64 = house.redis.run(&["HSET", &format!("hero:job:{foreign}"), "script", "3", "script_type", "osis"]).await;

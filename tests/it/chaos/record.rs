@@ -128,6 +128,10 @@ async fn check_keys(town: &Town) {
                 "hero:meta:strays",
                 "hero:meta:types",
                 "hero:meta:identity",
+                // The servers that lately looked after messages.
+                "hero:meta:nodes",
+                "hero:access:contexts",
+                "hero:meta:access",
             ],
         );
         if ends.iter().any(|prefix| key.starts_with(prefix)) {

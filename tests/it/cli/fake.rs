@@ -176,7 +176,7 @@ async fn an_error_of_the_client_says_which_kind_it_is() {
     assert!(matches!(client.wait_job(ContextId(0), &id, wait).await, Err(Error::Shape { .. })));
     assert!(client.ping().await.unwrap_err().has_code(-32601));
     assert!(matches!(Client::connect("ws://127.0.0.1:1", None).await, Err(Error::Unreachable { .. })));
-    assert!(matches!(Client::connect("wss://127.0.0.1:1", None).await, Err(Error::Address { .. })));
+    assert!(matches!(Client::connect("wxs://127.0.0.1:1", None).await, Err(Error::Address { .. })));
     assert!(matches!(Client::connect(&fake.url(), Some("a\nb")).await, Err(Error::Address { .. })));
     drop(fake);
     assert!(matches!(client.ping().await, Err(Error::Closed(_))));

@@ -17,6 +17,9 @@ fn every_command_explains_itself() {
     for command in ["create", "create-many", "wait", "logs", "list"] {
         insta::assert_snapshot!(format!("job_{command}"), help(&["job", command]));
     }
+    for command in ["tail", "verify"] {
+        insta::assert_snapshot!(format!("audit_{command}"), help(&["audit", command]));
+    }
     insta::assert_snapshot!("queue_pause", help(&["queue", "pause"]));
     for command in ["create", "list", "show"] {
         insta::assert_snapshot!(format!("schedule_{command}"), help(&["schedule", command]));

@@ -122,7 +122,7 @@ async fn without_any_memory_running_jobs_end_once_and_leases_presences_stops_and
 
 /// Creates jobs of some kinds, takes them all and ends them.
 async fn ended(store: &Store, specs: &[JobSpec], outcome: &Outcome) -> Vec<JobId> {
-    let new = |spec: &JobSpec| NewJob { id: JobId::random(), spec: spec.clone(), start: true, waited: false, occurrence: None };
+    let new = |spec: &JobSpec| NewJob { id: JobId::random(), spec: spec.clone(), start: true, waited: false, occurrence: None, flow: None };
     let new: Vec<NewJob> = specs.iter().map(new).collect();
     let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis".to_owned(), 0)]);
     let actors = [ActorRoom { actor: "osis:default:1".into(), room: 128 }];
@@ -163,7 +163,7 @@ async fn relief_spares_what_somebody_counts_on() {
     let jobs = ended(&store, &[spec("1"), keyed, kept], &finished(10)).await;
     let parent = ended(&store, &[spec("1")], &finished(10)).await.remove(0);
     let child = JobSpec { parent_id: Some(parent.clone()), ..spec("2") };
-    let child = NewJob { id: JobId::random(), spec: child, start: true, waited: false, occurrence: None };
+    let child = NewJob { id: JobId::random(), spec: child, start: true, waited: false, occurrence: None, flow: None };
     assert_eq!(store.create(child).await.unwrap(), Created::Created(Status::Dispatched));
     let failed = Outcome::Failed { error: JobError::new(hero::model::ErrorKind::Script, "no"), retry_in: Duration::ZERO };
     let error = {
@@ -174,6 +174,7 @@ async fn relief_spares_what_somebody_counts_on() {
             start: true,
             waited: false,
             occurrence: None,
+            flow: None,
         };
         let (script_type, queues) = ("osis".parse().unwrap(), [("hero:q:work:type:osis:prio:0".to_owned(), 0)]);
         let actors = [ActorRoom { actor: "osis:default:1".into(), room: 1 }];
@@ -242,7 +243,8 @@ async fn a_burst_of_creates_does_not_go_past_the_room_for_ends() {
     store.look_at_memory().await.unwrap();
     let (mut stored, mut refused) = (0, 0);
     for _ in 0..60 {
-        let new = |_| NewJob { id: JobId::random(), spec: spec(&"x".repeat(50_000)), start: true, waited: false, occurrence: None };
+        let new =
+            |_| NewJob { id: JobId::random(), spec: spec(&"x".repeat(50_000)), start: true, waited: false, occurrence: None, flow: None };
         let creating = (0..10).map(new).map(|job| store.create(job));
         for created in futures_util::future::join_all(creating).await {
             match created {

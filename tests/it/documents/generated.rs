@@ -30,6 +30,12 @@ fn the_permissions_in_the_documents_are_those_of_the_program() {
 }
 
 #[test]
+fn the_rules_of_redis_in_the_documents_are_those_of_the_program() {
+    let line = format!("```\nACL SETUSER hero on >PASSWORD {}\n```\n", hero::store::acl_rules(true));
+    agrees("docs/operations.md", "acl", &line);
+}
+
+#[test]
 fn the_metrics_in_the_documents_are_those_of_the_program() {
     agrees("docs/operations.md", "metrics", &hero::cli::metric_families::markdown());
 }

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 const FLOORS: [&[&str]; 10] = [
     &["model"],
     &["keys", "process"],
-    &["log_file", "service"],
+    &["audit", "log_file", "service"],
     &["store"],
     &["access", "conveyor", "dispatch", "engine", "rhailib"],
     &["sal"],
-    &["actor"],
+    &["actor", "coordinator"],
     &["rpc"],
     &["client"],
     &["cli"],

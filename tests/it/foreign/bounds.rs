@@ -10,7 +10,7 @@ use crate::support::{Redis, connection, spec, until};
 const QUEUE: &str = "hero:q:work:type:osis";
 
 fn new(spec: JobSpec) -> NewJob {
-    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
+    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None, flow: None }
 }
 
 async fn put(store: &Store, caller: &str) -> JobId {

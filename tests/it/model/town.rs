@@ -118,7 +118,7 @@ impl<'r> Town<'r> {
             predecessor_id: of.predecessor.map(|job| self.id(job)),
             ..JobSpec::default()
         };
-        NewJob { id: self.id(job), spec, start: wish.start, waited: false, occurrence: None }
+        NewJob { id: self.id(job), spec, start: wish.start, waited: false, occurrence: None, flow: None }
     }
 
     /// Takes a step.

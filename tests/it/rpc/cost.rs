@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hero::dispatch::{Dispatcher, JobFilter, Sweeper};
-use hero::model::JobId;
+use hero::model::{JobId, PrivateKey};
 use hero::service::Service as _;
 
 use super::*;
@@ -26,6 +26,8 @@ async fn no_call_walks_through_the_keys() {
     let gone = create(&client, json!(["1"])).await;
     let ended = create(&client, json!(["1"])).await;
     let made = client.ok("create_schedule", json!({"job": {"script": "1"}, "every": 3600})).await;
+    let key = PrivateKey::random();
+    let nonce = client.ok("fetch_nonce", json!([key.public_key()])).await.as_str().unwrap().to_owned();
     let calls = [
         ("create_job", json!(["1"])),
         ("create_jobs", json!({"jobs": [{"script": "1"}]})),
@@ -41,6 +43,15 @@ async fn no_call_walks_through_the_keys() {
         ("list_jobs", json!({"where": {"name": "a"}})),
         ("delete_job", json!([gone])),
         ("explain_job", json!([id])),
+        ("create_flow", json!([{"a": {"script": "1"}}])),
+        ("run_flow_and_wait", json!({"jobs": {"a": {"script": "1"}}, "wait_timeout": 0})),
+        ("start_flow", json!([1])),
+        ("wait_flow", json!([1, 0])),
+        ("get_flow", json!([1])),
+        ("list_flows", json!({})),
+        ("stop_flow", json!([1])),
+        ("retry_flow", json!([1])),
+        ("delete_flow", json!([1])),
         ("create_schedule", json!({"job": {"script": "1"}, "every": 3600})),
         ("list_schedules", json!({})),
         ("delete_schedule", json!([made["schedule_id"]])),
@@ -55,13 +66,30 @@ async fn no_call_walks_through_the_keys() {
         ("get_identity", json!([1])),
         ("list_identities", json!({})),
         ("whoami", json!({})),
+        ("fetch_nonce", json!([key.public_key()])),
+        ("authenticate", json!([key.public_key(), key.sign(&nonce), nonce])),
         ("create_token", json!([1])),
         ("list_tokens", json!([1])),
         ("revoke_token", json!(["0123456789abcdef"])),
+        ("create_context", json!({"name": "shop"})),
+        ("update_context", json!({"context_id": 1, "name": "store"})),
+        ("get_context", json!({"context_id": 1})),
+        ("list_contexts", json!({})),
+        ("delete_context", json!({"context_id": 1})),
         ("grant", json!([1, "reader"])),
         ("get_rights", json!({})),
         ("revoke", json!([1, "reader"])),
         ("delete_identity", json!([1])),
+        ("create_runner", json!(["osis"])),
+        ("update_runner", json!({"runner_id": 1, "name": "a"})),
+        ("get_runner", json!([1])),
+        ("list_runners", json!({})),
+        ("delete_runner", json!([1])),
+        ("send_message", json!(["hello", "here"])),
+        ("get_message", json!([0, 1])),
+        ("list_messages", json!({"list": "out"})),
+        ("acknowledge_message", json!([0, 1])),
+        ("delete_message", json!([0, 1])),
         ("list_actors", json!({})),
         ("list_functions", json!({})),
         ("list_queues", json!({})),
@@ -78,9 +106,13 @@ async fn no_call_walks_through_the_keys() {
         assert_eq!(redis.calls("scan").await + redis.calls("keys").await, 0, "{method}");
     }
     let mut called: BTreeSet<&str> = calls.iter().map(|(method, _)| *method).collect();
-    for (method, params) in
-        [("subscribe_job", json!([id])), ("subscribe_events", json!([{"name": "a"}, "0-0"])), ("subscribe_logs", json!([id]))]
-    {
+    let flow = client.ok("create_flow", json!([{"a": {"script": "1"}}])).await;
+    for (method, params) in [
+        ("subscribe_job", json!([id])),
+        ("subscribe_events", json!([{"name": "a"}, "0-0"])),
+        ("subscribe_logs", json!([id])),
+        ("subscribe_flow", json!([flow])),
+    ] {
         let mut items = client.subscribe(method, params).await.unwrap();
         if method != "subscribe_logs" {
             items.next().await;
@@ -127,7 +159,7 @@ async fn many_who_list_the_actors_share_few_walks() {
 async fn a_sweep_asks_little_of_jobs_that_go_on_and_sees_those_that_ended() {
     const WAITS: usize = 300;
     let (redis, dispatcher, _server, _client) = quiet().await;
-    let store = dispatcher.store(CONTEXT).unwrap().clone();
+    let store = dispatcher.stores().remove(0);
     let mut waits = tokio::task::JoinSet::new();
     for _ in 0..WAITS {
         let dispatcher = dispatcher.clone();

@@ -22,7 +22,7 @@ async fn work(store: Store, mut random: StdRng) -> Vec<JobId> {
         if ids.len() < JOBS {
             let new = |_| {
                 let spec = JobSpec { script: "40 + 2".into(), retries: u32::from(random.random_bool(0.2)), ..JobSpec::default() };
-                NewJob { id: JobId::random(), spec, start: true, waited: true, occurrence: None }
+                NewJob { id: JobId::random(), spec, start: true, waited: true, occurrence: None, flow: None }
             };
             let new: Vec<NewJob> = (0..BATCH).map(new).collect();
             store.create_all_or_none(&new).await.unwrap();

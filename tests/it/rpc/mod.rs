@@ -16,6 +16,7 @@ mod openrpc;
 mod operations;
 mod reading;
 mod subscriptions;
+mod tls;
 mod unread;
 mod waits;
 mod wire;

@@ -8,7 +8,7 @@ use crate::support::Redis;
 
 fn job(script_type: &str) -> NewJob {
     let spec = JobSpec { script: "1".into(), script_type: script_type.parse().unwrap(), ..JobSpec::default() };
-    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
+    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None, flow: None }
 }
 
 #[tokio::test]

@@ -9,7 +9,9 @@ use crate::support::Redis;
 
 fn jobs(number: usize) -> Vec<NewJob> {
     let spec = JobSpec { script: "1".into(), ..JobSpec::default() };
-    (0..number).map(|_| NewJob { id: JobId::random(), spec: spec.clone(), start: true, waited: false, occurrence: None }).collect()
+    (0..number)
+        .map(|_| NewJob { id: JobId::random(), spec: spec.clone(), start: true, waited: false, occurrence: None, flow: None })
+        .collect()
 }
 
 async fn listed(store: &Store) -> Vec<JobId> {

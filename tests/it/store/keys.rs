@@ -1,7 +1,7 @@
 //! `keys.lua` has the same keys as `keys.rs`.
 
 use hero::keys::Keys;
-use hero::model::{ContextId, IdentityId, JobId, Name, Priority, Queue, ScriptType, ServerId, Target};
+use hero::model::{ContextId, FlowId, IdentityId, JobId, Name, Priority, Queue, RunnerId, ScriptType, ServerId, Target};
 use hero::store::script_behind_the_modules;
 
 use crate::support::Redis;
@@ -63,8 +63,32 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.public_keys".to_owned(), keys.public_keys()),
             ("keys.tokens".to_owned(), keys.tokens()),
             ("keys.rights".to_owned(), keys.rights()),
+            ("keys.flows".to_owned(), keys.flows()),
+            ("keys.flows_to_do".to_owned(), keys.flows_to_do()),
+            ("keys.flow(7)".to_owned(), keys.flow(FlowId(7))),
+            ("keys.runner_job(3, 7)".to_owned(), keys.runner_job(3, 7)),
+            ("keys.msg_in".to_owned(), keys.msg_in()),
+            ("keys.msg_out".to_owned(), keys.msg_out()),
+            ("keys.open_messages".to_owned(), keys.open_messages()),
+            ("keys.answers".to_owned(), keys.answers()),
+            ("keys.results".to_owned(), keys.results()),
+            ("keys.nonces".to_owned(), keys.nonces()),
+            ("keys.nodes".to_owned(), keys.nodes()),
+            ("keys.message(12, 101)".to_owned(), keys.message(12, 101)),
+            ("keys.sending('abc')".to_owned(), keys.sending("abc")),
+            ("keys.runner_queue('sal')".to_owned(), keys.runner_queue(&sal)),
+            ("keys.runners".to_owned(), keys.runners()),
+            ("keys.revisions".to_owned(), keys.revisions()),
+            ("keys.runner(7)".to_owned(), keys.runner(RunnerId(7))),
+            ("keys.sequence('runner')".to_owned(), keys.sequence("runner")),
+            ("keys.contexts".to_owned(), keys.contexts()),
+            ("keys.closed".to_owned(), keys.closed()),
+            ("keys.rate".to_owned(), keys.rate()),
+            ("keys.stored".to_owned(), keys.stored()),
+            ("keys.sequence('context')".to_owned(), keys.sequence("context")),
             ("keys.identity(7)".to_owned(), keys.identity(IdentityId(7))),
             ("keys.tokens_of(7)".to_owned(), keys.tokens_of(IdentityId(7))),
+            ("keys.nonce('9d3c')".to_owned(), keys.nonce("9d3c")),
             ("keys.collection('io')".to_owned(), keys.collection(&io)),
             ("objects.of('io').objects".to_owned(), keys.objects(&io)),
         ];

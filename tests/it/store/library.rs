@@ -13,7 +13,7 @@ use crate::support::Redis;
 
 fn new() -> NewJob {
     let spec = JobSpec { script: "1".into(), ..JobSpec::default() };
-    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
+    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None, flow: None }
 }
 
 async fn take(store: &Store) -> Ended {

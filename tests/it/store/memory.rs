@@ -22,7 +22,7 @@ async fn run(redis: &Redis, store: &Store, jobs: usize) {
     for _ in 0..jobs.div_ceil(BATCH) {
         let new = |number| {
             let spec = JobSpec { script: "40 + 2".into(), ..JobSpec::default() };
-            NewJob { id: JobId::random(), spec, start: true, waited: number % 2 == 0, occurrence: None }
+            NewJob { id: JobId::random(), spec, start: true, waited: number % 2 == 0, occurrence: None, flow: None }
         };
         let new: Vec<NewJob> = (0..BATCH).map(new).collect();
         store.create_all_or_none(&new).await.unwrap();

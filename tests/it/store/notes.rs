@@ -12,7 +12,7 @@ use crate::support::Redis;
 async fn queued(store: &Store) -> (JobId, String) {
     let id = JobId::random();
     let spec = JobSpec { script: "40 + 2".into(), timeout: Some(Duration::from_secs(7).into()), ..JobSpec::default() };
-    let new = NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None };
+    let new = NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None };
     assert_eq!(store.create(new).await.unwrap(), Created::Created(Status::Dispatched));
     let key = format!("hero:job:{id}");
     (id, key)

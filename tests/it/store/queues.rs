@@ -10,7 +10,7 @@ use crate::support::Redis;
 
 fn job_of(caller: &str) -> NewJob {
     let spec = JobSpec { script: "1".into(), caller_id: Some(caller.into()), ..JobSpec::default() };
-    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
+    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None, flow: None }
 }
 
 async fn put(store: &Store, job: NewJob) -> JobId {

@@ -6,7 +6,14 @@ use hero::store::{Created, Ended, NewJob, Outcome, Store};
 use crate::support::Redis;
 
 pub(super) fn job(spec: JobSpec) -> NewJob {
-    NewJob { id: JobId::random(), spec: JobSpec { script: "40 + 2".into(), ..spec }, start: true, waited: false, occurrence: None }
+    NewJob {
+        id: JobId::random(),
+        spec: JobSpec { script: "40 + 2".into(), ..spec },
+        start: true,
+        waited: false,
+        occurrence: None,
+        flow: None,
+    }
 }
 
 pub(super) async fn create(store: &Store, spec: JobSpec) -> (JobId, Status) {

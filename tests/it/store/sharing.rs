@@ -6,7 +6,7 @@ use hero::store::{ActorRoom, Created, JobFilter, NewJob, Turn, Turned};
 use crate::support::{Redis, spec};
 
 fn new_job(spec: JobSpec) -> NewJob {
-    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
+    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None, flow: None }
 }
 
 async fn fill(redis: &Redis) {

@@ -15,6 +15,7 @@ fn job() -> NewJob {
         start: false,
         waited: false,
         occurrence: None,
+        flow: None,
     }
 }
 

@@ -13,7 +13,7 @@ const HOUR: i64 = 3_600_000;
 
 fn new(later: Option<Timestamp>) -> NewJob {
     let spec = JobSpec { script: "1".into(), run_at: later, ..JobSpec::default() };
-    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None }
+    NewJob { id: JobId::random(), spec, start: true, waited: false, occurrence: None, flow: None }
 }
 
 /// Looks as a reaper that is told to wait first.

@@ -16,7 +16,7 @@ impl Authority {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
         std::fs::write(directory.path().join("ca.pem"), authority.pem()).unwrap();
-        for name in ["server", "client"] {
+        for name in ["server", "client", "renewed"] {
             let key = KeyPair::generate().unwrap();
             let certificate =
                 CertificateParams::new(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap().signed_by(&key, &authority).unwrap();

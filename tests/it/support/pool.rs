@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hero::actor::{Instances, Mask, PoolSettings};
+use hero::audit::Audit;
 use hero::dispatch::Objects;
 use hero::engine::{Capability, EngineSettings};
 use hero::log_file::LogDirectory;
@@ -34,10 +35,12 @@ pub fn pool_settings(directory: &Path, actors: u32) -> PoolSettings {
         engine: EngineSettings { capabilities: vec![Capability::Objects, Capability::Jobs], ..EngineSettings::new(hero()) },
         timeout: Duration::from_secs(60),
         fair: false,
+        bounds: None,
         side_by_side: 1,
         layouts: Layouts::all(&"osis".parse().unwrap()),
         mask: Mask::default(),
         log_directory: LogDirectory::new(directory.join("logs")),
         grace: Duration::from_secs(5),
+        audit: Audit::default(),
     }
 }

@@ -92,7 +92,12 @@ impl Redis {
 
     /// One command, as redis-cli would send it.
     pub async fn run<T: FromRedisValue>(&self, words: &[&str]) -> T {
-        let client = redis::Client::open(self.url()).unwrap();
+        self.run_in(0, words).await
+    }
+
+    /// The same in another database.
+    pub async fn run_in<T: FromRedisValue>(&self, database: u32, words: &[&str]) -> T {
+        let client = redis::Client::open(format!("{}?db={database}", self.url())).unwrap();
         let mut connection = super::connection(&client).await.unwrap();
         let mut command = redis::cmd(words[0]);
         command.arg(&words[1..]);

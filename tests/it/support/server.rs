@@ -9,9 +9,11 @@ use std::time::Instant;
 use futures_util::stream::SplitStream;
 use futures_util::{SinkExt, StreamExt};
 use hero::access::{Authority, TokenKey};
+use hero::audit::Audit;
+use hero::coordinator::{Messages, Runners, Wakes};
 use hero::dispatch::Dispatcher;
 use hero::model::{ServerId, Timestamp};
-use hero::rpc::{Access, App, Guard, Limits, Probes, ServerDetails, ServerSettings, serve};
+use hero::rpc::{Access, App, Guard, Limits, Probes, ServerDetails, ServerSettings, Tls, serve};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -42,31 +44,57 @@ impl Server {
 
     /// A server with limits of its own.
     pub async fn within(dispatcher: &Dispatcher, limits: Limits) -> Self {
-        let authority = Authority::new(dispatcher.stores().cloned(), TokenKey::random());
-        Self::start(dispatcher, authority, limits, Access::Open).await
+        let authority = Authority::new(dispatcher.stores(), TokenKey::random());
+        Self::start(dispatcher, authority, limits, Access::Open, None).await
     }
 
     /// A server whose callers have to log in. This process knows the authority.
     pub async fn guarded(dispatcher: &Dispatcher) -> (Self, Authority) {
-        let authority = Authority::new(dispatcher.stores().cloned(), TokenKey::random());
-        authority.follow().await.unwrap();
-        let access = Access::Login(Guard::new(authority.clone(), dispatcher.clone()));
-        (Self::start(dispatcher, authority.clone(), Limits::default(), access).await, authority)
+        Self::guarded_with(dispatcher, TokenKey::random()).await
     }
 
-    async fn start(dispatcher: &Dispatcher, authority: Authority, limits: Limits, access: Access) -> Self {
+    /// The same, with this key of tokens.
+    pub async fn guarded_with(dispatcher: &Dispatcher, key: TokenKey) -> (Self, Authority) {
+        let authority = Authority::new(dispatcher.stores(), key);
+        authority.follow().await.unwrap();
+        let access = Access::Login(Guard::new(authority.clone(), dispatcher.clone()));
+        (Self::start(dispatcher, authority.clone(), Limits::default(), access, None).await, authority)
+    }
+
+    /// A server with an audit log, whose callers have to log in or not.
+    pub async fn audited(dispatcher: &Dispatcher, audit: Audit, login: bool) -> (Self, Authority) {
+        let authority = Authority::new(dispatcher.stores(), TokenKey::random());
+        authority.follow().await.unwrap();
+        let access = if login { Access::Login(Guard::new(authority.clone(), dispatcher.clone())) } else { Access::Open };
+        let settings = ServerSettings { audit, access, ..ServerSettings::default() };
+        (Self::with(dispatcher, authority.clone(), Limits::default(), settings).await, authority)
+    }
+
+    /// A server that speaks TLS, with limits of its own.
+    pub async fn encrypted(dispatcher: &Dispatcher, limits: Limits, tls: &Tls) -> Self {
+        let authority = Authority::new(dispatcher.stores(), TokenKey::random());
+        Self::start(dispatcher, authority, limits, Access::Open, Some(tls.clone())).await
+    }
+
+    async fn start(dispatcher: &Dispatcher, authority: Authority, limits: Limits, access: Access, tls: Option<Tls>) -> Self {
+        Self::with(dispatcher, authority, limits, ServerSettings { access, tls, ..ServerSettings::default() }).await
+    }
+
+    async fn with(dispatcher: &Dispatcher, authority: Authority, limits: Limits, settings: ServerSettings) -> Self {
         let details = ServerDetails {
             server_id: ServerId::new().to_string(),
             started_at: Timestamp::local(),
             started: Instant::now(),
             listen: Vec::new(),
             contexts: dispatcher.contexts(),
+            node_key: None,
             pools: Vec::new(),
             limits: limits.clone(),
         };
         let probes = Probes { readiness: Arc::new(|| Box::pin(async { Ok(Vec::new()) })), metrics: Arc::new(String::new) };
-        let app = App { dispatcher: dispatcher.clone(), authority, probes, details: Arc::new(details) };
-        let settings = ServerSettings { listen: vec![([127, 0, 0, 1], 0).into()], limits, access, ..ServerSettings::default() };
+        let (runners, messages) = (Runners::new(dispatcher.clone()), Messages::new(dispatcher.clone(), Wakes::default()));
+        let app = App { dispatcher: dispatcher.clone(), authority, runners, messages, probes, details: Arc::new(details) };
+        let settings = ServerSettings { listen: vec![([127, 0, 0, 1], 0).into()], limits, ..settings };
         let shutdown = CancellationToken::new();
         let serving = serve(settings, app, shutdown.clone()).await.unwrap();
         Self { address: serving.local_addr(), _shutdown: shutdown.drop_guard() }

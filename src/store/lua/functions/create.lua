@@ -3,7 +3,8 @@
 -- ARGV  queue length limit · so long a job that is not started is kept, ms · lease, ms
 --       · list, with '-' for what is not so: 'all' (all jobs or none) · 'shadows' (some go to a second queue, too)
 --         · 'look' (memory may be short)
---       · the most jobs that may run in the context, or 0 · the occurrences that jobs are for, as in schedules.lua
+--       · list, 0 where there is no limit: the most jobs that may run in the context · the most that may be created in a second
+--       · the occurrences that jobs are for, as in schedules.lua
 --       · number of pools with room, each: script type · list of its queues
 --       then number of jobs, each:
 --       id · list, with '-' for what is not so: script type · work queue · actor that has room · 'new' (nobody else can have the id)
@@ -18,6 +19,7 @@
 -- · {'unreleased'} (a job that had the id is gone, its relatives are still to be released)
 -- · {'cycle', id …} (it would wait for itself, through these jobs) · {'tangled'} (too many relations to follow)
 -- · {'again'} (too many with those of the jobs before it: the call after this one may have room, and has if it is the first there)
+-- · {'slow', ms} (so long from now there is room, as jobs per second are limited) · {'closed'} (the context is being deleted)
 -- · {'none'} (another one of all is refused) · {'fired'} (another server fired the occurrence first) · {'skipped'} (it is left out).
 -- Last, if relations were followed: {'followed', number}.
 local try, insist = commands.try, commands.insist
@@ -26,7 +28,7 @@ local try, insist = commands.try, commands.insist
 local NEARLY_FULL = 0.9
 
 -- What this call is about; set anew by each.
-local limit_of_queue, given_up, lease_until, has_shadows, room
+local limit_of_queue, given_up, lease_until, has_shadows, room, per_second
 local answers, created = {}, {}
 -- How many jobs of each script type it stores, and what it answers for each that starts at once.
 local created_of, answer_started = {}, nil
@@ -238,8 +240,10 @@ local function store_all(number)
     local job = take_job()
     plan[place], given[job.id] = job, job.relations or { prerequisite = {}, dependent = {} }
   end
+  local slow, some = limit.too_fast(per_second, number), false
   for place, job in ipairs(plan) do
     local answer = check(job)
+    if not answer then answer, some = slow, true end
     if not answer then answer, job.status = take_place(job) end
     answers[place] = answer or nil
     refused = refused or answer and answer[1] ~= 'same'
@@ -251,6 +255,7 @@ local function store_all(number)
     refused = true
     answer_cycle(plan, found)
   end
+  if some and not refused then limit.note_created(per_second, number) end
   for place, job in ipairs(plan) do
     -- Those that name it may be stored before it.
     if not refused and not answers[place] then job.written = redis.call('HSET', keys.job(job.id), 'status', 'created') end
@@ -287,17 +292,26 @@ local function store_each(number, occurrences)
   for place = 1, number do
     local job, occurrence, answer, status = take_job(), occurrences[place], nil, nil
     if occurrence then answer = schedules.refuse_occurrence(occurrence) end
-    answer = answer or check(job) or job.relations and refuse_cycle(job) or nil
+    answer = answer or check(job) or limit.too_fast(per_second, 1) or job.relations and refuse_cycle(job) or nil
     if not answer then answer, status = take_place(job) end
     answers[place] = answer or store(job, status)
+    if not answer then limit.note_created(per_second, 1) end
     if occurrence then schedules.note_occurrence(occurrence, job.id, answers[place]) end
   end
+end
+
+-- Nothing is stored in a context that is being deleted.
+local function refuse_all(number)
+  for place = 1, number do answers[place] = { 'closed' } end
+  return answers
 end
 
 return function()
   limit_of_queue, given_up, lease_until = request.take_number(), request.digits_in(request.take()), request.digits_in(request.take())
   local all, shadows, look = unpack(request.take_list(), 1, 3)
-  local most_running, occurrences = request.take_number(), schedules.occurrences_in(request.take())
+  local most_running, most_created = unpack(request.take_list(), 1, 2)
+  local occurrences = schedules.occurrences_in(request.take())
+  most_running, per_second = tonumber(most_running), tonumber(most_created)
   if look == 'look' and is_nearly_full() then
     return redis.error_reply('OOM Redis uses more than 90% of its memory; what is left is for the ends of jobs')
   end
@@ -309,6 +323,7 @@ return function()
   walk, followed, left_for_all = {}, 0, cycles.MOST_FOLLOWED_IN_ALL
   local pools = take_pools()
   room = pools > 0 and request.delay <= request.LATE and queues.room_at_once(most_running) or 0
+  if access.is_closed() then return refuse_all(request.take_number()) end
   if all == 'all' then store_all(request.take_number()) else store_each(request.take_number(), occurrences) end
   start_all()
   queues.watch_all(to_push, has_shadows)

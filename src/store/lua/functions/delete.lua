@@ -4,7 +4,7 @@
 -- Gives {'deleted'} · {'illegal', status} · {'open', status} (its children have not ended) · {'missing'}.
 local try = commands.try
 local read = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'id', 'origin', 'rel', 'actor', 'worker_id',
-  'created_at')
+  'created_at', 'dialect')
 
 -- A job that should be in no queue is not looked for in a queue that is as long as this: that takes long.
 local LONG = 1000
@@ -25,6 +25,7 @@ return function()
     return { 'open', status }
   end
   relations.unlink(id)
+  if job.dialect and not values.is_final(status) then layouts.mirror(id, job.dialect, 'error', 'deleted', jobs.REPLY_SECONDS, true) end
   -- One that has ended is in no queue, unless a foreign program put it there.
   local queue = keys.work(script_type, job.group, job.instance, job.priority)
   if not values.is_final(status) or (try('LLEN', queue) or LONG) < LONG then routing.withdraw(id, job.script_type, job) end

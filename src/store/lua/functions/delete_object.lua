@@ -8,6 +8,7 @@ return function()
   objects.leave(collection, id, objects.entries(collection, id), {})
   commands.try('HDEL', collection.entries, id)
   commands.try('ZREM', collection.ids, id)
+  objects.count_bytes(collection, -objects.size(collection, id))
   local deleted = commands.try('HDEL', collection.objects, id) or 0
   objects.forget_if_empty(collection)
   return deleted

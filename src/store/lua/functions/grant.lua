@@ -22,11 +22,7 @@ return function()
   end
   table.sort(kept)
   for at, id in ipairs(kept) do kept[at] = values.digits(id) end
-  local now = access.seconds()
-  if not commands.try('HGET', keys.rights, 'created_at') then
-    local empty = { 'admins', '[]', 'callers', '[]', 'readers', '[]', 'executors', '[]' }
-    commands.insist('HSET', keys.rights, 'id', keys.context, 'created_at', now, unpack(empty))
-  end
-  commands.insist('HSET', keys.rights, list, '[' .. table.concat(kept, ',') .. ']', 'updated_at', now)
+  access.change_context()
+  commands.insist('HSET', keys.rights, list, '[' .. table.concat(kept, ',') .. ']')
   return 'changed'
 end

@@ -63,7 +63,7 @@ end
 
 local THEIR_FIELDS = {
   'status', 'script', 'script_type', 'caller_id', 'timeout', 'retries', 'env_vars', 'client_rpc_id', 'created_at', 'updated_at',
-  'reply_to_queue', 'reply_to', 'prerequisites',
+  'reply_to_queue', 'reply_to', 'prerequisites', 'flow', 'args', 'inputs',
 }
 local named = values.naming(THEIR_FIELDS)
 
@@ -93,6 +93,9 @@ local function write_mirror(id, queue, key, theirs, timeout)
   add('timeout', timeout)
   add('retries', retries and retries >= 0 and retries <= MOST_RETRIES and theirs.retries)
   add('env_vars', theirs.env_vars)
+  -- What a job has that came by a message.
+  add('args', queue.kind.element == RUNNER and theirs.args)
+  add('inputs', queue.kind.element == RUNNER and theirs.inputs)
   add('client_rpc_id', theirs.client_rpc_id)
   if queue.kind.named then add('reply_to', theirs.reply_to_queue or theirs.reply_to) end
   redis.call('UNLINK', keys.job(id))
@@ -108,6 +111,8 @@ local function translate(queue, element)
   if not list then return nil end
   if redis.call('EXISTS', key) == 0 then return later(queue, element, key) end
   local theirs = named(list)
+  -- It is a job of ours already, which its flow brings on.
+  if theirs.flow and kind.element == RUNNER then return nil end
   local timeout = tonumber(theirs.timeout)
   if not (timeout and timeout > 0) then timeout = nil end
 

@@ -1,9 +1,9 @@
 -- Flags: allow-oom
--- Notes that the rights of an identity have changed in some context.
--- ARGV  the identity, whose number is never given again
+-- Notes that the rights of an identity have changed in a context.
+-- ARGV  the identity, whose number is never given again · the context
 -- Gives 1.
 return function()
   access.keep_number(request.take())
-  access.changed()
+  access.context_changed(request.take())
   return 1
 end

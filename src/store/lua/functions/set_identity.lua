@@ -16,7 +16,10 @@ return function()
   local key, now = keys.identity(id), access.seconds()
   if public_key ~= '-' then
     local before = commands.try('HGET', key, 'pubkey')
-    if before and before ~= public_key then commands.try('HDEL', keys.public_keys, before) end
+    if before and before ~= public_key then
+      commands.try('HDEL', keys.public_keys, before)
+      access.end_logins(id)
+    end
     commands.insist('HSET', keys.public_keys, public_key, id)
     commands.insist('HSET', key, 'pubkey', public_key)
   elseif is_new then

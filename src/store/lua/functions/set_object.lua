@@ -1,12 +1,18 @@
 -- Flags:
 -- Stores an object, in place of the one that has its id, with its entries in the indexes of its collection.
--- ARGV  collection · id · object, JSON · number of fields for which there are entries · the fields … · then of each entry: field · key
--- Gives 'stored', 'stale' (other fields have an index) or 'full' (there are as many collections as may be).
+-- ARGV  the most bytes of all objects, or 0 · collection · id · object, JSON · number of fields for which there are entries · the fields …
+--       then of each entry: field · key
+-- Gives 'stored', 'stale' (other fields have an index), 'full' (there are as many collections as may be), 'large' (all objects would have
+-- more bytes than they may) or 'closed' (the context is being deleted).
 return function()
+  local most = request.take_number()
   local name, id, json = request.take_many(3)
   local collection, fields = objects.of(name), {}
   for at = 1, request.take_number() do fields[at] = request.take() end
   if not objects.has_indexes_of(collection, fields) then return 'stale' end
+  if access.is_closed() then return 'closed' end
+  local more = #json - objects.size(collection, id)
+  if not objects.has_room(most, more) then return 'large' end
   if not objects.note(collection) then return 'full' end
 
   local before, entries, stay = objects.entries(collection, id), {}, {}
@@ -20,5 +26,6 @@ return function()
   objects.keep_entries(collection, id, objects.next_revision(collection), entries)
   commands.insist('ZADD', collection.ids, 0, id)
   commands.insist('HSET', collection.objects, id, json)
+  objects.count_bytes(collection, more)
   return 'stored'
 end

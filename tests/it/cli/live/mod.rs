@@ -3,6 +3,7 @@
 mod command;
 mod complete;
 mod display;
+mod flow;
 mod job;
 mod object;
 mod own_server;

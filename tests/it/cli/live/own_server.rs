@@ -30,6 +30,7 @@ fn the_demo_ends_well_and_leaves_nothing_behind() {
     let first = ended.out.split("run_and_wait").nth(1).unwrap();
     assert!(first.contains("40 + 2") && first.contains("\"value\":42"), "{first}");
     assert!(ended.out.contains("every answer as promised"), "{}", ended.out);
+    assert!(ended.out.contains("Ada booked 42"), "{}", ended.out);
     // There is Python wherever the tests run.
     assert!(ended.out.contains(r#""output":"{\"mean\":2.0}""#), "{}", ended.out);
     assert_eq!(std::fs::read_dir(hero.home()).unwrap().count(), 0);

@@ -88,7 +88,7 @@ async fn names_that_callers_choose_make_a_limited_number_of_series_and_go_with_t
 #[tokio::test(flavor = "multi_thread")]
 async fn metrics_have_every_family_that_is_promised() {
     let home = tempfile::tempdir().unwrap();
-    let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1"]).await;
+    let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--audit"]).await;
     let client = server.client().await;
     run(&client, "40 + 2").await.unwrap();
     run(&client, "throw 1").await.unwrap_err();

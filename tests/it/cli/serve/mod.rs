@@ -1,5 +1,6 @@
 //! Whole processes: `hero serve` and `hero actor` as an operator starts, ends and kills them.
 
+mod acl;
 mod confinement;
 mod connections;
 mod deaths;

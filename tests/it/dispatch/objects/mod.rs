@@ -232,7 +232,7 @@ async fn no_context_sees_the_objects_of_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_leave_memory_to_jobs() {
     let house = crate::support::House::open(1).await;
-    let objects = house.dispatcher.objects(crate::support::CONTEXT).unwrap();
+    let objects = house.dispatcher.objects(crate::support::CONTEXT).await.unwrap();
     let info: String = house.redis.run(&["INFO", "memory"]).await;
     let used: u64 = info.lines().find_map(|line| line.strip_prefix("used_memory:")?.trim().parse().ok()).unwrap();
     // Three quarters of this are used.

@@ -9,7 +9,7 @@ use crate::support::{Redis, spec};
 
 pub(super) fn new(spec: JobSpec) -> NewJob {
     let id = spec.job_id.clone().unwrap_or_else(JobId::random);
-    NewJob { id, spec, start: false, waited: false, occurrence: None }
+    NewJob { id, spec, start: false, waited: false, occurrence: None, flow: None }
 }
 
 pub(super) async fn create(store: &Store, spec: JobSpec) -> JobId {

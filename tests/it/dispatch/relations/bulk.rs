@@ -236,7 +236,9 @@ async fn a_group_that_does_not_fit_into_its_queue_is_refused_as_a_whole() {
     let redis = Redis::start().await;
     let store = redis.plan().with_room(3).store().await;
     let group = |size: usize| -> Vec<NewJob> {
-        (0..size).map(|_| NewJob { id: JobId::random(), spec: spec("1"), start: true, waited: false, occurrence: None }).collect()
+        (0..size)
+            .map(|_| NewJob { id: JobId::random(), spec: spec("1"), start: true, waited: false, occurrence: None, flow: None })
+            .collect()
     };
     let too_many = store.create_all_or_none(&group(4)).await.unwrap();
     assert_eq!(too_many, [Created::None, Created::None, Created::None, Created::Full(3)]);

@@ -72,7 +72,7 @@ async fn relatives_of_a_job_whose_actor_died_for_the_third_time_are_released() {
     let hand = Hand::of(&store);
     let start = async |spec| {
         let id = JobId::random();
-        store.create(NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None }).await.unwrap();
+        store.create(NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
         id
     };
     let job = start(spec("1")).await;
@@ -99,7 +99,7 @@ async fn the_recovery_after_a_crash_does_not_stop_at_a_job_that_is_gone() {
     let mut jobs = Vec::new();
     for _ in 0..30 {
         let id = JobId::random();
-        store.create(NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None }).await.unwrap();
+        store.create(NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
         jobs.push(id);
     }
     assert_eq!(hand.take_all().await, 30);
@@ -189,7 +189,7 @@ async fn a_parent_is_not_forgotten_before_its_relatives_are_released() {
     let hand = Hand::of(&store);
     let create = async |spec| {
         let id = JobId::random();
-        store.create(NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None }).await.unwrap();
+        store.create(NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
         id
     };
     let brief = |spec| JobSpec { retention: hero::model::Seconds::new(0.5), ..spec };
@@ -221,7 +221,10 @@ async fn two_promoters_never_run_one_delayed_job_twice() {
     let stores = [redis.store().await, redis.store().await];
     let due = stores[0].clock().now().plus(Duration::from_secs(60));
     let first = JobId::random();
-    stores[0].create(NewJob { id: first.clone(), spec: spec("1"), start: false, waited: false, occurrence: None }).await.unwrap();
+    stores[0]
+        .create(NewJob { id: first.clone(), spec: spec("1"), start: false, waited: false, occurrence: None, flow: None })
+        .await
+        .unwrap();
     let mut jobs = BTreeSet::new();
     for at in 0..600 {
         let id = JobId::random();
@@ -229,7 +232,7 @@ async fn two_promoters_never_run_one_delayed_job_twice() {
         if at % 3 == 0 {
             new.prerequisites = vec![first.clone()];
         }
-        stores[0].create(NewJob { id: id.clone(), spec: new, start: true, waited: false, occurrence: None }).await.unwrap();
+        stores[0].create(NewJob { id: id.clone(), spec: new, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
         jobs.insert(id.to_string());
     }
     stores[0].start(&first).await.unwrap();

@@ -12,7 +12,7 @@ const MANY: usize = 10_000;
 async fn start_many(house: &House, spec: &JobSpec) -> Vec<JobId> {
     let jobs = (0..MANY).map(|_| {
         let (id, spec) = (JobId::random(), spec.clone());
-        let new = hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None };
+        let new = hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None };
         async move {
             house.store.create(new).await.unwrap();
             id

@@ -66,6 +66,12 @@ impl Hand {
         self.end(id, Outcome::Failed { error: JobError::new(ErrorKind::Script, "no"), retry_in: Duration::from_millis(20) }).await
     }
 
+    /// The engine ends a job that was stopped; gives what it is then.
+    pub async fn obey_stop(&self, id: &JobId) -> Status {
+        let retry_in = Duration::ZERO;
+        self.end(id, Outcome::Failed { error: JobError::new(ErrorKind::Stopped, "stopped"), retry_in }).await
+    }
+
     /// The engine dies; gives what the job is then.
     pub async fn crash(&self, id: &JobId) -> Status {
         self.end(id, Outcome::Crashed).await

@@ -130,6 +130,7 @@ async fn stopped_heirs_and_stopped_predecessors_hold_nobody_up() {
     house.dispatcher.stop(CONTEXT, &stopped).await.unwrap();
     hand.finish(&after_stopped).await;
     house.dispatcher.stop(CONTEXT, &predecessor).await.unwrap();
+    assert_eq!(hand.obey_stop(&predecessor).await, Status::Error);
     hand.finish(&other).await;
     released(&house.redis).await;
     assert_eq!((status(&house, &stopped).await, hand.times(&stopped).await), (Status::Error, 0));

@@ -71,7 +71,7 @@ async fn the_end_of_an_attempt_before_the_retry_is_not_taken_for_the_new_one() {
     let store = redis.store().await;
     let (late, hand) = (super::Hand::of(&store), super::Hand::of(&store));
     let id = JobId::random();
-    let new = hero::store::NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None };
+    let new = hero::store::NewJob { id: id.clone(), spec: spec("1"), start: true, waited: false, occurrence: None, flow: None };
     store.create(new).await.unwrap();
     let first = late.take(&id).await;
     store.clock().advance(std::time::Duration::from_secs(31));
@@ -319,7 +319,7 @@ async fn an_end_that_was_taken_back_before_its_release_ends_nobody() {
     let hand = super::Hand::of(&store);
     let create = async |spec| {
         let id = JobId::random();
-        store.create(hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None }).await.unwrap();
+        store.create(hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None }).await.unwrap();
         id
     };
     let job = create(spec("1")).await;
@@ -344,7 +344,7 @@ async fn an_heir_that_is_retried_does_not_bring_back_its_deleted_predecessor() {
     let store = redis.store().await;
     let create = async |spec, start| {
         let id = JobId::random();
-        store.create(hero::store::NewJob { id: id.clone(), spec, start, waited: false, occurrence: None }).await.unwrap();
+        store.create(hero::store::NewJob { id: id.clone(), spec, start, waited: false, occurrence: None, flow: None }).await.unwrap();
         id
     };
     let predecessor = create(spec("1"), false).await;

@@ -18,7 +18,7 @@ async fn quiet() -> (Redis, Store, Hand) {
 
 async fn make(store: &Store, spec: JobSpec, start: bool) -> Created {
     let id = spec.job_id.clone().unwrap_or_else(JobId::random);
-    store.create(NewJob { id, spec, start, waited: false, occurrence: None }).await.unwrap()
+    store.create(NewJob { id, spec, start, waited: false, occurrence: None, flow: None }).await.unwrap()
 }
 
 /// Stores a job that starts, by an id of its own.

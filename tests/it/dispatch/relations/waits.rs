@@ -134,7 +134,7 @@ async fn whoever_is_linked_while_the_other_ends_is_released_or_not_blocked() {
             let mut ids = Vec::new();
             for spec in [after(&[&first]), child_of(&first), heir_of(&first), after(&[&first])] {
                 let id = JobId::random();
-                let new = hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None };
+                let new = hero::store::NewJob { id: id.clone(), spec, start: true, waited: false, occurrence: None, flow: None };
                 // The other server has its own connection, so that Redis alone decides who is first.
                 other.create(new).await.unwrap();
                 ids.push(id);

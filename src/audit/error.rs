@@ -1,0 +1,35 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why an audit log cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file system refused.
+    #[error("the audit log cannot be used: {}: {cause}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// Another process writes there.
+    #[error("another process writes the audit log in {}; give this one another --audit-dir, or another --data", .0.display())]
+    InUse(PathBuf),
+    /// Neither the head nor the last record fits the key.
+    #[error(
+        "the audit log in {} cannot be continued: neither its head nor its last record fits the key; \
+         put the key back with which it was written (audit_key_file), or move the directory away, and a new log begins",
+        .0.display()
+    )]
+    OtherKey(PathBuf),
+    /// There is no log.
+    #[error("there is no audit log in {}; hero serve --audit writes one", .0.display())]
+    NoLog(PathBuf),
+}
+
+impl Error {
+    /// What the system says of a path.
+    pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |cause| Self::Io { path: path.to_owned(), cause }
+    }
+}

@@ -1,0 +1,57 @@
+//! The files of a log: each is named by the number of its first record.
+
+use std::io::{self, BufRead};
+use std::path::{Path, PathBuf};
+
+/// How long a line may be: longer than any record of ours, whose texts are cut.
+pub(super) const LONGEST: usize = 512 * 1024;
+
+/// The name of the file whose first record has this number.
+pub(super) fn name(first: u64) -> String {
+    format!("audit-{first:012}.jsonl")
+}
+
+/// The name of a file as it is shown.
+pub(super) fn shown(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The files in a directory with the numbers of their first records, in order.
+pub(super) fn list(directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let file = entry.file_name();
+        let number = file.to_str().and_then(|file| file.strip_prefix("audit-")?.strip_suffix(".jsonl")?.parse().ok());
+        // A name that only looks like one of ours is none.
+        if let Some(number) = number.filter(|number| file.to_str() == Some(&*name(*number))) {
+            files.push((number, entry.path()));
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// A line of a file.
+pub(super) enum Line {
+    /// A whole one, without its end.
+    Whole(Vec<u8>),
+    /// What stands behind the last whole one, or the beginning of one that is too long.
+    Torn(Vec<u8>),
+    /// There is no more.
+    End,
+}
+
+/// Reads the next line, in bounded memory.
+pub(super) fn next(reader: &mut impl BufRead) -> io::Result<Line> {
+    let mut line = Vec::new();
+    io::Read::take(reader, LONGEST as u64).read_until(b'\n', &mut line)?;
+    Ok(match line.pop() {
+        None => Line::End,
+        Some(b'\n') => Line::Whole(line),
+        Some(last) => {
+            line.push(last);
+            Line::Torn(line)
+        }
+    })
+}

@@ -1,0 +1,176 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use super::error::Error;
+use super::journal::Journal;
+use super::key::AuditKey;
+use super::record::Record;
+use super::state::Shared;
+use super::writer::Writer;
+use crate::model::Timestamp;
+
+/// Where an audit log is, and how large it may become.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The directory, of which one process at a time writes.
+    pub directory: PathBuf,
+    /// The key of the hashes.
+    pub key: AuditKey,
+    /// At how many bytes the next file begins.
+    pub file_bytes: u64,
+    /// How many bytes all files may have together before the oldest go; 0 is no limit.
+    pub quota: u64,
+}
+
+/// An audit log, or none: then it takes everything and keeps nothing. Cheap to clone. When the last clone is dropped, what waits is written and the log ends.
+#[derive(Debug, Clone, Default)]
+pub struct Audit(Option<Arc<Open>>);
+
+#[derive(Debug)]
+struct Open(Arc<Shared>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.lock().closing = true;
+        self.0.wake.notify_all();
+    }
+}
+
+/// Why nothing is begun now that has to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Closed {
+    /// The log cannot be written.
+    #[error("the audit log cannot be written, as the log of the server says, and what changes something has to be in it")]
+    Failing,
+    /// The disk is slower than those who call.
+    #[error("the audit log has more to write than it can; try again")]
+    Full,
+}
+
+/// Something that is under way and will be recorded: there is a place in the queue for it. If it is dropped, the record is as it was begun.
+#[derive(Debug)]
+pub struct Doing(Option<(Arc<Open>, Record)>);
+
+/// How long whoever waits for the writing, or for the end, waits at most.
+const LONGEST: Duration = Duration::from_secs(5);
+
+impl Audit {
+    /// Opens a log and goes on where it ends. Starts the thread that writes it.
+    pub fn open(settings: Settings) -> Result<Self, Error> {
+        let directory = settings.directory.clone();
+        let (journal, begun) = Journal::open(&settings.directory, settings.key, settings.file_bytes, settings.quota)?;
+        let shared = Arc::<Shared>::default();
+        shared.push(&mut shared.lock(), begun);
+        let writer = Writer::new(Arc::clone(&shared), journal);
+        let started = std::thread::Builder::new().name("audit".to_owned()).spawn(move || writer.run());
+        started.map_err(|cause| Error::Io { path: directory, cause })?;
+        Ok(Self(Some(Arc::new(Open(shared)))))
+    }
+
+    /// Whether there is a log.
+    pub const fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Begins something that has to be recorded: `record` is what is written if nobody says how it ended. Whatever changes something begins so, and so nothing is
+    /// changed that could not be recorded.
+    pub fn begin(&self, record: impl FnOnce() -> Record) -> Result<Doing, Closed> {
+        let Some(open) = &self.0 else { return Ok(Doing(None)) };
+        let record = record();
+        let mut state = open.0.lock();
+        if state.failing.is_some() {
+            return Err(Closed::Failing);
+        }
+        if state.is_full() {
+            return Err(Closed::Full);
+        }
+        state.reserved += 1;
+        Ok(Doing(Some((Arc::clone(open), record))))
+    }
+
+    /// Records what has happened already and cannot be refused. If there is no room, it is counted, and the count is recorded.
+    pub fn note(&self, record: impl FnOnce() -> Record) {
+        let Some(open) = &self.0 else { return };
+        let record = record();
+        let mut state = open.0.lock();
+        if state.is_full() { state.lose() } else { open.0.push(&mut state, record) }
+    }
+
+    /// Records a refusal: the first of its kind at once, those of the next minute together.
+    pub fn refusal(&self, record: impl FnOnce() -> Record) {
+        let Some(open) = &self.0 else { return };
+        let record = record();
+        let mut state = open.0.lock();
+        // The thread has to wake up when the minute is over.
+        let first = state.repeats.is_empty();
+        match state.repeats.take(record, Instant::now()) {
+            Some(_) if state.is_full() => state.lose(),
+            Some(record) => open.0.push(&mut state, record),
+            None if first => open.0.wake.notify_all(),
+            None => {}
+        }
+    }
+
+    /// Returns when all that was recorded before is in the file, or cannot be written.
+    pub async fn written(&self) {
+        let Some(open) = &self.0 else { return };
+        let (told, written) = oneshot::channel();
+        {
+            let mut state = open.0.lock();
+            if state.failing.is_some() {
+                return;
+            }
+            state.waiting.push(told);
+        }
+        open.0.wake.notify_all();
+        // The thread answers in any case, and a disk that hangs shall not hold up whoever calls.
+        let _ = tokio::time::timeout(LONGEST, written).await;
+    }
+
+    /// Why the log cannot be written, if it cannot.
+    pub fn failing(&self) -> Option<String> {
+        self.0.as_ref()?.0.lock().failing.clone()
+    }
+
+    /// Ends the log: returns when everything is written, or cannot be.
+    pub async fn close(&self) {
+        let Some(open) = &self.0 else { return };
+        open.0.lock().closing = true;
+        open.0.wake.notify_all();
+        if tokio::time::timeout(LONGEST, open.0.ended.cancelled()).await.is_err() {
+            tracing::error!("the audit log did not end in time; the last records may be missing");
+        }
+    }
+}
+
+impl Doing {
+    /// Nothing that is recorded.
+    pub const NONE: Self = Self(None);
+
+    /// It has ended now. `told` says how, in the record with which it was begun.
+    pub fn end(&mut self, told: impl FnOnce(&mut Record)) {
+        if let Some((open, mut record)) = self.0.take() {
+            told(&mut record);
+            record.time = Timestamp::local();
+            let mut state = open.0.lock();
+            state.reserved -= 1;
+            open.0.push(&mut state, record);
+        }
+    }
+
+    /// It was refused: gives the record with which it was begun.
+    pub fn give_up(&mut self) -> Option<Record> {
+        let (open, record) = self.0.take()?;
+        open.0.lock().reserved -= 1;
+        Some(record)
+    }
+}
+
+impl Drop for Doing {
+    fn drop(&mut self) {
+        self.end(|_| {});
+    }
+}

@@ -1,0 +1,68 @@
+use std::fmt;
+use std::str::FromStr;
+
+use hmac::{Hmac, Mac as _};
+use sha2::Sha256;
+
+use crate::model::{hex, unhex};
+
+/// How many bytes a key has.
+const BYTES: usize = 32;
+
+/// The key of the hashes of an audit log. Who does not have it cannot write a record that passes for one.
+#[derive(Clone)]
+pub struct AuditKey {
+    bytes: [u8; BYTES],
+    /// What each hash begins with.
+    mac: Hmac<Sha256>,
+}
+
+/// Why a text is no such key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it does not hold 64 hexadecimal digits")]
+pub struct InvalidAuditKey;
+
+impl AuditKey {
+    /// A new random key.
+    pub fn random() -> Self {
+        Self::of(rand::random())
+    }
+
+    fn of(bytes: [u8; BYTES]) -> Self {
+        Self { bytes, mac: Hmac::new_from_slice(&bytes).expect("HMAC takes keys of any length") }
+    }
+
+    /// The key as it stands in its file.
+    pub fn to_text(&self) -> String {
+        hex(&self.bytes)
+    }
+
+    /// The hash of these bytes, in hexadecimal digits.
+    pub(super) fn hash(&self, bytes: &[u8]) -> String {
+        let mut mac = self.mac.clone();
+        mac.update(bytes);
+        hex(&mac.finalize().into_bytes())
+    }
+
+    /// Whether this is the hash of these bytes. How long that takes does not tell where they differ.
+    pub(super) fn is_hash(&self, hash: &str, bytes: &[u8]) -> bool {
+        let mut mac = self.mac.clone();
+        mac.update(bytes);
+        // Upper case would be another text with the same meaning.
+        unhex::<BYTES>(hash).is_some_and(|given| hex(&given) == hash && mac.verify_slice(&given).is_ok())
+    }
+}
+
+impl FromStr for AuditKey {
+    type Err = InvalidAuditKey;
+
+    fn from_str(text: &str) -> Result<Self, InvalidAuditKey> {
+        unhex(text.trim()).map(Self::of).ok_or(InvalidAuditKey)
+    }
+}
+
+impl fmt::Debug for AuditKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}

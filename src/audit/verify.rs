@@ -1,0 +1,211 @@
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::chain::{self, Link, Place};
+use super::error::Error;
+use super::files::{self, Line};
+use super::head::{self, Head};
+use super::key::AuditKey;
+
+/// What is wrong with a log, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    /// The name of the file.
+    pub file: String,
+    /// The line in it, from 1; 0 is the file as a whole.
+    pub line: u64,
+    /// The number of the record, if that can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// What is wrong.
+    pub why: String,
+}
+
+/// What was found in a log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// How many files were read.
+    pub files: u64,
+    /// How many records are as they were written.
+    pub records: u64,
+    /// The number of the first record. Where it is not 1, older files are gone.
+    pub first: u64,
+    /// The number of the last record.
+    pub last: u64,
+    /// Its hash, with which it can be noted elsewhere.
+    pub hash: String,
+    /// Bytes behind the last record: a line that is being written now, or was when its process ended.
+    pub torn: u64,
+    /// How many records had no room, as the log itself says.
+    pub lost: u64,
+    /// What is wrong, in the order of the records: a hundred faults at most.
+    pub faults: Vec<Fault>,
+}
+
+/// After so many faults no more are told.
+const MOST: usize = 100;
+
+/// Looks at every record of a log, while it is written or not. `expected` is a record that was noted elsewhere: its number and hash.
+pub fn verify(directory: &Path, key: &AuditKey, expected: Option<&(u64, String)>) -> Result<Report, Error> {
+    // The head first: what is written meanwhile stands behind it.
+    let head = match directory.is_dir() {
+        true => head::read(directory, key).map_err(Error::at(&head::path(directory)))?,
+        false => return Err(Error::NoLog(directory.to_owned())),
+    };
+    let all = files::list(directory).map_err(Error::at(directory))?;
+    if all.is_empty() && head == Head::Missing {
+        return Err(Error::NoLog(directory.to_owned()));
+    }
+    let noted =
+        [expected.cloned().map(|(seq, hash)| Link { seq, hash }), if let Head::At(link) = &head { Some(link.clone()) } else { None }];
+    let mut walk = Walk { key, report: Report::default(), last: None, noted, many: 0 };
+    for (index, (first, path)) in all.iter().enumerate() {
+        walk.file(*first, path, index + 1 == all.len())?;
+    }
+    walk.end(&head, expected);
+    let Walk { mut report, last, many, .. } = walk;
+    if let Some(last) = last {
+        (report.last, report.hash) = (last.seq, last.hash);
+    }
+    if many > MOST
+        && let Some(fault) = report.faults.last_mut()
+    {
+        fault.why.push_str(&format!("; and {} more faults", many - MOST));
+    }
+    Ok(report)
+}
+
+/// A walk through a log, from record to record.
+struct Walk<'k> {
+    key: &'k AuditKey,
+    report: Report,
+    last: Option<Link>,
+    /// Records whose hash is known: the one that was noted, and the head.
+    noted: [Option<Link>; 2],
+    many: usize,
+}
+
+impl Walk<'_> {
+    fn fault(&mut self, file: &str, line: u64, seq: Option<u64>, why: impl Into<String>) {
+        self.many += 1;
+        if self.many <= MOST {
+            self.report.faults.push(Fault { file: file.to_owned(), line, seq, why: why.into() });
+        }
+    }
+
+    fn file(&mut self, first: u64, path: &Path, is_last: bool) -> Result<(), Error> {
+        let name = files::shown(path);
+        let file = match File::open(path) {
+            // The oldest file was removed since they were listed.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && self.last.is_none() => return Ok(()),
+            opened => opened.map_err(Error::at(path))?,
+        };
+        self.report.files += 1;
+        let (mut reader, mut number) = (BufReader::new(file), 0);
+        loop {
+            number += 1;
+            match files::next(&mut reader).map_err(Error::at(path))? {
+                Line::Whole(line) => self.record(&name, number, &line, (number == 1).then_some(first)),
+                Line::Torn(part) if is_last && part.len() < files::LONGEST => self.report.torn = part.len() as u64,
+                Line::Torn(_) => self.fault(&name, number, None, "the line has no end, or is longer than any record"),
+                Line::End => break,
+            }
+        }
+        if number == 1 && !is_last {
+            self.fault(&name, 0, None, "the file is empty: its records are missing");
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, file: &str, number: u64, line: &[u8], first: Option<u64>) {
+        let (place, is_right) = chain::look(line, self.key);
+        let Some(place) = place else { return self.fault(file, number, None, "the line is no record") };
+        let seq = place.seq;
+        if !is_right {
+            self.fault(file, number, Some(seq), "the record is not what was written: its hash does not fit");
+        } else {
+            self.report.records += 1;
+            if place.what == "audit_lost" {
+                self.report.lost += place.count.unwrap_or_default();
+            }
+            if let Some(why) = self.misplaced(&place, first) {
+                self.fault(file, number, Some(seq), why);
+            } else if place.what == "audit_start" && place.outcome != "ok" {
+                let note = place.note.as_deref().unwrap_or("the log was not whole");
+                self.fault(file, number, Some(seq), format!("the server found when it began here: {note}"));
+            }
+            let other = |noted: &Option<Link>| noted.as_ref().is_some_and(|noted| noted.seq == seq && noted.hash != place.hash);
+            if self.noted.iter().any(other) {
+                self.fault(
+                    file,
+                    number,
+                    Some(seq),
+                    "this is another record than the one of this number that was noted: an older log was put back",
+                );
+            }
+        }
+        if self.report.first == 0 {
+            self.report.first = seq;
+        }
+        // What is behind a fault is looked at from there on.
+        self.last = Some(Link { seq, hash: place.hash });
+    }
+
+    /// Why a good record does not belong where it stands.
+    fn misplaced(&self, place: &Place, first: Option<u64>) -> Option<String> {
+        let seq = place.seq;
+        if first.is_some_and(|first| first != seq) {
+            return Some(format!("the file begins with record {seq}, not with the one that it is named by"));
+        }
+        let Some(last) = &self.last else {
+            let start = Link::start();
+            return (seq == 1 && place.prev != start.hash).then(|| "the first record names one before it".to_owned());
+        };
+        let next = last.seq + 1;
+        if seq > next {
+            let file = if first.is_some() { format!("; the file {} is not there", files::name(next)) } else { String::new() };
+            return Some(if seq == next + 1 {
+                format!("record {next} is missing{file}")
+            } else {
+                format!("records {next} to {} are missing{file}", seq - 1)
+            });
+        }
+        if seq < next {
+            return Some(format!("the record stands behind record {}", last.seq));
+        }
+        (place.prev != last.hash).then(|| format!("record {} before it is not the one that was written", last.seq))
+    }
+
+    /// Looks whether the end is the end.
+    fn end(&mut self, head: &Head, expected: Option<&(u64, String)>) {
+        let last = self.last.as_ref().map_or(0, |last| last.seq);
+        let cut = |seq: u64| {
+            if seq == last + 1 {
+                format!("record {seq} is missing at the end")
+            } else {
+                format!("records {} to {seq} are missing at the end", last + 1)
+            }
+        };
+        match head {
+            Head::At(link) if link.seq > last => self.fault("head", 0, Some(link.seq), cut(link.seq)),
+            Head::At(_) => {}
+            Head::Missing => self.fault("head", 0, None, "the head is missing, so records may be missing at the end"),
+            Head::Wrong => self.fault("head", 0, None, "the head is not what was written, so records may be missing at the end"),
+        }
+        if let Some((seq, _)) = expected {
+            if *seq > last {
+                self.fault("--expect", 0, Some(*seq), cut(*seq));
+            } else if *seq < self.report.first {
+                self.fault(
+                    "--expect",
+                    0,
+                    Some(*seq),
+                    format!("the log begins with record {}, so the noted one is gone", self.report.first),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use super::journal::Journal;
+use super::record::{Outcome, Record};
+use super::state::Shared;
+
+/// For so long records are collected before they are written, unless somebody waits for that. A process that is killed loses those at most.
+const COLLECTED: Duration = Duration::from_millis(5);
+/// How often the disk is told to take what was written, how often a log that failed is tried again, and how often counted refusals are looked at.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// The thread that writes the log.
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    journal: Journal,
+    /// What was taken out of the queue and is not written yet.
+    records: VecDeque<Record>,
+    /// Those who wait until these are written.
+    waiting: Vec<oneshot::Sender<()>>,
+    synced: Instant,
+}
+
+impl Writer {
+    pub(super) fn new(shared: Arc<Shared>, journal: Journal) -> Self {
+        Self { shared, journal, records: VecDeque::new(), waiting: Vec::new(), synced: Instant::now() }
+    }
+
+    /// Writes until the log is closed.
+    pub(super) fn run(mut self) {
+        loop {
+            let closing = self.collect();
+            if closing {
+                self.records.push_back(Record::of_server("audit_stop", Outcome::Ok, None));
+            }
+            let failed = self.write(closing).err().map(|error| error.to_string());
+            self.tell(failed.as_deref());
+            if closing {
+                if failed.is_some() {
+                    tracing::error!(records = self.records.len(), "so many records of the audit log were not written when it ended");
+                }
+                break;
+            }
+        }
+        self.shared.ended.cancel();
+    }
+
+    /// Takes what there is to write. Gives whether it is the last.
+    fn collect(&mut self) -> bool {
+        let mut state = self.shared.lock();
+        let failing = state.failing.is_some();
+        loop {
+            let something = !state.queue.is_empty() && !failing || !state.waiting.is_empty();
+            if something || state.closing {
+                break;
+            }
+            let timed = failing || self.journal.is_unsynced() || !state.repeats.is_empty() || state.lost.is_some();
+            state.idle = !failing;
+            if timed {
+                let (woken, waited) = self.shared.wake.wait_timeout(state, PERIOD).unwrap_or_else(std::sync::PoisonError::into_inner);
+                state = woken;
+                if waited.timed_out() {
+                    break;
+                }
+            } else {
+                state = self.shared.wake.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+            }
+        }
+        state.idle = false;
+        if state.waiting.is_empty() && !state.closing && !state.queue.is_empty() {
+            let collected = |state: &mut super::state::State| state.waiting.is_empty() && !state.closing;
+            let waited = self.shared.wake.wait_timeout_while(state, COLLECTED, collected);
+            state = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+        self.records.append(&mut state.queue);
+        self.waiting.append(&mut state.waiting);
+        state.bytes = self.records.iter().map(Record::weight).sum();
+        let closing = state.closing;
+        // While nothing can be written, what is counted stays counted.
+        if !failing || closing {
+            self.records.extend(state.repeats.due(Instant::now(), closing));
+        }
+        if (!failing || closing)
+            && let Some((count, since)) = state.lost.take()
+        {
+            let lost = Record {
+                count: Some((count, since)),
+                ..Record::of_server("audit_lost", Outcome::Bad, Some("so many records had no room".to_owned()))
+            };
+            self.records.push_back(lost);
+        }
+        state.taken = self.records.len();
+        closing
+    }
+
+    fn write(&mut self, closing: bool) -> Result<(), super::Error> {
+        self.journal.write(&mut self.records)?;
+        if closing || self.synced.elapsed() >= PERIOD {
+            self.synced = Instant::now();
+            self.journal.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Says how it went: to those who wait for it, and once in the log.
+    fn tell(&mut self, failed: Option<&str>) {
+        let mut state = self.shared.lock();
+        (state.taken, state.bytes) = (self.records.len(), self.records.iter().chain(&state.queue).map(Record::weight).sum());
+        // Whoever does not wait any more need not be told.
+        self.waiting.drain(..).for_each(|told| {
+            let _ = told.send(());
+        });
+        match (failed, &state.failing) {
+            (Some(why), None) => {
+                tracing::error!("{why}; changes are refused until it can be written, and it is tried again every second");
+                metrics::gauge!("hero_audit_failing").set(1.0);
+            }
+            (None, Some(_)) => {
+                tracing::info!("the audit log can be written again");
+                metrics::gauge!("hero_audit_failing").set(0.0);
+            }
+            // Who reads metrics sees that there is nothing wrong, too.
+            (None, None) => {
+                metrics::gauge!("hero_audit_failing").set(0.0);
+                metrics::counter!("hero_audit_lost_total").increment(0);
+            }
+            (Some(_), Some(_)) => {}
+        }
+        state.failing = failed.map(str::to_owned);
+    }
+}

@@ -1,0 +1,50 @@
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use serde_json::json;
+
+use super::file::{Fault, read};
+use crate::cli::exit::Exit;
+use crate::cli::output::{self, Line, Style};
+use crate::cli::script::name;
+use crate::cli::script_error::render;
+
+/// Which files to look at.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Check {
+    /// The files of the flows, or - for stdin
+    #[arg(value_name = "FILE|-", required = true, value_hint = ValueHint::FilePath)]
+    files: Vec<PathBuf>,
+}
+
+impl Check {
+    /// Says of each file everything that is wrong with it. No server is needed.
+    pub(super) fn main(&self, json: bool) -> anyhow::Result<Exit> {
+        let mut found = Vec::new();
+        for file in &self.files {
+            match read(file) {
+                Ok(Ok(_)) => {}
+                Ok(Err(faults)) => found.extend(faults.into_iter().map(|fault| (name(file), fault))),
+                Err(error) => found.push((name(file), Fault { at: None, message: format!("{error:#}"), script: None })),
+            }
+        }
+        if json {
+            let told = |(file, fault): &(String, Fault)| {
+                let (line, column) = fault.at.unzip();
+                json!({ "file": file, "line": line, "column": column, "message": fault.message, "error": fault.script.as_ref().map(|script| &script.1) })
+            };
+            output::json(&found.iter().map(told).collect::<Vec<_>>())?;
+        } else {
+            for (file, fault) in &found {
+                show(file, fault)?;
+            }
+        }
+        Ok(if found.is_empty() { Exit::Ok } else { Exit::Other })
+    }
+}
+
+fn show(file: &str, fault: &Fault) -> anyhow::Result<()> {
+    output::line(Line::from(format!("{file}:{fault}")))?;
+    let Some((script, error)) = fault.script.as_deref() else { return Ok(()) };
+    render(Style::stdout(), "script", script, None, error).into_iter().try_for_each(|line| output::line(Line::from("  ") + line))
+}

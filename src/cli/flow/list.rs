@@ -1,0 +1,73 @@
+use clap::Args;
+
+use crate::cli::global::Global;
+use crate::cli::output::{self, Line, Style};
+use crate::cli::paging::{Paging, note_more};
+use crate::cli::table::{Fit, Table, ago, cell, cells};
+use crate::model::{FlowPage, FlowStatus, FlowSummary};
+
+/// Which flows.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct List {
+    #[command(flatten)]
+    paging: Paging,
+}
+
+impl List {
+    pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
+        let client = global.connect().await?;
+        let page = async |context, cursor: Option<&str>, wanted| {
+            let page = client.list_flows(context, cursor, wanted).await?;
+            Ok((page.flows, page.next_cursor))
+        };
+        let (flows, next_cursor) = self.paging.collect(page).await?;
+        let found = FlowPage { flows, next_cursor };
+        if global.json { output::json(&found) } else { print(&found) }
+    }
+}
+
+const HEAD: [(&str, Fit); 6] = [
+    ("FLOW", Fit::Keep),
+    ("STATUS", Fit::Keep),
+    ("JOBS", Fit::Keep),
+    ("CALLER", Fit::Spare(9)),
+    ("CREATED", Fit::Keep),
+    ("NAME", Fit::Cut),
+];
+
+fn print(page: &FlowPage) -> anyhow::Result<()> {
+    let style = Style::stdout();
+    let mut table = Table::new(style, &HEAD);
+    for flow in &page.flows {
+        table.row(cells![
+            flow.flow_id.to_string(),
+            status(style, flow.status),
+            jobs(flow),
+            cell(&flow.caller_id),
+            ago(Some(flow.created_at)),
+            flow.name.as_deref().map_or_else(|| style.dim("-"), cell),
+        ]);
+    }
+    table.print()?;
+    note_more(page.next_cursor.as_deref());
+    Ok(())
+}
+
+/// How many jobs have ended, of all.
+fn jobs(flow: &FlowSummary) -> String {
+    let ended = flow.jobs.saturating_sub(flow.open);
+    match flow.failed {
+        0 => format!("{ended}/{}", flow.jobs),
+        failed => format!("{ended}/{}, {failed} failed", flow.jobs),
+    }
+}
+
+/// The status of a flow as people see it.
+pub(super) fn status(style: Style, status: FlowStatus) -> Line {
+    match status {
+        FlowStatus::Finished => style.green(status.as_str()),
+        FlowStatus::Started => style.bold(status.as_str()),
+        FlowStatus::Error => style.red("failed"),
+        FlowStatus::Dispatched | FlowStatus::WaitingForPrerequisites => status.as_str().into(),
+    }
+}

@@ -1,0 +1,151 @@
+use std::collections::HashSet;
+use std::time::Duration;
+
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::tree::lines;
+use super::{Source, list::status};
+use crate::cli::exit::Exit;
+use crate::cli::global::Global;
+use crate::cli::output::{self, Line, Style};
+use crate::cli::settings::parse_time;
+use crate::client::{Client, Error, code};
+use crate::model::{ContextId, Flow, FlowEvent, FlowId, FlowStatus, Status};
+
+/// How often the tree is drawn again while times pass.
+const FRAME: Duration = Duration::from_millis(200);
+
+/// Runs the flow of a file: its jobs on stderr while they run, what the last of them gave on stdout. The exit code says how it ended.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Run {
+    #[command(flatten)]
+    source: Source,
+    /// The longest wait for the end; then the flow goes on without us (exit code 6) [default: to the end]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    wait: Option<Duration>,
+}
+
+impl Run {
+    pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        let spec = self.source.spec()?;
+        let client = global.connect().await?;
+        let flow = client.create_flow(&spec).await?;
+        let context = spec.context_id;
+        let ended = Watch { client: &client, context, flow, drawn: 0, quiet: global.json }.finish(self.wait).await?;
+        let known = client.get_flow(context, flow).await;
+        match ended {
+            Ok(flow) if global.json => output::json(&flow)?,
+            Ok(flow) => print(&flow)?,
+            Err(error) => {
+                if !global.json
+                    && let Ok(known) = known
+                    && known.status.is_final()
+                {
+                    output::note(
+                        Line::from(format!("flow {flow}: "))
+                            + status(Style::stderr(), known.status)
+                            + format!("; hero flow show {flow} shows it, hero flow retry {flow} runs what failed again"),
+                    );
+                }
+                return Err(error.into());
+            }
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+/// A flow that is shown while it runs.
+struct Watch<'a> {
+    client: &'a Client,
+    context: ContextId,
+    flow: FlowId,
+    /// How many lines of it are on the terminal.
+    drawn: usize,
+    quiet: bool,
+}
+
+impl Watch<'_> {
+    /// Starts it, and shows it until it has ended.
+    async fn finish(mut self, limit: Option<Duration>) -> anyhow::Result<Result<Flow, Error>> {
+        let (client, context, flow) = (self.client, self.context, self.flow);
+        // Before the start, so that no change is missed.
+        let mut changes = client.follow_flow(context, flow).await?;
+        client.start_flow(context, flow).await?;
+        let wait = client.wait_flow(context, flow, limit);
+        tokio::pin!(wait);
+        let (mut interrupts, mut terminations) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let mut ticks = interval(FRAME);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let (is_terminal, mut follows, mut stopping) = (output::is_watched(), true, false);
+        let result = loop {
+            tokio::select! {
+                biased;
+                change = changes.next(), if follows => match change {
+                    Ok(Some(change)) if !is_terminal => self.tell(&change),
+                    Ok(Some(_)) => {}
+                    _ => follows = false, // The end is waited for, too.
+                },
+                result = &mut wait => break result,
+                _ = interrupts.recv() => {
+                    if std::mem::replace(&mut stopping, true) {
+                        anyhow::bail!("interrupted; flow {flow} is being stopped");
+                    }
+                    if let Err(error) = client.stop_flow(context, flow).await && error.rpc().is_none() {
+                        break Err(error);
+                    }
+                },
+                _ = terminations.recv() => anyhow::bail!("ended by SIGTERM; flow {flow} goes on"),
+                _ = ticks.tick(), if is_terminal && !self.quiet => self.draw().await,
+            }
+        };
+        let is_over = !matches!(&result, Err(error) if error.rpc().is_none() || error.has_code(code::WAIT_RAN_OUT));
+        if is_terminal && !self.quiet && is_over {
+            self.draw().await;
+        }
+        Ok(result)
+    }
+
+    /// One line for a change, where nobody looks at a terminal.
+    fn tell(&self, change: &FlowEvent) {
+        let (Some(job), Some(is)) = (&change.job, change.job_status) else { return };
+        if !self.quiet && matches!(is, Status::Started | Status::Finished | Status::Error) {
+            output::note(Line::from(job) + " " + Style::stderr().status(is, None));
+        }
+    }
+
+    /// Draws the jobs as a tree, over the one that is there. What does not fit the terminal is left out.
+    async fn draw(&mut self) {
+        let Ok(flow) = self.client.get_flow(self.context, self.flow).await else { return };
+        let style = Style::stderr();
+        let mut shown = lines(style, &flow.jobs);
+        let room = output::rows().unwrap_or(24).saturating_sub(3).max(1);
+        let ended = flow.jobs.iter().filter(|job| job.status.is_some_and(Status::is_final)).count();
+        if shown.len() > room {
+            // What moves is worth more than what has ended or waits.
+            let running: HashSet<usize> =
+                flow.jobs.iter().enumerate().filter(|(_, job)| job.status == Some(Status::Started)).map(|(at, _)| at).collect();
+            shown = running.iter().take(room).filter_map(|at| flow.jobs.get(*at)).map(|job| Line::from(&job.name) + " running").collect();
+        }
+        shown.push(style.dim(format!("{ended} of {} jobs have ended", flow.jobs.len())));
+        output::redraw(&shown, self.drawn);
+        self.drawn = shown.len();
+    }
+}
+
+/// What the jobs gave for which no other waits: what the flow was for.
+fn print(flow: &Flow) -> anyhow::Result<()> {
+    let awaited: HashSet<&str> = flow.jobs.iter().flat_map(|job| &job.depends_on).map(String::as_str).collect();
+    let last: Vec<(&String, &String)> = flow.result.iter().filter(|(name, _)| !awaited.contains(name.as_str())).collect();
+    match last.as_slice() {
+        [(_, output)] if output.is_empty() => Ok(()),
+        [(_, output)] => output::text(output),
+        several => several.iter().try_for_each(|(name, output)| output::text(&format!("{name}: {output}"))),
+    }?;
+    if flow.truncated {
+        output::note(Style::stderr().dim("some outputs are too long for the result of the flow; hero job show prints each"));
+    }
+    debug_assert!(flow.status != FlowStatus::Error);
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! The jobs of a flow as a tree: each below the last of those that it waits for.
+
+use std::collections::HashMap;
+
+use crate::cli::output::{Line, Style};
+use crate::model::{FlowJob, Status, Timestamp};
+
+/// A line for each job.
+pub(super) fn lines(style: Style, jobs: &[FlowJob]) -> Vec<Line> {
+    let places: HashMap<&str, usize> = jobs.iter().enumerate().map(|(at, job)| (job.name.as_str(), at)).collect();
+    let parent = |job: &FlowJob| job.depends_on.iter().filter_map(|name| places.get(name.as_str()).copied()).max();
+    let mut below: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
+    for (at, job) in jobs.iter().enumerate() {
+        below.entry(parent(job)).or_default().push(at);
+    }
+    // What is to be shown next is last; a chain may be long, so nothing calls itself.
+    let mut open: Vec<(usize, String, bool)> = Vec::new();
+    let push = |open: &mut Vec<_>, of: Option<usize>, indent: &str| {
+        let children = below.get(&of).map(Vec::as_slice).unwrap_or_default();
+        for (number, at) in children.iter().enumerate().rev() {
+            open.push((*at, indent.to_owned(), number + 1 == children.len()));
+        }
+    };
+    push(&mut open, None, "");
+    let mut lines = Vec::with_capacity(jobs.len());
+    while let Some((at, indent, is_last)) = open.pop() {
+        let Some(job) = jobs.get(at) else { continue };
+        let is_root = parent(job).is_none();
+        let branch = match (is_root, is_last) {
+            (true, _) => "",
+            (_, true) => "└─ ",
+            (_, false) => "├─ ",
+        };
+        lines.push(style.dim(format!("{indent}{branch}")) + line(style, job, &places));
+        let next = match (is_root, is_last) {
+            (true, _) => indent,
+            // A chain does not go to the right without end.
+            (_, true) if below.get(&parent(job)).is_some_and(|all| all.len() == 1) && indent.len() >= DEEPEST => indent,
+            (_, true) => format!("{indent}   "),
+            (_, false) => format!("{indent}│  "),
+        };
+        push(&mut open, Some(at), &next);
+    }
+    lines
+}
+
+/// How far the tree goes to the right.
+const DEEPEST: usize = 48;
+
+fn line(style: Style, job: &FlowJob, places: &HashMap<&str, usize>) -> Line {
+    let status = job.status.map_or_else(|| style.dim("deleted"), |status| style.status(status, job.error.as_ref().map(|error| error.kind)));
+    let mut line = Line::from(&job.name) + " " + status;
+    if let Some(started) = job.started_at {
+        let until = job.finished_at.unwrap_or_else(Timestamp::local);
+        line = line + style.dim(format!(" {:.2} s", until.since(started).as_secs_f64()));
+    }
+    if job.attempt > 1 {
+        line = line + style.dim(format!(", attempt {}", job.attempt));
+    }
+    if let (Some(Status::Error), Some(error)) = (job.status, &job.error) {
+        line = line + ": " + Line::from(error.message.lines().next().unwrap_or_default());
+    }
+    let mut others: Vec<&str> = job.depends_on.iter().filter(|name| places.contains_key(name.as_str())).map(String::as_str).collect();
+    others.sort_by_key(|name| places.get(name));
+    // The last one stands above it.
+    others.pop();
+    if !others.is_empty() {
+        line = line + style.dim(format!(" (also after {})", shortened(&others)));
+    }
+    line
+}
+
+fn shortened(names: &[&str]) -> String {
+    const MOST: usize = 5;
+    let shown = names.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > MOST { format!("{shown} and {} more", names.len() - MOST) } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_job_stands_below_the_last_that_it_waits_for() {
+        let job = |name: &str, depends_on: &[&str]| FlowJob {
+            name: name.into(),
+            job_id: "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f70".parse().unwrap(),
+            number: 1,
+            status: Some(Status::Dispatched),
+            depends_on: depends_on.iter().map(|name| (*name).to_owned()).collect(),
+            script_type: crate::model::ScriptType::osis(),
+            runner: None,
+            attempt: 0,
+            started_at: None,
+            finished_at: None,
+            error: None,
+        };
+        let jobs = [job("a", &[]), job("b", &["a"]), job("c", &["a"]), job("d", &["b", "c"]), job("e", &[])];
+        let shown: Vec<String> = lines(Style::coloured(false), &jobs).iter().map(|line| line.as_str().to_owned()).collect();
+        assert_eq!(shown, ["a dispatched", "├─ b dispatched", "└─ c dispatched", "   └─ d dispatched (also after b)", "e dispatched"]);
+    }
+}

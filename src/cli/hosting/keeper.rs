@@ -1,0 +1,177 @@
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{Hosting, IDLE, Pools};
+use crate::cli::pools::queues_everywhere;
+use crate::model::{ContextId, ContextStatus};
+use crate::service::Service;
+use crate::store::{Databases, Error, Pending};
+
+/// Looks after the contexts that were made at run time: opens those in which something is due, lets those take turns that want pools, and has those sleep
+/// in which nothing happens.
+pub(in crate::cli) struct Keeper {
+    hosting: Hosting,
+    databases: Option<Arc<Databases>>,
+    /// Where the next look begins.
+    at: Option<ContextId>,
+    looked: Option<Instant>,
+    /// The queues that pools here take jobs from in any context.
+    queues: Vec<String>,
+    /// When contexts are to be opened next to be tidied.
+    tidied: HashMap<ContextId, Instant>,
+}
+
+/// How often it is looked for what is due.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many contexts one look looks at: for Redis that is about ten milliseconds.
+const AT_ONCE: usize = 500;
+/// What is due so soon opens its context: a look may take a while, and so may the opening.
+const AHEAD: Duration = Duration::from_secs(4);
+/// How soon places are looked at again while contexts wait for one.
+const WAITING: Duration = Duration::from_millis(100);
+/// How long a context keeps its place while others wait.
+const TURN: Duration = Duration::from_secs(10);
+/// How often a context that sleeps is opened to be tidied: its indexes are trimmed, and jobs of other programs are found that are in no queue.
+const TIDIED: Duration = Duration::from_secs(6 * 3600);
+
+impl Keeper {
+    /// A keeper. In a Redis Cluster there are no databases to look into, so all contexts are open there.
+    pub(in crate::cli) fn new(hosting: Hosting) -> Result<Self, Error> {
+        let databases = match hosting.0.dispatcher.opened(ContextId(0)) {
+            Ok(home) => home.databases()?.map(Arc::new),
+            Err(_) => None,
+        };
+        let queues = queues_everywhere(&hosting.0.settings);
+        Ok(Self { hosting, databases, at: None, looked: None, queues, tidied: HashMap::new() })
+    }
+
+    /// Looks whether anything is due in contexts that sleep, or have no pools.
+    async fn look(&mut self) -> Result<(), Error> {
+        let running: BTreeSet<ContextId> = {
+            let hosted = self.hosting.hosted();
+            let is_running = |pools: &Pools| matches!(pools, Pools::Running(_) | Pools::Starting);
+            hosted.iter().filter(|(_, hosted)| is_running(&hosted.pools)).map(|(id, _)| *id).collect()
+        };
+        let is_quiet = |id: &ContextId| self.hosting.is_made(*id) && !running.contains(id);
+        let active = self.hosting.0.authority.contexts().into_iter().filter(|context| context.status == ContextStatus::Active);
+        let mut quiet: Vec<ContextId> = active.map(|context| context.context_id).filter(is_quiet).collect();
+        self.tidied.retain(|id, _| self.hosting.0.authority.context(*id).is_some());
+        let Some(databases) = self.databases.clone() else {
+            for context in quiet {
+                self.wake(context);
+            }
+            return Ok(());
+        };
+        // Those behind the last look come first, then the others.
+        let behind = quiet.iter().filter(|id| self.at.is_some_and(|at| **id <= at)).count();
+        quiet.rotate_left(behind);
+        quiet.truncate(AT_ONCE);
+        self.at = quiet.last().copied();
+        let now = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now());
+        let Ok(now) = now else { return Ok(()) };
+        for (id, pending) in databases.pending(&quiet, &self.queues).await? {
+            if pending.work || pending.due.is_some_and(|due| due <= now.plus(AHEAD)) || self.wants_tidying(id, pending) {
+                self.wake(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a context is to be opened so that its loops look after what has gathered there. One key is the context itself.
+    fn wants_tidying(&mut self, id: ContextId, pending: Pending) -> bool {
+        let now = Instant::now();
+        // The first round is spread, so that not all are opened together.
+        let due = self.tidied.entry(id).or_insert_with(|| now + TIDIED.mul_f64(rand::random()));
+        let wants = pending.keys > 1 && *due <= now;
+        if wants {
+            *due = now + TIDIED;
+        }
+        wants
+    }
+
+    /// Opens a context in the background, or has it run.
+    fn wake(&self, context: ContextId) {
+        let hosting = self.hosting.clone();
+        self.hosting.0.tasks.spawn(async move {
+            match hosting.open(context).await {
+                // It was open already, and wants its pools.
+                Ok(()) => hosting.run(context).await,
+                Err(error) => tracing::debug!(%context, %error, "a context cannot be opened now"),
+            }
+        });
+    }
+
+    /// Gives places to those that wait, takes them from those that had their turn, and has those sleep that nobody needs.
+    async fn take_turns(&self) {
+        let now = Instant::now();
+        let (mut waiting, mut running, mut idle) = (Vec::new(), Vec::new(), Vec::new());
+        {
+            let mut all = self.hosting.hosted();
+            for (id, hosted) in all.iter_mut().filter(|(_, hosted)| !hosted.is_pinned) {
+                match &hosted.pools {
+                    Pools::Running(of_context) => {
+                        if of_context.pools.pools.iter().any(|entry| entry.pool.status.jobs() > 0) {
+                            hosted.busy = now;
+                        }
+                        running.push((now - hosted.busy, now - of_context.since, *id));
+                    }
+                    Pools::None => match hosted.waits_since {
+                        Some(since) if since <= now => waiting.push((since, *id)),
+                        Some(_) => {}
+                        None if now - hosted.busy >= IDLE => idle.push(*id),
+                        None => {}
+                    },
+                    Pools::Starting | Pools::Ending => {}
+                }
+            }
+        }
+        waiting.sort_unstable();
+        let free = self.hosting.0.places.available_permits();
+        for (_, id) in waiting.iter().take(free) {
+            self.wake(*id);
+        }
+        // Those that have had nothing to do for longest go first.
+        running.sort_unstable_by(|one, other| other.cmp(one));
+        let mut wanted = waiting.len().saturating_sub(free);
+        for (quiet, since, id) in running {
+            let is_over = wanted > 0 && (quiet >= LOOK || since >= TURN);
+            if is_over || quiet >= IDLE {
+                wanted = wanted.saturating_sub(1);
+                self.hosting.end_pools(id);
+            }
+        }
+        for id in idle {
+            if self.has_nothing_due(id).await {
+                self.hosting.shut(id, Some(IDLE)).await;
+            }
+        }
+    }
+
+    /// Whether nothing is due soon in a context that is open and has no pools.
+    async fn has_nothing_due(&self, id: ContextId) -> bool {
+        let Some(databases) = &self.databases else { return false };
+        let Ok(now) = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now()) else { return false };
+        let pending = databases.pending(&[id], &self.queues).await;
+        pending.is_ok_and(|pending| pending.iter().all(|(_, pending)| !pending.work && pending.due.is_none_or(|due| due > now.plus(IDLE))))
+    }
+}
+
+impl Service for Keeper {
+    type Error = Error;
+
+    const NAME: &'static str = "contexts";
+
+    async fn tick(&mut self) -> Result<Duration, Error> {
+        self.take_turns().await;
+        if self.looked.is_none_or(|looked| looked.elapsed() >= LOOK) {
+            self.looked = Some(Instant::now());
+            self.look().await?;
+        }
+        let waits = self.hosting.hosted().values().any(|hosted| hosted.waits_since.is_some());
+        let pause = if waits { WAITING } else { LOOK };
+        // A place that is free, or wanted, is looked at at once.
+        let _ = tokio::time::timeout(pause, self.hosting.0.moved.notified()).await;
+        Ok(Duration::ZERO)
+    }
+}

@@ -1,0 +1,211 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::runners::Runners;
+use super::{Hosted, Hosting, MOST_OPEN, Pools, Running};
+use crate::cli::pools::consumer_settings;
+use crate::conveyor::{Closer, Consumer};
+use crate::coordinator::flows;
+use crate::dispatch::{self, Opener};
+use crate::model::{ContextId, ContextStatus, ScriptType};
+use crate::service;
+use crate::store::{Store, Subscriber};
+
+/// After what time pools that did not start are tried again.
+const AGAIN: Duration = Duration::from_secs(5);
+
+impl Hosting {
+    /// What opens the contexts that calls name.
+    pub(in crate::cli) fn opener(&self) -> Opener {
+        let hosting = self.clone();
+        Arc::new(move |context| {
+            let hosting = hosting.clone();
+            // It goes on when the caller has gone: nobody finds a context half open.
+            let opening = tokio::spawn(async move { hosting.open(context).await });
+            Box::pin(async move { opening.await.unwrap_or(Err(dispatch::Error::NoContext(context))) })
+        })
+    }
+
+    /// Opens a context that was made at run time, and has its pools start.
+    pub(super) async fn open(&self, context: ContextId) -> Result<(), dispatch::Error> {
+        let _door = self.door(context).await;
+        if self.0.dispatcher.opened(context).is_ok() {
+            return Ok(());
+        }
+        if self.0.closing.is_cancelled() || !self.is_made(context) {
+            return Err(dispatch::Error::NoContext(context));
+        }
+        if self.0.authority.context(context).is_none() {
+            // Another server may have made it just now.
+            self.0.authority.follow().await.map_err(dispatch::Error::of_store)?;
+        }
+        match self.0.authority.context(context) {
+            None => return Err(dispatch::Error::NoContext(context)),
+            Some(known) if known.status == ContextStatus::Deleting => return Err(dispatch::Error::Deleting(context)),
+            Some(_) => {}
+        }
+        if self.hosted().values().filter(|hosted| !hosted.is_pinned).count() >= MOST_OPEN && !self.make_room() {
+            return Err(dispatch::Error::many_contexts());
+        }
+        let home = self.0.dispatcher.opened(ContextId(0))?;
+        let store = home.beside(context).await.map_err(dispatch::Error::of_store)?;
+        let longest = usize::try_from(self.0.settings.within(context).script_source).unwrap_or(usize::MAX);
+        self.0.dispatcher.serve(store.clone(), Some(longest));
+        self.host(store, false);
+        let hosting = self.clone();
+        self.0.tasks.spawn(async move { hosting.run(context).await });
+        Ok(())
+    }
+
+    /// Has the loops of a context run here, which the dispatcher serves.
+    pub(in crate::cli) fn host(&self, store: Store, is_pinned: bool) {
+        let context = store.context();
+        self.limit(&store, &self.limits_of(context));
+        let (settings, closing) = (&self.0.settings, self.0.closing.child_token());
+        let services = TaskTracker::new();
+        if !is_pinned {
+            let loops = self.0.dispatcher.start_services_of(context, &closing);
+            services.spawn(async move { loops.wait().await });
+        }
+        let pools = settings.pools.iter().filter(|pool| pool.serves(context, settings));
+        let types: BTreeSet<ScriptType> = pools.map(|pool| pool.script_type.clone()).collect();
+        services.spawn(service::run(Closer::new(store.clone()), closing.clone()));
+        services.spawn(service::run(flows::Keeper::new(store.clone()), closing.clone()));
+        services.spawn(Runners::new(self.clone(), store.clone()).run(self.0.shutdown.clone(), closing.clone()));
+        if let Some(consumer) = consumer_settings(settings, context) {
+            let shutdown = if is_pinned { self.0.shutdown.clone() } else { closing.clone() };
+            services.spawn(service::run(Consumer::new(store.clone(), consumer), shutdown));
+        }
+        services.spawn(service::run(Subscriber::new(store.clone(), types.iter().cloned().collect()), closing.clone()));
+        if !is_pinned {
+            for script_type in types {
+                services.spawn(self.clone().run_when_woken(store.clone(), script_type, closing.clone()));
+            }
+        }
+        services.close();
+        let hosted = Hosted { store, is_pinned, closing, services, pools: Pools::None, waits_since: None, busy: Instant::now() };
+        let mut all = self.hosted();
+        if let Some(supervisor) = self.0.supervisor.get() {
+            supervisor.serve(context, &hosted.closing);
+        }
+        all.insert(context, hosted);
+    }
+
+    /// Has the pools of a context start when work for them arrives while they do not run.
+    async fn run_when_woken(self, store: Store, script_type: ScriptType, closing: CancellationToken) {
+        let wake_up = store.wake_ups().register(&script_type);
+        loop {
+            tokio::select! {
+                () = wake_up.notified() => self.run(store.context()).await,
+                () = closing.cancelled() => return,
+            }
+        }
+    }
+
+    /// Starts the pools of an open context, if it has none and there is a place. Otherwise it waits for one.
+    pub(super) async fn run(&self, context: ContextId) {
+        if let Err(error) = self.run_pools(context).await {
+            tracing::warn!(%context, "the actors of a context do not start, and are tried again: {error:#}");
+        }
+    }
+
+    /// The same, for whoever wants to know that they have started.
+    pub(in crate::cli) async fn run_pools(&self, context: ContextId) -> anyhow::Result<()> {
+        let Some(starter) = self.0.starter.get().filter(|starter| starter.serves(context)) else { return Ok(()) };
+        let (store, place) = {
+            let mut all = self.hosted();
+            let Some(hosted) = all.get_mut(&context) else { return Ok(()) };
+            if matches!(hosted.pools, Pools::Running(_) | Pools::Starting) || self.0.shutdown.is_cancelled() {
+                return Ok(());
+            }
+            let place = if hosted.is_pinned { None } else { Arc::clone(&self.0.places).try_acquire_owned().ok() };
+            if !hosted.is_pinned && (place.is_none() || matches!(hosted.pools, Pools::Ending)) {
+                hosted.waits_since.get_or_insert_with(Instant::now);
+                self.0.moved.notify_one();
+                return Ok(());
+            }
+            (hosted.pools, hosted.waits_since) = (Pools::Starting, None);
+            (hosted.store.clone(), place)
+        };
+        let shutdown = self.0.shutdown.child_token();
+        let started = starter.start(&store, &self.limits_of(context), &shutdown).await;
+        let mut all = self.hosted();
+        // Nobody takes out a context whose pools are starting.
+        let Some(hosted) = all.get_mut(&context) else { return Ok(()) };
+        match started {
+            Ok(pools) => {
+                // What was changed meanwhile.
+                pools.limit(&self.limits_of(context));
+                hosted.pools = Pools::Running(Box::new(Running { pools, shutdown, since: Instant::now(), _place: place }));
+                hosted.busy = Instant::now();
+                Ok(())
+            }
+            Err(error) => {
+                // Those that had started end.
+                shutdown.cancel();
+                hosted.pools = Pools::None;
+                hosted.waits_since = Some(Instant::now() + AGAIN);
+                Err(error)
+            }
+        }
+    }
+
+    /// Has the pools of a context end: running scripts get the grace period. Its place is free when they have.
+    pub(super) fn end_pools(&self, context: ContextId) {
+        let mut all = self.hosted();
+        let Some(hosted) = all.get_mut(&context) else { return };
+        let running = match std::mem::replace(&mut hosted.pools, Pools::Ending) {
+            Pools::Running(running) => running,
+            other => {
+                hosted.pools = other;
+                return;
+            }
+        };
+        drop(all);
+        running.shutdown.cancel();
+        let hosting = self.clone();
+        self.0.tasks.spawn(async move {
+            for entry in &running.pools.pools {
+                entry.pool.ended().await;
+            }
+            drop(running);
+            if let Some(hosted) = hosting.hosted().get_mut(&context) {
+                hosted.pools = Pools::None;
+            }
+            hosting.0.moved.notify_one();
+        });
+    }
+
+    /// Has a context sleep that nobody has used for `idle`, and that has no pools; or one that is used, if it is not given. Gives whether it sleeps.
+    pub(super) async fn shut(&self, context: ContextId, idle: Option<Duration>) -> bool {
+        let _door = self.door(context).await;
+        let may = matches!(self.hosted().get(&context), Some(hosted) if matches!(hosted.pools, Pools::None));
+        if !may || !self.0.dispatcher.shut(context, idle) {
+            return false;
+        }
+        let hosted = self.hosted().remove(&context);
+        if let Some(hosted) = hosted {
+            hosted.closing.cancel();
+            // Its loops end before it is opened again, so that none runs twice.
+            hosted.services.wait().await;
+        }
+        true
+    }
+
+    /// Has one context sleep that has no pools and is used by nobody, in place of another that is wanted. False: there is none.
+    fn make_room(&self) -> bool {
+        let mut all = self.hosted();
+        let free = |hosted: &Hosted| !hosted.is_pinned && matches!(hosted.pools, Pools::None);
+        let mut idle: Vec<(Instant, ContextId)> =
+            all.iter().filter(|(_, hosted)| free(hosted)).map(|(id, hosted)| (hosted.busy, *id)).collect();
+        idle.sort_unstable();
+        let shut = idle.into_iter().map(|(_, id)| id).find(|id| self.0.dispatcher.shut(*id, Some(Duration::ZERO)));
+        let Some(hosted) = shut.and_then(|id| all.remove(&id)) else { return false };
+        hosted.closing.cancel();
+        true
+    }
+}

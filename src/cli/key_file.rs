@@ -1,0 +1,50 @@
+//! Keys in files that only their owner can read.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use anyhow::{Context as _, anyhow};
+
+use super::private_file;
+
+/// A file with a key, and the setting that says where it is.
+pub(super) struct KeyFile<'p> {
+    pub(super) path: &'p Path,
+    pub(super) setting: &'static str,
+    /// What the key is of.
+    pub(super) of: &'static str,
+}
+
+impl KeyFile<'_> {
+    /// Reads the key, or makes one where there is none.
+    pub(super) fn read_or_make<K>(&self, random: impl FnOnce() -> (K, String)) -> anyhow::Result<K>
+    where
+        K: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+    {
+        match self.read()? {
+            Some(key) => Ok(key),
+            None => self.make(random()),
+        }
+    }
+
+    /// Reads the key, if there is one.
+    pub(super) fn read<K>(&self) -> anyhow::Result<Option<K>>
+    where
+        K: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+    {
+        let Self { path, setting, of } = self;
+        let Some(text) = private_file::read(path).context(*setting)? else { return Ok(None) };
+        text.parse().map(Some).with_context(|| format!("{setting}: {} is no key of {of}", path.display()))
+    }
+
+    fn make<K>(&self, (key, text): (K, String)) -> anyhow::Result<K>
+    where
+        K: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+    {
+        if private_file::make(self.path, &text).context(self.setting)? {
+            return Ok(key);
+        }
+        // Another process was quicker, whose key it is then.
+        self.read()?.ok_or_else(|| anyhow!("{}: {} was removed again", self.setting, self.path.display()))
+    }
+}

@@ -1,0 +1,59 @@
+//! `hero login`, and the key with which that is done.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use clap::Args;
+use serde_json::json;
+
+use super::exit::Exit;
+use super::global::Global;
+use super::local_time::local_time;
+use super::{output, private_file};
+use crate::model::PrivateKey;
+
+/// Log in with a private key, and print a token, for HERO_TOKEN.
+#[derive(Debug, Args)]
+pub(super) struct Login {
+    /// The file with the private key, as `hero identity key` makes it: 64 hexadecimal digits
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+}
+
+impl Login {
+    pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        let key =
+            read(&self.key)?.ok_or_else(|| anyhow!("there is no file {}; make a key with: hero identity key {0}", self.key.display()))?;
+        let made = global.connect_as_nobody().await?.log_in(&key).await?;
+        if global.json {
+            output::json(&made)?;
+        } else {
+            output::line(&made.token)?;
+            output::note(format!("-- identity {}, until {} --", made.identity_id, local_time(made.expires_at, "UTC")));
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+/// `hero identity key`: the public key of a file, which is made where there is none.
+pub(super) fn key(path: &Path, is_json: bool) -> anyhow::Result<Exit> {
+    let key = match read(path)? {
+        Some(key) => key,
+        None => {
+            private_file::make(path, &PrivateKey::random().to_text())?;
+            read(path)?.ok_or_else(|| anyhow!("{} was removed again", path.display()))?
+        }
+    };
+    let pubkey = key.public_key();
+    if is_json {
+        output::json(&json!({ "pubkey": pubkey }))?
+    } else {
+        output::line(pubkey.to_string())?
+    }
+    Ok(Exit::Ok)
+}
+
+fn read(path: &Path) -> anyhow::Result<Option<PrivateKey>> {
+    let Some(text) = private_file::read(path)? else { return Ok(None) };
+    text.parse().map(Some).with_context(|| format!("{} is no private key", path.display()))
+}

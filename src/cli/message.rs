@@ -1,0 +1,191 @@
+//! `hero message …`: messages between contexts and nodes.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::exit::Exit;
+use super::global::Global;
+use super::local_time::local_time;
+use super::object::InContext;
+use super::output::{self, Style};
+use super::paging::{Paging, note_more};
+use super::table::{Fit, Table, cell, cells};
+use crate::coordinator::Draft;
+use crate::model::{Address, ContextId, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageType, Name, Timestamp};
+
+/// What to do with messages.
+#[derive(Debug, Subcommand)]
+pub(super) enum MessageCommand {
+    /// Send a message, and print its name
+    Send(Box<Send>),
+    /// Print a message
+    Show(OneMessage),
+    /// List the messages that came, or those that are to go out
+    List {
+        /// Those that are to go out
+        #[arg(long)]
+        out: bool,
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// Note that you have a message that came: it is not listed any more
+    Acknowledge(OneMessage),
+    /// Delete a message
+    Delete(OneMessage),
+    /// Print the key of the server's node, by which other nodes trust it (setting nodes)
+    Key,
+}
+
+/// What to send.
+#[derive(Debug, Args)]
+pub(super) struct Send {
+    /// What it says
+    #[arg(default_value = "")]
+    message: String,
+    /// Where it goes: here (another context of the server), node:NAME (as the settings have it), redis://…, or a node of Mycelium
+    #[arg(long, value_name = "ADDRESS")]
+    to: Option<Address>,
+    /// What it is about; without --to it goes to the runner that has this topic
+    #[arg(long, value_name = "TOPIC")]
+    topic: Option<Name>,
+    /// The context it is for
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    target_context: u32,
+    /// What it is: job, chat or mail
+    #[arg(long = "type", value_name = "TYPE", default_value = "chat")]
+    message_type: MessageType,
+    /// What it is written in: html, text or md
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: MessageFormat,
+    /// The jobs of a message of type job: a JSON list in a file
+    #[arg(long, value_name = "FILE")]
+    jobs: Option<PathBuf>,
+    /// The seconds within which the other side has to have stored it
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    timeout_ack: u32,
+    /// The seconds after that within which a result has to come
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+    timeout_result: u32,
+    /// Who sends it [default: you]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    caller: u32,
+    #[command(flatten)]
+    context: InContext,
+}
+
+/// Which message.
+#[derive(Debug, Args)]
+pub(super) struct OneMessage {
+    /// Its name: who sent it and its number, such as 12:101
+    name: MessageKey,
+    #[command(flatten)]
+    context: InContext,
+}
+
+impl Send {
+    fn draft(&self) -> anyhow::Result<Draft> {
+        let job = match &self.jobs {
+            Some(path) => {
+                let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+                serde_json::from_str(&text).with_context(|| format!("{} is no JSON list of jobs", path.display()))?
+            }
+            None => Vec::new(),
+        };
+        Ok(Draft {
+            caller_id: self.caller,
+            message: self.message.clone(),
+            message_type: if self.jobs.is_some() { MessageType::Job } else { self.message_type },
+            message_format_type: self.format,
+            timeout_ack: self.timeout_ack,
+            timeout_result: self.timeout_result,
+            job,
+            target_context: ContextId(self.target_context),
+            topic: self.topic.clone(),
+            address: self.to.clone(),
+        })
+    }
+}
+
+impl MessageCommand {
+    pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        let client = global.connect_as_operator().await?;
+        match self {
+            Self::Send(send) => {
+                let sent = client.send_message(send.context.id(), &send.draft()?).await?;
+                if global.json { output::json(&sent)? } else { output::line(format!("{}:{}", sent.caller_id, sent.message_id))? }
+            }
+            Self::Show(OneMessage { name, context }) => show(global, &client.get_message(context.id(), *name).await?)?,
+            Self::List { out, paging } => {
+                let list = if *out { MessageList::Out } else { MessageList::In };
+                let page = async |context, cursor: Option<&str>, wanted| {
+                    let page = client.list_messages(context, list, cursor, wanted).await?;
+                    Ok((page.messages, page.next_cursor))
+                };
+                let (messages, next_cursor) = paging.collect(page).await?;
+                let found = MessagePage { messages, next_cursor };
+                if global.json { output::json(&found)? } else { print(&found)? }
+            }
+            Self::Acknowledge(OneMessage { name, context }) => {
+                let message = client.acknowledge_message(context.id(), *name).await?;
+                if global.json { output::json(&message)? } else { output::line("acknowledged")? }
+            }
+            Self::Delete(OneMessage { name, context }) => {
+                client.delete_message(context.id(), *name).await?;
+                if global.json { output::json(&json!({ "deleted": name.to_string() }))? } else { output::line("deleted")? }
+            }
+            Self::Key => {
+                let info: crate::rpc::ServerInfo = client.call("server_info", json!({})).await?;
+                let key = info.node_key.context("that server has no key of a node")?;
+                if global.json { output::json(&json!({ "node_key": key }))? } else { output::line(key.to_string())? }
+            }
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+fn show(global: &Global, message: &Message) -> anyhow::Result<()> {
+    if global.json {
+        return output::json(message);
+    }
+    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    output::line(format!("message  {}:{}", message.caller_id, message.message_id))?;
+    output::line(format!("type     {} ({})", message.message_type, message.message_format_type))?;
+    output::line(format!("status   {}", message.status))?;
+    if let Some(error) = &message.error {
+        output::line(format!("error    {error}"))?;
+    }
+    output::line(format!("address  {}", or_dash(message.address.as_ref().map(ToString::to_string))))?;
+    output::line(format!("topic    {}", or_dash(message.topic.as_ref().map(ToString::to_string))))?;
+    output::line(format!("context  {} there", message.target_context))?;
+    output::line(format!("created  {}", local_time(message.created_at, "UTC")))?;
+    for line in &message.logs {
+        let at = local_time(Timestamp::from_millis(i64::from(line.time) * 1000), "UTC");
+        output::line(format!("log      {at}  {}", line.text))?;
+    }
+    for line in message.message.lines() {
+        output::line(line.to_owned())?;
+    }
+    Ok(())
+}
+
+const HEAD: [(&str, Fit); 5] =
+    [("MESSAGE", Fit::Keep), ("TYPE", Fit::Keep), ("STATUS", Fit::Keep), ("CREATED", Fit::Keep), ("SAYS", Fit::Cut)];
+
+fn print(page: &MessagePage) -> anyhow::Result<()> {
+    let mut table = Table::new(Style::stdout(), &HEAD);
+    for message in &page.messages {
+        table.row(cells![
+            format!("{}:{}", message.caller_id, message.message_id),
+            message.message_type.to_string(),
+            message.status.to_string(),
+            local_time(message.created_at, "UTC"),
+            cell(&message.message),
+        ]);
+    }
+    table.print()?;
+    note_more(page.next_cursor.as_deref());
+    Ok(())
+}

@@ -1,0 +1,100 @@
+use std::default::Default as _;
+
+use super::value::size_text;
+use crate::rpc::Limits;
+
+/// One setting: its name in the TOML file, what it takes, its default and what it is for.
+///
+/// `--help`, `--print-config`, the check for unknown names and `docs/settings.md` are made from this.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// The key in the TOML file.
+    pub name: &'static str,
+    /// How it is given.
+    pub kind: Kind,
+    /// The default in words, or exactly as one would write it.
+    pub default: Default,
+    /// Whether `hero actor` has it too.
+    pub scope: Scope,
+    /// What it is for.
+    pub doc: &'static str,
+}
+
+/// How a setting is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `--name VALUE`.
+    One(&'static str),
+    /// `--name` or `--name=false`.
+    Switch,
+    /// `--name A,B`, or several times.
+    List(&'static str),
+    /// In the environment or a file only: other users can read the arguments of a process.
+    Secret,
+    /// `--pool TYPE[:GROUP]=N`, or tables in a file.
+    Pools,
+    /// `--context-endpoint N=URL`, or tables in a file.
+    Endpoints,
+    /// `--name A,B`, or a table for each in a file.
+    Types(&'static str),
+    /// The same for contexts; the tables hold beside the list, too.
+    Contexts(&'static str),
+}
+
+/// The default of a setting.
+#[derive(Debug, Clone, Copy)]
+pub enum Default {
+    /// This text, exactly as one would write it.
+    Is(&'static str),
+    /// The default of a limit of the RPC server.
+    Limit(fn(&Limits) -> u64),
+    /// A default that is computed at the start. The text says how.
+    Computed(&'static str),
+    /// There is no default.
+    None,
+}
+
+/// Which command has a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// `hero serve`.
+    Server,
+    /// `hero serve` and `hero actor`.
+    Both,
+}
+
+impl Setting {
+    /// The default as one would write it, unless it is found out at start.
+    pub fn default_text(&self) -> Option<String> {
+        match (self.default, self.kind) {
+            (Default::Is(value), _) => Some(value.to_owned()),
+            (Default::Limit(limit), Kind::One("SIZE")) => Some(size_text(limit(&Limits::default()))),
+            (Default::Limit(limit), _) => Some(limit(&Limits::default()).to_string()),
+            (Default::Computed(_) | Default::None, _) => None,
+        }
+    }
+
+    /// The command line flag, without its dashes.
+    pub fn flag(&self) -> Option<String> {
+        match self.kind {
+            Kind::Secret => None,
+            Kind::Pools => Some("pool".to_owned()),
+            Kind::Endpoints => Some("context-endpoint".to_owned()),
+            Kind::One(_) | Kind::Switch | Kind::List(_) | Kind::Types(_) | Kind::Contexts(_) => Some(self.name.replace('_', "-")),
+        }
+    }
+
+    /// The environment variable.
+    pub fn env(&self) -> String {
+        match self.kind {
+            Kind::Pools => "HERO_POOL".to_owned(),
+            Kind::Endpoints => "HERO_CONTEXT_ENDPOINT".to_owned(),
+            _ => format!("HERO_{}", self.name.to_uppercase()),
+        }
+    }
+
+    /// Whether the command with settings of `scope` has it.
+    pub fn is_for(&self, scope: Scope) -> bool {
+        scope == Scope::Server || self.scope == Scope::Both
+    }
+}

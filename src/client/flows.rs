@@ -1,0 +1,74 @@
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::connection::Client;
+use super::error::{Error, code};
+use crate::model::{ContextId, Flow, FlowId, FlowPage, FlowSpec, FlowStatus};
+
+/// The longest wait that one call asks for.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+/// The pause between two waits for the same flow.
+const PAUSE: Duration = Duration::from_millis(100);
+
+#[derive(Serialize)]
+struct List<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<&'a str>,
+    limit: usize,
+    context_id: ContextId,
+}
+
+/// The methods for flows.
+impl Client {
+    /// Makes a flow and gives its number.
+    pub async fn create_flow(&self, spec: &FlowSpec) -> Result<FlowId, Error> {
+        self.call("create_flow", spec).await
+    }
+
+    /// Starts a flow that was made.
+    pub async fn start_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<FlowStatus, Error> {
+        self.call("start_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await
+    }
+
+    /// Waits for the end of a flow as long as it takes, or at most `limit`.
+    pub async fn wait_flow(&self, context_id: ContextId, flow_id: FlowId, limit: Option<Duration>) -> Result<Flow, Error> {
+        let begun = tokio::time::Instant::now();
+        loop {
+            let left = limit.map_or(LONGEST_WAIT, |limit| limit.saturating_sub(begun.elapsed()));
+            let wait = left.min(LONGEST_WAIT);
+            let params = json!({ "flow_id": flow_id, "wait_timeout": wait.as_secs_f64(), "context_id": context_id });
+            match self.call_within(Self::waiting(wait), "wait_flow", params).await {
+                // A server that shuts down may answer earlier.
+                Err(error) if error.has_code(code::WAIT_RAN_OUT) && left >= LONGEST_WAIT => tokio::time::sleep(PAUSE).await,
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Everything that is known of a flow.
+    pub async fn get_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<Flow, Error> {
+        self.call("get_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await
+    }
+
+    /// A page of flows, the newest first.
+    pub async fn list_flows(&self, context_id: ContextId, cursor: Option<&str>, limit: usize) -> Result<FlowPage, Error> {
+        self.call("list_flows", List { cursor, limit, context_id }).await
+    }
+
+    /// Stops all jobs of a flow that have not ended.
+    pub async fn stop_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<FlowStatus, Error> {
+        self.call("stop_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await
+    }
+
+    /// Runs those jobs of a flow again that ended in error.
+    pub async fn retry_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<FlowStatus, Error> {
+        self.call("retry_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await
+    }
+
+    /// Deletes a flow that does not run, with its jobs.
+    pub async fn delete_flow(&self, context_id: ContextId, flow_id: FlowId) -> Result<(), Error> {
+        self.call::<bool>("delete_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await.map(drop)
+    }
+}

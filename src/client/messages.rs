@@ -1,0 +1,57 @@
+use serde_json::json;
+
+use super::connection::Client;
+use super::error::Error;
+use crate::coordinator::Draft;
+use crate::model::{ContextId, Message, MessageKey, MessageList, MessagePage};
+
+/// The methods for messages.
+impl Client {
+    /// Sends a message. Without a caller (0) it is the one of whoever this client is.
+    pub async fn send_message(&self, context_id: ContextId, draft: &Draft) -> Result<Message, Error> {
+        let params = json!({
+            "message": draft.message,
+            "address": draft.address,
+            "topic": draft.topic,
+            "target_context": draft.target_context,
+            "message_type": draft.message_type,
+            "message_format_type": draft.message_format_type,
+            "job": draft.job.iter().map(|job| job.to_value().unwrap_or_default()).collect::<Vec<_>>(),
+            "timeout_ack": draft.timeout_ack,
+            "timeout_result": draft.timeout_result,
+            "caller_id": (draft.caller_id != 0).then_some(draft.caller_id),
+            "context_id": context_id,
+        });
+        self.call("send_message", params).await
+    }
+
+    /// A message.
+    pub async fn get_message(&self, context_id: ContextId, key: MessageKey) -> Result<Message, Error> {
+        let MessageKey { caller_id, message_id } = key;
+        self.call("get_message", json!({ "caller_id": caller_id, "message_id": message_id, "context_id": context_id })).await
+    }
+
+    /// A page of the messages in a list.
+    pub async fn list_messages(
+        &self,
+        context_id: ContextId,
+        list: MessageList,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<MessagePage, Error> {
+        self.call("list_messages", json!({ "list": list, "cursor": cursor, "limit": limit, "context_id": context_id })).await
+    }
+
+    /// Notes that the owner of a message has it.
+    pub async fn acknowledge_message(&self, context_id: ContextId, key: MessageKey) -> Result<Message, Error> {
+        let MessageKey { caller_id, message_id } = key;
+        self.call("acknowledge_message", json!({ "caller_id": caller_id, "message_id": message_id, "context_id": context_id })).await
+    }
+
+    /// Deletes a message.
+    pub async fn delete_message(&self, context_id: ContextId, key: MessageKey) -> Result<(), Error> {
+        let MessageKey { caller_id, message_id } = key;
+        let params = json!({ "caller_id": caller_id, "message_id": message_id, "context_id": context_id });
+        self.call::<bool>("delete_message", params).await.map(drop)
+    }
+}

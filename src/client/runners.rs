@@ -1,0 +1,46 @@
+use serde_json::{Value, json};
+
+use super::connection::Client;
+use super::error::Error;
+use crate::coordinator::RunnerChange;
+use crate::model::{ContextId, Runner, RunnerId, RunnerPage};
+
+/// The methods for runners.
+impl Client {
+    /// Makes a runner.
+    pub async fn create_runner(&self, context_id: ContextId, change: &RunnerChange) -> Result<Runner, Error> {
+        self.call("create_runner", fields(change, json!({ "context_id": context_id }))).await
+    }
+
+    /// Changes what is given of a runner.
+    pub async fn update_runner(&self, context_id: ContextId, runner_id: RunnerId, change: &RunnerChange) -> Result<Runner, Error> {
+        self.call("update_runner", fields(change, json!({ "runner_id": runner_id, "context_id": context_id }))).await
+    }
+
+    /// A runner.
+    pub async fn get_runner(&self, context_id: ContextId, runner_id: RunnerId) -> Result<Runner, Error> {
+        self.call("get_runner", json!({ "runner_id": runner_id, "context_id": context_id })).await
+    }
+
+    /// A page of runners, in the order of their numbers.
+    pub async fn list_runners(&self, context_id: ContextId, cursor: Option<&str>, limit: usize) -> Result<RunnerPage, Error> {
+        self.call("list_runners", json!({ "cursor": cursor, "limit": limit, "context_id": context_id })).await
+    }
+
+    /// Deletes a runner.
+    pub async fn delete_runner(&self, context_id: ContextId, runner_id: RunnerId) -> Result<(), Error> {
+        self.call::<bool>("delete_runner", json!({ "runner_id": runner_id, "context_id": context_id })).await.map(drop)
+    }
+}
+
+/// The parameters for what is given of a runner; `null` is not given.
+fn fields(change: &RunnerChange, mut params: Value) -> Value {
+    params["script_type"] = json!(change.script_type);
+    params["local"] = json!(change.local);
+    params["topic"] = json!(change.topic);
+    params["address"] = json!(change.address);
+    params["pubkey"] = json!(change.pubkey);
+    params["target_context"] = json!(change.target_context);
+    params["name"] = json!(change.name);
+    params
+}

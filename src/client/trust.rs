@@ -1,0 +1,70 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+use super::error::Error;
+
+/// Whose word a client takes for who a `wss://` server is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// That of the authorities that this machine knows.
+    #[default]
+    Machine,
+    /// That of the authorities in this file (PEM), and of nobody else.
+    File(PathBuf),
+}
+
+impl Trust {
+    /// The authority in a file, or those of the machine.
+    pub fn of(file: Option<&Path>) -> Self {
+        file.map_or(Self::Machine, |file| Self::File(file.to_owned()))
+    }
+
+    fn roots(&self) -> Result<RootCertStore, String> {
+        let mut roots = RootCertStore::empty();
+        match self {
+            Self::Machine => {
+                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            }
+            Self::File(path) => {
+                let shown = path.display();
+                let certificates = CertificateDer::pem_file_iter(path).map_err(|error| format!("{shown} cannot be read: {error}"))?;
+                for certificate in certificates {
+                    let certificate = certificate.map_err(|error| format!("{shown} has no certificate in PEM: {error}"))?;
+                    roots.add(certificate).map_err(|error| format!("a certificate in {shown} cannot be used: {error}"))?;
+                }
+                if roots.is_empty() {
+                    return Err(format!("{shown} has no certificate in PEM (-----BEGIN CERTIFICATE-----)"));
+                }
+            }
+        }
+        Ok(roots)
+    }
+
+    /// Connects to `authority` (`host:port`), and makes sure that the server is who it says.
+    pub(super) async fn connect(&self, url: &str, host: &str, authority: &str) -> Result<TlsStream<TcpStream>, Error> {
+        let untrusted = |reason: String| Error::Untrusted { url: url.to_owned(), reason };
+        let name = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let name = ServerName::try_from(name).map_err(|error| Error::Address { url: url.to_owned(), reason: error.to_string() })?;
+        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        let builder = builder.with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12]);
+        let builder = builder.map_err(|error| untrusted(error.to_string()))?;
+        let mut config = builder.with_root_certificates(self.roots().map_err(untrusted)?).with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let unreachable = |error: std::io::Error| Error::Unreachable { url: url.to_owned(), reason: error.to_string() };
+        let socket = TcpStream::connect(authority).await.map_err(unreachable)?;
+        // Calls are small and wait for their answers. The connection works without this, too.
+        let _ = socket.set_nodelay(true);
+        TlsConnector::from(Arc::new(config)).connect(name, socket).await.map_err(|error| match error.get_ref() {
+            Some(inner) if inner.is::<rustls::Error>() => untrusted(inner.to_string()),
+            _ => unreachable(error),
+        })
+    }
+}

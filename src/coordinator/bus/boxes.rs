@@ -1,0 +1,89 @@
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::time::{Instant, sleep};
+
+use super::{Bus, BusError, Parcel, written};
+use crate::coordinator::letter::{Letter, Receipt};
+use crate::model::ContextId;
+use crate::store::{Endpoint, Error, Mailboxes};
+
+/// How often it is looked for a receipt, at first and later.
+const SOON: Duration = Duration::from_millis(10);
+const LATER: Duration = Duration::from_millis(250);
+/// How many letters are fetched at once.
+const AT_ONCE: usize = 32;
+
+/// The bus of a Redis: letters lie in a context, each for somebody, until whoever that is fetches them.
+///
+/// Whoever serves the context fetches those for `in`; a node that has it as an address fetches those for its own key, so that only one of the
+/// two has to reach the other's Redis.
+pub struct Boxes {
+    boxes: Mailboxes,
+    own: String,
+}
+
+impl Boxes {
+    /// Those for whoever serves the context.
+    pub const IN: &str = "in";
+
+    /// The letters in a context, of which `own` fetches its own.
+    pub const fn new(boxes: Mailboxes, own: String) -> Self {
+        Self { boxes, own }
+    }
+
+    /// The same of a Redis elsewhere.
+    pub async fn connect(endpoint: &Endpoint, context: ContextId, own: String) -> Result<Self, BusError> {
+        Ok(Self::new(Mailboxes::connect(endpoint, context).await.map_err(failed)?, own))
+    }
+}
+
+fn failed(error: Error) -> BusError {
+    BusError::Unreachable(format!("the Redis of the other side is unavailable: {error}"))
+}
+
+impl Bus for Boxes {
+    fn deliver<'a>(&'a self, to: &'a str, letter: &'a Letter, patience: Duration) -> BoxFuture<'a, Result<Receipt, BusError>> {
+        Box::pin(async move {
+            let (text, nonce, until) = (written(letter)?, letter.nonce.as_str(), Instant::now() + patience);
+            if !self.boxes.put(to, nonce, &text).await.map_err(failed)? {
+                return Err(BusError::Unreachable("so many letters lie at the other side that it takes no more".into()));
+            }
+            let mut pause = SOON;
+            loop {
+                let receipt = self.boxes.receipt(nonce).await.map_err(failed)?;
+                let receipt = receipt.and_then(|text| serde_json::from_str::<Receipt>(&text).ok());
+                // One of a letter that was sent before says nothing of this one, unless it is stored.
+                if let Some(receipt) = receipt.filter(|receipt| receipt.sent_at >= letter.sent_at || receipt.is_stored()) {
+                    self.boxes.forget(nonce).await.map_err(failed)?;
+                    return Ok(receipt);
+                }
+                if Instant::now() + pause > until {
+                    return Err(BusError::Silent);
+                }
+                sleep(pause).await;
+                pause = (pause * 2).min(LATER);
+            }
+        })
+    }
+
+    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Parcel>, BusError>> {
+        Box::pin(async move {
+            let until = Instant::now() + wait;
+            loop {
+                let letters = self.boxes.letters(&self.own, AT_ONCE).await.map_err(failed)?;
+                if !letters.is_empty() || Instant::now() + LATER > until {
+                    return Ok(letters.into_iter().map(|(id, letter)| Parcel { id, from: None, letter }).collect());
+                }
+                sleep(LATER).await;
+            }
+        })
+    }
+
+    fn answer<'a>(&'a self, parcel: &'a Parcel, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>> {
+        Box::pin(async move {
+            let text = serde_json::to_string(receipt).expect("a receipt is texts and numbers");
+            self.boxes.answer(&self.own, &parcel.id, &text).await.map_err(failed)
+        })
+    }
+}

@@ -1,0 +1,72 @@
+//! Buses: how letters come from one node to another.
+
+mod boxes;
+mod mycelium;
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use super::letter::{Letter, Receipt};
+
+pub use self::boxes::Boxes;
+pub use self::mycelium::{Api, Mycelium};
+
+/// The most bytes that a letter has on any bus.
+pub const LONGEST: usize = 4 << 20;
+
+/// Why a letter was not handed over, or what came was not fetched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BusError {
+    /// The bus, or the node behind it, cannot be reached now. It may have been handed over all the same.
+    #[error("{0}")]
+    Unreachable(String),
+    /// It was handed over, and nobody has said yet what became of it.
+    #[error("it was handed over, and the other side has not said that it stored it")]
+    Silent,
+    /// There is no such destination on this bus.
+    #[error("{0}")]
+    Unknown(String),
+    /// The letter is larger than any may be.
+    #[error("the message has {size} bytes on its way, the limit is {LONGEST}")]
+    TooLarge {
+        /// How large it is.
+        size: usize,
+    },
+}
+
+impl BusError {
+    /// Whether sending it again would be in vain.
+    pub const fn is_final(&self) -> bool {
+        matches!(self, Self::Unknown(_) | Self::TooLarge { .. })
+    }
+}
+
+/// What came for this node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parcel {
+    /// By which the bus knows it.
+    pub id: String,
+    /// Where an answer goes to, as an address; nothing, if that is up to the letter.
+    pub from: Option<String>,
+    /// The letter, as it came.
+    pub letter: String,
+}
+
+/// Carries letters. A letter may come more than once: whoever receives knows it by its nonce.
+pub trait Bus: Send + Sync {
+    /// Hands a letter over, and gives what the other side says of it. `to` is a node as this bus knows it. Takes `patience` at most, about.
+    fn deliver<'a>(&'a self, to: &'a str, letter: &'a Letter, patience: Duration) -> BoxFuture<'a, Result<Receipt, BusError>>;
+
+    /// Gives what has come, the oldest first. Waits for so long at most where nothing has.
+    fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Parcel>, BusError>>;
+
+    /// Tells the sender what became of a letter.
+    fn answer<'a>(&'a self, parcel: &'a Parcel, receipt: &'a Receipt) -> BoxFuture<'a, Result<(), BusError>>;
+}
+
+/// A letter as it travels.
+fn written(letter: &Letter) -> Result<String, BusError> {
+    let text = serde_json::to_string(letter).expect("a letter is texts and numbers");
+    if text.len() > LONGEST { Err(BusError::TooLarge { size: text.len() }) } else { Ok(text) }
+}

@@ -1,0 +1,47 @@
+use crate::dispatch;
+use crate::model::{ContextId, MessageKey, RunnerId};
+use crate::store;
+
+/// Why something about the objects of the coordinator was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no such runner (any more).
+    #[error("runner {id} does not exist in context {context}; list_runners gives those that do")]
+    NoRunner {
+        /// Its number.
+        id: RunnerId,
+        /// Where it was looked for.
+        context: ContextId,
+    },
+    /// There is no such message (any more).
+    #[error("{key} does not exist in context {context}; list_messages gives those that wait")]
+    NoMessage {
+        /// Its name.
+        key: MessageKey,
+        /// Where it was looked for.
+        context: ContextId,
+    },
+    /// The message has a job whose result is awaited.
+    #[error("{0} has a job whose result is awaited; it can be deleted when that is there, or its time is over")]
+    Awaited(MessageKey),
+    /// A parameter that cannot be meant.
+    #[error("{param}: {message}")]
+    Invalid {
+        /// The parameter.
+        param: &'static str,
+        /// What is wrong with it and what to do.
+        message: String,
+    },
+    /// There are as many as may be.
+    #[error("there are {0}, and no more may be")]
+    Full(&'static str),
+    /// What the dispatcher refused, or Redis did not do.
+    #[error(transparent)]
+    Dispatch(#[from] dispatch::Error),
+}
+
+impl From<store::Error> for Error {
+    fn from(source: store::Error) -> Self {
+        Self::Dispatch(dispatch::Error::of_store(source))
+    }
+}

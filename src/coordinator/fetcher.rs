@@ -1,0 +1,52 @@
+//! Fetches what comes over a bus, has it stored, and tells the sender.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use super::bus::{Bus, BusError};
+use super::inbound::Inbound;
+use crate::service::Service;
+
+/// How long to pause when something came a moment ago.
+const SOON: Duration = Duration::from_millis(10);
+
+/// Fetches from one bus.
+pub(super) struct Fetcher {
+    pub(super) bus: Arc<dyn Bus>,
+    pub(super) inbound: Arc<Inbound>,
+    /// Where answers to what comes over it go to, if the bus does not say.
+    pub(super) from: Option<String>,
+    /// How long one look waits.
+    pub(super) wait: Duration,
+    /// The longest pause between two looks.
+    pub(super) idle: Duration,
+    pub(super) pause: Duration,
+    /// Told when something came.
+    pub(super) wake: Option<Arc<Notify>>,
+}
+
+impl Service for Fetcher {
+    type Error = BusError;
+    const NAME: &'static str = "bus";
+
+    async fn tick(&mut self) -> Result<Duration, BusError> {
+        let parcels = self.bus.receive(self.wait).await?;
+        self.pause = if parcels.is_empty() { (self.pause * 2).clamp(SOON, self.idle) } else { SOON };
+        for parcel in parcels {
+            let from = parcel.from.as_ref().map(|key| format!("mycelium:{key}")).or_else(|| self.from.clone());
+            let receipt = self.inbound.take(&parcel.id, &parcel.letter, from.as_deref()).await;
+            if let Some(wake) = &self.wake {
+                wake.notify_one();
+            }
+            // Nobody is harmed by an answer that gets lost: the letter comes again, and is known then.
+            match timeout(Duration::from_secs(10), self.bus.answer(&parcel, &receipt)).await {
+                Ok(answered) => answered?,
+                Err(_) => return Err(BusError::Unreachable("an answer took too long".into())),
+            }
+        }
+        Ok(self.pause)
+    }
+}

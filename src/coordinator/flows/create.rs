@@ -1,0 +1,192 @@
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::graph::{order, problems};
+use super::{Error, Flows, drive, failed};
+use crate::dispatch;
+use crate::model::{FlowId, FlowJobSpec, FlowSpec, FlowStatus, JobId, JobSpec, RunnerId, ScriptType, Seconds};
+use crate::store::{Advanced, FlowAction, FlowCreated, JobOfFlow, NewFlow, NewFlowJob, NewJob, Store};
+
+/// For how long a flow is kept after its end, if nothing else is said.
+const KEPT_SECONDS: u64 = 7 * 24 * 3600;
+/// The longest name of a flow, in bytes.
+const LONGEST_NAME: usize = 1024;
+/// How many jobs, relations and bytes of jobs are stored with one call. Redis does nothing else meanwhile.
+const AT_ONCE: (usize, usize, usize) = (250, 1000, 1 << 20);
+/// How many bytes the jobs of a flow may have together.
+const MOST_BYTES: usize = 4 << 20;
+
+impl Flows {
+    /// Makes a flow with its jobs; [`Flows::start`] starts it. Either all of it is made, or nothing.
+    pub async fn create(&self, spec: FlowSpec) -> Result<FlowId, Error> {
+        self.make(spec, FlowAction::Stored).await.map(|(flow, _)| flow)
+    }
+
+    /// The same, and starts it.
+    pub async fn run(&self, spec: FlowSpec) -> Result<(FlowId, FlowStatus), Error> {
+        self.make(spec, FlowAction::Start).await
+    }
+
+    async fn make(&self, mut spec: FlowSpec, then: FlowAction) -> Result<(FlowId, FlowStatus), Error> {
+        let store = self.store(spec.context_id).await?;
+        check(&spec)?;
+        let caller_id = spec.caller_id.get_or_insert_with(|| JobSpec::ANONYMOUS.to_owned()).clone();
+        let (members, mut jobs) = self.prepare(&spec).await?;
+        let bytes = jobs.iter().map(|job| job.weight().bytes).sum();
+        if bytes > MOST_BYTES {
+            let setting = "a fixed limit";
+            return Err(dispatch::Error::TooLarge { what: "the jobs of the flow", size: bytes, limit: MOST_BYTES, setting }.into());
+        }
+        // The spec has no callers by name: who has none has the number 0.
+        let caller = caller_id.parse().unwrap_or(0);
+        let retention = spec.retention.unwrap_or_else(|| Seconds::from(std::time::Duration::from_secs(KEPT_SECONDS)));
+        let new = NewFlow { spec: &spec, caller, caller_id: &caller_id, retention, jobs: &members };
+        let (flow, numbers) = match store.create_flow(&new).await.map_err(failed)? {
+            FlowCreated::Created(flow, numbers) => (flow, numbers),
+            FlowCreated::Full => return Err(Error::Invalid("there are as many flows in this context as may be; delete some".to_owned())),
+        };
+        for (job, number) in jobs.iter_mut().zip(numbers) {
+            job.flow = Some(JobOfFlow { flow, caller, number });
+        }
+        let stored = Box::pin(self.store_all(&spec, &members, jobs)).await;
+        let advanced = match stored {
+            Ok(()) => drive(&store, flow, then).await,
+            Err(error) => Err(error),
+        };
+        match advanced {
+            // It has ended already where a prerequisite is in error.
+            Ok(Advanced::Done(status) | Advanced::More(status) | Advanced::Later(status) | Advanced::Illegal(status)) => Ok((flow, status)),
+            // Making it took so long that it was given up.
+            Ok(_) => Err(Error::NotFound(flow)),
+            Err(error) => {
+                // What cannot be taken back now the keeper takes back.
+                let _ = drive(&store, flow, FlowAction::Delete).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// The jobs as they stand in the flow, and as they are stored, each behind those that it waits for.
+    async fn prepare(&self, spec: &FlowSpec) -> Result<(Vec<NewFlowJob>, Vec<NewJob>), Error> {
+        let names = order(spec);
+        let places: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (*name, at)).collect();
+        let ids: Vec<JobId> = names.iter().map(|_| JobId::random()).collect();
+        let types = self.types_of_runners(spec).await?;
+        let (mut members, mut jobs) = (Vec::with_capacity(names.len()), Vec::with_capacity(names.len()));
+        for (name, id) in names.iter().zip(&ids) {
+            let Some(of_flow) = spec.jobs.get(*name) else { continue };
+            let waits_for: Vec<usize> = of_flow.depends_on.iter().filter_map(|other| places.get(other.as_str()).copied()).collect();
+            let mut prerequisites: Vec<JobId> = waits_for.iter().filter_map(|place| ids.get(*place).cloned()).collect();
+            if prerequisites.is_empty() {
+                prerequisites.clone_from(&spec.prerequisites);
+            }
+            let of_job = |error| Error::Job { name: (*name).to_owned(), error: Box::new(error) };
+            let script_type = script_type(name, of_flow, &types)?;
+            let job = job_spec(spec, name, of_flow, script_type, prerequisites, id);
+            let mut job = self.dispatcher.prepare(job).await.map_err(of_job)?;
+            // The id is new: nobody else can have it.
+            job.spec.job_id = None;
+            members.push(NewFlowJob {
+                id: id.clone(),
+                name: (*name).to_owned(),
+                waits_for,
+                spec: job.spec.clone(),
+                runner: of_flow.runner,
+            });
+            jobs.push(job);
+        }
+        Ok((members, jobs))
+    }
+
+    /// The script types of the runners that jobs name. All of them have to exist.
+    async fn types_of_runners(&self, spec: &FlowSpec) -> Result<BTreeMap<RunnerId, ScriptType>, Error> {
+        let named: BTreeSet<RunnerId> = spec.jobs.values().filter_map(|job| job.runner).collect();
+        let mut types = BTreeMap::new();
+        for id in named {
+            let runner = self.runners.get(spec.context_id, id).await?;
+            types.insert(id, runner.script_type);
+        }
+        Ok(types)
+    }
+
+    /// Stores the jobs, as many with each call as Redis may be busy with.
+    async fn store_all(&self, spec: &FlowSpec, members: &[NewFlowJob], jobs: Vec<NewJob>) -> Result<(), Error> {
+        let (most_jobs, most_relations, most_bytes) = AT_ONCE;
+        let (mut some, mut relations, mut bytes, mut stored) = (Vec::new(), 0, 0, 0);
+        let mut jobs = jobs.into_iter().peekable();
+        while let Some(job) = jobs.next() {
+            let weight = job.weight();
+            (relations, bytes) = (relations + weight.relations, bytes + weight.bytes);
+            some.push(job);
+            let next = jobs.peek().map(NewJob::weight);
+            let has_room = next.is_some_and(|next| {
+                some.len() < most_jobs && relations + next.relations <= most_relations && bytes + next.bytes <= most_bytes
+            });
+            if has_room {
+                continue;
+            }
+            let many = some.len();
+            let of_job = |error| match error {
+                dispatch::Error::Entry { index, error } => match members.get(stored + index) {
+                    Some(member) => Error::Job { name: member.name.clone(), error },
+                    None => Error::Dispatch(*error),
+                },
+                error => Error::Dispatch(error),
+            };
+            self.dispatcher.store_together(spec.context_id, std::mem::take(&mut some)).await.map_err(of_job)?;
+            (relations, bytes, stored) = (0, 0, stored + many);
+        }
+        Ok(())
+    }
+}
+
+fn check(spec: &FlowSpec) -> Result<(), Error> {
+    let problems = problems(spec);
+    if !problems.is_empty() {
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        return Err(Error::Invalid(told.join("; ")));
+    }
+    if spec.name.as_ref().is_some_and(|name| name.len() > LONGEST_NAME) {
+        return Err(Error::Invalid(format!("name: is longer than {LONGEST_NAME} bytes")));
+    }
+    if spec.retention.is_some_and(|retention| retention.duration().is_zero()) {
+        return Err(Error::Invalid("retention: is 0, so nobody could ever see how the flow ended; leave it out for seven days".to_owned()));
+    }
+    Ok(())
+}
+
+/// The script type of a job: what it says, or that of its runner, which has to be the same.
+fn script_type(name: &str, job: &FlowJobSpec, types: &BTreeMap<RunnerId, ScriptType>) -> Result<ScriptType, Error> {
+    let of_runner = job.runner.and_then(|runner| Some((runner, types.get(&runner)?)));
+    match (of_runner, &job.script_type) {
+        (Some((runner, theirs)), Some(own)) if theirs != own => Err(Error::Invalid(format!(
+            "jobs.{name}: is of type {own}, but runner {runner} runs {theirs}; leave script_type out, or name another runner"
+        ))),
+        (Some((_, theirs)), _) => Ok(theirs.clone()),
+        (None, own) => Ok(own.clone().unwrap_or_else(ScriptType::osis)),
+    }
+}
+
+/// What a job of a flow is as a job. Until its flow has ended it is kept, whatever happens.
+fn job_spec(flow: &FlowSpec, name: &str, job: &FlowJobSpec, script_type: ScriptType, prerequisites: Vec<JobId>, id: &JobId) -> JobSpec {
+    let mut env_vars = flow.env_vars.clone();
+    env_vars.extend(job.env_vars.clone());
+    JobSpec {
+        script: job.script.clone(),
+        script_type,
+        args: job.args.clone(),
+        context_id: flow.context_id,
+        caller_id: flow.caller_id.clone(),
+        group: job.runner.map_or_else(|| job.group.clone(), |runner| Some(runner.group())),
+        priority: job.priority,
+        timeout: job.timeout,
+        retries: job.retries,
+        retry_backoff: job.retry_backoff,
+        env_vars,
+        prerequisites,
+        retention: Some(Seconds::from(Store::JOBS_OF_OPEN_FLOWS_ARE_KEPT)),
+        name: Some(name.to_owned()),
+        labels: job.labels.clone(),
+        job_id: Some(id.clone()),
+        ..JobSpec::default()
+    }
+}

@@ -1,0 +1,98 @@
+use crate::coordinator;
+use crate::dispatch;
+use crate::model::{FlowId, FlowStatus, JobError, JobId};
+
+/// Why something with a flow was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What the flow is to be cannot be meant.
+    #[error("{0}")]
+    Invalid(String),
+    /// One of its jobs was refused, so nothing was made.
+    #[error("jobs.{name}: {error}")]
+    Job {
+        /// The name of the job.
+        name: String,
+        /// Why.
+        error: Box<dispatch::Error>,
+    },
+    /// There is no such flow (any more).
+    #[error("flow {0} does not exist; list_flows gives those that do")]
+    NotFound(FlowId),
+    /// The flow's status does not allow this.
+    #[error("flow {flow} {}, so it cannot be {action}", standing(*status))]
+    State {
+        /// The flow.
+        flow: FlowId,
+        /// The status it has.
+        status: FlowStatus,
+        /// What was wanted, as a past participle.
+        action: &'static str,
+    },
+    /// Something else is being done with all of its jobs.
+    #[error("flow {flow} is busy {with} its jobs; try again in a moment")]
+    Busy {
+        /// The flow.
+        flow: FlowId,
+        /// What is being done.
+        with: String,
+    },
+    /// The flow ended badly.
+    #[error("flow {flow} {}", ending(failures, *stopped))]
+    Failed {
+        /// The flow.
+        flow: FlowId,
+        /// Those of its jobs that ended badly by themselves, at most 16.
+        failures: Vec<Failure>,
+        /// Whether somebody asked to stop it.
+        stopped: bool,
+    },
+    /// The wait is over, the flow is not.
+    #[error("flow {flow} is still {status}, {open} of its jobs have not ended; get_flow shows them")]
+    StillRunning {
+        /// The flow.
+        flow: FlowId,
+        /// The status it has.
+        status: FlowStatus,
+        /// How many of its jobs have not ended.
+        open: u32,
+    },
+    /// The same as for a runner.
+    #[error(transparent)]
+    Runner(#[from] coordinator::Error),
+    /// The same as for a job.
+    #[error(transparent)]
+    Dispatch(#[from] dispatch::Error),
+}
+
+/// A job of a flow that ended badly.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// Its name.
+    pub name: String,
+    /// Its id.
+    pub job_id: JobId,
+    /// Why.
+    pub error: JobError,
+}
+
+fn standing(status: FlowStatus) -> String {
+    match status {
+        FlowStatus::Error => "has ended in error".to_owned(),
+        FlowStatus::Dispatched => "waits".to_owned(),
+        FlowStatus::WaitingForPrerequisites => "waits for other jobs".to_owned(),
+        FlowStatus::Started => "runs".to_owned(),
+        FlowStatus::Finished => "has finished".to_owned(),
+    }
+}
+
+fn ending(failures: &[Failure], stopped: bool) -> String {
+    match failures {
+        _ if stopped => "was stopped".to_owned(),
+        [] => "ended in error".to_owned(),
+        [Failure { name, error, .. }] => format!("failed: its job {name:?}: {}", error.message),
+        [Failure { name, error, .. }, rest @ ..] => {
+            format!("failed: its job {name:?}: {}; and {} more", error.message, rest.len())
+        }
+    }
+}

@@ -1,0 +1,94 @@
+use std::collections::HashSet;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::error::Failure;
+use super::{Error, Flows, failed};
+use crate::dispatch;
+use crate::model::{ContextId, ErrorKind, Flow, FlowId, FlowSpec, FlowStatus, JobId, Status};
+
+/// How many jobs that failed are named when a flow ends badly.
+const MOST_NAMED: usize = 16;
+/// The first and the longest pause between two looks at a flow whose jobs have all ended, while something is still being done with it.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
+
+impl Flows {
+    /// Runs a flow and waits for its end. It cannot hang: `wait` ends it with [`Error::StillRunning`], and the flow goes on.
+    pub async fn run_and_wait(&self, spec: FlowSpec, wait: Duration) -> Result<Flow, Error> {
+        let (context, deadline) = (spec.context_id, Instant::now() + wait);
+        let (flow, _) = self.run(spec).await?;
+        self.wait_until(context, flow, deadline).await
+    }
+
+    /// Waits for the end of a flow. A `wait` of zero looks once.
+    pub async fn wait(&self, context: ContextId, flow: FlowId, wait: Duration) -> Result<Flow, Error> {
+        self.wait_until(context, flow, Instant::now() + wait).await
+    }
+
+    async fn wait_until(&self, context: ContextId, flow: FlowId, deadline: Instant) -> Result<Flow, Error> {
+        let (mut awaited, mut pause) = (None, PAUSES.0);
+        loop {
+            let state = self.store(context).await?.flow_state(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
+            if state.status.is_final() {
+                return self.result(context, flow).await;
+            }
+            if Instant::now() >= deadline || self.dispatcher.is_closing() {
+                return Err(Error::StillRunning { flow, status: state.status, open: state.open });
+            }
+            if state.open > 0 {
+                let last = match &mut awaited {
+                    Some(last) => last,
+                    None => awaited.insert(self.last_jobs(context, flow).await?),
+                };
+                if self.await_one(context, last, deadline).await? {
+                    pause = PAUSES.0;
+                    continue;
+                }
+                // All of these have ended, so others run again, or are about to be stopped.
+                awaited = None;
+            }
+            tokio::time::sleep_until((Instant::now() + pause).min(deadline)).await;
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    /// The jobs of a flow for which no other of them waits: when they have ended, all have.
+    async fn last_jobs(&self, context: ContextId, flow: FlowId) -> Result<Vec<JobId>, Error> {
+        let store = self.store(context).await?;
+        let stored = store.flow(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
+        let jobs = store.flow_jobs(&stored).await.map_err(failed)?;
+        let awaited: HashSet<&str> = jobs.iter().flat_map(|job| &job.depends_on).map(String::as_str).collect();
+        let has_ended = |status: Option<Status>| status.is_none_or(Status::is_final);
+        let last = jobs.iter().filter(|job| !awaited.contains(job.name.as_str()) && !has_ended(job.status));
+        Ok(last.map(|job| job.job_id.clone()).collect())
+    }
+
+    /// Waits for the end of one of these jobs, and takes it out. False: there are none left.
+    async fn await_one(&self, context: ContextId, jobs: &mut Vec<JobId>, deadline: Instant) -> Result<bool, Error> {
+        let Some(job) = jobs.last() else { return Ok(false) };
+        let wait = deadline.saturating_duration_since(Instant::now());
+        match self.dispatcher.wait_until_end(context, job, wait).await {
+            Ok(_) | Err(dispatch::Error::Failed { .. } | dispatch::Error::NotFound(_)) => {
+                jobs.pop();
+                Ok(true)
+            }
+            Err(dispatch::Error::StillRunning { .. }) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A flow that has ended, or why it ended badly.
+    async fn result(&self, context: ContextId, flow: FlowId) -> Result<Flow, Error> {
+        let ended = self.get(context, flow).await?;
+        if ended.status != FlowStatus::Error {
+            return Ok(ended);
+        }
+        // Those that were stopped, or never ran, because of others say nothing of their own.
+        let by_itself = |kind: ErrorKind| !matches!(kind, ErrorKind::Stopped | ErrorKind::Prerequisite);
+        let failures = ended.jobs.into_iter().filter(|job| job.status == Some(Status::Error));
+        let failures = failures.filter_map(|job| Some(Failure { name: job.name, job_id: job.job_id, error: job.error? }));
+        let failures = failures.filter(|failure| by_itself(failure.error.kind)).take(MOST_NAMED).collect();
+        Err(Error::Failed { flow, failures, stopped: ended.stop_requested })
+    }
+}

@@ -1,0 +1,151 @@
+use super::Error;
+use super::runner_job;
+use super::wakes::Wakes;
+use crate::dispatch::{self, Dispatcher, InUse};
+use crate::model::{Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageType, Name, excerpt};
+use crate::store::MessageDeleted;
+
+/// The most bytes of a text, and of the jobs of a message.
+const LONGEST: usize = 1 << 20;
+/// The longest time of a message, in seconds.
+const LONGEST_TIME: u32 = 30 * 24 * 3600;
+
+/// A message that is to be sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// Who sends it; 0 is nobody.
+    pub caller_id: u32,
+    /// What it says.
+    pub message: String,
+    /// What it is.
+    pub message_type: MessageType,
+    /// What it is written in.
+    pub message_format_type: MessageFormat,
+    /// The seconds within which the other side has to have stored it.
+    pub timeout_ack: u32,
+    /// The seconds after that within which a result has to come, if it has jobs.
+    pub timeout_result: u32,
+    /// Its jobs.
+    pub job: Vec<Json>,
+    /// The context it is for.
+    pub target_context: ContextId,
+    /// What it is about.
+    pub topic: Option<Name>,
+    /// Where it goes; where its topic leads, if this is not given.
+    pub address: Option<Address>,
+}
+
+/// The messages of all contexts that are served here. Cheap to clone.
+#[derive(Clone)]
+pub struct Messages {
+    dispatcher: Dispatcher,
+    wakes: Wakes,
+}
+
+impl Messages {
+    /// The messages of the contexts of a dispatcher. `wakes` wakes whoever sends them.
+    pub const fn new(dispatcher: Dispatcher, wakes: Wakes) -> Self {
+        Self { dispatcher, wakes }
+    }
+
+    async fn store(&self, context: ContextId) -> Result<InUse, Error> {
+        Ok(self.dispatcher.store(context).await?)
+    }
+
+    /// Stores a message that is to go out. It is sent in the background: its status says what became of it.
+    pub async fn send(&self, context: ContextId, draft: Draft) -> Result<Message, Error> {
+        let store = self.store(context).await?;
+        let job = serde_json::to_string(&draft.job).expect("JSON can be written");
+        check(&draft, &job)?;
+        let fields = [
+            ("message", draft.message),
+            ("message_type", draft.message_type.to_string()),
+            ("message_format_type", draft.message_format_type.to_string()),
+            ("timeout", (draft.timeout_ack + draft.timeout_result).to_string()),
+            ("timeout_ack", draft.timeout_ack.to_string()),
+            ("timeout_result", draft.timeout_result.to_string()),
+            ("job", job),
+            ("target_context", draft.target_context.to_string()),
+            ("topic", draft.topic.map(|topic| topic.to_string()).unwrap_or_default()),
+            ("address", draft.address.map(|address| address.to_string()).unwrap_or_default()),
+        ];
+        let full = || Error::Full("10,000 messages that wait to be sent from this context (msg_out)");
+        let number = store.send_message(draft.caller_id, &fields).await?.ok_or_else(full)?;
+        self.wakes.of(context).notify_one();
+        self.get(context, MessageKey { caller_id: draft.caller_id, message_id: number }).await
+    }
+
+    /// A message.
+    pub async fn get(&self, context: ContextId, key: MessageKey) -> Result<Message, Error> {
+        let found = self.store(context).await?.message(key).await?;
+        found.map(|stored| stored.shown).ok_or(Error::NoMessage { key, context })
+    }
+
+    /// A page of the messages in a list, of this caller or of all.
+    pub async fn list(
+        &self,
+        context: ContextId,
+        list: MessageList,
+        caller: Option<u32>,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<MessagePage, Error> {
+        let store = self.store(context).await?;
+        let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_messages gives them as next_cursor".into() };
+        let from: u32 = cursor.map_or(Ok(0), |cursor| cursor.parse().map_err(|_| bad()))?;
+        let from = from as usize;
+        let names = store.listed_messages(list, from, limit).await?;
+        let next_cursor = (names.len() >= limit).then(|| (from + limit).to_string());
+        let mut found: Vec<Message> = store.messages(&names).await?.into_iter().flatten().map(|stored| stored.shown).collect();
+        if let Some(caller) = caller {
+            found.retain(|message| message.caller_id == caller);
+        }
+        Ok(MessagePage { messages: found, next_cursor })
+    }
+
+    /// Notes that the owner of a message that came has it, and takes it out of `msg_in`.
+    pub async fn acknowledge(&self, context: ContextId, key: MessageKey) -> Result<Message, Error> {
+        if !self.store(context).await?.acknowledge_message(key).await? {
+            return Err(Error::NoMessage { key, context });
+        }
+        self.get(context, key).await
+    }
+
+    /// Deletes a message whose result nobody awaits.
+    pub async fn delete(&self, context: ContextId, key: MessageKey) -> Result<(), Error> {
+        match self.store(context).await?.delete_message(key).await? {
+            MessageDeleted::Deleted => Ok(()),
+            MessageDeleted::Missing => Err(Error::NoMessage { key, context }),
+            MessageDeleted::Open => Err(Error::Awaited(key)),
+        }
+    }
+}
+
+fn check(draft: &Draft, job: &str) -> Result<(), Error> {
+    let invalid = |param: &'static str, message: String| Err(Error::Invalid { param, message });
+    for (what, size) in [("message", draft.message.len()), ("job", job.len())] {
+        if size > LONGEST {
+            return Err(dispatch::Error::TooLarge { what, size, limit: LONGEST, setting: "a fixed limit" }.into());
+        }
+    }
+    for (param, time) in [("timeout_ack", draft.timeout_ack), ("timeout_result", draft.timeout_result)] {
+        if time == 0 || time > LONGEST_TIME {
+            return invalid(param, format!("is 1 to {LONGEST_TIME} seconds, not {time}"));
+        }
+    }
+    if draft.address.is_none() && draft.topic.is_none() {
+        return invalid("address", "is missing: where the message goes to; or topic, that of a runner".into());
+    }
+    match draft.message_type {
+        MessageType::Result => invalid("message_type", "result is for the coordinator alone: send job, chat or mail".into()),
+        MessageType::Job => match runner_job::read(job, draft.caller_id, 1) {
+            Ok(_) => Ok(()),
+            Err(why) => {
+                let why = why.strip_prefix("job: ").unwrap_or(&why).to_owned();
+                invalid("job", excerpt(&why, 500).into_owned())
+            }
+        },
+        MessageType::Chat | MessageType::Mail if !draft.job.is_empty() => invalid("job", "only a message of type job has jobs".into()),
+        MessageType::Chat | MessageType::Mail => Ok(()),
+    }
+}

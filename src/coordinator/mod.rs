@@ -1,0 +1,26 @@
+//! What the coordinator's specification has beyond jobs: flows, runners, and messages between contexts and nodes.
+
+pub mod bus;
+mod delivery;
+mod error;
+mod fetcher;
+pub mod flows;
+mod inbound;
+pub mod letter;
+mod messages;
+mod outgoing;
+mod routes;
+mod runner_job;
+mod runners;
+mod signature;
+mod supervisor;
+mod wakes;
+
+pub use crate::store::RunnerChange;
+pub use error::Error;
+pub use messages::{Draft, Messages};
+pub use routes::Node;
+pub use runners::Runners;
+pub use signature::{InvalidNodeKey, NodeKey};
+pub use supervisor::{Supervisor, SupervisorSettings};
+pub use wakes::Wakes;

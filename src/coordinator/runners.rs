@@ -1,0 +1,72 @@
+use super::Error;
+use crate::dispatch::{Dispatcher, InUse};
+use crate::model::{ContextId, Runner, RunnerId, RunnerPage};
+use crate::store::{RunnerChange, RunnerStored};
+
+/// The longest name of a runner, in bytes.
+const LONGEST: usize = 256;
+
+/// The runners of all contexts that are served here. Cheap to clone.
+#[derive(Clone)]
+pub struct Runners {
+    dispatcher: Dispatcher,
+}
+
+impl Runners {
+    /// The runners of the contexts of a dispatcher.
+    pub const fn new(dispatcher: Dispatcher) -> Self {
+        Self { dispatcher }
+    }
+
+    async fn store(&self, context: ContextId) -> Result<InUse, Error> {
+        Ok(self.dispatcher.store(context).await?)
+    }
+
+    /// Makes a runner.
+    pub async fn create(&self, context: ContextId, change: &RunnerChange) -> Result<Runner, Error> {
+        self.set(context, None, change).await
+    }
+
+    /// Changes what is named of a runner.
+    pub async fn update(&self, context: ContextId, id: RunnerId, change: &RunnerChange) -> Result<Runner, Error> {
+        self.set(context, Some(id), change).await
+    }
+
+    async fn set(&self, context: ContextId, id: Option<RunnerId>, change: &RunnerChange) -> Result<Runner, Error> {
+        if let Some(name) = change.name.as_ref().filter(|name| name.len() > LONGEST) {
+            return Err(Error::Invalid { param: "name", message: format!("has {} bytes, the limit is {LONGEST}", name.len()) });
+        }
+        let missing = |id| Error::NoRunner { id, context };
+        match (self.store(context).await?.set_runner(id, change).await?, id) {
+            (RunnerStored::Stored(id), _) => self.get(context, id).await,
+            (RunnerStored::Missing, Some(id)) => Err(missing(id)),
+            (RunnerStored::Nowhere, _) => {
+                let message = "a runner that is not local needs one, where it is; or say that it is local".to_owned();
+                Err(Error::Invalid { param: "address", message })
+            }
+            (RunnerStored::Full | RunnerStored::Missing, _) => Err(Error::Full("10,000 runners in this context")),
+        }
+    }
+
+    /// A runner.
+    pub async fn get(&self, context: ContextId, id: RunnerId) -> Result<Runner, Error> {
+        self.store(context).await?.runner(id).await?.ok_or(Error::NoRunner { id, context })
+    }
+
+    /// A page of runners, in the order of their numbers.
+    pub async fn list(&self, context: ContextId, cursor: Option<&str>, limit: usize) -> Result<RunnerPage, Error> {
+        let store = self.store(context).await?;
+        let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_runners gives them as next_cursor".into() };
+        let after = cursor.map_or(Ok(0), |cursor| cursor.parse().map_err(|_| bad()))?;
+        let mut runners = store.runners(after, limit + 1).await?;
+        let more = runners.len() > limit;
+        runners.truncate(limit);
+        let next_cursor = runners.last().filter(|_| more).map(|last| last.runner_id.to_string());
+        Ok(RunnerPage { runners, next_cursor })
+    }
+
+    /// Deletes a runner. Its jobs stay in their queue, for another runner of that group.
+    pub async fn delete(&self, context: ContextId, id: RunnerId) -> Result<(), Error> {
+        if self.store(context).await?.delete_runner(id).await? { Ok(()) } else { Err(Error::NoRunner { id, context }) }
+    }
+}

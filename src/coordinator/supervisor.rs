@@ -1,0 +1,145 @@
+//! The supervisor daemon: for each context the messages that go out, and what comes for it over every bus.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::bus::{Boxes, Bus, Mycelium};
+use super::delivery::Delivery;
+use super::fetcher::Fetcher;
+use super::inbound::Inbound;
+use super::outgoing::Outgoing;
+use super::routes::{Node, Opened, Routes};
+use super::signature::NodeKey;
+use super::wakes::Wakes;
+use crate::access::Authority;
+use crate::dispatch::Dispatcher;
+use crate::model::ContextId;
+use crate::service;
+use crate::store::Store;
+
+/// How long a look at Mycelium waits, and how often one looks into a Redis: one's own, and that of another node.
+const LONG_POLL: Duration = Duration::from_secs(10);
+const OWN_REDIS: Duration = Duration::from_secs(1);
+const OTHER_REDIS: Duration = Duration::from_millis(250);
+
+/// What the supervisor needs to know.
+pub struct SupervisorSettings {
+    /// The key of this node.
+    pub key: NodeKey,
+    /// The other nodes that are known.
+    pub nodes: Vec<Node>,
+    /// The node of Mycelium on this machine, if there is one.
+    pub mycelium: Option<Mycelium>,
+    /// Who may do what; nothing where nobody has to log in.
+    pub authority: Option<Authority>,
+    /// How long another node may take to store a job that is sent to it.
+    pub ack: Duration,
+    /// How long it may take then until its result is here.
+    pub result: Duration,
+}
+
+/// The loops of a server that bring messages on.
+pub struct Supervisor {
+    dispatcher: Dispatcher,
+    authority: Option<Authority>,
+    key: NodeKey,
+    routes: Arc<Routes>,
+    inbound: Arc<Inbound>,
+    wakes: Wakes,
+    ack: Duration,
+    result: Duration,
+    shutdown: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Supervisor {
+    /// Starts what all contexts share. `wakes` is told of new messages.
+    pub fn start(dispatcher: Dispatcher, settings: SupervisorSettings, wakes: Wakes, shutdown: CancellationToken) -> Self {
+        let SupervisorSettings { key, nodes, mycelium, authority, ack, result } = settings;
+        let (tell, opened) = mpsc::unbounded_channel();
+        let mycelium = mycelium.map(Arc::new);
+        let trusted = nodes.iter().filter_map(|node| Some((node.key.clone()?, node.name.clone()))).collect();
+        let routes = Arc::new(Routes::new(key.public(), nodes, mycelium.clone(), tell));
+        let inbound = Arc::new(Inbound { dispatcher: dispatcher.clone(), authority: authority.clone(), key: key.clone(), trusted });
+        let this = Self { dispatcher, authority, key, routes, inbound, wakes, ack, result, shutdown, tasks: TaskTracker::new() };
+        if let Some(bus) = mycelium {
+            this.fetch(bus, None, LONG_POLL, OTHER_REDIS, None, &this.shutdown);
+        }
+        this.fetch_what_is_opened(opened);
+        this
+    }
+
+    /// Sends the messages of a context, and takes those for it, until `ended` or the end of this server.
+    pub fn serve(&self, context: ContextId, ended: &CancellationToken) {
+        let Ok(store) = self.dispatcher.opened(context) else { return };
+        let ended = &self.until(ended);
+        let wake = self.wakes.of(context);
+        let own: Arc<dyn Bus> = Arc::new(Boxes::new(store.mailboxes(), Boxes::IN.to_owned()));
+        self.fetch(own, None, Duration::ZERO, OWN_REDIS, Some(Arc::clone(&wake)), ended);
+        let delivery = Delivery {
+            // Without holding the context open: its loops end when it sleeps.
+            store: Store::clone(&store),
+            dispatcher: self.dispatcher.clone(),
+            authority: self.authority.clone(),
+            key: self.key.clone(),
+            routes: Arc::clone(&self.routes),
+            inbound: Arc::clone(&self.inbound),
+            ack: self.ack,
+            result: self.result,
+        };
+        self.tasks.spawn(service::run(Outgoing::new(Arc::new(delivery), wake), ended.clone()));
+    }
+
+    /// What ends with either: the context here, or this server.
+    fn until(&self, ended: &CancellationToken) -> CancellationToken {
+        let (either, ended) = (self.shutdown.child_token(), ended.clone());
+        let ending = either.clone();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = ended.cancelled() => ending.cancel(),
+                () = ending.cancelled() => {}
+            }
+        });
+        either
+    }
+
+    /// Returns when all loops have ended, which `shutdown` asks for.
+    pub async fn ended(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    fn fetch(
+        &self,
+        bus: Arc<dyn Bus>,
+        from: Option<String>,
+        wait: Duration,
+        idle: Duration,
+        wake: Option<Arc<Notify>>,
+        ended: &CancellationToken,
+    ) {
+        let fetcher = Fetcher { bus, inbound: Arc::clone(&self.inbound), from, wait, idle, pause: Duration::ZERO, wake };
+        self.tasks.spawn(service::run(fetcher, ended.clone()));
+    }
+
+    /// Fetches from each Redis of another node that a message went to.
+    fn fetch_what_is_opened(&self, mut opened: mpsc::UnboundedReceiver<Opened>) {
+        let (inbound, shutdown, tasks) = (Arc::clone(&self.inbound), self.shutdown.clone(), self.tasks.clone());
+        self.tasks.spawn(async move {
+            loop {
+                let next = tokio::select! {
+                    next = opened.recv() => next,
+                    () = shutdown.cancelled() => None,
+                };
+                let Some(Opened { bus, from }) = next else { return };
+                let (inbound, wait, idle, pause) = (Arc::clone(&inbound), Duration::ZERO, OTHER_REDIS, Duration::ZERO);
+                let fetcher = Fetcher { bus, inbound, from: Some(from), wait, idle, pause, wake: None };
+                tasks.spawn(service::run(fetcher, shutdown.clone()));
+            }
+        });
+    }
+}

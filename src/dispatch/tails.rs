@@ -1,0 +1,51 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+/// How many followers read at once. Others wait.
+const READERS: usize = 4;
+/// How many followers may have a page of that size that was not taken yet: 16 MB in all.
+const PAGES: usize = 256;
+/// The pause between two reads of the log of a running job.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How much longer that pause is for each follower, if they are many: all logs together are read a thousand times a second.
+const EACH: Duration = Duration::from_millis(1);
+
+/// The followers of logs of a context. What they hold and read together is bounded, however many they are.
+#[derive(Debug)]
+pub(super) struct Tails {
+    pub(super) readers: Semaphore,
+    pub(super) pages: Arc<Semaphore>,
+    /// Held by each follower, so that they can be counted.
+    pub(super) all: Arc<()>,
+}
+
+impl Default for Tails {
+    fn default() -> Self {
+        Self { readers: Semaphore::new(READERS), pages: Arc::new(Semaphore::new(PAGES)), all: Arc::default() }
+    }
+}
+
+impl Tails {
+    pub(super) fn pause(&self) -> Duration {
+        let followers = u32::try_from(Arc::strong_count(&self.all)).unwrap_or(u32::MAX);
+        PAUSE.max(EACH.saturating_mul(followers))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_follow_the_seldomer_each_looks() {
+        let tails = Tails::default();
+        let few: Vec<_> = (0..20).map(|_| Arc::clone(&tails.all)).collect();
+        assert_eq!(tails.pause(), PAUSE);
+        let many: Vec<_> = (0..2000).map(|_| Arc::clone(&tails.all)).collect();
+        assert!(tails.pause() >= Duration::from_secs(2), "{:?}", tails.pause());
+        drop((few, many));
+        assert_eq!(tails.pause(), PAUSE);
+    }
+}

@@ -1,0 +1,183 @@
+//! Contexts as they are stored: who may do what in each, and what may be used there.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ContextId, IdentityId, Role, Seconds, Timestamp};
+
+/// What may be used in a context. What is absent is not limited there; where the settings of a server have a limit, too, the lower one holds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContextLimits {
+    /// How many jobs may be created in a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub jobs_per_second: Option<u32>,
+    /// How many jobs a queue may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub queue_length: Option<u32>,
+    /// How many jobs run at once, on all servers together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub max_running: Option<u32>,
+    /// The most operations of a script.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub script_operations: Option<u32>,
+    /// The longest that a job may use a processor, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Seconds")]
+    pub cpu_time: Option<Seconds>,
+    /// How many bytes all objects may have together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub objects_quota: Option<u64>,
+    /// How many bytes the files may have that scripts write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub files_quota: Option<u64>,
+}
+
+impl ContextLimits {
+    /// These limits with some that are given anew: what is not given stays, and zero takes a limit away.
+    #[must_use]
+    pub fn changed(self, given: Self) -> Self {
+        fn one<T: PartialEq + Default>(before: Option<T>, given: Option<T>) -> Option<T> {
+            given.or(before).filter(|limit| *limit != T::default())
+        }
+        Self {
+            jobs_per_second: one(self.jobs_per_second, given.jobs_per_second),
+            queue_length: one(self.queue_length, given.queue_length),
+            max_running: one(self.max_running, given.max_running),
+            script_operations: one(self.script_operations, given.script_operations),
+            cpu_time: given.cpu_time.or(self.cpu_time).filter(|limit| !limit.duration().is_zero()),
+            objects_quota: one(self.objects_quota, given.objects_quota),
+            files_quota: one(self.files_quota, given.files_quota),
+        }
+    }
+
+    /// Whether engines have to start anew for these limits to hold in place of others.
+    pub fn concerns_engines(&self, other: &Self) -> bool {
+        let of = |limits: &Self| (limits.script_operations, limits.cpu_time, limits.files_quota);
+        of(self) != of(other)
+    }
+}
+
+/// Where a context is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ContextStatus {
+    /// It takes calls.
+    #[default]
+    Active,
+    /// It is being deleted: it takes none any more.
+    Deleting,
+}
+
+/// A context: who may do what in it, and what may be used there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Context {
+    /// Its number.
+    pub context_id: ContextId,
+    /// Who may do everything in it.
+    #[serde(default)]
+    pub admins: BTreeSet<IdentityId>,
+    /// Who may create jobs.
+    #[serde(default)]
+    pub callers: BTreeSet<IdentityId>,
+    /// Who may read everything.
+    #[serde(default)]
+    pub readers: BTreeSet<IdentityId>,
+    /// Who may run jobs.
+    #[serde(default)]
+    pub executors: BTreeSet<IdentityId>,
+    /// When it was made, or rights were first granted in it, to the second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub created_at: Option<Timestamp>,
+    /// When it was last changed, to the second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub updated_at: Option<Timestamp>,
+    /// What it is for, in the words of whoever made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub name: Option<String>,
+    /// What may be used in it.
+    #[serde(default)]
+    pub limits: ContextLimits,
+    /// Where it is in its life.
+    #[serde(default)]
+    pub status: ContextStatus,
+}
+
+impl Context {
+    /// A context in which nobody was granted anything.
+    pub fn none(context_id: ContextId) -> Self {
+        Self {
+            context_id,
+            admins: BTreeSet::new(),
+            callers: BTreeSet::new(),
+            readers: BTreeSet::new(),
+            executors: BTreeSet::new(),
+            created_at: None,
+            updated_at: None,
+            name: None,
+            limits: ContextLimits::default(),
+            status: ContextStatus::Active,
+        }
+    }
+
+    /// Those who have a role.
+    pub const fn of(&self, role: Role) -> &BTreeSet<IdentityId> {
+        match role {
+            Role::Admin => &self.admins,
+            Role::Caller => &self.callers,
+            Role::Reader => &self.readers,
+            Role::Executor => &self.executors,
+        }
+    }
+
+    /// The same, to be changed.
+    pub const fn of_mut(&mut self, role: Role) -> &mut BTreeSet<IdentityId> {
+        match role {
+            Role::Admin => &mut self.admins,
+            Role::Caller => &mut self.callers,
+            Role::Reader => &mut self.readers,
+            Role::Executor => &mut self.executors,
+        }
+    }
+
+    /// Whether an identity has a role.
+    pub fn has(&self, identity: IdentityId, role: Role) -> bool {
+        self.of(role).contains(&identity)
+    }
+}
+
+/// Contexts in the order of their numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ContextPage {
+    /// The contexts.
+    pub contexts: Vec<Context>,
+    /// Where the next page begins, if there are more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub next_cursor: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_given_takes_the_place_of_the_one_before_and_zero_takes_it_away() {
+        let before = ContextLimits { jobs_per_second: Some(5), max_running: Some(2), ..ContextLimits::default() };
+        let given = ContextLimits { jobs_per_second: Some(0), queue_length: Some(7), ..ContextLimits::default() };
+        let after = ContextLimits { max_running: Some(2), queue_length: Some(7), ..ContextLimits::default() };
+        assert_eq!(before.changed(given), after);
+        assert_eq!(after.changed(ContextLimits::default()), after);
+    }
+}

@@ -1,0 +1,377 @@
+//! Flows: jobs that belong together, and wait for each other.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{ContextId, JobError, JobId, Json, Name, Priority, RunnerId, ScriptType, Seconds, Status, Timestamp, or_default};
+
+/// The number of a flow in its context. It is never given twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FlowId(pub u32);
+
+impl fmt::Display for FlowId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for FlowId {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+impl JsonSchema for FlowId {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "FlowId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": u32::MAX })
+    }
+}
+
+/// Where a flow is in its life: the words of the coordinator's specification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum FlowStatus {
+    /// It is made, or started, and none of its jobs has begun.
+    Dispatched,
+    /// It is started, and waits for jobs that are none of its own.
+    WaitingForPrerequisites,
+    /// One of its jobs has begun.
+    Started,
+    /// All of its jobs have ended, and one of them in error.
+    Error,
+    /// All of its jobs have finished.
+    Finished,
+}
+
+impl FlowStatus {
+    /// Every status.
+    pub const ALL: [Self; 5] = [Self::Dispatched, Self::WaitingForPrerequisites, Self::Started, Self::Error, Self::Finished];
+
+    /// The word on the wire and in Redis.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Dispatched => "dispatched",
+            Self::WaitingForPrerequisites => "waiting_for_prerequisites",
+            Self::Started => "started",
+            Self::Error => "error",
+            Self::Finished => "finished",
+        }
+    }
+
+    /// The status of this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == word)
+    }
+
+    /// Whether the flow has ended.
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Error | Self::Finished)
+    }
+}
+
+impl fmt::Display for FlowStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What becomes of the other jobs of a flow when one ends in error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum OnFailure {
+    /// They are stopped.
+    #[default]
+    Stop,
+    /// Those that do not wait for it go on.
+    Continue,
+}
+
+impl OnFailure {
+    /// The word on the wire and in Redis.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Continue => "continue",
+        }
+    }
+}
+
+/// One job of a flow that is to be made. Only `script` is needed.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowJobSpec {
+    /// The script to run.
+    pub script: String,
+    /// Which kind of actor runs it: `osis`, `sal`, or a configured type; by default that of its runner, or `osis`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ScriptType")]
+    pub script_type: Option<ScriptType>,
+    /// What the script sees as `args`: any JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Json")]
+    pub args: Option<Json>,
+    /// The names of the jobs of the flow that must finish first. Its script sees what they gave as `inputs.NAME`.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
+    /// The number of the runner that runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RunnerId")]
+    pub runner: Option<RunnerId>,
+    /// Only actors of this group may run it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Name")]
+    pub group: Option<Name>,
+    /// 0 urgent, 1 normal, 2 low.
+    #[serde(default, deserialize_with = "or_default")]
+    pub priority: Priority,
+    /// The most seconds one attempt may take. 60 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Seconds")]
+    pub timeout: Option<Seconds>,
+    /// Extra attempts after an error or a timeout.
+    #[serde(default, deserialize_with = "or_default")]
+    pub retries: u32,
+    /// Seconds before the second attempt, doubling for each further one up to 300. 1 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Seconds")]
+    pub retry_backoff: Option<Seconds>,
+    /// What the script sees as `env` besides what the flow gives; the same name here counts.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
+    pub env_vars: BTreeMap<String, String>,
+    /// Labels to find the job by.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// What a flow is to be: its jobs by their names, and what they share.
+///
+/// The order of the fields is the order of positional parameters.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowSpec {
+    /// Its jobs, by names of letters, digits and `_`, which are those of `inputs`; at most 1,000.
+    #[serde(deserialize_with = "each_once")]
+    pub jobs: BTreeMap<String, FlowJobSpec>,
+    /// A name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub name: Option<String>,
+    /// What the scripts of all its jobs see as `env`.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
+    pub env_vars: BTreeMap<String, String>,
+    /// What becomes of the other jobs when one ends in error: `stop` (the default) stops them, `continue` has those go on that do not wait for it.
+    #[serde(default, deserialize_with = "or_default")]
+    pub on_failure: OnFailure,
+    /// Jobs, none of the flow's own, that must finish before it begins.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    pub prerequisites: Vec<JobId>,
+    /// Seconds to keep the flow and its jobs after its end; seven days by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Seconds")]
+    pub retention: Option<Seconds>,
+    /// Who creates it; the session's identity by default, else `anonymous`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub caller_id: Option<String>,
+    /// The context it belongs to.
+    #[serde(default, deserialize_with = "or_default")]
+    pub context_id: ContextId,
+}
+
+/// Reads a map in which no name stands twice: the second would silently take the place of the first.
+fn each_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, FlowJobSpec>, D::Error> {
+    struct Jobs;
+
+    impl<'de> Visitor<'de> for Jobs {
+        type Value = BTreeMap<String, FlowJobSpec>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut jobs = BTreeMap::new();
+            while let Some(name) = map.next_key::<String>()? {
+                if jobs.contains_key(&name) {
+                    return Err(A::Error::custom(format_args!("two jobs are called {name:?}")));
+                }
+                jobs.insert(name, map.next_value()?);
+            }
+            Ok(jobs)
+        }
+    }
+
+    deserializer.deserialize_map(Jobs)
+}
+
+/// One job of a flow, as it is now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowJob {
+    /// Its name in the flow.
+    pub name: String,
+    /// Its id, by which it is a job like any other.
+    pub job_id: JobId,
+    /// Its number: `n` of `job:{caller}:{n}`.
+    pub number: u32,
+    /// Where it is in its life. Absent: it was deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Status")]
+    pub status: Option<Status>,
+    /// The names of the jobs of the flow that it waits for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
+    /// Which kind of actor runs it.
+    pub script_type: ScriptType,
+    /// The number of the runner that runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RunnerId")]
+    pub runner: Option<RunnerId>,
+    /// How many attempts have begun.
+    pub attempt: u32,
+    /// When its last attempt began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub finished_at: Option<Timestamp>,
+    /// Why it ended badly, or why its last attempt did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "JobError")]
+    pub error: Option<JobError>,
+}
+
+/// Everything that is known of a flow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Flow {
+    /// Its number.
+    pub flow_id: FlowId,
+    /// Where it is in its life.
+    pub status: FlowStatus,
+    /// The name its creator gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub name: Option<String>,
+    /// The context it belongs to.
+    pub context_id: ContextId,
+    /// Who created it.
+    pub caller_id: String,
+    /// What becomes of the other jobs when one ends in error.
+    pub on_failure: OnFailure,
+    /// The names of what its jobs share as `env`; the values are shown as `***`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env_vars: BTreeMap<String, String>,
+    /// Whether somebody asked to stop it.
+    #[serde(default)]
+    pub stop_requested: bool,
+    /// When it was made, to the second.
+    pub created_at: Timestamp,
+    /// When it last changed, to the second.
+    pub updated_at: Timestamp,
+    /// When its first job began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub started_at: Option<Timestamp>,
+    /// When its last job ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub finished_at: Option<Timestamp>,
+    /// Its jobs. Each stands behind those that it waits for.
+    pub jobs: Vec<FlowJob>,
+    /// What its jobs gave, by their names, once it has ended: the outputs of those that finished, exactly as stored.
+    pub result: BTreeMap<String, String>,
+    /// Whether outputs are missing from `result`: those of more than 64 KB, and all behind the first megabyte. `get_result` gives each.
+    #[serde(default)]
+    pub truncated: bool,
+    /// Its jobs as a graph, in the language of Mermaid.
+    pub graph: String,
+}
+
+/// A flow in a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowSummary {
+    /// Its number.
+    pub flow_id: FlowId,
+    /// Where it is in its life.
+    pub status: FlowStatus,
+    /// The name its creator gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub name: Option<String>,
+    /// Who created it.
+    pub caller_id: String,
+    /// How many jobs it has.
+    pub jobs: u32,
+    /// How many of them have not ended.
+    pub open: u32,
+    /// How many of them ended in error.
+    pub failed: u32,
+    /// When it was made, to the second.
+    pub created_at: Timestamp,
+    /// When its first job began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub started_at: Option<Timestamp>,
+    /// When its last job ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Timestamp")]
+    pub finished_at: Option<Timestamp>,
+}
+
+/// Flows, the newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowPage {
+    /// The flows.
+    pub flows: Vec<FlowSummary>,
+    /// Where the next page begins, if there are more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub next_cursor: Option<String>,
+}
+
+/// A change of a flow, or of one of its jobs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowEvent {
+    /// The flow.
+    pub flow_id: FlowId,
+    /// Where it is in its life now.
+    pub status: FlowStatus,
+    /// How many of its jobs have not ended.
+    pub open: u32,
+    /// The name of the job that changed. Absent: this is where the flow is, and no job changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub job: Option<String>,
+    /// The id of that job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "JobId")]
+    pub job_id: Option<JobId>,
+    /// What that job became.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Status")]
+    pub job_status: Option<Status>,
+    /// How many of its attempts have begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub attempt: Option<u32>,
+}

@@ -1,0 +1,233 @@
+//! Messages between contexts and nodes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Address, ContextId, Json, Name, SignerKey, Timestamp, UnknownWord, excerpt};
+
+/// What a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageType {
+    /// Jobs that are to run at the other side.
+    Job,
+    /// A line to somebody.
+    #[default]
+    Chat,
+    /// A letter to somebody.
+    Mail,
+    /// How a job ended that came by a message.
+    Result,
+}
+
+impl MessageType {
+    /// The word in Redis and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Job => "job",
+            Self::Chat => "chat",
+            Self::Mail => "mail",
+            Self::Result => "result",
+        }
+    }
+}
+
+/// What a message is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageFormat {
+    /// HTML.
+    Html,
+    /// Plain text.
+    #[default]
+    Text,
+    /// Markdown.
+    Md,
+}
+
+impl MessageFormat {
+    /// The word in Redis and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Text => "text",
+            Self::Md => "md",
+        }
+    }
+}
+
+/// Where a message is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageStatus {
+    /// It is to go out, or came and was not fetched.
+    #[default]
+    Dispatched,
+    /// The other side has stored it, or its owner has it.
+    Acknowledged,
+    /// It did not arrive, or no result came in time.
+    Error,
+    /// Its result is there.
+    Processed,
+}
+
+impl MessageStatus {
+    /// The word in Redis and on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Dispatched => "dispatched",
+            Self::Acknowledged => "acknowledged",
+            Self::Error => "error",
+            Self::Processed => "processed",
+        }
+    }
+}
+
+macro_rules! words {
+    ($type:ty, $known:literal, $($word:ident),*) => {
+        impl FromStr for $type {
+            type Err = UnknownWord;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                [$(Self::$word),*].into_iter().find(|one| one.as_str() == text).ok_or_else(|| UnknownWord { word: excerpt(text, 48).into_owned(), known: $known })
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+words!(MessageType, "job, chat, mail, result", Job, Chat, Mail, Result);
+words!(MessageFormat, "html, text, md", Html, Text, Md);
+words!(MessageStatus, "dispatched, acknowledged, error, processed", Dispatched, Acknowledged, Error, Processed);
+
+/// The name of a message in its context: who sent it, and its number. `message:{caller}:{n}` is its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MessageKey {
+    /// The number of the identity that sent it; 0 is nobody.
+    pub caller_id: u32,
+    /// Its number.
+    pub message_id: u32,
+}
+
+impl fmt::Display for MessageKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "message:{}:{}", self.caller_id, self.message_id)
+    }
+}
+
+impl FromStr for MessageKey {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let unknown = || UnknownWord { word: excerpt(text, 48).into_owned(), known: "the names of messages, such as 12:101" };
+        let number = |text: &str| text.parse().map_err(|_| unknown());
+        let rest = text.strip_prefix("message:").unwrap_or(text);
+        let (caller, message) = rest.split_once(':').ok_or_else(unknown)?;
+        Ok(Self { caller_id: number(caller)?, message_id: number(message)? })
+    }
+}
+
+/// A line of the log of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageLog {
+    /// When that was, in seconds since 1970.
+    pub time: u32,
+    /// What happened.
+    pub text: String,
+}
+
+/// A message as it is stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Message {
+    /// Who sent it; 0 is nobody.
+    pub caller_id: u32,
+    /// Its number.
+    pub message_id: u32,
+    /// The context that has it.
+    #[serde(default)]
+    pub context_id: ContextId,
+    /// What it says.
+    #[serde(default)]
+    pub message: String,
+    /// What it is.
+    #[serde(default)]
+    pub message_type: MessageType,
+    /// What it is written in.
+    #[serde(default)]
+    pub message_format_type: MessageFormat,
+    /// The seconds that it may take in all.
+    #[serde(default)]
+    pub timeout: u32,
+    /// The seconds within which the other side has to have stored it.
+    #[serde(default)]
+    pub timeout_ack: u32,
+    /// The seconds after that within which its result has to come, if it has jobs.
+    #[serde(default)]
+    pub timeout_result: u32,
+    /// Its jobs, as the coordinator writes them.
+    #[serde(default)]
+    pub job: Vec<Json>,
+    /// What happened to it.
+    #[serde(default)]
+    pub logs: Vec<MessageLog>,
+    /// When it was made, to the second.
+    pub created_at: Timestamp,
+    /// When it was last changed, to the second.
+    pub updated_at: Timestamp,
+    /// Where it is in its life.
+    #[serde(default)]
+    pub status: MessageStatus,
+    /// The context it is for.
+    #[serde(default)]
+    pub target_context: ContextId,
+    /// What it is about at the other side: normally the topic of a runner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Name")]
+    pub topic: Option<Name>,
+    /// Where it goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Address")]
+    pub address: Option<Address>,
+    /// Who signed it, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SignerKey")]
+    pub public_key: Option<SignerKey>,
+    /// The number of the message that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub answers: Option<u32>,
+    /// Why it is in error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub error: Option<String>,
+}
+
+/// Messages of one list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MessagePage {
+    /// The messages, those that are taken first first.
+    pub messages: Vec<Message>,
+    /// Where the next page begins, if there are more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub next_cursor: Option<String>,
+}
+
+/// The lists in which messages wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageList {
+    /// Those that came and were not fetched.
+    #[default]
+    In,
+    /// Those that are to go out.
+    Out,
+}

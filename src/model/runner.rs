@@ -1,0 +1,93 @@
+//! Runners: who runs the jobs of a group, here or elsewhere.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use super::{Address, ContextId, Name, ScriptType, SignerKey, Timestamp};
+
+/// The number of a runner in its context, from 1 on. It is never given twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunnerId(pub u32);
+
+impl RunnerId {
+    /// The group of the jobs that are for this runner, and its topic unless it has one of its own: `runner{n}`.
+    pub fn group(self) -> Name {
+        format!("runner{self}").parse().expect("letters and digits are a name")
+    }
+}
+
+impl fmt::Display for RunnerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for RunnerId {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+impl JsonSchema for RunnerId {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "RunnerId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": u32::MAX })
+    }
+}
+
+/// Runs the jobs of its script type that are for its group, `runner{runner_id}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Runner {
+    /// Its number.
+    pub runner_id: RunnerId,
+    /// The script type of its jobs.
+    pub script_type: ScriptType,
+    /// Whether it is a pool of this context; otherwise its jobs are sent to `address`.
+    pub local: bool,
+    /// What it is called there and here, `runner{runner_id}` unless it was given.
+    pub topic: Name,
+    /// Where it is, if it is not local.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Address")]
+    pub address: Option<Address>,
+    /// The key with which results of its jobs are signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "SignerKey")]
+    pub pubkey: Option<SignerKey>,
+    /// The context at the other side in which its jobs run.
+    #[serde(default)]
+    pub target_context: ContextId,
+    /// What it is for, in the words of whoever made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub name: Option<String>,
+    /// When it was made, to the second.
+    pub created_at: Timestamp,
+    /// When it was last changed, to the second.
+    pub updated_at: Timestamp,
+}
+
+/// Runners in the order of their numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunnerPage {
+    /// The runners.
+    pub runners: Vec<Runner>,
+    /// Where the next page begins, if there are more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub next_cursor: Option<String>,
+}

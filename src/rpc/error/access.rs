@@ -1,0 +1,16 @@
+//! The codes of what is refused of identities, tokens and rights.
+
+use super::Code;
+use crate::access;
+
+pub(super) fn code_of(error: &access::Error) -> Code {
+    use access::Error as A;
+    match error {
+        A::NoIdentity(_) | A::NoToken(_) | A::NoContext(_) | A::Deleting(_) => Code::NotFound,
+        A::Elsewhere | A::Store(_) => Code::StoreUnavailable,
+        A::KeyTaken(_) | A::HasJobs { .. } | A::Configured(_) => Code::State,
+        A::Invalid { .. } => Code::InvalidParams,
+        A::Full(_) | A::NoDatabase(_) => Code::QueueFull,
+        A::Unknown | A::NonceUnknown | A::NonceOver | A::NonceUsed | A::Stranger => Code::NotAuthenticated,
+    }
+}

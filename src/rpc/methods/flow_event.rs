@@ -1,0 +1,48 @@
+//! The changes of a flow.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::notice::{FlowNotice, notices};
+use super::{sample, tag};
+use crate::model::{ContextId, FlowId};
+use crate::rpc::app::App;
+use crate::rpc::auth::{Permission, Session};
+use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
+use crate::rpc::method::{Example, Items, Subscription};
+
+/// Follows a flow to its end. The first item is where it is, then comes one for each change of a job, then its end, and
+/// `ended` last. One without a `job` says where the flow is now, also where changes of jobs were lost because the subscriber reads too slowly.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubscribeFlow {
+    /// The flow to follow.
+    flow_id: FlowId,
+    /// The context it belongs to.
+    #[serde(default)]
+    context_id: ContextId,
+}
+
+impl Subscription for SubscribeFlow {
+    const NAME: &'static str = "subscribe_flow";
+    const NOTIFICATION: &'static str = "flow";
+    const UNSUBSCRIBE: &'static str = "unsubscribe_flow";
+    const TAG: &'static str = tag::SUBSCRIPTIONS;
+    const PERMISSION: Permission = Permission::Read;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
+    type Item = FlowNotice;
+
+    fn examples() -> Vec<Example<Self, FlowNotice>> {
+        let params = Self { flow_id: FlowId(1), context_id: ContextId(0) };
+        vec![Example { name: "follow a flow", params, result: sample::flow_event().into() }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Flow(self.context_id, self.flow_id)
+    }
+
+    async fn open(self, app: &App, _: &Session) -> Result<Items<FlowNotice>, Error> {
+        Ok(notices(app.flows().follow(self.context_id, self.flow_id).await?))
+    }
+}

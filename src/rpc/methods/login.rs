@@ -1,0 +1,121 @@
+//! Login by a signature, for browsers and wallets.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{sample, tag};
+use crate::access::{self, NewToken};
+use crate::model::{IdentityId, PublicKey, Signature, Timestamp};
+use crate::rpc::access::slowed;
+use crate::rpc::app::App;
+use crate::rpc::auth::{Permission, Session};
+use crate::rpc::error::{Code, Error};
+use crate::rpc::guard::Concern;
+use crate::rpc::method::{Example, Method};
+
+/// The longest nonce that is looked at, in bytes.
+const LONGEST: usize = 512;
+
+/// Gives a nonce to sign, with which `authenticate` logs in: `hero:{host}:{random}:{expiry}`.
+///
+/// It is good for one login within five minutes, with this public key, under the name by which the server was reached. Look whether that is the one that you
+/// meant before you sign. The answer is the same whether or not there is an identity with this key.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FetchNonce {
+    /// The public key of whoever wants to log in (secp256k1, uncompressed, hexadecimal).
+    pubkey: PublicKey,
+}
+
+impl Method for FetchNonce {
+    const NAME: &'static str = "fetch_nonce";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Public;
+    const AUDITED: bool = false;
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
+    type Output = String;
+
+    fn examples() -> Vec<Example<Self, String>> {
+        vec![Example { name: "fetch", params: Self { pubkey: sample::private_key().public_key() }, result: sample::NONCE.into() }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
+    }
+
+    async fn call(self, app: &App, session: &Session) -> Result<String, Error> {
+        Ok(app.authority.nonce(&host(session)?, &self.pubkey)?)
+    }
+}
+
+/// Logs in by a nonce that was signed, as an Ethereum personal message. Gives a token, which goes into `Authorization: Bearer …`.
+///
+/// On a WebSocket where callers have to log in, the connection is that identity from then on. The token ends by itself; of one identity at most 50 of these
+/// last, of which the first to end gives way.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Authenticate {
+    /// The public key for which the nonce was fetched.
+    pubkey: PublicKey,
+    /// The signature: r, s and v, hexadecimal; s in the lower half of its range, v 0, 1, 27 or 28.
+    signature: Signature,
+    /// The nonce, as `fetch_nonce` gave it.
+    nonce: String,
+}
+
+/// Who has logged in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoggedIn {
+    /// Its identity.
+    pub identity_id: IdentityId,
+    /// What it shows from now on. It is told only now.
+    pub token: String,
+    /// When the token ends.
+    pub expires_at: Timestamp,
+}
+
+impl Method for Authenticate {
+    const NAME: &'static str = "authenticate";
+    const TAG: &'static str = tag::ACCESS;
+    const PERMISSION: Permission = Permission::Public;
+    const ERRORS: &'static [Code] = &[Code::QueueFull, Code::StoreUnavailable];
+    type Output = LoggedIn;
+
+    fn examples() -> Vec<Example<Self, LoggedIn>> {
+        let (key, token) = (sample::private_key(), sample::token());
+        let params = Self { pubkey: key.public_key(), signature: key.sign(sample::NONCE), nonce: sample::NONCE.into() };
+        let expires_at = sample::time(24 * 60 * 60 * 1000);
+        vec![Example {
+            name: "log in",
+            params,
+            result: LoggedIn { identity_id: token.identity_id, token: "hero_kV1r…".into(), expires_at },
+        }]
+    }
+
+    fn concern(&self) -> Concern<'_> {
+        Concern::Server
+    }
+
+    async fn call(self, app: &App, session: &Session) -> Result<LoggedIn, Error> {
+        if self.nonce.len() > LONGEST {
+            return Err(Error::Params(format!("nonce: has {} bytes, and none has more than {LONGEST}", self.nonce.len())));
+        }
+        let NewToken { token, secret } = match app.authority.authenticate(&host(session)?, &self.pubkey, &self.signature, &self.nonce).await
+        {
+            Ok(made) => made,
+            Err(error @ (access::Error::Store(_) | access::Error::Elsewhere | access::Error::Full(_))) => return Err(error.into()),
+            Err(error) => return Err(slowed(session, error.into()).await),
+        };
+        // From here on it is ended by whoever revokes the token.
+        session.log_in(&app.authority.log_in(secret.reveal()).await?);
+        let expires_at = token.expires_at.unwrap_or(token.created_at);
+        Ok(LoggedIn { identity_id: token.identity_id, token: secret.reveal().to_owned(), expires_at })
+    }
+}
+
+/// The name by which the server was reached, which stands in nonces: so one cannot be passed on by another server, which has another name.
+fn host(session: &Session) -> Result<String, Error> {
+    const UNKNOWN: &str = "the server does not know the name by which you reach it as its own (allowed_hosts is *), so a login could be passed on; \
+                           name it there";
+    session.host().ok_or(Error::Denied(UNKNOWN.into()))
+}

@@ -1,0 +1,120 @@
+//! A connection that was accepted, until it closes.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Bytes, HttpBody};
+use axum::response::Response;
+use http::Request;
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use jsonrpsee::server::StopHandle;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tower::Service;
+
+use super::auth::Session;
+use super::limits::Limits;
+use super::wire::Wire;
+
+/// How large the head of a request may be, and what is written at once.
+const HEAD: usize = 64 * 1024;
+/// How long a new connection may take until its first request.
+const FIRST: Duration = Duration::from_secs(30);
+
+/// A connection, whatever it came over.
+pub(super) struct Opened {
+    session: Arc<Session>,
+    router: Router,
+    stop: StopHandle,
+    write_timeout: Duration,
+    idle_timeout: Duration,
+}
+
+impl Opened {
+    pub(super) fn new(session: Session, router: Router, stop: StopHandle, limits: &Limits) -> Self {
+        let (write_timeout, idle_timeout) = (limits.write_timeout.duration(), limits.idle_timeout.duration());
+        Self { session: Arc::new(session), router, stop, write_timeout, idle_timeout }
+    }
+
+    /// Waits for what has to be there before there is a request, unless the server stops first, or others need the memory.
+    pub(super) async fn prepared<T>(&self, preparing: impl Future<Output = Option<T>>) -> Option<T> {
+        tokio::select! {
+            prepared = preparing => prepared,
+            () = self.stop.clone().shutdown() => None,
+            () = self.session.connection().ended() => None,
+        }
+    }
+
+    /// Answers what comes over it.
+    pub(super) async fn serve(self, socket: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {
+        let Self { session, router, stop, write_timeout, idle_timeout } = self;
+        let peer = session.peer();
+        let wire = Wire::new(socket, Arc::clone(session.connection()), write_timeout);
+        let service = TowerToHyperService::new(ConnectionService { router, session: Arc::clone(&session) });
+        let served = http1::Builder::new().max_buf_size(HEAD).serve_connection(TokioIo::new(wire), service).with_upgrades();
+        let stopped = stop.shutdown();
+        tokio::pin!(served, stopped);
+        let served = tokio::select! {
+            served = &mut served => served,
+            () = &mut stopped => {
+                served.as_mut().graceful_shutdown();
+                tokio::select! {
+                    served = served => served,
+                    () = session.connection().ended() => return,
+                }
+            }
+            () = session.connection().ended() => return,
+            () = idle_for(idle_timeout, &session) => return tracing::debug!(%peer, "an idle connection was closed"),
+        };
+        if let Err(error) = served {
+            tracing::debug!(%error, %peer, "a connection broke");
+        }
+    }
+}
+
+/// Returns when the connection has been without an HTTP request for `limit`. It is not used for WebSockets, which are no HTTP after the upgrade.
+async fn idle_for(limit: Duration, session: &Session) {
+    loop {
+        let limit = if session.has_asked() { limit } else { limit.min(FIRST) };
+        match limit.checked_sub(session.idle()) {
+            Some(left) if !left.is_zero() => tokio::time::sleep(left).await,
+            _ => return,
+        }
+    }
+}
+
+/// Answers the requests of one connection: the router, which gets the connection's session with each.
+#[derive(Clone)]
+struct ConnectionService {
+    router: Router,
+    session: Arc<Session>,
+}
+
+impl<B> Service<Request<B>> for ConnectionService
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = std::pin::Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let open_request = self.session.begin();
+        request.extensions_mut().insert(Arc::clone(&self.session));
+        let answer = self.router.call(request);
+        Box::pin(async move {
+            let answer = answer.await;
+            drop(open_request);
+            answer
+        })
+    }
+}

@@ -1,0 +1,202 @@
+//! TLS on the ports: the certificate and its key, which can be read again while the server runs.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, RootCertStore, ServerConfig};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// How long a client may take to agree on keys.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// The first byte of each handshake.
+const HANDSHAKE_RECORD: u8 = 22;
+/// What is answered to who speaks without TLS.
+const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\ncontent-length: 53\r\nconnection: close\r\n\r\n\
+    This port speaks TLS: connect by https:// or wss://.\n";
+/// How much of what such a client has sent is read, so that it sees the answer.
+const SKIPPED: u64 = 64 * 1024;
+/// How long before its end a certificate is warned of.
+const SOON: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// What the ports speak TLS with. Cheap to clone; all clones see what was read last.
+#[derive(Debug, Clone)]
+pub struct Tls(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    certificate: PathBuf,
+    key: PathBuf,
+    config: RwLock<Arc<ServerConfig>>,
+}
+
+/// Why there is no TLS.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read.
+    #[error("{} cannot be read: {cause}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// There is no certificate in the file.
+    #[error("{} has no certificate in PEM (-----BEGIN CERTIFICATE-----){}", path.display(), and(why))]
+    NoCertificate {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with its text, if anything is.
+        why: Option<rustls::pki_types::pem::Error>,
+    },
+    /// There is no key in the file.
+    #[error("{} has no private key in PEM (-----BEGIN PRIVATE KEY-----, not encrypted)", .0.display())]
+    NoKey(PathBuf),
+    /// The key is not that of the certificate.
+    #[error("the key in {} does not belong to the (first) certificate in {}", key.display(), certificate.display())]
+    Mismatch {
+        /// The file with the certificate.
+        certificate: PathBuf,
+        /// The file with the key.
+        key: PathBuf,
+    },
+    /// They cannot be used.
+    #[error("the certificate in {} cannot be used: {cause}", path.display())]
+    Unusable {
+        /// The file with the certificate.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: rustls::Error,
+    },
+}
+
+fn and(why: &Option<rustls::pki_types::pem::Error>) -> String {
+    why.as_ref().map(|why| format!(": {why}")).unwrap_or_default()
+}
+
+impl Tls {
+    /// Reads a certificate, with those that lead to its authority behind it, and its key. Warns of one that has expired or is about to.
+    pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+        let config = RwLock::new(read(certificate, key)?);
+        Ok(Self(Arc::new(Inner { certificate: certificate.to_owned(), key: key.to_owned(), config })))
+    }
+
+    /// Reads the files again, for connections from now on. After an error all stays as it was.
+    pub fn reload(&self) -> Result<(), TlsError> {
+        let config = read(&self.0.certificate, &self.0.key)?;
+        *self.0.config.write().unwrap_or_else(PoisonError::into_inner) = config;
+        Ok(())
+    }
+
+    /// Agrees on keys with a client, unless that takes too long. `None`: it does not, or speaks without TLS, which it is told.
+    pub(super) async fn accept(&self, mut socket: TcpStream) -> Option<TlsStream<TcpStream>> {
+        let acceptor = TlsAcceptor::from(Arc::clone(&self.0.config.read().unwrap_or_else(PoisonError::into_inner)));
+        let handshake = async {
+            let mut first = [0];
+            if socket.peek(&mut first).await? == 1 && first[0] != HANDSHAKE_RECORD {
+                return refuse(&mut socket).await.map(|()| None);
+            }
+            acceptor.accept(socket).await.map(Some)
+        };
+        match tokio::time::timeout(HANDSHAKE, handshake).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "a client did not agree on TLS");
+                None
+            }
+            Err(_) => {
+                tracing::debug!(after = ?HANDSHAKE, "a client did not agree on TLS in time");
+                None
+            }
+        }
+    }
+}
+
+/// Tells a client that it has to speak TLS, and closes.
+async fn refuse(socket: &mut TcpStream) -> io::Result<()> {
+    socket.write_all(PLAIN).await?;
+    socket.shutdown().await?;
+    // If a connection is closed before everything is read, the system resets it, and the peer may not see the answer.
+    tokio::io::copy(&mut socket.take(SKIPPED), &mut tokio::io::sink()).await.map(drop)
+}
+
+fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+    let content = |path: &Path| std::fs::read(path).map_err(|cause| TlsError::Unreadable { path: path.to_owned(), cause });
+    let no_certificate = |why| TlsError::NoCertificate { path: certificate.to_owned(), why };
+    let chain = content(certificate)?;
+    let chain = CertificateDer::pem_slice_iter(&chain).collect::<Result<Vec<_>, _>>().map_err(|why| no_certificate(Some(why)))?;
+    let first = chain.first().ok_or_else(|| no_certificate(None))?.clone();
+    let private = PrivateKeyDer::from_pem_slice(&content(key)?).map_err(|_| TlsError::NoKey(key.to_owned()))?;
+    let unusable = |cause| match cause {
+        rustls::Error::InconsistentKeys(_) => TlsError::Mismatch { certificate: certificate.to_owned(), key: key.to_owned() },
+        cause => TlsError::Unusable { path: certificate.to_owned(), cause },
+    };
+    let versions = [&rustls::version::TLS13, &rustls::version::TLS12];
+    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let builder = builder.with_protocol_versions(&versions).map_err(unusable)?;
+    let mut config = builder.with_no_client_auth().with_single_cert(chain, private).map_err(unusable)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    warn_of_its_end(&first, certificate);
+    Ok(Arc::new(config))
+}
+
+/// Warns of a certificate that clients will not take for its time.
+fn warn_of_its_end(certificate: &CertificateDer<'_>, path: &Path) {
+    match (fault_of_time(certificate, Duration::ZERO), fault_of_time(certificate, SOON)) {
+        (Some(fault), _) => tracing::warn!(path = %path.display(), "clients will refuse the certificate: {fault}"),
+        (None, Some(fault)) => tracing::warn!(path = %path.display(), "clients will refuse the certificate within a week: {fault}"),
+        (None, None) => {}
+    }
+}
+
+/// What is wrong with the time of a certificate, in a while.
+fn fault_of_time(certificate: &CertificateDer<'_>, later: Duration) -> Option<CertificateError> {
+    let parsed = ParsedCertificate::try_from(certificate).ok()?;
+    let time = UnixTime::since_unix_epoch(Duration::from_secs(UnixTime::now().as_secs()).saturating_add(later));
+    // No authority is known here; times are looked at before that counts.
+    let known = verify_server_cert_signed_by_trust_anchor(&parsed, &RootCertStore::empty(), &[], time, &[]);
+    match known {
+        Err(rustls::Error::InvalidCertificate(
+            fault @ (CertificateError::Expired
+            | CertificateError::ExpiredContext { .. }
+            | CertificateError::NotValidYet
+            | CertificateError::NotValidYetContext { .. }),
+        )) => Some(fault),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+
+    use super::*;
+
+    #[test]
+    fn a_certificate_whose_time_is_over_is_found() {
+        let fault = |from: i32, until: i32| {
+            let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+            (params.not_before, params.not_after) = (date_time_ymd(from, 1, 1), date_time_ymd(until, 1, 1));
+            let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+            fault_of_time(certificate.der(), Duration::ZERO)
+        };
+        assert!(matches!(fault(2000, 2001), Some(CertificateError::ExpiredContext { .. })));
+        assert!(matches!(fault(4000, 4001), Some(CertificateError::NotValidYetContext { .. })));
+        assert_eq!(fault(2000, 4000), None);
+    }
+
+    #[test]
+    fn the_answer_to_who_speaks_without_tls_is_as_long_as_it_says() {
+        let (head, body) = std::str::from_utf8(PLAIN).unwrap().split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("content-length: {}\r\n", body.len())), "{}", body.len());
+    }
+}

@@ -1,0 +1,66 @@
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use super::Store;
+
+/// What may be in a context, as functions are told with each call: so a change holds from the next call on.
+#[derive(Debug)]
+pub(super) struct Bounds {
+    queue_length: AtomicUsize,
+    max_running: AtomicUsize,
+    jobs_per_second: AtomicU32,
+    objects: AtomicU64,
+}
+
+impl Bounds {
+    pub(super) fn new(queue_length: usize) -> Self {
+        let queue_length = AtomicUsize::new(queue_length);
+        Self { queue_length, max_running: AtomicUsize::default(), jobs_per_second: AtomicU32::default(), objects: AtomicU64::default() }
+    }
+
+    /// No queue gets longer.
+    pub(super) fn queue_length(&self) -> usize {
+        self.queue_length.load(Ordering::Relaxed)
+    }
+
+    /// The most jobs that may run; 0 is no limit.
+    pub(super) fn max_running(&self) -> usize {
+        self.max_running.load(Ordering::Relaxed)
+    }
+
+    /// The most jobs that may be created in a second; 0 is no limit.
+    pub(super) fn jobs_per_second(&self) -> u32 {
+        self.jobs_per_second.load(Ordering::Relaxed)
+    }
+
+    /// The most bytes of all objects; 0 is no limit.
+    pub(super) fn objects(&self) -> u64 {
+        self.objects.load(Ordering::Relaxed)
+    }
+}
+
+impl Store {
+    /// Lets no queue get longer, from the next call on.
+    pub fn limit_queues(&self, most: usize) {
+        self.0.bounds.queue_length.store(most, Ordering::Relaxed);
+    }
+
+    /// Lets so many jobs run in this context at once; 0 is no limit.
+    pub fn limit_running(&self, most: usize) {
+        self.0.bounds.max_running.store(most, Ordering::Relaxed);
+    }
+
+    /// Lets so many jobs be created in a second, by all servers together; 0 is no limit.
+    pub fn limit_jobs_per_second(&self, most: u32) {
+        self.0.bounds.jobs_per_second.store(most, Ordering::Relaxed);
+    }
+
+    /// Lets all objects together have so many bytes; 0 is no limit.
+    pub fn limit_objects(&self, most: u64) {
+        self.0.bounds.objects.store(most, Ordering::Relaxed);
+    }
+
+    /// The most jobs that may run in this context; 0 is no limit.
+    pub fn max_running(&self) -> usize {
+        self.0.bounds.max_running()
+    }
+}

@@ -1,0 +1,204 @@
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use redis::{Pipeline, Value};
+
+use super::codec::Text;
+use super::connection::Link;
+use super::fcall::{Function, list};
+use super::{Error, Inner, Settings, Store};
+use crate::model::{Context, ContextId, ContextLimits, ContextStatus, IdentityId, JobId, Role, Timestamp};
+
+const PENDING: Function = Function("pending");
+
+/// How a context stands in the list of those that exist.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Listed {
+    /// It is there, and was last changed with this revision.
+    At(f64),
+    /// It is in a Redis of its own, so only servers know where whose settings name it.
+    Elsewhere,
+    /// Somebody began to make it at this time.
+    Making(Timestamp),
+}
+
+/// What is to be done in a context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pending {
+    /// When something is due; nothing, if nothing is.
+    pub due: Option<Timestamp>,
+    /// Whether the queues that were asked for hold jobs.
+    pub work: bool,
+    /// How many keys it has.
+    pub keys: u64,
+}
+
+/// For the store of context 0, which has the list of contexts.
+impl Store {
+    /// The contexts that exist, and how each is listed.
+    pub async fn contexts(&self) -> Result<BTreeMap<ContextId, Listed>, Error> {
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(self.keys().contexts()).arg(0).arg(-1).arg("WITHSCORES");
+        let listed: Vec<(Text, f64)> = match self.0.commands.call(&range).await {
+            // Somebody made something else of the key.
+            Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => Vec::new(),
+            listed => listed?,
+        };
+        let one = |(id, score): (Text, f64)| {
+            let how = match score {
+                score if score.is_infinite() => Listed::Elsewhere,
+                score if score < 0.0 => Listed::Making(Timestamp::from_millis(-score as i64)),
+                score => Listed::At(score),
+            };
+            Some((ContextId(id.parse()?), how))
+        };
+        Ok(listed.into_iter().filter_map(one).collect())
+    }
+
+    /// The store of another context beside this one: in the same Redis, with the same settings.
+    pub async fn beside(&self, context: ContextId) -> Result<Self, Error> {
+        let settings = Settings { context, ..self.0.settings.clone() };
+        Ok(Self::connect(settings).await?.0)
+    }
+
+    /// What reaches the databases beside that of this store; nothing in a Redis Cluster, which has one.
+    pub fn databases(&self) -> Result<Option<Databases>, Error> {
+        if self.0.signpost.is_some() {
+            return Ok(None);
+        }
+        let client = self.0.settings.endpoint.client(self.context().0)?;
+        Ok(Some(Databases { link: Link::new(client)?, of: self.clone() }))
+    }
+}
+
+impl Store {
+    /// The context as it is stored. One that nobody has changed has no hash, and nobody has rights in it.
+    pub async fn own_context(&self) -> Result<Context, Error> {
+        let mut pipeline = Pipeline::new();
+        pipeline.ignore_errors().cmd("HGETALL").arg(self.keys().rights()).cmd("EXISTS").arg(self.keys().closed());
+        let answers = self.0.commands.each::<Value>(&pipeline).await?;
+        Ok(read(self.context(), answers.into_iter().map(Result::ok)))
+    }
+}
+
+impl Store {
+    /// Jobs that run with actors of hero, at most so many: those whose leases end first.
+    pub async fn leased(&self, most: usize) -> Result<Vec<JobId>, Error> {
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(self.keys().leases()).arg(0).arg(most.saturating_sub(1));
+        let jobs: Vec<Text> = self.0.commands.call(&range).await?;
+        Ok(jobs.iter().filter_map(Text::parse).collect())
+    }
+}
+
+/// The databases of one Redis, by one connection: for contexts that nobody uses now. Each has only a few bytes in this process then.
+pub struct Databases {
+    /// No call is made on it that does not choose its database first.
+    link: Link,
+    of: Store,
+}
+
+/// How many databases are looked at by one pipeline.
+const TOGETHER: usize = 100;
+
+impl Databases {
+    /// The contexts with these numbers, in their order, as far as Redis has such databases.
+    pub async fn contexts(&self, ids: &[ContextId]) -> Result<Vec<Context>, Error> {
+        let mut contexts = Vec::with_capacity(ids.len());
+        for part in ids.chunks(TOGETHER) {
+            let mut pipeline = Pipeline::new();
+            for id in part {
+                let keys = crate::keys::Keys::standalone(*id);
+                self.choose(&mut pipeline, *id);
+                pipeline.cmd("HGETALL").arg(keys.rights()).cmd("EXISTS").arg(keys.closed());
+            }
+            let answers = self.asked(&mut pipeline).await?;
+            for (id, answers) in part.iter().zip(answers.chunks(3)) {
+                // What stands in another database is of another context.
+                if answers[0].is_some() {
+                    contexts.push(read(*id, answers[1..].iter().cloned()));
+                }
+            }
+        }
+        Ok(contexts)
+    }
+
+    /// What is to be done in each of these contexts, as far as Redis has such databases. `queues` are keys of queues in each of them.
+    pub async fn pending(&self, ids: &[ContextId], queues: &[String]) -> Result<Vec<(ContextId, Pending)>, Error> {
+        let mut pending = Vec::with_capacity(ids.len());
+        for part in ids.chunks(TOGETHER) {
+            let mut pipeline = Pipeline::new();
+            for id in part {
+                self.choose(&mut pipeline, *id);
+                let mut call = self.of.0.call_of(&PENDING, *id);
+                call.arg(list(queues));
+                pipeline.add_command(self.link.function_command(call));
+            }
+            let answers = self.asked(&mut pipeline).await?;
+            for (id, answers) in part.iter().zip(answers.chunks(2)) {
+                if let [Some(_), Some(answer)] = answers
+                    && let Ok((due, work, keys)) = redis::from_redis_value::<(Text, u8, u64)>(answer.clone())
+                {
+                    pending.push((*id, Pending { due: due.parse().map(Timestamp::from_millis), work: work == 1, keys }));
+                }
+            }
+        }
+        Ok(pending)
+    }
+
+    fn choose(&self, pipeline: &mut Pipeline, id: ContextId) {
+        pipeline.cmd("SELECT").arg(self.of.0.settings.endpoint.database(id.0));
+    }
+
+    /// What became of each command; nothing for one that was refused.
+    async fn asked(&self, pipeline: &mut Pipeline) -> Result<Vec<Option<Value>>, Error> {
+        pipeline.ignore_errors();
+        let answers = self.link.each::<Value>(pipeline).await?;
+        if answers.iter().any(|answer| answer.as_ref().err().is_some_and(super::fcall::is_unknown_function)) {
+            self.link.load_library().await?;
+        }
+        Ok(answers.into_iter().map(Result::ok).collect())
+    }
+}
+
+impl Inner {
+    /// What this process knows of the settings of the store, beside a context.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+/// A context of the answers to HGETALL of its hash and EXISTS of the mark that it is being deleted.
+fn read(id: ContextId, mut answers: impl Iterator<Item = Option<Value>>) -> Context {
+    let mut next = || answers.next().flatten();
+    let fields: HashMap<String, Text> = next().and_then(|value| redis::from_redis_value(value).ok()).unwrap_or_default();
+    let is_closed = next().and_then(|value| redis::from_redis_value(value).ok()) == Some(1_u8);
+    let mut context = Context::none(id);
+    for role in Role::ALL {
+        *context.of_mut(role) = listed(fields.get(role.list()));
+    }
+    (context.created_at, context.updated_at) = (seconds(fields.get("created_at")), seconds(fields.get("updated_at")));
+    context.name = fields.get("name").and_then(|name| name.0.clone()).filter(|name| !name.is_empty());
+    context.limits = fields.get("limits").and_then(|limits| limits_in(limits.0.as_deref()?)).unwrap_or_default();
+    context.status = if is_closed { ContextStatus::Deleting } else { ContextStatus::Active };
+    context
+}
+
+/// Limits as they are stored. Those that another version added are not known here; what is none limits nothing.
+fn limits_in(text: &str) -> Option<ContextLimits> {
+    const NAMES: [&str; 7] =
+        ["jobs_per_second", "queue_length", "max_running", "script_operations", "cpu_time", "objects_quota", "files_quota"];
+    let mut all: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).ok()?;
+    all.retain(|name, _| NAMES.contains(&name.as_str()));
+    serde_json::from_value(all.into()).ok()
+}
+
+/// The numbers of identities in a JSON list. What else stands there is nobody.
+fn listed(text: Option<&Text>) -> BTreeSet<IdentityId> {
+    let all: Vec<serde_json::Value> = text.and_then(|text| serde_json::from_str(text.0.as_deref()?).ok()).unwrap_or_default();
+    all.iter().filter_map(|id| u32::try_from(id.as_u64()?).ok()).map(IdentityId).collect()
+}
+
+/// A time as the coordinator's specification has it.
+pub(super) fn seconds(text: Option<&Text>) -> Option<Timestamp> {
+    text.and_then(Text::parse::<i64>).map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000)))
+}

@@ -1,0 +1,223 @@
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use redis::Pipeline;
+
+use super::codec::{SHOWN_OF_FLOW_JOB, Text, flow_job};
+use super::{Error, Store};
+use crate::model::{FlowId, FlowJob, FlowStatus, FlowSummary, JobId, OnFailure, Timestamp};
+
+/// A flow as its hash has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredFlow {
+    /// What lists show of it.
+    pub summary: FlowSummary,
+    /// What becomes of the other jobs when one ends in error.
+    pub on_failure: OnFailure,
+    /// The names and values that its jobs share.
+    pub env_vars: BTreeMap<String, String>,
+    /// The number of its caller.
+    pub caller: u32,
+    /// The numbers of its jobs.
+    pub numbers: Vec<u32>,
+    /// What its jobs gave.
+    pub result: BTreeMap<String, String>,
+    /// Whether some of that was left out.
+    pub left_out: bool,
+    /// Whether somebody asked to stop it.
+    pub stopped: bool,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// Where a flow is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowState {
+    /// Its status.
+    pub status: FlowStatus,
+    /// How many of its jobs have not ended.
+    pub open: u32,
+}
+
+/// What its own hash says of a job of a flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredFlowJob {
+    /// Its number.
+    pub number: u32,
+    /// Its id.
+    pub id: JobId,
+    /// Its name.
+    pub name: String,
+}
+
+/// What is read of the hash of a job in the runner layout.
+const OF_RUNNER_JOB: [&str; 5] = ["name", "job_id", "prerequisites", "script_type", "runner"];
+
+impl Store {
+    /// For how long the jobs of a flow are kept after their ends while it has not ended: later ones may need what they gave.
+    pub const JOBS_OF_OPEN_FLOWS_ARE_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+    /// For how long the jobs of a flow wait that nobody starts. Then they are stopped, and the flow has ended.
+    pub const UNSTARTED_FLOWS_WAIT: Duration = Duration::from_secs(7 * 24 * 3600);
+
+    /// A flow, if there is one with this number that is not just being made or deleted.
+    pub async fn flow(&self, id: FlowId) -> Result<Option<StoredFlow>, Error> {
+        Ok(self.flow_hashes(&[id]).await?.pop().and_then(|fields| stored(id, &fields)))
+    }
+
+    /// Who created a flow.
+    pub async fn flow_caller(&self, id: FlowId) -> Result<Option<String>, Error> {
+        let caller: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().flow(id)).arg("caller")).await?;
+        Ok(caller.0)
+    }
+
+    /// Where a flow is; nothing if there is none.
+    pub async fn flow_state(&self, id: FlowId) -> Result<Option<FlowState>, Error> {
+        let mut get = redis::cmd("HMGET");
+        get.arg(self.keys().flow(id)).arg(&["status", "open", "busy"]);
+        let [status, open, busy] = self.0.commands.call::<[Text; 3]>(&get).await?;
+        let is_there = !matches!(busy.0.as_deref(), Some("storing" | "deleting"));
+        let state = |word: String| Some(FlowState { status: FlowStatus::parse(&word)?, open: open.parse().unwrap_or(0) });
+        Ok(status.0.filter(|_| is_there).and_then(state))
+    }
+
+    /// Flows before this number, the newest first, and those that were listed and are gone.
+    pub async fn flows_before(&self, before: u64, limit: usize) -> Result<(Vec<StoredFlow>, Vec<FlowId>, Option<FlowId>), Error> {
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(self.keys().flows()).arg(format!("({before}")).arg("-inf").arg("BYSCORE").arg("REV").arg("LIMIT").arg(0).arg(limit);
+        let ids: Vec<Text> = self.0.commands.call(&range).await?;
+        let ids: Vec<FlowId> = ids.iter().filter_map(Text::parse).collect();
+        let (mut flows, mut gone) = (Vec::new(), Vec::new());
+        for (id, fields) in ids.iter().zip(self.flow_hashes(&ids).await?) {
+            match stored(*id, &fields) {
+                Some(flow) => flows.push(flow),
+                // One that is being made or deleted is neither.
+                None if !fields.contains_key("status") => gone.push(*id),
+                None => {}
+            }
+        }
+        let last = ids.last().copied().filter(|_| ids.len() == limit);
+        Ok((flows, gone, last))
+    }
+
+    /// Flows with whose jobs something is to be done, that nobody looks after.
+    pub async fn flows_to_do(&self, limit: usize) -> Result<Vec<FlowId>, Error> {
+        let mut range = redis::cmd("ZRANGE");
+        let now = self.clock().now().as_millis();
+        range.arg(self.keys().flows_to_do()).arg("-inf").arg(now).arg("BYSCORE").arg("LIMIT").arg(0).arg(limit);
+        let ids: Vec<Text> = self.0.commands.call(&range).await?;
+        Ok(ids.iter().filter_map(Text::parse).collect())
+    }
+
+    /// The hashes of flows. What is no hash counts as an empty one.
+    async fn flow_hashes(&self, ids: &[FlowId]) -> Result<Vec<HashMap<String, Text>>, Error> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut pipeline = Pipeline::with_capacity(ids.len());
+        pipeline.ignore_errors();
+        for id in ids {
+            pipeline.cmd("HGETALL").arg(self.keys().flow(*id));
+        }
+        let answers = self.0.commands.each::<HashMap<String, Text>>(&pipeline).await?;
+        Ok(answers.into_iter().map(Result::unwrap_or_default).collect())
+    }
+
+    /// The ids and names of the jobs of a flow, in order. Those whose hash is gone are left out.
+    pub async fn flow_job_ids(&self, flow: &StoredFlow) -> Result<Vec<StoredFlowJob>, Error> {
+        let hashes = self.runner_hashes(flow).await?;
+        let of =
+            |(number, [name, id, ..]): (&u32, &[Text; 5])| Some(StoredFlowJob { number: *number, id: id.parse()?, name: name.0.clone()? });
+        Ok(flow.numbers.iter().zip(&hashes).filter_map(of).collect())
+    }
+
+    /// The jobs of a flow as they are now, in order.
+    pub async fn flow_jobs(&self, flow: &StoredFlow) -> Result<Vec<FlowJob>, Error> {
+        let hashes = self.runner_hashes(flow).await?;
+        let names: HashMap<String, &str> = flow
+            .numbers
+            .iter()
+            .zip(&hashes)
+            .filter_map(|(n, [name, ..])| Some((self.keys().runner_job(flow.caller, *n), name.0.as_deref()?)))
+            .collect();
+        let mut pipeline = Pipeline::with_capacity(hashes.len());
+        let mut known = Vec::with_capacity(hashes.len());
+        for (number, [name, id, prerequisites, script_type, runner]) in flow.numbers.iter().zip(&hashes) {
+            let (Some(name), Some(id)) = (name.0.clone(), id.parse::<JobId>()) else { continue };
+            pipeline.cmd("HMGET").arg(self.keys().job(&id)).arg(&SHOWN_OF_FLOW_JOB);
+            let keys: Vec<String> = prerequisites.0.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+            let depends_on = keys.iter().filter_map(|key| names.get(key).map(|name| (*name).to_owned())).collect();
+            known.push(FlowJob {
+                name,
+                job_id: id,
+                number: *number,
+                status: None,
+                depends_on,
+                script_type: script_type.parse().unwrap_or_default(),
+                runner: runner.parse(),
+                attempt: 0,
+                started_at: None,
+                finished_at: None,
+                error: None,
+            });
+        }
+        if known.is_empty() {
+            return Ok(known);
+        }
+        let answers: Vec<Vec<Text>> = self.0.commands.pipeline(&pipeline).await?;
+        for (job, fields) in known.iter_mut().zip(answers) {
+            flow_job(job, fields);
+        }
+        Ok(known)
+    }
+
+    async fn runner_hashes(&self, flow: &StoredFlow) -> Result<Vec<[Text; 5]>, Error> {
+        if flow.numbers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut pipeline = Pipeline::with_capacity(flow.numbers.len());
+        for number in &flow.numbers {
+            pipeline.cmd("HMGET").arg(self.keys().runner_job(flow.caller, *number)).arg(&OF_RUNNER_JOB);
+        }
+        self.0.commands.pipeline(&pipeline).await
+    }
+}
+
+/// A flow as its hash has it. What others wrote there and cannot be read counts as not there.
+fn stored(id: FlowId, fields: &HashMap<String, Text>) -> Option<StoredFlow> {
+    let text = |name: &str| fields.get(name).and_then(|text| text.0.as_deref()).filter(|text| !text.is_empty());
+    if matches!(text("busy"), Some("storing" | "deleting")) {
+        return None;
+    }
+    let number = |name: &str| text(name).and_then(|text| text.parse().ok()).unwrap_or(0);
+    let seconds = |name: &str| {
+        let seconds: i64 = text(name).and_then(|text| text.parse().ok()).unwrap_or(0);
+        Timestamp::from_millis(seconds.saturating_mul(1000))
+    };
+    let time = |name: &str| text(name).and_then(|text| text.parse().ok());
+    let map = |name: &str| text(name).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let numbers: Vec<u32> = text("jobs").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let summary = FlowSummary {
+        flow_id: id,
+        status: FlowStatus::parse(text("status")?)?,
+        name: text("name").map(str::to_owned),
+        caller_id: text("caller").or_else(|| text("caller_id")).unwrap_or_default().to_owned(),
+        jobs: u32::try_from(numbers.len()).unwrap_or(u32::MAX),
+        open: number("open"),
+        failed: number("failed"),
+        created_at: seconds("created_at"),
+        started_at: time("started_at"),
+        finished_at: time("finished_at"),
+    };
+    Some(StoredFlow {
+        summary,
+        on_failure: if text("policy") == Some("continue") { OnFailure::Continue } else { OnFailure::Stop },
+        env_vars: map("env_vars"),
+        caller: number("caller_id"),
+        numbers,
+        result: map("result"),
+        left_out: text("left_out") == Some("1"),
+        stopped: text("stopped") == Some("1"),
+        updated_at: seconds("updated_at"),
+    })
+}

@@ -1,0 +1,98 @@
+use super::unexpected;
+use crate::model::{FlowId, FlowSpec, JobId, JobSpec, RunnerId, Seconds};
+use crate::store::codec::{Text, json};
+use crate::store::fcall::{Function, list};
+use crate::store::{Error, Store};
+
+const FUNCTION: Function = Function("create_flow");
+
+/// A flow to be made. Its jobs are stored after it, in calls of their own.
+#[derive(Debug, Clone)]
+pub struct NewFlow<'f> {
+    /// What its jobs share.
+    pub spec: &'f FlowSpec,
+    /// The number of its caller; 0 for one that has none.
+    pub caller: u32,
+    /// Who creates it.
+    pub caller_id: &'f str,
+    /// For how long it is kept after its end.
+    pub retention: Seconds,
+    /// Its jobs, each behind those that it waits for.
+    pub jobs: &'f [NewFlowJob],
+}
+
+/// A job of a flow to be made.
+#[derive(Debug, Clone)]
+pub struct NewFlowJob {
+    /// Its id.
+    pub id: JobId,
+    /// Its name.
+    pub name: String,
+    /// The places of those that it waits for, from 0.
+    pub waits_for: Vec<usize>,
+    /// What it is to be.
+    pub spec: JobSpec,
+    /// The number of the runner that runs it.
+    pub runner: Option<RunnerId>,
+}
+
+/// What became of a flow that was to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FlowCreated {
+    /// It has this number, and its jobs these, in their order.
+    Created(FlowId, Vec<u32>),
+    /// There are as many flows as may be, or no numbers are left. Nothing was done.
+    Full,
+}
+
+impl Store {
+    /// Makes a flow with the hashes of its jobs. Until [`FlowAction::Stored`](super::FlowAction::Stored) it is being made, for a minute at most.
+    pub async fn create_flow(&self, flow: &NewFlow<'_>) -> Result<FlowCreated, Error> {
+        let NewFlow { spec, caller, caller_id, retention, jobs } = flow;
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(*caller).arg(list([if spec.prerequisites.is_empty() { "-" } else { "1" }]));
+        call.arg(spec.on_failure.as_str()).arg(whole(*retention)).arg(spec.name.as_deref().unwrap_or_default());
+        call.arg(json(&spec.env_vars)).arg(json(&spec.prerequisites)).arg(*caller_id).arg(jobs.len());
+        for job in *jobs {
+            call.arg(job.id.as_str()).arg(&job.name).arg(job.waits_for.len());
+            for place in &job.waits_for {
+                call.arg(place + 1);
+            }
+            let fields = runner_fields(job);
+            call.arg(2 * fields.len());
+            for (field, value) in fields {
+                call.arg(field).arg(value);
+            }
+        }
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
+        if answer.first().is_some_and(|word| word.0.as_deref() == Some("full")) {
+            return Ok(FlowCreated::Full);
+        }
+        let numbers: Option<Vec<u32>> = answer.iter().map(Text::parse).collect();
+        match numbers.as_deref() {
+            Some([flow, numbers @ ..]) if numbers.len() == jobs.len() => Ok(FlowCreated::Created(FlowId(*flow), numbers.to_vec())),
+            _ => Err(unexpected("create_flow", &answer)),
+        }
+    }
+}
+
+/// What the coordinator's specification has in the hash of a job, besides what all jobs of a flow have.
+fn runner_fields(job: &NewFlowJob) -> Vec<(&'static str, String)> {
+    let spec = &job.spec;
+    let mut fields = vec![
+        ("script", spec.script.clone()),
+        ("script_type", spec.script_type.to_string()),
+        ("timeout", spec.timeout.map_or_else(String::new, whole)),
+        ("retries", spec.retries.to_string()),
+        ("env_vars", json(&spec.env_vars)),
+    ];
+    fields.extend(job.runner.map(|runner| ("runner", runner.to_string())));
+    fields
+}
+
+/// A length of time in whole seconds, as that specification has it: at least as long.
+fn whole(seconds: Seconds) -> String {
+    let time = seconds.duration();
+    let whole = time.as_secs() + u64::from(time.subsec_nanos() > 0);
+    whole.min(u64::from(u32::MAX)).to_string()
+}

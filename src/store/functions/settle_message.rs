@@ -1,0 +1,27 @@
+use crate::model::{ErrorKind, MessageKey, SignerKey};
+use crate::store::fcall::Function;
+use crate::store::{Error, Store};
+
+const FUNCTION: Function = Function("settle_message");
+
+/// What became of a message that was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// The other side has stored it; whose key it said to have.
+    Stored(Option<SignerKey>),
+    /// It will not arrive: what is said of it, and of the job that is away with it.
+    Failed(ErrorKind, String),
+}
+
+impl Store {
+    /// Records what became of a message that a node has in hand. Says whether that was news.
+    pub async fn settle_message(&self, node: &str, message: MessageKey, settled: &Settled) -> Result<bool, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(node).arg(message.to_string());
+        match settled {
+            Settled::Stored(key) => call.arg("acknowledged").arg("").arg(key.as_ref().map_or("", SignerKey::as_str)),
+            Settled::Failed(kind, text) => call.arg("error").arg(kind.as_str()).arg(text),
+        };
+        self.0.commands.function(&call).await
+    }
+}

@@ -1,0 +1,36 @@
+use super::unexpected;
+use crate::model::MessageKey;
+use crate::store::codec::Text;
+use crate::store::fcall::Function;
+use crate::store::{Error, Store};
+
+const FUNCTION: Function = Function("tend_messages");
+
+/// What stands in the lists of messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tended {
+    /// Whether something happened.
+    pub moved: bool,
+    /// How many jobs that came by a message are still to be answered.
+    pub unanswered: u64,
+    /// How many messages have come that nobody fetched.
+    pub unread: u64,
+    /// What this node has in hand, the newest first.
+    pub in_hand: Vec<MessageKey>,
+}
+
+impl Store {
+    /// Brings messages on, and takes some to be sent by a node, which has `most` in hand at most.
+    pub async fn tend_messages(&self, node: &str, most: usize) -> Result<Tended, Error> {
+        let mut call = self.0.call(&FUNCTION);
+        call.arg(node).arg(most);
+        let answer: Vec<Text> = self.0.commands.function(&call).await?;
+        let [moved, unanswered, unread, in_hand @ ..] = answer.as_slice() else { return Err(unexpected("tend_messages", &answer)) };
+        Ok(Tended {
+            moved: moved.parse() == Some(1),
+            unanswered: unanswered.parse().unwrap_or(0),
+            unread: unread.parse().unwrap_or(0),
+            in_hand: in_hand.iter().filter_map(Text::parse).collect(),
+        })
+    }
+}

@@ -1,0 +1,12 @@
+-- Flags: allow-oom
+-- Deletes the hash of a context of which nothing else is left. For a day nothing is stored in it by a server that has not heard of it.
+-- ARGV
+-- Gives 1, or 0 if the context is not being deleted.
+local DAY = 86400
+
+return function()
+  if not access.is_closed() then return 0 end
+  redis.call('EXPIRE', keys.closed, DAY)
+  redis.call('UNLINK', keys.rights)
+  return 1
+end

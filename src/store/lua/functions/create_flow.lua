@@ -1,0 +1,70 @@
+-- Flags:
+-- Makes a flow, with the hashes of its jobs in the runner layout. The jobs themselves are stored by calls after this one; until
+-- 'stored' is said (advance_flow.lua) it is being made, and goes when nobody says so in time.
+-- ARGV  caller · list: '1' if it waits for jobs that are none of its own or '-' · policy ('stop' or 'continue') · retention, s
+--       · name or '' · environment, JSON · prerequisites, JSON · caller as a text
+--       · number of jobs, each: id · name · how many jobs of the flow it waits for, each: its place
+--         · number of fields and values · field · value …
+-- Gives {number of the flow, number of each job …} or {'full'}.
+local insist, increase = commands.insist, commands.increase
+
+-- The most flows; how long the making of one may take, ms.
+local MOST_FLOWS, MAKING = 100000, 60000
+
+local function take_jobs()
+  local all = {}
+  for at = 1, request.take_number() do
+    local id, name, waits_for = request.take(), request.take(), {}
+    for _ = 1, request.take_number() do waits_for[#waits_for + 1] = request.take_number() end
+    local fields = request.take_number()
+    local first = request.at + 1
+    request.at = request.at + fields
+    all[at] = { id = id, name = name, waits_for = waits_for, first = first, last = request.at, dependents = {} }
+  end
+  return all
+end
+
+-- A list of texts that need no escapes, as JSON.
+local function json_of(list, quote) return '[' .. quote .. table.concat(list, quote .. ',' .. quote) .. quote .. ']' end
+
+return function()
+  local caller, awaits, policy, retention = request.take(), unpack(request.take_list(), 1, 1), request.take(), request.take()
+  local name, env_vars, prerequisites, caller_text = request.take_many(4)
+  local all = take_jobs()
+  -- Those that are gone have left their numbers.
+  local listed = commands.try('ZCARD', keys.flows) or 0
+  if listed >= MOST_FLOWS then return { 'full' } end
+  local number = coordinator.next_number('flow', keys.flow)
+  local now, numbers = coordinator.seconds(), {}
+  for at, job in ipairs(all) do
+    job.number = number and coordinator.next_number('job', function(digits) return keys.runner_job(caller, digits) end)
+    if not job.number then return { 'full' } end
+    numbers[at] = job.number
+  end
+  for _, job in ipairs(all) do
+    for _, place in ipairs(job.waits_for) do
+      local other = all[place]
+      other.dependents[#other.dependents + 1] = job.number
+    end
+  end
+  for _, job in ipairs(all) do
+    local quoted = {}
+    for at, place in ipairs(job.waits_for) do quoted[at] = 'job:' .. caller .. ':' .. all[place].number end
+    local key = keys.runner_job(caller, job.number)
+    insist('HSET', key, 'id', job.number, 'caller_id', caller, 'context_id', keys.context, 'result', '{}',
+      'prerequisites', #quoted > 0 and json_of(quoted, '"') or '[]',
+      'dependends', #job.dependents > 0 and json_of(job.dependents, '') or '[]', 'created_at', now, 'updated_at', now,
+      'status', 'dispatched', 'name', job.name, 'flow', number, 'job_id', job.id, unpack(request.argv, job.first, job.last))
+    redis.call('EXPIRE', key, flows.CREATED_SECONDS)
+  end
+  local key = keys.flow(number)
+  insist('HSET', key, 'id', number, 'caller_id', caller, 'context_id', keys.context, 'jobs', json_of(numbers, ''),
+    'env_vars', env_vars, 'result', '{}', 'created_at', now, 'updated_at', now, 'status', 'dispatched', 'name', name, 'policy', policy,
+    'retention', retention, 'prerequisites', prerequisites, 'awaits', awaits == '1' and '1' or '', 'caller', caller_text,
+    'busy', 'storing', 'at', '0', 'failed', '0')
+  increase(key, 'open', #all)
+  redis.call('EXPIRE', key, flows.CREATED_SECONDS)
+  insist('ZADD', keys.flows, number, number)
+  flows.look_at(number, MAKING)
+  return { number, unpack(numbers) }
+end

@@ -1,0 +1,27 @@
+-- Flags:
+-- Stores the token of a login by a signature, one for each nonce.
+-- ARGV  identity · its public key · what tells the nonce from others · when that is over, ms · id of the token · record, JSON
+-- Gives 'stored', 'missing' (there is no such identity, or it has another key), 'over' or 'used' (the nonce is) or 'taken' (the id is).
+
+-- How much longer than the nonce it is remembered that it was used, ms: clocks differ, and may be set back.
+local LONGER = 60000
+
+return function()
+  local identity, public_key, nonce = request.take_many(3)
+  local ends, id, record = request.take_number(), request.take_many(2)
+  if access.with_public_key(public_key) ~= identity or commands.try('HGET', keys.identity(identity), 'pubkey') ~= public_key then
+    return 'missing'
+  end
+  if ends <= request.now then return 'over' end
+  local used = keys.nonce(nonce)
+  if redis.call('EXISTS', used) == 1 then return 'used' end
+  if commands.insist('HSETNX', keys.tokens, id, record) == 0 then return 'taken' end
+  local _, logins, first = access.tokens_of(identity)
+  if logins >= access.MOST_LOGINS and first then
+    access.forget(first)
+    access.changed()
+  end
+  redis.call('SET', used, identity, 'PX', values.digits(ends - request.now + LONGER))
+  commands.insist('SADD', keys.tokens_of(identity), id)
+  return 'stored'
+end

@@ -1,0 +1,13 @@
+-- Flags:
+-- Makes the hash of the context, or changes it. What is '-' stays as it is.
+-- ARGV  name · limits, JSON · admins, JSON
+-- Gives 'stored', or 'closed' (it is being deleted).
+return function()
+  local name, limits, admins = request.take_many(3)
+  if access.is_closed() then return 'closed' end
+  access.change_context()
+  if name ~= '-' then commands.insist('HSET', keys.rights, 'name', string.sub(name, 2)) end
+  if limits ~= '-' then commands.insist('HSET', keys.rights, 'limits', limits) end
+  if admins ~= '-' then commands.insist('HSET', keys.rights, 'admins', admins) end
+  return 'stored'
+end

@@ -1,0 +1,129 @@
+-- Messages: what is stored of one, where it waits, and the jobs that come by one.
+--
+-- Elements of the lists `msg_in`, `msg_out` and `msg_out:sending:{node}` are keys without the prefix of the context. Other programs push
+-- them, too, and may have written anything into the hashes.
+local try = commands.try
+local messages = {}
+
+-- How many messages wait at most to be sent, and to be fetched; how many entries the log of one has, and how long an entry is, bytes.
+messages.MOST_OUT, messages.MOST_IN, messages.MOST_LOGS, messages.LONGEST_LOG = 10000, 10000, 100, 1024
+-- How many jobs may wait in the queue of a runner.
+local MOST_QUEUED = 100000
+-- How long a message is kept after its time, s; and how long it is when nobody said, s.
+local KEPT, TIME = 604800, 3600
+-- No time of a message is longer, s.
+local LONGEST = 31536000
+-- Who has the leases of jobs that are away: their messages, and no process.
+messages.AWAY = 'away'
+
+-- Whether a text is an element of those lists.
+function messages.is_element(text) return text and #text <= 64 and string.find(text, '^message:%d+:%d+$') ~= nil end
+
+function messages.key(element) return keys.prefix .. element end
+
+-- A time in seconds that somebody wrote; what is none is `default`.
+function messages.seconds(text, default) return math.min(values.number(text, default), LONGEST) end
+
+-- Adds a line to the log of a message.
+function messages.log(key, text)
+  local read, logs = pcall(cjson.decode, try('HGET', key, 'logs') or '[]')
+  if not read or type(logs) ~= 'table' or #logs > messages.MOST_LOGS then logs = {} end
+  if #logs == messages.MOST_LOGS then table.remove(logs, 1) end
+  logs[#logs + 1] = { time = math.floor(request.now / 1000), text = string.sub(text, 1, messages.LONGEST_LOG) }
+  try('HSET', key, 'logs', cjson.encode(logs))
+end
+
+-- Writes where a message is, and how long it is kept from now on.
+function messages.set_status(key, status)
+  try('HSET', key, 'status', status, 'updated_at', coordinator.seconds())
+end
+
+-- Keeps a message as long as it may matter.
+function messages.keep(key)
+  local timeout, result = unpack(try('HMGET', key, 'timeout', 'timeout_result') or {})
+  local longest = math.max(messages.seconds(timeout, TIME), messages.seconds(result, TIME))
+  redis.call('EXPIRE', key, values.digits(math.ceil(longest) + KEPT))
+end
+
+-- How many elements a list has; math.huge where somebody made something else of its key, so that it takes nothing.
+function messages.length(list) return try('LLEN', list) or math.huge end
+
+-- Stores a message that is to go out, with these fields, each followed by its value, and puts it into `msg_out`. Gives its element, or nil:
+-- there is no number left for it.
+function messages.send(caller, ...)
+  local function key_of(number) return keys.message(caller, number) end
+  local number = coordinator.next_number('message', key_of)
+  if not number then return nil end
+  local key, now = key_of(number), coordinator.seconds()
+  redis.call('HSET', key, 'id', number, 'caller_id', caller, 'context_id', keys.context, ...)
+  redis.call('HSET', key, 'logs', '[]', 'created_at', now, 'updated_at', now, 'status', 'dispatched')
+  messages.keep(key)
+  local element = 'message:' .. caller .. ':' .. number
+  redis.call('LPUSH', keys.msg_out, element)
+  return element, number
+end
+
+-- Reads jobs from the arguments: their number, each: caller · number · script type · number of fields, each: name · value.
+function messages.take_jobs()
+  local list = {}
+  for at = 1, request.take_number() do
+    local caller, number, script_type = request.take_many(3)
+    local fields = {}
+    for place = 1, 2 * request.take_number() do fields[place] = request.take() end
+    list[at] = { caller = caller, number = number, script_type = script_type, fields = fields }
+  end
+  return list
+end
+
+-- Whether the queues of these jobs have room.
+function messages.have_room(list)
+  for _, job in ipairs(list) do
+    if messages.length(keys.runner_queue(job.script_type)) >= MOST_QUEUED then return false end
+  end
+  return true
+end
+
+-- Makes the jobs that came by a message: `job:{caller}:{n}`, and its key in `queue:{type}`. A number that another job has is not taken from
+-- it: the job gets one of its own, and `origin_id` says by which one its sender knows it.
+function messages.make_jobs(element, list)
+  for _, job in ipairs(list) do
+    local function key_of(number) return keys.runner_job(job.caller, number) end
+    local number = job.number
+    if redis.call('EXISTS', key_of(number)) == 1 then number = coordinator.next_number('job', key_of) or number end
+    local key, now = key_of(number), coordinator.seconds()
+    redis.call('UNLINK', key)
+    redis.call('HSET', key, 'id', number, 'caller_id', job.caller, 'context_id', keys.context, unpack(job.fields))
+    redis.call('HSET', key, 'result', '{}', 'created_at', now, 'updated_at', now, 'status', 'dispatched', 'message', element,
+      'origin_id', job.number)
+    redis.call('EXPIRE', key, KEPT)
+    local name = 'job:' .. job.caller .. ':' .. number
+    commands.insist('ZADD', keys.answers, values.digits(request.now + 1000), name)
+    redis.call('LPUSH', keys.runner_queue(job.script_type), name)
+  end
+end
+
+-- Records how a job that is away ended there; what follows the claim is as in `calling.record`. Gives its status now, or 'lost'.
+function messages.record(id, claim, ...)
+  request.server = messages.AWAY
+  local status = calling.record(id, claim, ...)
+  -- That has told of it already.
+  request.counters, request.notices = {}, {}
+  return status
+end
+
+-- Ends a message in error, with the job that is away with it. `kind` is what the error of that is called.
+function messages.fail(element, kind, text)
+  local key = messages.key(element)
+  local status, id, claim = unpack(try('HMGET', key, 'status', 'away', 'claim') or {})
+  commands.try('ZREM', keys.open_messages, element)
+  if not status and redis.call('EXISTS', key) == 0 or status == 'processed' or status == 'error' then return false end
+  messages.set_status(key, 'error')
+  try('HSET', key, 'error', text)
+  messages.log(key, text)
+  if id and values.is_uuid(id) then
+    messages.record(id, claim, 'error', '-', kind, text, '', '', '', '', '', foreign.next_backoff(id))
+  end
+  return true
+end
+
+return messages

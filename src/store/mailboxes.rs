@@ -1,0 +1,101 @@
+//! The Redis bus: letters for nodes in a context of any Redis, and receipts for them. Plain commands do, so that both sides may be of other versions.
+
+use std::sync::Arc;
+
+use redis::Pipeline;
+
+use super::codec::Text;
+use super::connection::Link;
+use super::endpoint::Endpoint;
+use super::home::Home;
+use super::{Error, Store};
+use crate::keys::Keys;
+use crate::model::{ContextId, Timestamp};
+
+/// How long a letter lies that nobody fetches, s. Whoever sent it puts it again and again until its time is over.
+const LETTER_SECONDS: u64 = 3600;
+/// How long a receipt lies, s.
+const RECEIPT_SECONDS: u64 = 600;
+/// How many letters may lie for one node.
+const MOST: u64 = 10_000;
+
+/// The letters in one context.
+pub struct Mailboxes {
+    link: Arc<Link>,
+    keys: Keys,
+}
+
+impl Mailboxes {
+    /// The letters in a context of a Redis of somebody else.
+    pub async fn connect(endpoint: &Endpoint, context: ContextId) -> Result<Self, Error> {
+        let (home, keys) = Home::find(endpoint, context).await?;
+        Ok(Self { link: Arc::new(Link::to(&Arc::new(home))?), keys })
+    }
+
+    /// Puts a letter for somebody, in place of the one that has this nonce. Says whether there was room.
+    pub async fn put(&self, whom: &str, nonce: &str, letter: &str) -> Result<bool, Error> {
+        let letters = self.keys.letters(whom);
+        let lying: u64 = self.link.call(redis::cmd("ZCARD").arg(&letters)).await?;
+        if lying >= MOST {
+            return Ok(false);
+        }
+        let mut put = Pipeline::new();
+        put.atomic();
+        put.cmd("SET").arg(self.keys.letter(whom, nonce)).arg(letter).arg("EX").arg(LETTER_SECONDS).ignore();
+        put.cmd("ZADD").arg(&letters).arg("NX").arg(Timestamp::local().as_millis()).arg(nonce).ignore();
+        put.cmd("EXPIRE").arg(&letters).arg(LETTER_SECONDS).ignore();
+        self.link.pipeline::<()>(&put).await?;
+        Ok(true)
+    }
+
+    /// What became of a letter, if that is known.
+    pub async fn receipt(&self, nonce: &str) -> Result<Option<String>, Error> {
+        let receipt: Text = self.link.call(redis::cmd("GET").arg(self.keys.receipt(nonce))).await?;
+        Ok(receipt.0)
+    }
+
+    /// Forgets what became of a letter.
+    pub async fn forget(&self, nonce: &str) -> Result<(), Error> {
+        self.link.call(redis::cmd("DEL").arg(self.keys.receipt(nonce))).await
+    }
+
+    /// Letters for somebody, each with its nonce, the oldest first.
+    pub async fn letters(&self, whom: &str, most: usize) -> Result<Vec<(String, String)>, Error> {
+        let all = self.keys.letters(whom);
+        let nonces: Vec<Text> = self.link.call(redis::cmd("ZRANGE").arg(&all).arg(0).arg(most.saturating_sub(1))).await?;
+        let nonces: Vec<String> = nonces.into_iter().filter_map(|nonce| nonce.0).collect();
+        if nonces.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut get = redis::cmd("MGET");
+        for nonce in &nonces {
+            get.arg(self.keys.letter(whom, nonce));
+        }
+        let letters: Vec<Text> = self.link.call(&get).await?;
+        let mut found = Vec::new();
+        for (nonce, letter) in nonces.into_iter().zip(letters) {
+            match letter.0 {
+                Some(letter) => found.push((nonce, letter)),
+                None => self.link.call(redis::cmd("ZREM").arg(&all).arg(&nonce)).await?,
+            }
+        }
+        Ok(found)
+    }
+
+    /// Says what became of a letter, which is taken away.
+    pub async fn answer(&self, whom: &str, nonce: &str, receipt: &str) -> Result<(), Error> {
+        let mut answer = Pipeline::new();
+        answer.atomic();
+        answer.cmd("SET").arg(self.keys.receipt(nonce)).arg(receipt).arg("EX").arg(RECEIPT_SECONDS).ignore();
+        answer.cmd("ZREM").arg(self.keys.letters(whom)).arg(nonce).ignore();
+        answer.cmd("UNLINK").arg(self.keys.letter(whom, nonce)).ignore();
+        self.link.pipeline(&answer).await
+    }
+}
+
+impl Store {
+    /// The letters in this context.
+    pub fn mailboxes(&self) -> Mailboxes {
+        Mailboxes { link: Arc::clone(&self.0.commands), keys: self.keys().clone() }
+    }
+}

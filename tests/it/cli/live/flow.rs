@@ -1,0 +1,117 @@
+//! `hero flow`.
+
+use super::Server;
+use crate::cli::Hero;
+
+const FLOW: &str = "\
+name: answer
+env_vars: { WHO: you }
+jobs:
+  build:
+    file: build.rhai
+  tell:
+    depends_on: [build]
+    script: |
+      `${env.WHO}: ${inputs.build}`
+";
+
+#[test]
+fn the_flow_of_a_file_is_run_shown_and_deleted_by_commands() {
+    let server = Server::start();
+    server.hero.file("build.rhai", "40 + 2");
+    let file = server.hero.file("flow.yaml", FLOW);
+    let ran = server.run(&["flow", "run", &file]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "you: 42\n"), "{}", ran.err);
+    for line in ["build started", "build finished", "tell finished"] {
+        assert!(ran.err.lines().any(|said| said == line), "{line}: {}", ran.err);
+    }
+    let shown = server.ok(&["flow", "show", "1"]);
+    for line in ["status         finished", "env_vars       WHO", "  build finished", "  └─ tell finished", "  tell: you: 42"] {
+        assert!(shown.lines().any(|said| said.starts_with(line)), "{line}: {shown}");
+    }
+    assert!(server.ok(&["flow", "graph", "1"]).starts_with("flowchart TD\n"));
+    assert_eq!(server.ok(&["flow", "create", &file]), "2");
+    assert_eq!(server.ok(&["flow", "start", "2"]), "dispatched");
+    let listed = server.ok(&["flow", "list"]);
+    assert!(listed.lines().nth(1).unwrap().starts_with("2 "), "{listed}");
+    assert_eq!(server.json(&["flow", "run", &file])["result"]["tell"], "you: 42");
+    assert_eq!(server.ok(&["flow", "delete", "1"]), "deleted");
+    let gone = server.run(&["flow", "show", "1"]);
+    assert!(gone.code == 1 && gone.err.contains("flow 1 does not exist"), "{}", gone.err);
+}
+
+#[test]
+fn a_flow_that_fails_says_which_job_and_how_to_go_on() {
+    let server = Server::start();
+    let file = server.hero.file("flow.yaml", "jobs:\n  a: { script: 'throw \"no\"' }\n  b: { script: '1', depends_on: [a] }\n");
+    let failed = server.run(&["flow", "run", &file]);
+    assert_eq!(failed.code, 3, "{}", failed.err);
+    assert!(failed.err.contains("its job \"a\": no") && failed.err.contains("hero flow retry 1"), "{}", failed.err);
+    let shown = server.ok(&["flow", "show", "1"]);
+    assert!(shown.contains("a failed") && shown.contains(": no\n"), "{shown}");
+    assert_eq!(server.ok(&["flow", "retry", "1"]), "started");
+    let gone = server.run(&["flow", "run", &file, "--wait", "0"]);
+    assert!([3, 6].contains(&gone.code), "{}", gone.err);
+}
+
+#[test]
+fn a_check_says_everything_that_is_wrong_and_where_without_a_server() {
+    let hero = Hero::new();
+    for (text, told) in [
+        (FLOW, "flow.yaml:5:11: jobs.build.file: "),
+        (
+            "jobs:\n  a:\n    script: 40 +\n    depends_on:\n      - b\n      - zz\n  b: { script: '1' }\n",
+            "flow.yaml:3:13: jobs.a.script: ",
+        ),
+        (
+            "jobs:\n  a:\n    script: 40 +\n    depends_on:\n      - b\n      - zz\n  b: { script: '1' }\n",
+            "flow.yaml:6:9: jobs.a.depends_on: the flow has no job \"zz\"\n",
+        ),
+        (
+            "jobs:\n  a: { script: '1', depends_on: [b] }\n  b:\n    script: '1'\n    depends_on: [a]\n",
+            "flow.yaml:5:18: jobs.b.depends_on: jobs wait for each other: a → b → a",
+        ),
+        ("jobs:\n  a: { script: '1' }\n  a: { script: '2' }\n", "flow.yaml:3:3: a stands there twice\n"),
+        ("jobs:\n  a: { skript: '1' }\n", "flow.yaml:2:8: unknown field `skript`"),
+        ("jobs:\n  a: {}\n", "flow.yaml:2:3: jobs.a: needs a script, or the file of one\n"),
+        ("jobs: [1]\n", "flow.yaml:1:7: "),
+        ("jobs:\n  a: { script: '1', timeout: -1 }\n", "flow.yaml:2:30: "),
+        ("jobs: {}\n", "flow.yaml:jobs: a flow needs at least one job\n"),
+    ] {
+        hero.file("flow.yaml", text);
+        let checked = hero.run(&["flow", "check", "flow.yaml"]);
+        assert!(checked.code == 1 && checked.out.contains(told), "{text}\nexpected {told}\ngot {}{}", checked.out, checked.err);
+        let run = hero.run(&["flow", "create", "flow.yaml"]);
+        assert_eq!(run.code, 2, "{}", run.err);
+    }
+    hero.file("build.rhai", "1");
+    hero.file("flow.yaml", FLOW);
+    let checked = hero.run(&["flow", "check", "flow.yaml"]);
+    assert_eq!((checked.code, checked.out.as_str()), (0, ""), "{}", checked.err);
+}
+
+#[test]
+fn the_schema_of_the_file_describes_what_is_read() {
+    let hero = Hero::new();
+    let schema: serde_json::Value = serde_json::from_str(&hero.run(&["flow", "schema"]).out).unwrap();
+    assert_eq!(schema["properties"]["jobs"]["additionalProperties"]["$ref"], "#/definitions/FileJob");
+    let validator = jsonschema::draft7::new(&schema).unwrap();
+    let valid = serde_json::json!({"jobs": {"a": {"script": "1", "depends_on": [], "timeout": 1.5, "args": {"x": [1]}}}});
+    assert!(validator.is_valid(&valid), "{:?}", validator.iter_errors(&valid).map(|error| error.to_string()).collect::<Vec<_>>());
+    for wrong in
+        [serde_json::json!({}), serde_json::json!({"jobs": {"a": {"skript": "1"}}}), serde_json::json!({"jobs": {"a": {"retries": "x"}}})]
+    {
+        assert!(!validator.is_valid(&wrong), "{wrong}");
+    }
+}
+
+#[test]
+fn the_example_runs_and_the_schema_beside_it_is_fresh() {
+    let server = Server::start();
+    let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/flows");
+    let ran = server.run(&["flow", "run", examples.join("report.yaml").to_str().unwrap()]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "Ada: the sum is 6, the largest 3\n"), "{}", ran.err);
+    let fresh = server.run(&["flow", "schema"]).out;
+    let written = std::fs::read_to_string(examples.join("flow.schema.json")).unwrap();
+    assert_eq!(written, fresh, "hero flow schema > examples/flows/flow.schema.json writes it");
+}

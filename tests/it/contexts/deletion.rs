@@ -1,0 +1,81 @@
+//! A context goes with everything in it, and nothing that is somebody else's.
+
+use super::*;
+
+/// Waits until nothing of a context is left but the mark that lasts a day.
+async fn is_gone(redis: &Redis, client: &Client, context: u32) {
+    let params = json!({ "context_id": context });
+    let gone = || async {
+        let keys: Vec<String> = redis.run_in(context, &["KEYS", "*"]).await;
+        let listed: Option<f64> = redis.run(&["ZSCORE", "hero:access:contexts", &context.to_string()]).await;
+        (keys.iter().all(|key| key == "hero:meta:closed" || key.starts_with("foreign")) && listed.is_none()).then_some(())
+    };
+    until("the context is gone", gone).await;
+    until("the server knows", || async {
+        let fault = client.fault("get_context", params.clone()).await;
+        fault.message.contains("does not exist here").then_some(())
+    })
+    .await;
+    assert!(redis.run_in::<i64>(context, &["TTL", "hero:meta:closed"]).await > 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_context_with_jobs_is_not_deleted_unless_they_are_to_be_stopped() {
+    let town = Town::open().await;
+    let context = town.context(json!({})).await;
+    let running = start(&town.client, context, json!({ "script": "loop {}", "log_path": "a.log" })).await;
+    is(&town.client, context, &running, "started").await;
+    let queued = start(&town.client, context, json!({ "script": "1" })).await;
+    let _: i64 = town.redis.run_in(context, &["RPUSH", "foreign:list", "x"]).await;
+    let params = json!({ "context_id": context });
+    let fault = town.client.fault("delete_context", params.clone()).await;
+    assert_eq!(fault.code, 1002, "{fault:?}");
+    assert!(fault.message.contains("1 run, 1 wait in queues, 0 for their time"), "{fault:?}");
+    assert_eq!(fault.data, json!({ "running": 1, "queued": 1, "scheduled": 0 }));
+    is(&town.client, context, &queued, "dispatched").await;
+    town.client.ok("delete_context", json!({ "context_id": context, "stop_jobs": true })).await;
+    for (method, of_job) in [("create_job", json!({ "script": "1" })), ("get_job", json!({ "job_id": queued })), ("list_jobs", json!({}))] {
+        let mut params = of_job;
+        params["context_id"] = json!(context);
+        let fault = town.client.fault(method, params).await;
+        assert!(fault.code == 1011 || fault.code == 1001, "{method}: {fault:?}");
+    }
+    is_gone(&town.redis, &town.client, context).await;
+    // What is somebody else's stays, and so do the other contexts.
+    assert_eq!(town.redis.run_in::<u64>(context, &["EXISTS", "foreign:list"]).await, 1);
+    assert_eq!(town.output(0, "1").await, "1");
+    assert!(!town.home.path().join(format!("logs/.contexts/{context}")).exists());
+    town.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_goes_on_after_its_server_was_killed() {
+    let Town { mut server, client, redis, home } = Town::open().await;
+    let context = u32::try_from(client.ok("create_context", json!({})).await["context_id"].as_u64().unwrap()).unwrap();
+    for _ in 0..20 {
+        let jobs = vec![json!({ "script": "1", "context_id": context }); 1000];
+        client.ok("create_jobs", json!({ "jobs": jobs })).await;
+    }
+    client.ok("delete_context", json!({ "context_id": context, "stop_jobs": true })).await;
+    let left = || async {
+        let keys: u64 = redis.run_in(context, &["DBSIZE"]).await;
+        (keys < 19_000).then_some(keys)
+    };
+    until("a part has gone", left).await;
+    server.kill().await;
+    assert!(redis.run_in::<u64>(context, &["DBSIZE"]).await > 1, "all of it went before the kill");
+    let server = serve(&redis, &home, &POOL).await;
+    is_gone(&redis, &Client::connect(&server.url()).await, context).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_context_that_nobody_finished_to_make_goes() {
+    let town = Town::open().await;
+    let began = (std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() - 120_000).to_string();
+    let _: i64 = town.redis.run(&["ZADD", "hero:access:contexts", &format!("-{began}"), "9"]).await;
+    let _: i64 = town.redis.run_in(9, &["HSET", "context:9", "id", "9"]).await;
+    let _: i64 = town.redis.run(&["HINCRBY", "hero:meta:access", "revision", "1"]).await;
+    is_gone(&town.redis, &town.client, 9).await;
+    town.server.stop().await;
+}

@@ -1,0 +1,81 @@
+//! Many contexts at rest cost little, and what is due in them is done.
+
+use super::*;
+
+/// How many there are.
+const MANY: u32 = 1000;
+
+/// Lists contexts as if another server had made them.
+async fn made(redis: &Redis, many: u32) {
+    let client = redis::Client::open(redis.url()).unwrap();
+    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let mut pipeline = redis::pipe();
+    for context in 1..=many {
+        pipeline.cmd("ZADD").arg("hero:access:contexts").arg(context).arg(context).ignore();
+    }
+    pipeline.cmd("SET").arg("hero:seq:context").arg(many).ignore();
+    pipeline.cmd("HINCRBY").arg("hero:meta:access").arg("revision").arg(many).ignore();
+    pipeline.query_async::<()>(&mut connection).await.unwrap();
+}
+
+/// Resident kilobytes of a process.
+fn resident(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_contexts_at_rest_are_known_and_what_is_due_in_them_is_done() {
+    let (home, redis) = (tempfile::tempdir().unwrap(), Redis::start().await);
+    made(&redis, MANY).await;
+    let began = std::time::Instant::now();
+    let server = serve(&redis, &home, &POOL).await;
+    println!("started after {:?}, {} kB", began.elapsed(), resident(server.pid()));
+    let client = Client::connect(&server.url()).await;
+    let page = client.ok("list_contexts", json!({ "limit": 1000 })).await;
+    assert_eq!(page["contexts"].as_array().unwrap().len(), 1000);
+    let connections: String = redis.run(&["INFO", "clients"]).await;
+    let connections: u32 = connections.lines().find_map(|line| line.strip_prefix("connected_clients:")).unwrap().trim().parse().unwrap();
+    assert!(connections < 30, "{connections} connections at rest");
+    assert_eq!(server.engines().len(), 1, "no engine but that of context 0");
+
+    // Nobody opens these contexts any more: a delayed job, a schedule and a push of another program wake them.
+    let (delayed, scheduled, pushed) = (7, 500, 999);
+    let soon = hero::model::Timestamp::local().plus(std::time::Duration::from_secs(8));
+    let later = json!({ "script": "CONTEXT_ID", "run_at": soon.to_string() });
+    let id = start(&client, delayed, later).await;
+    client.ok("create_schedule", json!({ "job": { "script": "CONTEXT_ID", "context_id": scheduled }, "every": 5 })).await;
+    let foreign = "6f1c4d1e-8f5b-4c7e-9d0a-2b3c4d5e6f71";
+    let fields = ["id", foreign, "script", "CONTEXT_ID", "script_type", "osis", "status", "dispatched"];
+    let _: i64 = redis.run_in(pushed, &[&["HSET", &format!("hero:job:{foreign}")][..], &fields].concat()).await;
+    let _: i64 = redis.run_in(pushed, &["LPUSH", "hero:q:work:type:osis", foreign]).await;
+    is(&client, delayed, &id, "finished").await;
+    let hash = format!("hero:job:{foreign}");
+    until("the foreign job has run", || async {
+        (redis.run_in::<Option<String>>(pushed, &["HGET", &hash, "output"]).await.as_deref() == Some("999")).then_some(())
+    })
+    .await;
+    until("an occurrence was fired", || async {
+        let jobs = client.ok("list_jobs", json!({ "context_id": scheduled, "where": { "status": "finished" } })).await;
+        (!jobs["jobs"].as_array().unwrap().is_empty()).then_some(())
+    })
+    .await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_contexts_than_have_places_take_turns() {
+    let town = Town::with(&["--contexts-running", "2", "--pool", "osis=1"]).await;
+    let mut contexts = Vec::new();
+    for _ in 0..12 {
+        contexts.push(town.context(json!({})).await);
+    }
+    // Two that never come to an end do not keep the others out.
+    for busy in &contexts[..2] {
+        start(&town.client, *busy, json!({ "script": "loop {}", "timeout": 600 })).await;
+    }
+    let outputs = futures_util::future::join_all(contexts[2..].iter().map(|context| town.output(*context, "CONTEXT_ID"))).await;
+    assert_eq!(outputs, contexts[2..].iter().map(ToString::to_string).collect::<Vec<_>>());
+    town.server.stop().await;
+}

@@ -1,0 +1,37 @@
+//! Flows, as clients of a server meet them.
+#![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
+
+mod failures;
+mod following;
+mod killed;
+mod objects;
+mod order;
+mod refusals;
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, House, Server, until};
+
+/// A server with so many actors.
+async fn open(actors: u32) -> (House, Server, Client) {
+    let house = if actors > 0 { House::open(actors).await } else { House::empty().await };
+    let server = Server::of(&house).await;
+    let client = server.connect().await;
+    (house, server, client)
+}
+
+/// The status of each job of a flow, by its name.
+fn statuses(flow: &Value) -> Vec<(&str, &str)> {
+    flow["jobs"].as_array().unwrap().iter().map(|job| (job["name"].as_str().unwrap(), job["status"].as_str().unwrap())).collect()
+}
+
+/// The job of a flow that has this name.
+fn job<'f>(flow: &'f Value, name: &str) -> &'f Value {
+    flow["jobs"].as_array().unwrap().iter().find(|job| job["name"] == name).unwrap()
+}
+
+/// Waits until a flow has ended, however.
+async fn ended(client: &Client, flow: &Value) -> Value {
+    let _ = client.call("wait_flow", json!([flow])).await;
+    client.ok("get_flow", json!([flow])).await
+}

@@ -1,0 +1,139 @@
+//! What every bus does.
+
+use hero::coordinator::bus::{Api, Boxes, Bus, BusError};
+use hero::coordinator::letter::{Letter, Outcome, Receipt};
+
+use super::*;
+use crate::support::{MyceliumNode, Network, PATIENCE};
+
+const SHORT: Duration = Duration::from_secs(1);
+
+/// A letter that is like no other: what a bus says of one is not taken for what it says of another.
+fn letter(key: &NodeKey, message: &str) -> Letter {
+    let mut letter = Letter {
+        nonce: format!("{:032x}", rand::random::<u128>()).parse().unwrap(),
+        caller_id: 1,
+        message_id: 1,
+        message_type: MessageType::Chat,
+        message_format_type: MessageFormat::Text,
+        context: CONTEXT,
+        target_context: CONTEXT,
+        topic: String::new(),
+        message: message.into(),
+        job: "[]".into(),
+        timeout: 60,
+        timeout_ack: 60,
+        timeout_result: 60,
+        created_at: 0,
+        sent_at: 1,
+        in_reply_to: String::new(),
+        answers: 0,
+        node: key.public(),
+        public_key: key.public(),
+        signature: String::new(),
+    };
+    key.sign(&mut letter);
+    letter
+}
+
+/// Receives one letter, and says that it is stored.
+async fn receive(bus: &dyn Bus, key: &NodeKey) -> Letter {
+    let parcel = until("a letter", || async { bus.receive(SHORT).await.unwrap().into_iter().next() }).await;
+    let letter: Letter = serde_json::from_str(&parcel.letter).unwrap();
+    let receipt =
+        Receipt { nonce: letter.nonce.clone(), sent_at: letter.sent_at, outcome: Outcome::Stored, text: String::new(), node: key.public() };
+    bus.answer(&parcel, &receipt).await.unwrap();
+    letter
+}
+
+/// Sends a letter again and again until its sender learns that it was stored.
+async fn insist(sender: &dyn Bus, receiver: &dyn Bus, to: &str, letter: &Letter) {
+    let key = NodeKey::random();
+    let receipt = until("a receipt", || async { sender.deliver(to, letter, SHORT).await.ok() });
+    let receiving = async {
+        loop {
+            receive(receiver, &key).await;
+        }
+    };
+    tokio::select! {
+        receipt = receipt => assert!(receipt.is_stored() && receipt.node == key.public() && receipt.nonce == letter.nonce),
+        () = receiving => {}
+    }
+}
+
+/// What a bus has to do between a sender and a receiver, who is `to` there and comes back after `restart`.
+async fn conforms(sender: &dyn Bus, receiver: &dyn Bus, to: &str, unknown: Option<&str>) {
+    let key = NodeKey::random();
+    // It arrives as it was sent, and the sender learns that it was stored.
+    let sent = letter(&key, "Grüße");
+    let (receipt, received) = tokio::join!(sender.deliver(to, &sent, PATIENCE), receive(receiver, &key));
+    let receipt = receipt.unwrap();
+    assert!(receipt.is_stored() && receipt.nonce == sent.nonce && receipt.node == key.public());
+    assert_eq!(received, sent);
+    // Nobody fetches it: the sender is told that nobody said anything, and sends it again.
+    let silent = letter(&key, "x");
+    assert_eq!(sender.deliver(to, &silent, SHORT).await.unwrap_err(), BusError::Silent);
+    insist(sender, receiver, to, &silent).await;
+    // What is too large is known before it is sent.
+    let large = letter(&key, &"x".repeat(5 << 20));
+    assert!(matches!(sender.deliver(to, &large, PATIENCE).await, Err(BusError::TooLarge { size }) if size > 5 << 20));
+    if let Some(unknown) = unknown {
+        let refused = sender.deliver(unknown, &sent, SHORT).await.unwrap_err();
+        assert!(refused.is_final() && refused.to_string().contains("does not know"), "{refused}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_is_a_bus() {
+    let redis = Redis::start().await;
+    let key = NodeKey::random();
+    let sender = Boxes::connect(&redis.endpoint(), CONTEXT, key.public().to_string()).await.unwrap();
+    let receiver = Boxes::new(redis.store().await.mailboxes(), Boxes::IN.to_owned());
+    conforms(&sender, &receiver, Boxes::IN, None).await;
+    // The other way, into the box of the one that fetches.
+    conforms(&receiver, &sender, key.public().as_str(), None).await;
+}
+
+async fn mycelium_conforms(api: Api) {
+    let network = Network::default();
+    let (one, two) = (network.node().await, network.node().await);
+    let bus = |node: &MyceliumNode| Mycelium::new(&node.url(), api, "hero").unwrap();
+    let (sender, receiver) = (bus(&one), bus(&two));
+    conforms(&sender, &receiver, &two.key, Some(&"00".repeat(32))).await;
+    // Its node is down, and comes back.
+    let key = NodeKey::random();
+    one.halt(true);
+    let down = sender.deliver(&two.key, &letter(&key, "x"), SHORT).await.unwrap_err();
+    assert!(matches!(&down, BusError::Unreachable(why) if why.contains("the Mycelium node")), "{down}");
+    one.halt(false);
+    let sent = letter(&key, "x");
+    insist(&sender, &receiver, &two.key, &sent).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mycelium_is_a_bus_by_rest() {
+    mycelium_conforms(Api::Rest).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mycelium_is_a_bus_by_json_rpc() {
+    mycelium_conforms(Api::JsonRpc).await;
+}
+
+/// A node that sends to itself is enough for that: `MYCELIUM_URL` is its HTTP API.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_real_node_of_mycelium_is_a_bus_where_one_is_named() {
+    let Ok(url) = std::env::var("MYCELIUM_URL") else { return };
+    let info = reqwest_text(&format!("{url}/api/v1/admin")).await;
+    let info: serde_json::Value = serde_json::from_str(&info).unwrap();
+    let to = info["nodePubkey"].as_str().or(info["node_pubkey"].as_str()).unwrap().to_owned();
+    let bus = || Mycelium::new(&url, Api::Rest, "hero-test").unwrap();
+    conforms(&bus(), &bus(), &to, None).await;
+}
+
+async fn reqwest_text(url: &str) -> String {
+    let address = url.strip_prefix("http://").unwrap();
+    let (host, path) = address.split_once('/').unwrap();
+    let (_, body) = crate::support::get(host, &format!("/{path}")).await;
+    body
+}

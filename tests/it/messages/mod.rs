@@ -1,0 +1,152 @@
+//! Messages between contexts and nodes: what is stored of them, the supervisor daemon, buses, and runners that are elsewhere.
+#![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
+
+mod bus;
+mod delivery;
+mod flows;
+mod kills;
+mod objects;
+mod remote;
+mod trust;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hero::access::Authority;
+use hero::coordinator::bus::Mycelium;
+use hero::coordinator::{Draft, Messages, NodeKey, RunnerChange, Runners, Supervisor, SupervisorSettings, Wakes};
+use hero::model::{ContextId, Message, MessageFormat, MessageKey, MessageStatus, MessageType, RunnerId};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::support::{CONTEXT, House, Redis, until};
+
+/// A house with its supervisor daemon.
+struct Town {
+    house: House,
+    key: NodeKey,
+    messages: Messages,
+    runners: Runners,
+    _supervisor: DropGuard,
+}
+
+/// What a town is to be.
+struct Plan {
+    actors: u32,
+    /// The towns whose messages it takes.
+    trusts: Vec<NodeKey>,
+    mycelium: Option<Mycelium>,
+    login: Option<fn(&House) -> Authority>,
+    ack: Duration,
+    result: Duration,
+}
+
+impl Plan {
+    fn new(actors: u32) -> Self {
+        Self { actors, trusts: Vec::new(), mycelium: None, login: None, ack: Duration::from_secs(60), result: Duration::from_secs(60) }
+    }
+
+    fn trusting(self, key: &NodeKey) -> Self {
+        Self { trusts: vec![key.clone()], ..self }
+    }
+}
+
+impl Town {
+    async fn open(key: &NodeKey, plan: Plan) -> Self {
+        let house = if plan.actors > 0 { House::open(plan.actors).await } else { House::empty().await };
+        Self::over(house, key, plan)
+    }
+
+    fn over(house: House, key: &NodeKey, plan: Plan) -> Self {
+        let (wakes, shutdown) = (Wakes::default(), CancellationToken::new());
+        let node = |(at, key): (usize, NodeKey)| hero::coordinator::Node {
+            name: format!("node{at}").parse().unwrap(),
+            key: Some(key.public()),
+            redis: None,
+        };
+        let settings = SupervisorSettings {
+            key: key.clone(),
+            nodes: plan.trusts.into_iter().enumerate().map(node).collect(),
+            mycelium: plan.mycelium,
+            authority: plan.login.map(|login| login(&house)),
+            ack: plan.ack,
+            result: plan.result,
+        };
+        let supervisor = Supervisor::start(house.dispatcher.clone(), settings, wakes.clone(), shutdown.clone());
+        for context in house.dispatcher.contexts() {
+            supervisor.serve(context, &shutdown);
+        }
+        let messages = Messages::new(house.dispatcher.clone(), wakes);
+        let runners = Runners::new(house.dispatcher.clone());
+        Self { house, key: key.clone(), messages, runners, _supervisor: shutdown.drop_guard() }
+    }
+
+    fn redis(&self) -> &Redis {
+        &self.house.redis
+    }
+
+    async fn hash(&self, key: &str) -> BTreeMap<String, String> {
+        self.redis().run(&["HGETALL", key]).await
+    }
+
+    async fn send(&self, draft: Draft) -> MessageKey {
+        let sent = self.messages.send(CONTEXT, draft).await.unwrap();
+        MessageKey { caller_id: sent.caller_id, message_id: sent.message_id }
+    }
+
+    /// The message, once it has this status.
+    async fn becomes(&self, key: MessageKey, status: MessageStatus) -> Message {
+        until(&format!("{key} is {status}"), || async {
+            let message = self.messages.get(CONTEXT, key).await.unwrap();
+            assert!(message.status == status || message.status != MessageStatus::Error, "{message:?}");
+            (message.status == status).then_some(message)
+        })
+        .await
+    }
+
+    /// What is in `msg_in`, once there is so much.
+    async fn came(&self, many: usize) -> Vec<String> {
+        until("messages that came", || async {
+            let list: Vec<String> = self.redis().run(&["LRANGE", "msg_in", "0", "-1"]).await;
+            (list.len() >= many).then_some(list)
+        })
+        .await
+    }
+
+    /// A runner whose jobs run in another town, which is reached by its Redis.
+    async fn runner_in(&self, other: &Self) -> RunnerId {
+        self.runner_at(&other.redis().url(), &other.key).await
+    }
+
+    async fn runner_at(&self, address: &str, key: &NodeKey) -> RunnerId {
+        let change = RunnerChange {
+            script_type: Some("osis".parse().unwrap()),
+            local: Some(false),
+            address: Some(address.parse().unwrap()),
+            pubkey: Some(key.public()),
+            ..RunnerChange::default()
+        };
+        self.runners.create(CONTEXT, &change).await.unwrap().runner_id
+    }
+}
+
+/// A line from identity 12 to another town.
+fn chat(message: &str, to: &str) -> Draft {
+    Draft {
+        caller_id: 12,
+        message: message.into(),
+        message_type: MessageType::Chat,
+        message_format_type: MessageFormat::Md,
+        timeout_ack: 60,
+        timeout_result: 60,
+        job: Vec::new(),
+        target_context: ContextId(0),
+        topic: None,
+        address: Some(to.parse().unwrap()),
+    }
+}
+
+/// Jobs from identity 12 for another town.
+fn jobs(scripts: &[&str], to: &str) -> Draft {
+    let job = |(at, script): (usize, &&str)| serde_json::json!({ "id": 2001 + at, "script": script, "script_type": "osis" }).into();
+    Draft { message_type: MessageType::Job, job: scripts.iter().enumerate().map(job).collect(), ..chat("", to) }
+}

@@ -1,0 +1,146 @@
+//! Runners that are elsewhere.
+
+use hero::coordinator::bus::Api;
+use hero::dispatch::Error;
+use hero::model::{ErrorKind, JobSpec, Seconds};
+
+use super::*;
+use crate::support::{Network, PATIENCE, spec};
+
+/// A job for a runner.
+fn to(runner: RunnerId, script: &str) -> JobSpec {
+    JobSpec { group: Some(runner.group()), ..spec(script) }
+}
+
+async fn run(town: &Town, job: JobSpec) -> Result<String, Error> {
+    town.house.dispatcher.run_and_wait(job, PATIENCE).await.map(|result| result.output)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_of_a_runner_elsewhere_runs_there_and_ends_here() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(1).trusting(&one)).await;
+    let a = Town::open(&one, Plan::new(0)).await;
+    let runner = a.runner_in(&b).await;
+    let job = JobSpec {
+        args: Some(serde_json::json!({"n": 41}).into()),
+        env_vars: [("WHO".to_owned(), "me".to_owned())].into(),
+        ..to(runner, "`${env.WHO} ${args.n + 1}`")
+    };
+    assert_eq!(run(&a, job).await.unwrap(), "me 42");
+    let value = a.house.dispatcher.run_and_wait(to(runner, "#{a: [1, 2]}"), PATIENCE).await.unwrap();
+    assert_eq!(value.value.unwrap().as_str(), r#"{"a":[1,2]}"#);
+    let failed = run(&a, to(runner, "\n throw \"no\"")).await.unwrap_err();
+    let Error::Failed { error, attempt, .. } = failed else { panic!("{failed}") };
+    assert_eq!((error.kind, error.message.as_str(), error.line, attempt), (ErrorKind::Script, "no", Some(2), 1));
+    // Nobody runs here, and each ran there once.
+    let there = b.house.dispatcher.list(CONTEXT, &Default::default(), None, 10).await.unwrap().jobs;
+    assert_eq!(there.len(), 3);
+    assert!(there.iter().all(|job| job.attempt == 1));
+    let left: Vec<String> = a.redis().run(&["ZRANGE", "hero:q:leases", "0", "-1"]).await;
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn retries_are_those_of_the_context_that_the_job_belongs_to() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(1).trusting(&one)).await;
+    let a = Town::open(&one, Plan::new(0)).await;
+    let runner = a.runner_in(&b).await;
+    let job = JobSpec { retries: 2, retry_backoff: Seconds::new(0.01), ..to(runner, "throw `no`") };
+    let failed = run(&a, job).await.unwrap_err();
+    let Error::Failed { attempt, .. } = failed else { panic!("{failed}") };
+    assert_eq!(attempt, 3);
+    let there = b.house.dispatcher.list(CONTEXT, &Default::default(), None, 10).await.unwrap().jobs;
+    assert_eq!(there.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_prerequisites_gave_is_seen_at_the_other_side() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(1).trusting(&one)).await;
+    let a = Town::open(&one, Plan::new(1)).await;
+    let runner = a.runner_in(&b).await;
+    let first = a.house.start(JobSpec { name: Some("first".into()), ..spec("#{n: 6}") }).await;
+    let second = a.house.start(JobSpec { name: Some("second".into()), ..to(runner, "7") }).await;
+    let job = JobSpec { prerequisites: vec![first, second], ..to(runner, "inputs.first.n * inputs.second") };
+    assert_eq!(run(&a, job).await.unwrap(), "42");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_goes_over_mycelium_by_either_of_its_interfaces() {
+    for api in [Api::Rest, Api::JsonRpc] {
+        let (one, two) = (NodeKey::random(), NodeKey::random());
+        let network = Network::default();
+        let (here, there) = (network.node().await, network.node().await);
+        let bus = |node: &crate::support::MyceliumNode| Some(Mycelium::new(&node.url(), api, "hero").unwrap());
+        let b = Town::open(&two, Plan { mycelium: bus(&there), ..Plan::new(1).trusting(&one) }).await;
+        let a = Town::open(&one, Plan { mycelium: bus(&here), ..Plan::new(0) }).await;
+        let runner = a.runner_at(&there.key, &two).await;
+        assert_eq!(run(&a, to(runner, "40 + 2")).await.unwrap(), "42");
+        // Receipts that get lost, and messages that come twice, change nothing.
+        network.disturb(true);
+        for n in 0..5 {
+            assert_eq!(run(&a, to(runner, &format!("{n} + 1"))).await.unwrap(), (n + 1).to_string());
+        }
+        let jobs = b.house.dispatcher.list(CONTEXT, &Default::default(), None, 100).await.unwrap().jobs;
+        assert_eq!(jobs.len(), 6, "each ran once");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_node_is_not_there_ends_in_time_and_no_death_is_counted() {
+    let one = NodeKey::random();
+    let a = Town::open(&one, Plan { ack: Duration::from_secs(1), ..Plan::new(0) }).await;
+    let runner = a.runner_at("redis://127.0.0.1:1", &NodeKey::random()).await;
+    let failed = run(&a, to(runner, "1")).await.unwrap_err();
+    let Error::Failed { error, .. } = failed else { panic!("{failed}") };
+    assert_eq!(error.kind, ErrorKind::Unavailable);
+    assert!(error.message.contains("within 1 s (timeout_ack)"), "{}", error.message);
+    let crashed: i64 = a.redis().run(&["HEXISTS", "hero:meta:queue:stats:osis", "crashed"]).await;
+    assert_eq!(crashed, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_without_a_result_in_time_has_timed_out_and_a_late_result_changes_nothing() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    // Nobody runs jobs there.
+    let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let a = Town::open(&one, Plan { result: Duration::from_secs(1), ..Plan::new(0) }).await;
+    let runner = a.runner_in(&b).await;
+    let failed = run(&a, to(runner, "1")).await.unwrap_err();
+    let Error::Failed { error, job_id, .. } = failed else { panic!("{failed}") };
+    assert_eq!((error.kind, error.message.contains("timeout_result")), (ErrorKind::Timeout, true), "{error:?}");
+    let name: String = b.redis().run(&["LINDEX", "queue:osis", "0"]).await;
+    let _: i64 = b.redis().run(&["HSET", &name, "status", "finished", "result", r#"{"output":"late"}"#]).await;
+    // The answer of what another program ran is on its way, and refused here.
+    until("the refusal", || async {
+        let keys: Vec<String> = b.redis().run(&["KEYS", "message:0:*"]).await;
+        let mut refused = false;
+        for key in keys {
+            refused |= b.hash(&key).await.get("error").is_some_and(|error| error.contains("nobody waits for that result"));
+        }
+        refused.then_some(())
+    })
+    .await;
+    assert_eq!(a.house.dispatcher.status(CONTEXT, &job_id).await.unwrap(), hero::model::Status::Error);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_counts_from_the_key_of_the_runner_only() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(1).trusting(&one)).await;
+    let a = Town::open(&one, Plan { result: Duration::from_secs(3), ..Plan::new(0).trusting(&two) }).await;
+    let runner = a.runner_at(&b.redis().url(), &NodeKey::random()).await;
+    let failed = run(&a, to(runner, "40 + 2")).await.unwrap_err();
+    let Error::Failed { error, .. } = failed else { panic!("{failed}") };
+    assert_eq!(error.kind, ErrorKind::Timeout, "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_runner_may_be_a_context_of_the_same_server() {
+    let key = NodeKey::random();
+    let town = Town::open(&key, Plan::new(1)).await;
+    let runner = town.runner_at("here", &key).await;
+    assert_eq!(run(&town, to(runner, "40 + 2")).await.unwrap(), "42");
+}

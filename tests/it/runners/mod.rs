@@ -1,0 +1,139 @@
+//! Runner objects, as clients and other programs meet them.
+
+mod local;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, House, Server};
+
+const KEY: &str = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
+
+async fn open() -> (House, Server, Client) {
+    let house = House::empty().await;
+    let server = Server::of(&house).await;
+    let client = server.connect().await;
+    (house, server, client)
+}
+
+async fn hash(house: &House, key: &str) -> BTreeMap<String, String> {
+    house.redis.run(&["HGETALL", key]).await
+}
+
+#[tokio::test]
+async fn a_runner_has_the_fields_of_the_specification_and_then_others() {
+    let (house, _server, client) = open().await;
+    let given = json!({
+        "script_type": "v", "local": false, "address": "redis://10.0.0.7:6379/2", "pubkey": KEY, "target_context": 2, "name": "far",
+    });
+    let made = client.ok("create_runner", given).await;
+    assert_eq!((&made["runner_id"], &made["topic"]), (&json!(1), &json!("runner1")));
+    let fields: Vec<String> = house.redis.run(&["HKEYS", "runner:1"]).await;
+    let expected = ["id", "pubkey", "address", "topic", "local", "created_at", "updated_at", "type", "name", "target_context"];
+    assert_eq!(fields, expected);
+    let hash = hash(&house, "runner:1").await;
+    for (field, value) in [
+        ("id", "1"),
+        ("pubkey", KEY),
+        ("address", "redis://10.0.0.7:6379/2"),
+        ("topic", "runner1"),
+        ("local", "false"),
+        ("type", "v"),
+        ("name", "far"),
+        ("target_context", "2"),
+    ] {
+        assert_eq!(hash[field], value, "{field}");
+    }
+    for field in ["created_at", "updated_at"] {
+        let seconds: u32 = hash[field].parse().unwrap();
+        assert!(seconds > 1_700_000_000, "{field}");
+    }
+    // A local one needs nothing but its type.
+    client.ok("create_runner", json!(["osis"])).await;
+    let hash = self::hash(&house, "runner:2").await;
+    assert_eq!((&*hash["local"], &*hash["pubkey"], &*hash["address"], &*hash["topic"]), ("true", "", "", "runner2"));
+}
+
+#[tokio::test]
+async fn a_runner_is_changed_listed_and_deleted_and_its_number_is_not_given_again() {
+    let (house, _server, client) = open().await;
+    for _ in 0..3 {
+        client.ok("create_runner", json!(["osis"])).await;
+    }
+    let changed = client.ok("update_runner", json!({"runner_id": 2, "name": "b", "topic": "other"})).await;
+    assert_eq!((&changed["name"], &changed["topic"], &changed["script_type"]), (&json!("b"), &json!("other"), &json!("osis")));
+    assert_eq!(client.ok("get_runner", json!([2])).await, changed);
+    let page = client.ok("list_runners", json!({"limit": 2})).await;
+    assert_eq!((page["runners"].as_array().unwrap().len(), &page["next_cursor"]), (2, &json!("2")));
+    let rest = client.ok("list_runners", json!({"cursor": "2"})).await;
+    assert_eq!((&rest["runners"][0]["runner_id"], rest.get("next_cursor")), (&json!(3), None));
+    assert_eq!(client.ok("delete_runner", json!([3])).await, true);
+    assert_eq!(client.fault("get_runner", json!([3])).await.code, 1011);
+    assert_eq!(client.fault("delete_runner", json!([3])).await.code, 1011);
+    assert_eq!(client.ok("create_runner", json!(["osis"])).await["runner_id"], 4);
+    let there: i64 = house.redis.run(&["EXISTS", "runner:3"]).await;
+    assert_eq!(there, 0);
+}
+
+#[tokio::test]
+async fn each_change_of_a_runner_raises_the_revision() {
+    let (house, _server, client) = open().await;
+    let mut before = house.store.runner_revision().await.unwrap();
+    for (method, params) in
+        [("create_runner", json!(["osis"])), ("update_runner", json!({"runner_id": 1, "local": true})), ("delete_runner", json!([1]))]
+    {
+        client.ok(method, params).await;
+        let now = house.store.runner_revision().await.unwrap();
+        assert!(now > before, "{method}");
+        before = now;
+    }
+    client.fault("delete_runner", json!([1])).await;
+    client.ok("list_runners", json!({})).await;
+    assert_eq!(house.store.runner_revision().await.unwrap(), before);
+}
+
+#[tokio::test]
+async fn what_cannot_be_meant_is_refused_and_changes_nothing() {
+    let (house, _server, client) = open().await;
+    client.ok("create_runner", json!(["osis"])).await;
+    let before = hash(&house, "runner:1").await;
+    for (method, params, part) in [
+        ("create_runner", json!({"script_type": "osis", "local": false}), "address: a runner that is not local needs one"),
+        ("update_runner", json!({"runner_id": 1, "local": false}), "address: a runner that is not local needs one"),
+        ("update_runner", json!({"runner_id": 1, "address": "redis://:secret@host"}), "node_redis"),
+        ("update_runner", json!({"runner_id": 1, "address": "nowhere"}), "is no address"),
+        ("update_runner", json!({"runner_id": 1, "pubkey": "12"}), "is no public key of a signer"),
+        ("update_runner", json!({"runner_id": 1, "topic": "a b"}), "is not a name"),
+        ("update_runner", json!({"runner_id": 1, "name": "x".repeat(257)}), "name: has 257 bytes"),
+        ("create_runner", json!({"script_type": "a b"}), "script_type"),
+        ("list_runners", json!({"cursor": "x"}), "is not a cursor"),
+    ] {
+        let fault = client.fault(method, params.clone()).await;
+        assert!(fault.code == -32602 && fault.message.contains(part) && !fault.message.contains("secret"), "{params}: {fault:?}");
+    }
+    assert_eq!(client.fault("update_runner", json!({"runner_id": 9, "name": "x"})).await.code, 1011);
+    assert_eq!(hash(&house, "runner:1").await, before);
+}
+
+#[tokio::test]
+async fn runners_of_other_programs_are_read_and_their_numbers_are_left_to_them() {
+    let (house, _server, client) = open().await;
+    let _: i64 = house.redis.run(&["HSET", "runner:2", "id", "2", "topic", "runner2", "local", "1", "type", "python"]).await;
+    let read = client.ok("get_runner", json!([2])).await;
+    assert_eq!((&read["local"], &read["script_type"]), (&json!(true), &json!("python")));
+    let numbers: Vec<Value> = vec![
+        client.ok("create_runner", json!(["osis"])).await["runner_id"].clone(),
+        client.ok("create_runner", json!(["osis"])).await["runner_id"].clone(),
+    ];
+    assert_eq!(numbers, [1, 3]);
+    // What somebody makes of the keys gives way.
+    for key in ["hero:seq:runner", "hero:meta:revisions", "hero:meta:runners"] {
+        let _: i64 = house.redis.run(&["DEL", key]).await;
+        let _: i64 = house.redis.run(&["LPUSH", key, "x"]).await;
+    }
+    assert_eq!(client.ok("create_runner", json!(["osis"])).await["runner_id"], 4);
+    assert_eq!(house.store.runner(hero::model::RunnerId(4)).await.unwrap().unwrap().topic.as_str(), "runner4");
+    let _: i64 = house.redis.run(&["LPUSH", "runner:9", "x"]).await;
+    assert_eq!(client.fault("get_runner", json!([9])).await.code, 1011);
+}
