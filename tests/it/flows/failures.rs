@@ -84,6 +84,29 @@ async fn a_flow_that_is_stopped_ends_with_all_its_jobs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_flow_that_was_stopped_is_like_any_other_when_its_jobs_are_retried() {
+    let (_house, _server, client) = open(2).await;
+    let late = "if osis::exists(\"seen\", \"x\") { throw \"again\" } else { osis::set(\"seen\", #{id: \"x\"}); loop { } }";
+    let flow = client.ok("create_flow", json!({"jobs": {"long": {"script": "loop { }"}, "late": {"script": late}}})).await;
+    client.ok("start_flow", json!([flow])).await;
+    let running = |flow: &Value| statuses(flow).iter().all(|(_, status)| *status == "started");
+    let both = || async { Some(client.ok("get_flow", json!([flow])).await).filter(running) };
+    until("both jobs run, and the second has noted that", || async {
+        let noted = !client.ok("list_collections", json!([])).await.as_array().unwrap().is_empty();
+        both().await.filter(|_| noted)
+    })
+    .await;
+    client.ok("stop_flow", json!([flow])).await;
+    let stopped = ended(&client, &flow).await;
+    client.ok("retry_job", json!([job(&stopped, "long")["job_id"]])).await;
+    client.ok("retry_job", json!([job(&stopped, "late")["job_id"]])).await;
+    // It has failed and was not stopped; and again the failure of one stops the other, which would run for ever.
+    let fault = client.fault("wait_flow", json!([flow])).await;
+    assert!(fault.code == 1101 && fault.message.contains("again"), "{fault:?}");
+    assert_eq!(job(&ended(&client, &flow).await, "long")["error"]["kind"], "stopped");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_flow_ends_though_one_of_its_jobs_was_deleted() {
     let (_house, _server, client) = open(1).await;
     let spec = json!({"on_failure": "continue", "jobs": {"a": {"script": "1"}, "gone": {"script": "1"}, "after": {"script": "1", "depends_on": ["gone"]}}});

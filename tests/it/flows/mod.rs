@@ -8,6 +8,8 @@ mod objects;
 mod order;
 mod refusals;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::support::{Client, House, Server, until};
@@ -34,4 +36,15 @@ fn job<'f>(flow: &'f Value, name: &str) -> &'f Value {
 async fn ended(client: &Client, flow: &Value) -> Value {
     let _ = client.call("wait_flow", json!([flow])).await;
     client.ok("get_flow", json!([flow])).await
+}
+
+/// A hash, as redis-cli shows it.
+async fn hash(house: &House, key: &str) -> BTreeMap<String, String> {
+    let fields: Vec<String> = house.redis.run(&["HGETALL", key]).await;
+    fields.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+}
+
+/// For how many seconds a key is kept; -1: for ever, -2: there is none.
+async fn ttl(house: &House, key: &str) -> i64 {
+    house.redis.run(&["TTL", key]).await
 }

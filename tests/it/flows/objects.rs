@@ -1,11 +1,4 @@
-use std::collections::BTreeMap;
-
 use super::*;
-
-async fn hash(house: &House, key: &str) -> BTreeMap<String, String> {
-    let fields: Vec<String> = house.redis.run(&["HGETALL", key]).await;
-    fields.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flow_and_its_jobs_stand_in_redis_as_the_coordinator_says() {
@@ -70,14 +63,10 @@ async fn what_the_jobs_of_a_flow_become_stands_in_their_hashes_and_in_its_own() 
     let b = hash(&house, "job:3:2").await;
     assert_eq!((&*b["status"], &*b["result"]), ("finished", r#"{"output":"42"}"#));
     // The flow, its jobs and their hashes go together.
-    let kept = |key: String| {
-        let redis = &house.redis;
-        async move { redis.run::<i64>(&["TTL", &key]).await }
-    };
     let ids: Vec<String> =
         flow["jobs"].as_array().unwrap().iter().map(|job| format!("hero:job:{}", job["job_id"].as_str().unwrap())).collect();
     for key in [&ids[..], &["flow:1".into(), "job:3:1".into(), "job:3:2".into()]].concat() {
-        let seconds = kept(key.clone()).await;
+        let seconds = ttl(&house, &key).await;
         assert!((604_700..=604_800).contains(&seconds), "{key}: {seconds} s");
     }
 }
@@ -159,4 +148,70 @@ async fn long_outputs_are_left_out_of_the_result_and_that_is_said() {
     let spec = json!({"jobs": {"long": {"script": "let t = \"\"; t.pad(70000, \"x\"); t"}, "short": {"script": "1"}}});
     let flow = client.ok("run_flow_and_wait", spec).await;
     assert_eq!((&flow["result"], &flow["truncated"]), (&json!({"short": "1"}), &json!(true)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flow_that_goes_on_loses_none_of_its_jobs() {
+    let (house, _server, client) = open(1).await;
+    let flaky = "if osis::exists(\"seen\", \"x\") { loop { } } else { osis::set(\"seen\", #{id: \"x\"}); throw \"once\" }";
+    let spec = json!({"caller_id": "3", "jobs": {"a": {"script": "1"}, "b": {"script": flaky, "depends_on": ["a"]}}});
+    let keys = ["flow:1", "job:3:1", "job:3:2"];
+    let is_kept = async |what: &str| {
+        for key in keys {
+            assert_eq!(ttl(&house, key).await, -1, "{what}: {key}");
+        }
+    };
+    assert_eq!(client.ok("create_flow", spec).await, 1);
+    client.ok("start_flow", json!([1])).await;
+    let failed = ended(&client, &json!(1)).await;
+    for key in keys {
+        assert!((604_700..=604_800).contains(&ttl(&house, key).await), "{key} goes with its flow");
+    }
+    client.ok("retry_flow", json!([1])).await;
+    is_kept("the flow was retried").await;
+    let first = format!("hero:job:{}", job(&failed, "a")["job_id"].as_str().unwrap());
+    assert!(ttl(&house, &first).await > 604_800, "what it gave may be needed as long as the flow goes on");
+    client.ok("stop_flow", json!([1])).await;
+    ended(&client, &json!(1)).await;
+    assert!(ttl(&house, "job:3:1").await > 0);
+    client.ok("retry_job", json!([job(&failed, "b")["job_id"]])).await;
+    is_kept("one of its jobs was retried").await;
+    client.ok("stop_flow", json!([1])).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flow_that_nobody_starts_waits_for_seven_days() {
+    let (house, _server, client) = open(0).await;
+    let flow = client.ok("create_flow", json!({"jobs": {"a": {"script": "1"}}})).await;
+    let made = client.ok("get_flow", json!([flow])).await;
+    let id = job(&made, "a")["job_id"].as_str().unwrap();
+    let given_up: f64 = house.redis.run(&["ZSCORE", "hero:q:scheduled", id]).await;
+    let now: Vec<String> = house.redis.run(&["TIME"]).await;
+    let waits = given_up / 1000.0 - now[0].parse::<f64>().unwrap();
+    assert!((waits - 604_800.0).abs() < 600.0, "{waits} s");
+    assert!(ttl(&house, "flow:1").await > 604_800, "the flow ends with its jobs and is kept until then");
+}
+
+/// Asks for the list of flows again and again.
+async fn lists(client: &Client) {
+    loop {
+        client.ok("list_flows", json!([])).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_of_flows_take_nothing_from_one_that_is_being_made() {
+    let (_house, server, client) = open(0).await;
+    let jobs: serde_json::Map<String, Value> = (0..1000).map(|at| (format!("j{at}"), json!({"script": "1"}))).collect();
+    let other = server.connect().await;
+    for number in 1..=3 {
+        let made = tokio::select! {
+            made = client.ok("create_flow", json!({"jobs": jobs})) => made,
+            () = lists(&other) => unreachable!("lists are asked for until it is made"),
+        };
+        assert_eq!(made, number);
+        let flow = client.ok("get_flow", json!([made])).await;
+        let there = flow["jobs"].as_array().unwrap().iter().filter(|job| job["status"] == "created").count();
+        assert_eq!(there, 1000);
+    }
 }
