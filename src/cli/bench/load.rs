@@ -45,6 +45,11 @@ impl Run {
         Self { wall: times.iter().sum(), sorted: times }
     }
 
+    /// How long each call took.
+    pub(super) fn times(self) -> Vec<Duration> {
+        self.sorted
+    }
+
     /// The time within which this share of the calls was answered.
     pub(super) fn quantile_ms(&self, share: f64) -> f64 {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length is an index")]

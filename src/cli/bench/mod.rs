@@ -1,5 +1,6 @@
 //! `hero bench`: how fast a server is, seen from outside over WebSocket, and what that costs.
 
+mod coordinator;
 mod group;
 mod load;
 mod objects;
@@ -86,6 +87,12 @@ enum Part {
     Drain,
     /// What the queues of other layouts cost
     Compat,
+    /// What it costs to know who calls
+    Login,
+    /// What flows cost beside jobs that wait for each other
+    Flows,
+    /// A server with 1,000 contexts and 10,000 identities
+    Contexts,
 }
 
 /// A measurement that is being made.
@@ -157,6 +164,10 @@ impl Measuring<'_> {
         // The commands of a Redis that others use are not measured.
         let gauge = if self.bench.redis.is_none() { Some(gauge(directory.path()).await?) } else { None };
         let groups = self.groups(&load, gauge.as_ref()).await?;
+        let mut flows = Vec::new();
+        if self.measures(Part::Flows) {
+            flows = self.steps.step("running flows", 0, self.flows(&load, Some(tree))).await?;
+        }
         let objects = self.objects(&load).await?;
         let scripts = self.scripts(&load).await?;
         drop((load, gauge));
@@ -164,8 +175,15 @@ impl Measuring<'_> {
         let python = self.python(&directory).await?;
         let drain = if self.measures(Part::Drain) { Some(self.drain(&directory, &pools, "").await?.0) } else { None };
         let compat = self.compat(&directory, &pools).await?;
-        let server = "its own".to_owned();
-        Ok(Report { server, jobs: self.bench.jobs, rest, submit, drain, waiting, groups, objects, scripts, python, compat })
+        let (mut login, mut contexts) = (None, None);
+        if self.measures(Part::Login) {
+            login = Some(self.steps.step("calling with and without login", 0, self.login(&pools)).await?);
+        }
+        if self.measures(Part::Contexts) {
+            contexts = Some(self.steps.step("making contexts and identities, and starting with them", 0, self.contexts()).await?);
+        }
+        let (server, jobs) = ("its own".to_owned(), self.bench.jobs);
+        Ok(Report { server, jobs, rest, submit, drain, waiting, groups, objects, scripts, python, compat, login, flows, contexts })
     }
 
     /// Whether this is to be measured.

@@ -1,5 +1,6 @@
 use serde::Serialize;
 
+use super::coordinator::{Contexts, Flows, Login};
 use super::objects::{Objects, Times};
 use super::scripts::{Python, Script};
 use super::usage::Cpu;
@@ -31,6 +32,12 @@ pub(super) struct Report {
     pub(super) python: Option<Python>,
     /// What it costs to look into the queues of other layouts, too.
     pub(super) compat: Option<Compat>,
+    /// What it costs to know who calls.
+    pub(super) login: Option<Login>,
+    /// What flows cost.
+    pub(super) flows: Vec<Flows>,
+    /// What many contexts and identities cost.
+    pub(super) contexts: Option<Contexts>,
 }
 
 /// Jobs that were created by `create_jobs`, 1000 a call.
@@ -138,12 +145,32 @@ impl Report {
             let Compat { all_us, canonical_us, ratio } = compat;
             line(format!("other layouts: a job costs Redis {all_us:.1} µs with all, {canonical_us:.1} µs with none: {ratio:.2}"))?;
         }
+        self.print_coordinator()?;
         match &self.rest {
             Some(Rest { pss_mb, processes, cpu_percent }) => {
                 line(format!("at rest: {pss_mb:.1} MB (proportional, {processes} processes), {cpu_percent:.2}% of one core"))
             }
             None => line("at rest: n/a"),
         }
+    }
+
+    fn print_coordinator(&self) -> anyhow::Result<()> {
+        if let Some(Login { none_ms, unrecorded_ms, recorded_ms, ratios: [unrecorded, recorded] }) = &self.login {
+            line(format!(
+                "login: p50 of one caller {none_ms:.3} ms without, {unrecorded_ms:.3} with ({unrecorded:.3}), {recorded_ms:.3} with the audit log, too ({recorded:.3})"
+            ))?;
+        }
+        for Flows { width, jobs, plain_ms, flow_ms, ratio, cpu_ratio } in &self.flows {
+            let cpu = cpu_ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
+            line(format!(
+                "flow of {jobs} jobs, {width} at once: {flow_ms:.2} ms a job, {plain_ms:.2} as plain jobs: {ratio:.2}, of processor time {cpu}"
+            ))?;
+        }
+        if let Some(Contexts { contexts, identities, start_s, empty_start_s, pss_mb, empty_pss_mb, cpu_percent }) = &self.contexts {
+            line(format!("{contexts} contexts, {identities} identities: start in {start_s:.2} s ({empty_start_s:.2} without them)"))?;
+            line(format!("  at rest {pss_mb:.1} MB ({empty_pss_mb:.1} without them), {cpu_percent:.2}% of one core"))?;
+        }
+        Ok(())
     }
 
     fn speeds(&self, style: Style) -> Table {
