@@ -83,7 +83,8 @@ fn runner_fields(job: &NewFlowJob) -> Vec<(&'static str, String)> {
         ("script", spec.script.clone()),
         ("script_type", spec.script_type.to_string()),
         ("timeout", spec.timeout.map_or_else(String::new, whole)),
-        ("retries", spec.retries.to_string()),
+        // That specification has a byte for it.
+        ("retries", spec.retries.min(u8::MAX.into()).to_string()),
         ("env_vars", json(&spec.env_vars)),
     ];
     fields.extend(job.runner.map(|runner| ("runner", runner.to_string())));

@@ -61,7 +61,7 @@ return function()
   insist('HSET', key, 'id', number, 'caller_id', caller, 'context_id', keys.context, 'jobs', json_of(numbers, ''),
     'env_vars', env_vars, 'result', '{}', 'created_at', now, 'updated_at', now, 'status', 'dispatched', 'name', name, 'policy', policy,
     'retention', retention, 'prerequisites', prerequisites, 'awaits', awaits == '1' and '1' or '', 'caller', caller_text,
-    'busy', 'storing', 'at', '0', 'failed', '0')
+    'busy', 'storing', 'at', '0', 'failed', '0', 'total', #all)
   increase(key, 'open', #all)
   redis.call('EXPIRE', key, flows.CREATED_SECONDS)
   insist('ZADD', keys.flows, number, number)
