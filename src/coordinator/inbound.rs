@@ -10,7 +10,7 @@ use super::runner_job;
 use super::signature::{NodeKey, is_right};
 use crate::access::Authority;
 use crate::dispatch::Dispatcher;
-use crate::model::{ContextId, ErrorKind, JobError, MessageKey, MessageType, Name, Role, SignerKey, Timestamp};
+use crate::model::{ContextId, ErrorKind, IdentityId, JobError, MessageKey, MessageType, Name, Role, SignerKey, Timestamp};
 use crate::store::{FarEnd, NewMessage, NewResult, Received, Store};
 
 /// How far the clocks of two nodes may be from each other.
@@ -32,7 +32,7 @@ pub(super) struct Inbound {
 
 /// Whom a signature is of.
 enum Signer {
-    /// A node that is trusted here.
+    /// This node, or one that is trusted here.
     Node,
     /// An identity, whose own clock does not count: it may have signed long before.
     Identity,
@@ -129,7 +129,12 @@ impl Inbound {
     /// Whom a signature is of that is right, if that counts for this context.
     async fn signer(&self, letter: &Letter, store: &Store) -> Result<Signer, Refusal> {
         let key = &letter.public_key;
-        if *key == self.key.public() || self.trusted.contains_key(key) {
+        if *key == self.key.public() {
+            self.check_own(letter)?;
+            return Ok(Signer::Node);
+        }
+        // It speaks for its callers.
+        if self.trusted.contains_key(key) {
             return Ok(Signer::Node);
         }
         if letter.message_type == MessageType::Result {
@@ -153,12 +158,31 @@ impl Inbound {
         if identity.0 != letter.caller_id {
             return Err(Refusal::Refused(format!("it was signed by identity {identity}, and says that it is of {}", letter.caller_id)));
         }
-        let context = store.context();
-        let may = |authority: &Authority| [Role::Admin, Role::Caller].into_iter().any(|role| authority.has_role(identity, context, role));
-        if !self.authority.as_ref().is_none_or(may) {
-            return Err(Refusal::Refused(format!("identity {identity} needs to be admin or caller in context {context}")));
-        }
+        self.check_role(identity, store.context())?;
         Ok(Signer::Identity)
+    }
+
+    /// Whether what this node signed may be stored in the context that it is for. Before it was signed, its caller was asked about in the context that
+    /// it comes from, and rights there are none in another one. A result only answers what that other one has sent.
+    fn check_own(&self, letter: &Letter) -> Result<(), Refusal> {
+        if letter.message_type == MessageType::Result || letter.context == letter.target_context {
+            return Ok(());
+        }
+        self.check_role(IdentityId(letter.caller_id), letter.target_context)
+    }
+
+    /// Whether an identity may submit jobs and messages in a context.
+    fn check_role(&self, identity: IdentityId, context: ContextId) -> Result<(), Refusal> {
+        let may = |authority: &Authority| [Role::Admin, Role::Caller].into_iter().any(|role| authority.has_role(identity, context, role));
+        if self.authority.as_ref().is_none_or(may) {
+            return Ok(());
+        }
+        let needed = format!("needs to be admin or caller in context {context}");
+        Err(Refusal::Refused(if identity.0 == 0 {
+            format!("it is of nobody (caller_id 0), and its caller {needed}: name such an identity as caller_id")
+        } else {
+            format!("identity {identity} {needed}; an admin of it may grant that")
+        }))
     }
 }
 

@@ -3,11 +3,12 @@
 use hero::access::{IdentityChange, TokenKey};
 use hero::coordinator::bus::{Boxes, Bus, BusError};
 use hero::coordinator::letter::{Letter, Outcome, Receipt};
-use hero::model::SignerKey;
+use hero::model::{JobSpec, Role, SignerKey};
 use k256::ecdsa::signature::Signer as _;
 use k256::ecdsa::{Signature, SigningKey};
 
 use super::*;
+use crate::support::{PATIENCE, spec};
 
 const PATIENT: Duration = Duration::from_secs(30);
 
@@ -163,10 +164,44 @@ async fn who_may_not_submit_in_a_context_sends_no_messages_from_it() {
     let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
     let a = Town::open(&one, Plan { login: Some(authority), ..Plan::new(0) }).await;
     let key = a.send(chat("x", &b.redis().url())).await;
-    let failed = until("its error", || async {
-        let message = a.messages.get(CONTEXT, key).await.unwrap();
-        (message.status == MessageStatus::Error).then_some(message)
-    })
-    .await;
-    assert!(failed.error.unwrap().contains("identity 12 needs to be admin or caller in context 0"));
+    assert!(a.fails(key).await.contains("identity 12 needs to be admin or caller in context 0"));
+}
+
+/// A town with the contexts 0 and 1, where callers log in, and an identity that may submit in context 0.
+async fn with_a_caller(key: &NodeKey) -> (Town, hero::model::IdentityId) {
+    let house = House::with_contexts(&[ContextId(1)]).await;
+    let login = |house: &House| Authority::new(house.dispatcher.stores(), TokenKey::random());
+    let town = Town::over(house, key, Plan { login: Some(login), ..Plan::new(0) });
+    let access = town.authority.as_ref().unwrap();
+    let identity = access.create_identity(&IdentityChange::default()).await.unwrap().identity_id;
+    access.set_role(CONTEXT, identity, Role::Caller, true).await.unwrap();
+    (town, identity)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rights_in_one_context_of_a_server_are_none_in_another() {
+    let (town, identity) = with_a_caller(&NodeKey::random()).await;
+    let (access, other) = (town.authority.clone().unwrap(), ContextId(1));
+    let runner = town.runners.create(CONTEXT, &elsewhere("here", other)).await.unwrap().runner_id;
+    let by = |caller: u32, draft: Draft| Draft { caller_id: caller, target_context: other, ..draft };
+    let drafts = || [chat("x", "here"), jobs(&["1"], "here"), Draft { address: None, topic: Some(runner.group()), ..chat("x", "here") }];
+    let needed = "needs to be admin or caller in context 1";
+    for draft in drafts() {
+        let key = town.send(by(identity.0, draft)).await;
+        let why = town.fails(key).await;
+        assert!(why.contains(&format!("identity {identity} {needed}")), "{why}");
+    }
+    // The job of a runner is for whoever created it.
+    let job = |caller: &str| JobSpec { group: Some(runner.group()), caller_id: Some(caller.into()), ..spec("1") };
+    for (caller, part) in [(identity.to_string(), format!("identity {identity} {needed}")), ("operator".into(), "it is of nobody".into())] {
+        let failed = town.house.dispatcher.run_and_wait(job(&caller), PATIENCE).await.unwrap_err();
+        assert!(failed.to_string().contains(&part), "{failed}");
+    }
+    let left: Vec<String> = town.redis().run_in(1, &["KEYS", "message:*"]).await;
+    assert!(left.is_empty(), "{left:?}");
+    access.set_role(other, identity, Role::Caller, true).await.unwrap();
+    for draft in drafts() {
+        let key = town.send(by(identity.0, draft)).await;
+        town.becomes(key, MessageStatus::Acknowledged).await;
+    }
 }
