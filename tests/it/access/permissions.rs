@@ -164,3 +164,24 @@ async fn what_goes_to_another_context_of_the_server_needs_the_right_there() {
         assert_eq!(code(&client, method, params.clone()).await, 0, "{method} {params}");
     }
 }
+
+#[tokio::test]
+async fn callers_name_the_redis_of_other_nodes_by_the_settings_only() {
+    let guarded = Guarded::open().await;
+    let admin = guarded.with_roles(&[Role::Admin]).await;
+    let runner = |address: &str| json!({ "script_type": "osis", "local": false, "address": address });
+    assert_eq!(code(&admin, "create_runner", runner("node:berlin")).await, 0);
+    for address in ["redis://10.0.0.7:6379", "rediss://10.0.0.7", "unix:///run/redis.sock", "redis+unix:///run/redis.sock"] {
+        for (method, params) in [
+            ("send_message", json!({ "address": address })),
+            ("create_runner", runner(address)),
+            ("update_runner", json!({ "runner_id": 1, "address": address })),
+        ] {
+            let Err(Error::Rpc(error)) = admin.call::<Value>(method, params).await else { panic!("{method} {address}") };
+            assert!(error.code == 1004 && error.message.contains("node_redis"), "{error:?}");
+        }
+    }
+    for address in ["node:berlin", "4a2:12::1"] {
+        assert_eq!(code(&admin, "send_message", json!({ "address": address })).await, 0, "{address}");
+    }
+}
