@@ -9,9 +9,9 @@ use super::letter::{Letter, Outcome, Receipt};
 use super::runner_job;
 use super::signature::{NodeKey, is_right};
 use crate::access::Authority;
-use crate::dispatch::Dispatcher;
+use crate::dispatch::{self, Dispatcher};
 use crate::model::{ContextId, ErrorKind, IdentityId, JobError, MessageKey, MessageType, Name, Role, SignerKey, Timestamp};
-use crate::store::{FarEnd, NewMessage, NewResult, Received, Store};
+use crate::store::{self, FarEnd, NewMessage, NewResult, Received, Store};
 
 /// How far the clocks of two nodes may be from each other.
 pub(super) const TOLERANCE: Duration = Duration::from_secs(120);
@@ -70,10 +70,21 @@ impl From<String> for Refusal {
     }
 }
 
-impl From<crate::store::Error> for Refusal {
-    fn from(error: crate::store::Error) -> Self {
+impl From<store::Error> for Refusal {
+    fn from(error: store::Error) -> Self {
         tracing::warn!(%error, "a message that came could not be stored; it comes again");
         Self::Full("the store of the other side is unavailable".into())
+    }
+}
+
+impl From<dispatch::Error> for Refusal {
+    fn from(error: dispatch::Error) -> Self {
+        match error {
+            dispatch::Error::NoContext(_) | dispatch::Error::Deleting(_) => Self::Refused(error.to_string()),
+            dispatch::Error::Store { source, .. } => source.into(),
+            // It could not be opened now.
+            error => Self::Full(error.to_string()),
+        }
     }
 }
 
@@ -101,7 +112,7 @@ impl Inbound {
 
     async fn accept(&self, letter: &Letter, from: Option<&str>) -> Result<(), Refusal> {
         let context = letter.target_context;
-        let store = self.dispatcher.store(context).await.map_err(|error| error.to_string())?;
+        let store = self.dispatcher.store(context).await?;
         if !is_right(letter) {
             return Err(Refusal::Refused(format!("the signature is not that of {} over this message", letter.public_key)));
         }
@@ -186,20 +197,26 @@ impl Inbound {
     }
 }
 
-/// Refuses what was signed by a clock that shows another time.
-fn check_clock(letter: &Letter, now: Timestamp, signer: &Signer) -> Result<(), String> {
+/// Refuses what was signed by a clock that shows another time: for now, because it is right when that clock is, and a node signs anew each time that it
+/// sends. An identity does not.
+fn check_clock(letter: &Letter, now: Timestamp, signer: &Signer) -> Result<(), Refusal> {
     let sent = Timestamp::from_millis(letter.sent_at.saturating_mul(1000));
     let (ahead, behind) = (sent.since(now), now.since(sent));
     let is_late = behind > TOLERANCE && !matches!(signer, Signer::Identity);
     if ahead <= TOLERANCE && !is_late {
         return Ok(());
     }
-    Err(format!(
+    let why = format!(
         "the clocks differ: it was signed at {sent}, and here it is {now}, {} s {}; {} s are tolerated",
         ahead.max(behind).as_secs(),
         if ahead > TOLERANCE { "earlier" } else { "later" },
         TOLERANCE.as_secs()
-    ))
+    );
+    if matches!(signer, Signer::Identity) {
+        return Err(Refusal::Refused(why));
+    }
+    tracing::warn!(nonce = %letter.nonce, key = %letter.public_key, "a message that came is not taken yet: {why}");
+    Err(Refusal::Full(why))
 }
 
 /// The fields of the hash of a letter.
@@ -259,4 +276,16 @@ fn result(letter: &Letter, again: Timestamp) -> Result<NewResult, String> {
         end,
         fields: fields(letter),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_does_not_pass_is_refused_for_good() {
+        let is_final = |error: dispatch::Error| matches!(Refusal::from(error), Refusal::Refused(_));
+        assert!(is_final(dispatch::Error::NoContext(ContextId(7))) && is_final(dispatch::Error::Deleting(ContextId(7))));
+        assert!(!is_final(dispatch::Error::of_store(store::Error::Closed)) && !is_final(dispatch::Error::many_contexts()));
+    }
 }
