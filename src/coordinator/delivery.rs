@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bus::BusError;
+use serde_json::{Value, json};
+
+use super::bus::{BusError, LONGEST};
 use super::inbound::Inbound;
 use super::letter::{Letter, Outcome, Receipt};
 use super::routes::{Route, Routes};
@@ -93,8 +95,24 @@ impl Delivery {
                 let text = serde_json::to_string(&letter).expect("a letter is texts and numbers");
                 Ok(self.inbound.take(letter.nonce.as_str(), &text, Some("here")).await)
             }
-            Route::Bus(bus, to) => Ok(bus.deliver(&to, &letter, PATIENCE).await?),
+            Route::Bus(bus, to) => match bus.deliver(&to, &letter, PATIENCE).await {
+                Err(BusError::TooLarge { size }) if letter.message_type == MessageType::Result => {
+                    let letter = self.without_output(key, letter, size).await?;
+                    Ok(bus.deliver(&to, &letter, PATIENCE).await?)
+                }
+                delivered => Ok(delivered?),
+            },
         }
+    }
+
+    /// A result that is too large for every bus, as the failure of its job: who waits for that is told at once, and not when its time is over.
+    async fn without_output(&self, key: MessageKey, mut letter: Letter, size: usize) -> Result<Letter, Obstacle> {
+        let said: Value = serde_json::from_str(&letter.message).unwrap_or_default();
+        let error = format!("the result has {size} bytes on its way as a message, the limit is {LONGEST}; have the job give less");
+        letter.message = json!({ "job": said["job"], "status": "error", "error": error, "kind": ErrorKind::Limit.as_str() }).to_string();
+        self.store.complete_message(key, &[("message", &letter.message)]).await?;
+        self.key.sign(&mut letter);
+        Ok(letter)
     }
 
     /// Whether its caller may send messages from this context. The coordinator's own are those of jobs whose creators were asked.

@@ -144,3 +144,22 @@ async fn a_runner_may_be_a_context_of_the_same_server() {
     let runner = town.runner_at("here", &key).await;
     assert_eq!(run(&town, to(runner, "40 + 2")).await.unwrap(), "42");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_result_is_too_large_for_a_message_ends_and_says_so() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let a = Town::open(&one, Plan::new(0)).await;
+    let runner = a.runner_in(&b).await;
+    // Each of these is written as seven bytes in a letter.
+    let result = serde_json::json!({ "output": "\u{1}".repeat(700_000) }).to_string();
+    let there = async {
+        let first = || async { b.redis().run::<Option<String>>(&["LINDEX", "queue:osis", "0"]).await };
+        let name = until("the job", first).await;
+        let _: i64 = b.redis().run(&["HSET", &name, "status", "finished", "result", &result]).await;
+    };
+    let (ended, ()) = tokio::join!(run(&a, to(runner, "1")), there);
+    let Error::Failed { error, .. } = ended.unwrap_err() else { panic!("it failed") };
+    assert_eq!(error.kind, ErrorKind::Limit, "{error:?}");
+    assert!(error.message.contains("bytes on its way as a message, the limit is 4194304"), "{}", error.message);
+}
