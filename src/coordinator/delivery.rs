@@ -14,7 +14,7 @@ use super::signature::NodeKey;
 use crate::access::Authority;
 use crate::dispatch;
 use crate::dispatch::Dispatcher;
-use crate::model::{ErrorKind, IdentityId, JobId, MessageKey, MessageStatus, MessageType, Name, Role, Timestamp};
+use crate::model::{ErrorKind, IdentityId, JobId, MessageKey, MessageStatus, MessageType, Name, Place, Role, SignerKey, Timestamp};
 use crate::store::{Settled, Store, StoredMessage};
 
 /// How long one attempt may take; after that the message rests, and is sent again.
@@ -183,6 +183,7 @@ impl Delivery {
             in_reply_to: stored.in_reply_to.clone().unwrap_or_default(),
             answers: shown.answers.unwrap_or(0),
             node: self.key.public(),
+            to: stored.to.clone(),
             public_key: self.key.public(),
             signature: String::new(),
         };
@@ -191,6 +192,7 @@ impl Delivery {
             (Some(signature), Some(key)) => (letter.signature, letter.public_key) = (signature.clone(), key.clone()),
             _ => {
                 letter.sent_at = Timestamp::local().as_millis() / 1000;
+                letter.to = letter.to.or_else(|| receiver(stored));
                 self.key.sign(&mut letter);
             }
         }
@@ -210,4 +212,13 @@ impl Delivery {
         self.store.complete_message(key, &[("job", &text)]).await?;
         Ok(text)
     }
+}
+
+/// The key of the node that a message is for, if that is known: that of the runner, or of who fetches it. Those of nodes are ed25519.
+fn receiver(stored: &StoredMessage) -> Option<SignerKey> {
+    let fetches = || match stored.shown.address.as_ref()?.place() {
+        Place::Box(key) => Some(key),
+        _ => None,
+    };
+    stored.runner_key.clone().or_else(fetches).filter(|key| key.of_identity().is_none())
 }

@@ -116,6 +116,10 @@ impl Inbound {
         if !is_right(letter) {
             return Err(Refusal::Refused(format!("the signature is not that of {} over this message", letter.public_key)));
         }
+        if let Some(to) = letter.to.as_ref().filter(|to| **to != self.key.public()) {
+            // Where several nodes have one Redis, the other one may fetch it when it comes again.
+            return Err(Refusal::Full(format!("it is for the node {to}, and this one is {}", self.key.public())));
+        }
         let signer = self.signer(letter, &store).await?;
         let now = store.clock().now();
         check_clock(letter, now, &signer)?;

@@ -29,6 +29,7 @@ fn letter(key: &NodeKey, message: &str) -> Letter {
         in_reply_to: String::new(),
         answers: 0,
         node: key.public(),
+        to: None,
         public_key: key.public(),
         signature: String::new(),
     };

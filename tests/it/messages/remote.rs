@@ -127,14 +127,18 @@ async fn a_job_without_a_result_in_time_has_timed_out_and_a_late_result_changes_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_result_counts_from_the_key_of_the_runner_only() {
-    let (one, two) = (NodeKey::random(), NodeKey::random());
+async fn a_job_for_another_node_is_not_taken() {
+    let (one, two, other) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
     let b = Town::open(&two, Plan::new(1).trusting(&one)).await;
-    let a = Town::open(&one, Plan { result: Duration::from_secs(3), ..Plan::new(0).trusting(&two) }).await;
-    let runner = a.runner_at(&b.redis().url(), &NodeKey::random()).await;
+    let a = Town::open(&one, Plan { ack: Duration::from_secs(1), ..Plan::new(0) }).await;
+    let runner = a.runner_at(&b.redis().url(), &other).await;
     let failed = run(&a, to(runner, "40 + 2")).await.unwrap_err();
     let Error::Failed { error, .. } = failed else { panic!("{failed}") };
-    assert_eq!(error.kind, ErrorKind::Timeout, "{error:?}");
+    assert_eq!(error.kind, ErrorKind::Unavailable, "{error:?}");
+    let told = format!("it is for the node {}, and this one is {}", other.public(), two.public());
+    assert!(error.message.contains(&told), "{}", error.message);
+    let came: i64 = b.redis().run(&["EXISTS", "queue:osis", "message:0:1"]).await;
+    assert_eq!(came, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

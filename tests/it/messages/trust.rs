@@ -36,6 +36,7 @@ fn letter(key: &NodeKey, nonce: &str) -> Letter {
         in_reply_to: String::new(),
         answers: 0,
         node: key.public(),
+        to: None,
         public_key: key.public(),
         signature: String::new(),
     };
@@ -144,7 +145,7 @@ async fn an_identity_signs_for_itself_and_needs_the_right_in_the_context() {
         // Long ago, by a clock of its own.
         (letter.caller_id, letter.sent_at, letter.public_key) = (caller, letter.sent_at - 400, public.parse::<SignerKey>().unwrap());
         letter.created_at = letter.sent_at;
-        let signature: Signature = signing.sign(&letter.signed());
+        let signature: Signature = signing.sign(&letter.signed(""));
         letter.signature = digits(&signature.to_bytes());
         letter
     };
@@ -270,4 +271,28 @@ async fn why_a_message_has_not_arrived_yet_stands_in_its_log() {
     let message = a.becomes(key, MessageStatus::Acknowledged).await;
     let logged: Vec<&str> = message.logs.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(logged, ["it has not arrived yet: the clocks differ"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_counts_from_the_key_of_the_runner_only() {
+    let (one, two, three) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let a = Town::open(&one, Plan::new(0).trusting(&three)).await;
+    let runner = a.runner_in(&b).await;
+    let (id, asked, awaited) = went_out(&a, runner).await;
+    let bus = boxes(&a, &two).await;
+    let said = |output: &str| format!(r#"{{"status":"finished","output":"{output}"}}"#);
+    let by_another = deliver(&bus, &result(&three, asked, &awaited, "another", &said("1"))).await;
+    assert!(by_another.outcome == Outcome::Refused && by_another.text.contains("does not have the key"), "{by_another:?}");
+    // What is for another node, wherever it is read and put again.
+    let mut elsewhere = result(&two, asked, &awaited, "elsewhere", &said("2"));
+    elsewhere.to = Some(three.public());
+    two.sign(&mut elsewhere);
+    assert_eq!(deliver(&bus, &elsewhere).await.outcome, Outcome::Full);
+    let mut right = result(&two, asked, &awaited, "right", &said("3"));
+    right.to = Some(one.public());
+    two.sign(&mut right);
+    assert!(deliver(&bus, &right).await.is_stored());
+    a.house.is(&id, Status::Finished).await;
+    assert_eq!(a.house.dispatcher.result(CONTEXT, &id).await.unwrap().output, "3");
 }
