@@ -124,7 +124,7 @@ impl Inbound {
         let now = store.clock().now();
         check_clock(letter, now, &signer)?;
         let life = letter.timeout_ack.min(LONGEST_LIFE);
-        let again = Timestamp::from_millis(letter.created_at.saturating_mul(1000)).plus(Duration::from_secs(life.into()) + 2 * TOLERANCE);
+        let again = seconds(letter.created_at).plus(Duration::from_secs(life.into()) + 2 * TOLERANCE);
         if again < now {
             return Err(Refusal::Refused(format!("it came after its time: timeout_ack is {} s", letter.timeout_ack)));
         }
@@ -204,16 +204,18 @@ impl Inbound {
 /// Refuses what was signed by a clock that shows another time: for now, because it is right when that clock is, and a node signs anew each time that it
 /// sends. An identity does not.
 fn check_clock(letter: &Letter, now: Timestamp, signer: &Signer) -> Result<(), Refusal> {
-    let sent = Timestamp::from_millis(letter.sent_at.saturating_mul(1000));
-    let (ahead, behind) = (sent.since(now), now.since(sent));
-    let is_late = behind > TOLERANCE && !matches!(signer, Signer::Identity);
-    if ahead <= TOLERANCE && !is_late {
+    let (made, sent) = (seconds(letter.created_at), seconds(letter.sent_at));
+    let is_ahead = |time: Timestamp| time.since(now) > TOLERANCE;
+    let is_late = now.since(sent) > TOLERANCE && !matches!(signer, Signer::Identity);
+    // How long it is known depends on when it was made, so nobody says that this is yet to come.
+    let (what, time) = if is_ahead(sent) || is_late { ("signed", sent) } else { ("made", made) };
+    if !is_late && !is_ahead(time) {
         return Ok(());
     }
+    let (difference, word) = if is_late { (now.since(time), "later") } else { (time.since(now), "earlier") };
     let why = format!(
-        "the clocks differ: it was signed at {sent}, and here it is {now}, {} s {}; {} s are tolerated",
-        ahead.max(behind).as_secs(),
-        if ahead > TOLERANCE { "earlier" } else { "later" },
+        "the clocks differ: it was {what} at {time}, and here it is {now}, {} s {word}; {} s are tolerated",
+        difference.as_secs(),
         TOLERANCE.as_secs()
     );
     if matches!(signer, Signer::Identity) {
@@ -221,6 +223,11 @@ fn check_clock(letter: &Letter, now: Timestamp, signer: &Signer) -> Result<(), R
     }
     tracing::warn!(nonce = %letter.nonce, key = %letter.public_key, "a message that came is not taken yet: {why}");
     Err(Refusal::Full(why))
+}
+
+/// A time as letters have it.
+const fn seconds(seconds: i64) -> Timestamp {
+    Timestamp::from_millis(seconds.saturating_mul(1000))
 }
 
 /// The fields of the hash of a letter.

@@ -77,6 +77,8 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
     };
     let ahead = with("ahead", &|letter| letter.sent_at += 300);
     let behind = with("behind", &|letter| letter.sent_at -= 300);
+    let to_come = with("to_come", &|letter| letter.created_at = 253_402_300_799);
+    let never = with("never", &|letter| letter.created_at = i64::MAX);
     let late = with("late", &|letter| letter.created_at -= 3600);
     let elsewhere = with("elsewhere", &|letter| letter.target_context = ContextId(7));
     let jobless = with("jobless", &|letter| letter.message_type = MessageType::Job);
@@ -95,11 +97,14 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
         assert!(receipt.outcome == Outcome::Refused && receipt.text.contains(part), "{}: {receipt:?}", letter.nonce);
     }
     // A clock may be mended, and the letter is signed anew then.
-    for letter in [ahead, behind] {
+    for (letter, what) in [(ahead, "signed"), (behind, "signed"), (to_come, "made"), (never, "made")] {
         let receipt = deliver(&bus, &letter).await;
-        assert!(receipt.outcome == Outcome::Full && receipt.text.contains("the clocks differ: it was signed at"), "{receipt:?}");
+        let part = format!("the clocks differ: it was {what} at");
+        assert!(receipt.outcome == Outcome::Full && receipt.text.contains(&part), "{receipt:?}");
         assert_eq!(receipt.text.matches("Z").count(), 2, "both times are named: {}", receipt.text);
     }
+    let known: Vec<String> = town.redis().run(&["ZRANGE", "hero:meta:nonces", "0", "-1"]).await;
+    assert_eq!(known.len(), 1, "what was refused is not known: {known:?}");
     let large = Letter { message: "x".repeat(5 << 20), ..letter(&one, "large") };
     let refused = bus.deliver(Boxes::IN, &large, PATIENT).await;
     assert!(matches!(refused, Err(BusError::TooLarge { .. })));
