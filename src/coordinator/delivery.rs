@@ -93,7 +93,7 @@ impl Delivery {
         match self.route(stored).await? {
             Route::Here => {
                 let text = serde_json::to_string(&letter).expect("a letter is texts and numbers");
-                Ok(self.inbound.take(letter.nonce.as_str(), &text, Some("here")).await)
+                Ok(self.inbound.take(letter.nonce.as_str(), Ok(&text), Some("here")).await)
             }
             Route::Bus(bus, to) => match bus.deliver(&to, &letter, PATIENCE).await {
                 Err(BusError::TooLarge { size }) if letter.message_type == MessageType::Result => {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::bus::BusError;
 use super::letter::{Letter, Outcome, Receipt};
 use super::runner_job;
 use super::signature::{NodeKey, is_right};
@@ -90,12 +91,12 @@ impl From<dispatch::Error> for Refusal {
 
 impl Inbound {
     /// Takes a letter as it came. `from` is where an answer goes to.
-    pub(super) async fn take(&self, id: &str, text: &str, from: Option<&str>) -> Receipt {
-        let letter = match serde_json::from_str::<Letter>(text) {
+    pub(super) async fn take(&self, id: &str, text: Result<&str, &BusError>, from: Option<&str>) -> Receipt {
+        let read = |text| serde_json::from_str::<Letter>(text).map_err(|error| format!("it is no letter of hero: {error}"));
+        let letter = match text.map_err(BusError::to_string).and_then(read) {
             Ok(letter) => letter,
-            Err(error) => {
+            Err(text) => {
                 let nonce = id.parse().unwrap_or_else(|_| Name::default_group());
-                let text = format!("it is no letter of hero: {error}");
                 return Receipt { nonce, sent_at: i64::MAX, outcome: Outcome::Refused, text, node: self.key.public() };
             }
         };

@@ -117,15 +117,43 @@ async fn what_is_no_letter_is_taken_away_and_stops_nobody() {
     let town = Town::open(&two, Plan::new(0).trusting(&one)).await;
     let redis = town.redis();
     let _: String = redis.run(&["SET", "hero:bus:letter:in:bad", "nonsense"]).await;
-    for nonce in ["bad", "gone"] {
+    let _: i64 = redis.run(&["LPUSH", "hero:bus:letter:in:list", "x"]).await;
+    let _: String = redis.run(&["SET", "hero:bus:letter:in:long", &"x".repeat((4 << 20) + 1)]).await;
+    for nonce in ["bad", "gone", "list", "long"] {
         let _: i64 = redis.run(&["ZADD", "hero:bus:box:in", "1", nonce]).await;
     }
     assert!(deliver(&boxes(&town, &one).await, &letter(&one, "right")).await.is_stored());
     until("an empty box", || async {
-        let left: i64 = redis.run(&["EXISTS", "hero:bus:box:in", "hero:bus:letter:in:bad"]).await;
+        let left: i64 = redis.run(&["EXISTS", "hero:bus:box:in", "hero:bus:letter:in:bad", "hero:bus:letter:in:long"]).await;
         (left == 0).then_some(())
     })
     .await;
+    let told: String = redis.run(&["GET", "hero:bus:receipt:long"]).await;
+    let receipt: Receipt = serde_json::from_str(&told).unwrap();
+    assert!(receipt.outcome == Outcome::Refused && receipt.text.contains("4194305 bytes on its way, the limit is 4194304"), "{told}");
+}
+
+#[tokio::test]
+async fn letters_are_read_in_portions_that_have_a_bound() {
+    let redis = Redis::start().await;
+    let boxes = redis.store().await.mailboxes();
+    for n in 0..6 {
+        assert!(boxes.put("in", &format!("n{n}"), &"x".repeat(1000)).await.unwrap());
+    }
+    let mut seen = Vec::new();
+    while seen.len() < 6 {
+        let portion = boxes.letters("in", 32, 1000, 2500).await.unwrap();
+        assert_eq!(portion.len(), 2, "{portion:?}");
+        for (nonce, letter) in portion {
+            assert_eq!(letter.unwrap().len(), 1000);
+            boxes.answer("in", &nonce, "{}").await.unwrap();
+            seen.push(nonce);
+        }
+    }
+    // One that is larger than a portion is one of its own.
+    assert!(boxes.put("in", "large", &"x".repeat(3000)).await.unwrap());
+    assert_eq!(boxes.letters("in", 32, 5000, 2500).await.unwrap().len(), 1);
+    assert_eq!(boxes.letters("in", 32, 1000, 2500).await.unwrap(), [("large".to_owned(), Err(3000))]);
 }
 
 /// An authority over a house where callers log in.
@@ -268,7 +296,7 @@ async fn why_a_message_has_not_arrived_yet_stands_in_its_log() {
     while outcomes.len() > 0 {
         for parcel in there.receive(Duration::from_secs(1)).await.unwrap() {
             let Some((outcome, text)) = outcomes.next() else { break };
-            let letter: Letter = serde_json::from_str(&parcel.letter).unwrap();
+            let letter: Letter = serde_json::from_str(parcel.letter.as_deref().unwrap()).unwrap();
             let receipt = Receipt { nonce: letter.nonce, sent_at: letter.sent_at, outcome, text: text.into(), node: one.public() };
             there.answer(&parcel, &receipt).await.unwrap();
         }
