@@ -130,13 +130,17 @@ impl Inbound {
             return Err(Refusal::Refused(format!("it came after its time: timeout_ack is {} s", letter.timeout_ack)));
         }
         let received = if letter.message_type == MessageType::Result {
-            store.receive_result(&result(letter, again)?).await?
+            store.receive_result(&result(letter)?).await?
         } else {
             store.receive_message(&message(letter, again, from)?).await?
         };
         match received {
             Received::Stored | Received::Duplicate => Ok(()),
             Received::Full => Err(Refusal::Full(format!("context {context} takes no more messages: msg_in or the queue of a job is full"))),
+            Received::Crowded => {
+                let why = "takes no more messages now: it knows as many as it may, each until its timeout_ack is over";
+                Err(Refusal::Full(format!("context {context} {why}")))
+            }
             Received::Unknown => Err(Refusal::Refused("nobody waits for that result (any more)".into())),
             Received::Signer => Err(Refusal::Refused(format!("the runner of that job does not have the key {}", letter.public_key))),
         }
@@ -265,10 +269,11 @@ fn message(letter: &Letter, again: Timestamp, from: Option<&str>) -> Result<NewM
     let answer = from.map_or_else(|| format!("box:{}", letter.node), str::to_owned);
     fields.extend([("reply_address", answer), ("reply_context", letter.context.to_string())]);
     let nonce = letter.nonce.as_str().to_owned();
-    Ok(NewMessage { nonce, again, caller: letter.caller_id, number: letter.message_id, fields, jobs })
+    let (signer, caller, number) = (letter.public_key.clone(), letter.caller_id, letter.message_id);
+    Ok(NewMessage { nonce, signer, again, caller, number, fields, jobs })
 }
 
-fn result(letter: &Letter, again: Timestamp) -> Result<NewResult, String> {
+fn result(letter: &Letter) -> Result<NewResult, String> {
     let said: Said = serde_json::from_str(&letter.message).map_err(|error| format!("message: is no result of a job: {error}"))?;
     let end = if said.status == "finished" {
         FarEnd::Finished(said.output, if said.format.as_deref() == Some("json") { "json" } else { "text" })
@@ -280,7 +285,6 @@ fn result(letter: &Letter, again: Timestamp) -> Result<NewResult, String> {
     };
     Ok(NewResult {
         nonce: letter.nonce.as_str().to_owned(),
-        again,
         caller: letter.caller_id,
         number: letter.answers,
         awaited: letter.in_reply_to.clone(),
