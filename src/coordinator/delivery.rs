@@ -11,10 +11,9 @@ use super::letter::{Letter, Outcome, Receipt};
 use super::routes::{Route, Routes};
 use super::runner_job;
 use super::signature::NodeKey;
-use crate::access::Authority;
 use crate::dispatch;
 use crate::dispatch::Dispatcher;
-use crate::model::{ErrorKind, IdentityId, JobId, MessageKey, MessageStatus, MessageType, Name, Place, Role, SignerKey, Timestamp};
+use crate::model::{ErrorKind, IdentityId, JobId, MessageKey, MessageStatus, MessageType, Name, Place, SignerKey, Timestamp};
 use crate::store::{Settled, Store, StoredMessage};
 
 /// How long one attempt may take; after that the message rests, and is sent again.
@@ -32,8 +31,6 @@ pub(super) enum Delivered {
 pub(super) struct Delivery {
     pub(super) store: Store,
     pub(super) dispatcher: Dispatcher,
-    /// Who may do what; nothing where nobody has to log in.
-    pub(super) authority: Option<Authority>,
     pub(super) key: NodeKey,
     pub(super) routes: Arc<Routes>,
     pub(super) inbound: Arc<Inbound>,
@@ -117,16 +114,10 @@ impl Delivery {
 
     /// Whether its caller may send messages from this context. The coordinator's own are those of jobs whose creators were asked.
     fn check_caller(&self, key: MessageKey, stored: &StoredMessage) -> Result<(), Obstacle> {
-        let Some(authority) = &self.authority else { return Ok(()) };
         if stored.away.is_some() || stored.shown.message_type == MessageType::Result {
             return Ok(());
         }
-        let (identity, context) = (IdentityId(key.caller_id), self.store.context());
-        if [Role::Admin, Role::Caller].into_iter().any(|role| authority.has_role(identity, context, role)) {
-            return Ok(());
-        }
-        let why = format!("identity {identity} needs to be admin or caller in context {context} to send messages from it");
-        Err(Obstacle::Final(why))
+        self.inbound.may_submit(IdentityId(key.caller_id), self.store.context()).map_err(Obstacle::Final)
     }
 
     /// Where it goes: to its address, or that of the runner that has its topic.

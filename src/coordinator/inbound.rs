@@ -178,7 +178,7 @@ impl Inbound {
         if identity.0 != letter.caller_id {
             return Err(Refusal::Refused(format!("it was signed by identity {identity}, and says that it is of {}", letter.caller_id)));
         }
-        self.check_role(identity, store.context())?;
+        self.may_submit(identity, store.context())?;
         Ok(Signer::Identity)
     }
 
@@ -188,21 +188,21 @@ impl Inbound {
         if letter.message_type == MessageType::Result || letter.context == letter.target_context {
             return Ok(());
         }
-        self.check_role(IdentityId(letter.caller_id), letter.target_context)
+        Ok(self.may_submit(IdentityId(letter.caller_id), letter.target_context)?)
     }
 
-    /// Whether an identity may submit jobs and messages in a context.
-    fn check_role(&self, identity: IdentityId, context: ContextId) -> Result<(), Refusal> {
+    /// Whether an identity may submit jobs and messages in a context, or what it lacks.
+    pub(super) fn may_submit(&self, identity: IdentityId, context: ContextId) -> Result<(), String> {
         let may = |authority: &Authority| [Role::Admin, Role::Caller].into_iter().any(|role| authority.has_role(identity, context, role));
         if self.authority.as_ref().is_none_or(may) {
             return Ok(());
         }
         let needed = format!("needs to be admin or caller in context {context}");
-        Err(Refusal::Refused(if identity.0 == 0 {
+        Err(if identity.0 == 0 {
             format!("it is of nobody (caller_id 0), and its caller {needed}: name such an identity as caller_id")
         } else {
             format!("identity {identity} {needed}; an admin of it may grant that")
-        }))
+        })
     }
 }
 
