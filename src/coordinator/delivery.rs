@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bus::BusError;
+use serde_json::{Value, json};
+
+use super::bus::{BusError, LONGEST};
 use super::inbound::Inbound;
 use super::letter::{Letter, Outcome, Receipt};
 use super::routes::{Route, Routes};
 use super::runner_job;
 use super::signature::NodeKey;
-use crate::access::Authority;
 use crate::dispatch;
 use crate::dispatch::Dispatcher;
-use crate::model::{ErrorKind, IdentityId, JobId, MessageKey, MessageStatus, MessageType, Name, Role, Timestamp};
+use crate::model::{ErrorKind, IdentityId, JobId, MessageKey, MessageStatus, MessageType, Name, Place, SignerKey, Timestamp};
 use crate::store::{Settled, Store, StoredMessage};
 
 /// How long one attempt may take; after that the message rests, and is sent again.
@@ -30,8 +31,6 @@ pub(super) enum Delivered {
 pub(super) struct Delivery {
     pub(super) store: Store,
     pub(super) dispatcher: Dispatcher,
-    /// Who may do what; nothing where nobody has to log in.
-    pub(super) authority: Option<Authority>,
     pub(super) key: NodeKey,
     pub(super) routes: Arc<Routes>,
     pub(super) inbound: Arc<Inbound>,
@@ -91,24 +90,34 @@ impl Delivery {
         match self.route(stored).await? {
             Route::Here => {
                 let text = serde_json::to_string(&letter).expect("a letter is texts and numbers");
-                Ok(self.inbound.take(letter.nonce.as_str(), &text, Some("here")).await)
+                Ok(self.inbound.take(letter.nonce.as_str(), Ok(&text), Some("here")).await)
             }
-            Route::Bus(bus, to) => Ok(bus.deliver(&to, &letter, PATIENCE).await?),
+            Route::Bus(bus, to) => match bus.deliver(&to, &letter, PATIENCE).await {
+                Err(BusError::TooLarge { size }) if letter.message_type == MessageType::Result => {
+                    let letter = self.without_output(key, letter, size).await?;
+                    Ok(bus.deliver(&to, &letter, PATIENCE).await?)
+                }
+                delivered => Ok(delivered?),
+            },
         }
+    }
+
+    /// A result that is too large for every bus, as the failure of its job: who waits for that is told at once, and not when its time is over.
+    async fn without_output(&self, key: MessageKey, mut letter: Letter, size: usize) -> Result<Letter, Obstacle> {
+        let said: Value = serde_json::from_str(&letter.message).unwrap_or_default();
+        let error = format!("the result has {size} bytes on its way as a message, the limit is {LONGEST}; have the job give less");
+        letter.message = json!({ "job": said["job"], "status": "error", "error": error, "kind": ErrorKind::Limit.as_str() }).to_string();
+        self.store.complete_message(key, &[("message", &letter.message)]).await?;
+        self.key.sign(&mut letter);
+        Ok(letter)
     }
 
     /// Whether its caller may send messages from this context. The coordinator's own are those of jobs whose creators were asked.
     fn check_caller(&self, key: MessageKey, stored: &StoredMessage) -> Result<(), Obstacle> {
-        let Some(authority) = &self.authority else { return Ok(()) };
         if stored.away.is_some() || stored.shown.message_type == MessageType::Result {
             return Ok(());
         }
-        let (identity, context) = (IdentityId(key.caller_id), self.store.context());
-        if [Role::Admin, Role::Caller].into_iter().any(|role| authority.has_role(identity, context, role)) {
-            return Ok(());
-        }
-        let why = format!("identity {identity} needs to be admin or caller in context {context} to send messages from it");
-        Err(Obstacle::Final(why))
+        self.inbound.may_submit(IdentityId(key.caller_id), self.store.context()).map_err(Obstacle::Final)
     }
 
     /// Where it goes: to its address, or that of the runner that has its topic.
@@ -165,6 +174,7 @@ impl Delivery {
             in_reply_to: stored.in_reply_to.clone().unwrap_or_default(),
             answers: shown.answers.unwrap_or(0),
             node: self.key.public(),
+            to: stored.to.clone(),
             public_key: self.key.public(),
             signature: String::new(),
         };
@@ -173,6 +183,7 @@ impl Delivery {
             (Some(signature), Some(key)) => (letter.signature, letter.public_key) = (signature.clone(), key.clone()),
             _ => {
                 letter.sent_at = Timestamp::local().as_millis() / 1000;
+                letter.to = letter.to.or_else(|| receiver(stored));
                 self.key.sign(&mut letter);
             }
         }
@@ -192,4 +203,13 @@ impl Delivery {
         self.store.complete_message(key, &[("job", &text)]).await?;
         Ok(text)
     }
+}
+
+/// The key of the node that a message is for, if that is known: that of the runner, or of who fetches it. Those of nodes are ed25519.
+fn receiver(stored: &StoredMessage) -> Option<SignerKey> {
+    let fetches = || match stored.shown.address.as_ref()?.place() {
+        Place::Box(key) => Some(key),
+        _ => None,
+    };
+    stored.runner_key.clone().or_else(fetches).filter(|key| key.of_identity().is_none())
 }

@@ -37,7 +37,7 @@ impl Service for Fetcher {
         self.pause = if parcels.is_empty() { (self.pause * 2).clamp(SOON, self.idle) } else { SOON };
         for parcel in parcels {
             let from = parcel.from.as_ref().map(|key| format!("mycelium:{key}")).or_else(|| self.from.clone());
-            let receipt = self.inbound.take(&parcel.id, &parcel.letter, from.as_deref()).await;
+            let receipt = self.inbound.take(&parcel.id, parcel.letter.as_deref(), from.as_deref()).await;
             if let Some(wake) = &self.wake {
                 wake.notify_one();
             }

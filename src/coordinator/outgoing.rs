@@ -156,8 +156,12 @@ impl Outgoing {
                     self.delivery.store.settle_message(&self.node, key, &settled).await?;
                 }
                 Delivered::Later(why) => {
-                    let before = self.resting.get(&key).map_or(FIRST_REST / 2, |rest| rest.length);
-                    let length = (before * 2).min(LONGEST_REST);
+                    let before = self.resting.get(&key);
+                    let length = before.map_or(FIRST_REST, |rest| (rest.length * 2).min(LONGEST_REST));
+                    // Later the same is said again and again, and its error has what was said last. Nothing depends on this.
+                    if length < LONGEST_REST && before.is_none_or(|rest| rest.why != why) {
+                        let _ = self.delivery.store.note_message(key, &why).await;
+                    }
                     self.resting.insert(key, Rest { until: Instant::now() + length, length, why });
                 }
             }

@@ -45,7 +45,6 @@ pub struct SupervisorSettings {
 /// The loops of a server that bring messages on.
 pub struct Supervisor {
     dispatcher: Dispatcher,
-    authority: Option<Authority>,
     key: NodeKey,
     routes: Arc<Routes>,
     inbound: Arc<Inbound>,
@@ -64,8 +63,8 @@ impl Supervisor {
         let mycelium = mycelium.map(Arc::new);
         let trusted = nodes.iter().filter_map(|node| Some((node.key.clone()?, node.name.clone()))).collect();
         let routes = Arc::new(Routes::new(key.public(), nodes, mycelium.clone(), tell));
-        let inbound = Arc::new(Inbound { dispatcher: dispatcher.clone(), authority: authority.clone(), key: key.clone(), trusted });
-        let this = Self { dispatcher, authority, key, routes, inbound, wakes, ack, result, shutdown, tasks: TaskTracker::new() };
+        let inbound = Arc::new(Inbound { dispatcher: dispatcher.clone(), authority, key: key.clone(), trusted });
+        let this = Self { dispatcher, key, routes, inbound, wakes, ack, result, shutdown, tasks: TaskTracker::new() };
         if let Some(bus) = mycelium {
             this.fetch(bus, None, LONG_POLL, OTHER_REDIS, None, &this.shutdown);
         }
@@ -84,7 +83,6 @@ impl Supervisor {
             // Without holding the context open: its loops end when it sleeps.
             store: Store::clone(&store),
             dispatcher: self.dispatcher.clone(),
-            authority: self.authority.clone(),
             key: self.key.clone(),
             routes: Arc::clone(&self.routes),
             inbound: Arc::clone(&self.inbound),

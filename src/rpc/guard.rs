@@ -190,7 +190,7 @@ fn denied(why: impl Into<Cow<'static, str>>) -> Error {
     Error::Denied(why.into())
 }
 
-fn lacking(identity: IdentityId, context: Option<ContextId>, permission: Permission) -> Error {
+pub(super) fn lacking(identity: IdentityId, context: Option<ContextId>, permission: Permission) -> Error {
     let needed = match permission {
         Permission::Read => "admin, reader, executor or caller",
         Permission::Submit => "admin or caller",

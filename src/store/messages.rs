@@ -21,6 +21,8 @@ pub struct StoredMessage {
     pub nonce: Option<String>,
     /// What its sender signed it with.
     pub signature: Option<String>,
+    /// The key of the node that it is for, where whoever made it says that.
+    pub to: Option<SignerKey>,
     /// The nonce of the message that it answers.
     pub in_reply_to: Option<String>,
     /// The job of this context that is away with it.
@@ -178,6 +180,7 @@ fn stored(key: MessageKey, context: ContextId, fields: &HashMap<String, Text>) -
         job,
         nonce: text("nonce").map(str::to_owned),
         signature: text("signature").map(str::to_owned),
+        to: text("to").and_then(|key| key.parse().ok()),
         in_reply_to: text("in_reply_to").map(str::to_owned),
         away: text("away").and_then(|id| id.parse().ok()),
         receiver_key: text("receiver_key").and_then(|key| key.parse().ok()),

@@ -29,6 +29,7 @@ fn letter(key: &NodeKey, message: &str) -> Letter {
         in_reply_to: String::new(),
         answers: 0,
         node: key.public(),
+        to: None,
         public_key: key.public(),
         signature: String::new(),
     };
@@ -39,7 +40,7 @@ fn letter(key: &NodeKey, message: &str) -> Letter {
 /// Receives one letter, and says that it is stored.
 async fn receive(bus: &dyn Bus, key: &NodeKey) -> Letter {
     let parcel = until("a letter", || async { bus.receive(SHORT).await.unwrap().into_iter().next() }).await;
-    let letter: Letter = serde_json::from_str(&parcel.letter).unwrap();
+    let letter: Letter = serde_json::from_str(parcel.letter.as_deref().unwrap()).unwrap();
     let receipt =
         Receipt { nonce: letter.nonce.clone(), sent_at: letter.sent_at, outcome: Outcome::Stored, text: String::new(), node: key.public() };
     bus.answer(&parcel, &receipt).await.unwrap();

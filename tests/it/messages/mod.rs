@@ -5,6 +5,7 @@ mod bus;
 mod delivery;
 mod flows;
 mod kills;
+mod known;
 mod objects;
 mod remote;
 mod trust;
@@ -26,6 +27,8 @@ struct Town {
     key: NodeKey,
     messages: Messages,
     runners: Runners,
+    /// Who may do what, if its callers log in.
+    authority: Option<Authority>,
     _supervisor: DropGuard,
 }
 
@@ -63,11 +66,12 @@ impl Town {
             key: Some(key.public()),
             redis: None,
         };
+        let authority = plan.login.map(|login| login(&house));
         let settings = SupervisorSettings {
             key: key.clone(),
             nodes: plan.trusts.into_iter().enumerate().map(node).collect(),
             mycelium: plan.mycelium,
-            authority: plan.login.map(|login| login(&house)),
+            authority: authority.clone(),
             ack: plan.ack,
             result: plan.result,
         };
@@ -77,7 +81,7 @@ impl Town {
         }
         let messages = Messages::new(house.dispatcher.clone(), wakes);
         let runners = Runners::new(house.dispatcher.clone());
-        Self { house, key: key.clone(), messages, runners, _supervisor: shutdown.drop_guard() }
+        Self { house, key: key.clone(), messages, runners, authority, _supervisor: shutdown.drop_guard() }
     }
 
     fn redis(&self) -> &Redis {
@@ -103,6 +107,16 @@ impl Town {
         .await
     }
 
+    /// Why a message did not arrive, once that is known.
+    async fn fails(&self, key: MessageKey) -> String {
+        let failed = until(&format!("{key} is in error"), || async {
+            let message = self.messages.get(CONTEXT, key).await.unwrap();
+            (message.status == MessageStatus::Error).then_some(message)
+        })
+        .await;
+        failed.error.unwrap()
+    }
+
     /// What is in `msg_in`, once there is so much.
     async fn came(&self, many: usize) -> Vec<String> {
         until("messages that came", || async {
@@ -118,14 +132,19 @@ impl Town {
     }
 
     async fn runner_at(&self, address: &str, key: &NodeKey) -> RunnerId {
-        let change = RunnerChange {
-            script_type: Some("osis".parse().unwrap()),
-            local: Some(false),
-            address: Some(address.parse().unwrap()),
-            pubkey: Some(key.public()),
-            ..RunnerChange::default()
-        };
+        let change = RunnerChange { pubkey: Some(key.public()), ..elsewhere(address, CONTEXT) };
         self.runners.create(CONTEXT, &change).await.unwrap().runner_id
+    }
+}
+
+/// A runner whose jobs run in a context that is reached by an address.
+fn elsewhere(address: &str, target: ContextId) -> RunnerChange {
+    RunnerChange {
+        script_type: Some("osis".parse().unwrap()),
+        local: Some(false),
+        address: Some(address.parse().unwrap()),
+        target_context: Some(target),
+        ..RunnerChange::default()
     }
 }
 

@@ -127,14 +127,18 @@ async fn a_job_without_a_result_in_time_has_timed_out_and_a_late_result_changes_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_result_counts_from_the_key_of_the_runner_only() {
-    let (one, two) = (NodeKey::random(), NodeKey::random());
+async fn a_job_for_another_node_is_not_taken() {
+    let (one, two, other) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
     let b = Town::open(&two, Plan::new(1).trusting(&one)).await;
-    let a = Town::open(&one, Plan { result: Duration::from_secs(3), ..Plan::new(0).trusting(&two) }).await;
-    let runner = a.runner_at(&b.redis().url(), &NodeKey::random()).await;
+    let a = Town::open(&one, Plan { ack: Duration::from_secs(1), ..Plan::new(0) }).await;
+    let runner = a.runner_at(&b.redis().url(), &other).await;
     let failed = run(&a, to(runner, "40 + 2")).await.unwrap_err();
     let Error::Failed { error, .. } = failed else { panic!("{failed}") };
-    assert_eq!(error.kind, ErrorKind::Timeout, "{error:?}");
+    assert_eq!(error.kind, ErrorKind::Unavailable, "{error:?}");
+    let told = format!("it is for the node {}, and this one is {}", other.public(), two.public());
+    assert!(error.message.contains(&told), "{}", error.message);
+    let came: i64 = b.redis().run(&["EXISTS", "queue:osis", "message:0:1"]).await;
+    assert_eq!(came, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -143,4 +147,23 @@ async fn a_runner_may_be_a_context_of_the_same_server() {
     let town = Town::open(&key, Plan::new(1)).await;
     let runner = town.runner_at("here", &key).await;
     assert_eq!(run(&town, to(runner, "40 + 2")).await.unwrap(), "42");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_result_is_too_large_for_a_message_ends_and_says_so() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let a = Town::open(&one, Plan::new(0)).await;
+    let runner = a.runner_in(&b).await;
+    // Each of these is written as seven bytes in a letter.
+    let result = serde_json::json!({ "output": "\u{1}".repeat(700_000) }).to_string();
+    let there = async {
+        let first = || async { b.redis().run::<Option<String>>(&["LINDEX", "queue:osis", "0"]).await };
+        let name = until("the job", first).await;
+        let _: i64 = b.redis().run(&["HSET", &name, "status", "finished", "result", &result]).await;
+    };
+    let (ended, ()) = tokio::join!(run(&a, to(runner, "1")), there);
+    let Error::Failed { error, .. } = ended.unwrap_err() else { panic!("it failed") };
+    assert_eq!(error.kind, ErrorKind::Limit, "{error:?}");
+    assert!(error.message.contains("bytes on its way as a message, the limit is 4194304"), "{}", error.message);
 }
