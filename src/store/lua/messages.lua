@@ -104,10 +104,10 @@ end
 
 -- Records how a job that is away ended there; what follows the claim is as in `calling.record`. Gives its status now, or 'lost'.
 function messages.record(id, claim, ...)
+  local server = request.server
   request.server = messages.AWAY
   local status = calling.record(id, claim, ...)
-  -- That has told of it already.
-  request.counters, request.notices = {}, {}
+  request.server = server
   return status
 end
 
