@@ -111,15 +111,32 @@ function messages.record(id, claim, ...)
   return status
 end
 
--- Ends a message in error, with the job that is away with it. `kind` is what the error of that is called.
-function messages.fail(element, kind, text)
+-- Ends a message in error, and leaves the job that is away with it. Gives whether it had not ended, and that job and its claim.
+local function give_up(element, text)
   local key = messages.key(element)
   local status, id, claim = unpack(try('HMGET', key, 'status', 'away', 'claim') or {})
-  commands.try('ZREM', keys.open_messages, element)
+  try('ZREM', keys.open_messages, element)
   if not status and redis.call('EXISTS', key) == 0 or status == 'processed' or status == 'error' then return false end
   messages.set_status(key, 'error')
   try('HSET', key, 'error', text)
   messages.log(key, text)
+  return true, id, claim
+end
+
+-- Ends a job at once that is away: what becomes of its message changes nothing any more.
+function messages.stop(id, job)
+  local element = try('HGET', keys.job(id), 'away')
+  if element and messages.is_element(element) and try('HGET', messages.key(element), 'away') == id then
+    give_up(element, 'its job was stopped')
+  end
+  commands.insist('ZREM', keys.leases, id)
+  ends.fail(id, job.attempt or 0, 'stopped', 'stopped_by_request', job)
+end
+
+-- Ends a message in error, with the job that is away with it. `kind` is what the error of that is called.
+function messages.fail(element, kind, text)
+  local ended, id, claim = give_up(element, text)
+  if not ended then return false end
   if id and values.is_uuid(id) then
     messages.record(id, claim, 'error', '-', kind, text, '', '', '', '', '', foreign.next_backoff(id))
   end
