@@ -75,17 +75,23 @@ function messages.take_jobs()
   return list
 end
 
--- Whether the queues of these jobs have room.
-function messages.have_room(list)
+-- Whether these jobs may be made now: their queues have room, of `limit_of_queue` with what was taken out of them but not run, and so many
+-- may be created in a second (0: any number).
+function messages.have_room(list, limit_of_queue, per_second)
+  local lengths, most = {}, math.min(MOST_QUEUED, limit_of_queue)
   for _, job in ipairs(list) do
-    if messages.length(keys.runner_queue(job.script_type)) >= MOST_QUEUED then return false end
+    local queue = keys.runner_queue(job.script_type)
+    local length = lengths[queue] or messages.length(queue) + (queues.waiting_in(keys.work(job.script_type)) or 0)
+    if length >= most then return false end
+    lengths[queue] = length + 1
   end
-  return true
+  return #list == 0 or not limit.too_fast(per_second, #list)
 end
 
 -- Makes the jobs that came by a message: `job:{caller}:{n}`, and its key in `queue:{type}`. A number that another job has is not taken from
 -- it: the job gets one of its own, and `origin_id` says by which one its sender knows it.
-function messages.make_jobs(element, list)
+function messages.make_jobs(element, list, per_second)
+  limit.note_created(per_second, #list)
   for _, job in ipairs(list) do
     local function key_of(number) return keys.runner_job(job.caller, number) end
     local number = job.number

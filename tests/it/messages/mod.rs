@@ -5,6 +5,7 @@ mod bus;
 mod delivery;
 mod flows;
 mod kills;
+mod limits;
 mod objects;
 mod remote;
 mod trust;

@@ -1,20 +1,23 @@
 -- Flags:
 -- Stores a message that came over a bus: its hash, and with it its jobs and their keys in `queue:{type}`, or its key in `msg_in`.
--- ARGV  nonce · until when it may come again, ms · caller · number · number of fields, each: name · value · its jobs, as
---       `messages.take_jobs` reads them, of which only a message of type job has some
+-- ARGV  queue length limit · the most jobs that may be created in a second, or 0 · nonce · until when it may come again, ms ·
+--       caller · number · number of fields, each: name · value · its jobs, as `messages.take_jobs` reads them, of which only a message of
+--       type job has some
 -- Gives {'stored', its element}, {'duplicate'} (it came before; nothing was done) or {'full'} (nothing was done).
 local insist = commands.insist
 local MOST_NONCES = 200000
 
 return function()
+  local limit_of_queue, per_second = request.take_number(), request.take_number()
   local nonce, again, caller, number = request.take_many(4)
   local fields = {}
   for place = 1, 2 * request.take_number() do fields[place] = request.take() end
   local list = messages.take_jobs()
   insist('ZREMRANGEBYSCORE', keys.nonces, '-inf', request.now)
   if redis.call('ZSCORE', keys.nonces, nonce) then return { 'duplicate' } end
-  local full = #list == 0 and messages.length(keys.msg_in) >= messages.MOST_IN
-  if full or not messages.have_room(list) or redis.call('ZCARD', keys.nonces) >= MOST_NONCES then return { 'full' } end
+  local full = access.is_closed() or #list == 0 and messages.length(keys.msg_in) >= messages.MOST_IN
+  if full or not messages.have_room(list, limit_of_queue, per_second) then return { 'full' } end
+  if redis.call('ZCARD', keys.nonces) >= MOST_NONCES then return { 'full' } end
   local function key_of(digits) return keys.message(caller, digits) end
   local own = number
   -- A number that another message has is not taken from it.
@@ -26,7 +29,7 @@ return function()
   redis.call('HSET', key, 'sender_id', number, 'nonce', nonce, 'updated_at', coordinator.seconds())
   messages.keep(key)
   if #list > 0 then
-    messages.make_jobs(element, list)
+    messages.make_jobs(element, list, per_second)
   else
     redis.call('LPUSH', keys.msg_in, element)
   end
