@@ -48,6 +48,9 @@ end
 -- How many elements a list has; math.huge where somebody made something else of its key, so that it takes nothing.
 function messages.length(list) return try('LLEN', list) or math.huge end
 
+-- How many messages wait to be sent, or to be sent again; math.huge where `msg_out` is no list.
+function messages.waiting() return messages.length(keys.msg_out) + (try('ZCARD', keys.resting) or 0) end
+
 -- Stores a message that is to go out, with these fields, each followed by its value, and puts it into `msg_out`. Gives its element, or nil:
 -- there is no number left for it.
 function messages.send(caller, ...)

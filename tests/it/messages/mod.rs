@@ -8,6 +8,8 @@ mod kills;
 mod limits;
 mod objects;
 mod remote;
+mod silence;
+mod states;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -39,11 +41,14 @@ struct Plan {
     login: Option<fn(&House) -> Authority>,
     ack: Duration,
     result: Duration,
+    /// How long a connection is kept that nobody uses.
+    kept: Duration,
 }
 
 impl Plan {
     fn new(actors: u32) -> Self {
-        Self { actors, trusts: Vec::new(), mycelium: None, login: None, ack: Duration::from_secs(60), result: Duration::from_secs(60) }
+        let (ack, result) = (Duration::from_secs(60), Duration::from_secs(60));
+        Self { actors, trusts: Vec::new(), mycelium: None, login: None, ack, result, kept: hero::coordinator::KEPT }
     }
 
     fn trusting(self, key: &NodeKey) -> Self {
@@ -71,6 +76,7 @@ impl Town {
             authority: plan.login.map(|login| login(&house)),
             ack: plan.ack,
             result: plan.result,
+            kept: plan.kept,
         };
         let supervisor = Supervisor::start(house.dispatcher.clone(), settings, wakes.clone(), shutdown.clone());
         for context in house.dispatcher.contexts() {

@@ -15,7 +15,7 @@ fn seconds() -> i64 {
     hero::model::Timestamp::local().as_millis() / 1000
 }
 
-fn letter(key: &NodeKey, nonce: &str) -> Letter {
+pub(super) fn letter(key: &NodeKey, nonce: &str) -> Letter {
     let mut letter = Letter {
         nonce: nonce.parse().unwrap(),
         caller_id: 12,

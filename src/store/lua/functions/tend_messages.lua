@@ -10,8 +10,10 @@ local try, insist = commands.try, commands.insist
 local SILENT = 30000
 -- How many nodes, ended jobs, jobs to look at, and messages whose time is over are dealt with in a call.
 local MOST_NODES, MOST_RESULTS, MOST_LOOKED_AT, MOST_OVER = 4, 64, 64, 64
--- How often a job is looked at that another program may run, ms; and how many messages such a look passes on its way.
-local LOOK = 1000
+-- How often a job is looked at that another program may run, ms; and how many elements that are no messages are passed over in a call.
+local LOOK, MOST_PASSED_OVER = 1000, 1000
+-- The greatest number.
+local LAST = 4294967295
 
 local read_job = jobs.reader('status', 'output', 'output_format', 'error', 'error_kind', 'error_line', 'error_column')
 
@@ -96,6 +98,32 @@ local function adopt(node)
   end
 end
 
+-- Puts an element into the hand of a node, if it is the name of a message.
+local function put_in_hand(list, element)
+  local key = messages.is_element(element) and messages.key(element)
+  if not key or redis.call('TYPE', key).ok ~= 'hash' then return false end
+  if redis.call('TTL', key) == -1 then messages.keep(key) end
+  redis.call('LPUSH', list, element)
+  return true
+end
+
+-- Has a node take messages in hand: those that have rested, and others. Of the room for them the first get half, so that neither keep out
+-- the others. Gives whether there were any.
+local function take(list, free)
+  local taken = false
+  local rested = free > 0 and try('ZRANGEBYSCORE', keys.resting, '-inf', request.now, 'LIMIT', 0, math.ceil(free / 2)) or {}
+  for _, element in ipairs(rested) do
+    redis.call('ZREM', keys.resting, element)
+    if put_in_hand(list, element) then free, taken = free - 1, true end
+  end
+  for _ = 1, MOST_PASSED_OVER do
+    local element = free > 0 and try('RPOP', keys.msg_out)
+    if not element then break end
+    if put_in_hand(list, element) then free, taken = free - 1, true end
+  end
+  return taken
+end
+
 return function()
   local node, most = request.take(), request.take_number()
   local answered = answer_jobs()
@@ -103,19 +131,10 @@ return function()
   insist('ZADD', keys.nodes, request.now, node)
   adopt(node)
   local list = keys.sending(node)
-  local free, taken = most - messages.length(list), false
-  while free > 0 do
-    local element = try('LMOVE', keys.msg_out, list, 'RIGHT', 'LEFT')
-    if not element then break end
-    if messages.is_element(element) and redis.call('TYPE', messages.key(element)).ok == 'hash' then
-      local key = messages.key(element)
-      if redis.call('TTL', key) == -1 then messages.keep(key) end
-      free, taken = free - 1, true
-    else
-      -- No message has such a key.
-      try('LREM', list, 1, element)
-    end
-  end
+  local length = try('LLEN', list)
+  -- What a foreign program made of it gives way.
+  if not length then redis.call('DEL', list) end
+  local taken = take(list, most - (length or 0))
   local came = try('LLEN', keys.msg_in) or 0
   return { (answered or ended or taken) and 1 or 0, try('ZCARD', keys.answers) or 0, came, unpack(try('LRANGE', list, 0, most - 1) or {}) }
 end
