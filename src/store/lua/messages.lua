@@ -5,8 +5,10 @@
 local try = commands.try
 local messages = {}
 
--- How many messages wait at most to be sent, and to be fetched; how many entries the log of one has, and how long an entry is, bytes.
-messages.MOST_OUT, messages.MOST_IN, messages.MOST_LOGS, messages.LONGEST_LOG = 10000, 10000, 100, 1024
+-- How many messages wait at most to be sent, and so many more where they are answers for jobs that have run; and to be fetched.
+messages.MOST_OUT, messages.MOST_ANSWERS, messages.MOST_IN = 10000, 10000, 10000
+-- How many entries the log of one has, and how long an entry is, bytes.
+messages.MOST_LOGS, messages.LONGEST_LOG = 100, 1024
 -- How many jobs may wait in the queue of a runner.
 local MOST_QUEUED = 100000
 -- How long a message is kept after its time, s; and how long it is when nobody said, s.
@@ -16,8 +18,17 @@ local LONGEST = 31536000
 -- Who has the leases of jobs that are away: their messages, and no process.
 messages.AWAY = 'away'
 
+-- The greatest number of a caller, and of a message.
+local LAST = 4294967295
+
+-- Whether a text is the number of an object, as it is written.
+local function is_number(digits) return tonumber(digits) <= LAST and (digits == '0' or string.byte(digits) ~= 48) end
+
 -- Whether a text is an element of those lists.
-function messages.is_element(text) return text and #text <= 64 and string.find(text, '^message:%d+:%d+$') ~= nil end
+function messages.is_element(text)
+  local caller, number = string.match(text or '', '^message:(%d+):(%d+)$')
+  return caller ~= nil and is_number(caller) and is_number(number)
+end
 
 function messages.key(element) return keys.prefix .. element end
 
@@ -29,8 +40,10 @@ function messages.log(key, text)
   local read, logs = pcall(cjson.decode, try('HGET', key, 'logs') or '[]')
   if not read or type(logs) ~= 'table' or #logs > messages.MOST_LOGS then logs = {} end
   if #logs == messages.MOST_LOGS then table.remove(logs, 1) end
-  logs[#logs + 1] = { time = math.floor(request.now / 1000), text = string.sub(text, 1, messages.LONGEST_LOG) }
-  try('HSET', key, 'logs', cjson.encode(logs))
+  local line = { time = math.floor(request.now / 1000), text = string.sub(text, 1, messages.LONGEST_LOG) }
+  logs[#logs + 1] = line
+  -- What others wrote that cannot be written again gives way.
+  try('HSET', key, 'logs', values.json(logs) or cjson.encode({ line }))
 end
 
 -- Writes where a message is, and how long it is kept from now on.

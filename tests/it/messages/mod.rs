@@ -9,6 +9,7 @@ mod limits;
 mod objects;
 mod remote;
 mod silence;
+mod spoilt;
 mod states;
 mod trust;
 

@@ -17,19 +17,25 @@ local LAST = 4294967295
 
 local read_job = jobs.reader('status', 'output', 'output_format', 'error', 'error_kind', 'error_line', 'error_column')
 
+-- A line or column, where one was written.
+local function place(text)
+  local number = values.number(text or nil, nil)
+  return number and math.min(math.floor(number), LAST) or nil
+end
+
 -- How a job ended, as its result message says it. `id`: that of ours, if it ran here.
 local function ending(theirs, id)
   local job = id and read_job(id)
   if job and values.is_final(job.status) then
     if job.status == 'finished' then return { status = 'finished', output = job.output or '', format = job.output_format or nil } end
     return {
-      status = 'error', error = job.error or '', kind = job.error_kind or nil, line = job.error_line and tonumber(job.error_line) or nil,
-      column = job.error_column and tonumber(job.error_column) or nil,
+      status = 'error', error = job.error or '', kind = job.error_kind or nil, line = place(job.error_line),
+      column = place(job.error_column),
     }
   end
   local read, result = pcall(cjson.decode, theirs.result or '{}')
   if not read or type(result) ~= 'table' then result = {} end
-  local function text(value) return type(value) == 'string' and value or value ~= nil and cjson.encode(value) or '' end
+  local function text(value) return type(value) == 'string' and value or value ~= nil and values.json(value) or '' end
   if theirs.status == 'finished' then return { status = 'finished', output = text(result.output) } end
   return { status = 'error', error = text(result.error) }
 end
@@ -37,7 +43,20 @@ end
 local named = values.naming({ 'status', 'message', 'origin_id', 'caller_id', 'result' })
 local THEIRS = { 'status', 'message', 'origin_id', 'caller_id', 'result' }
 
--- Answers for a job that came by a message. Gives whether it has been answered for now.
+-- Stores the message with the result of a job. Gives whether it could: there may be no number left for it.
+local function send_result(name, id, theirs, came)
+  local nonce, sender_id, address, context, topic = unpack(came)
+  local said = ending(theirs, id)
+  said.job = values.number(theirs.origin_id or nil, nil)
+  local caller = string.match(theirs.message, '^message:(%d+):')
+  local element = messages.send(caller, 'message', cjson.encode(said), 'message_type', 'result', 'message_format_type', 'text',
+    'timeout', '86400', 'timeout_ack', '86400', 'timeout_result', '0', 'job', '[]', 'target_context', context or '0', 'topic', topic or '',
+    'address', address, 'in_reply_to', nonce, 'answers', sender_id or '0',
+    'nonce', string.sub(redis.sha1hex(nonce .. ' ' .. name), 1, 32))
+  return element ~= nil
+end
+
+-- Answers for a job that came by a message. Gives whether it has been answered for now; nil: it has ended, and cannot be answered now.
 local function answer(name, id)
   local key = keys.prefix .. name
   local list = string.find(name, '^job:%d+:%d+$') and try('HMGET', key, unpack(THEIRS))
@@ -47,30 +66,29 @@ local function answer(name, id)
     return false
   end
   if not values.is_final(theirs.status or nil) then return false end
-  local came = try('HMGET', messages.key(theirs.message), 'nonce', 'sender_id', 'caller_id', 'reply_address', 'reply_context', 'topic')
-  local nonce, sender_id, caller, address, context, topic = unpack(came or {})
+  local of_message = messages.key(theirs.message)
+  local came = try('HMGET', of_message, 'nonce', 'sender_id', 'reply_address', 'reply_context', 'topic') or {}
+  -- Where there is no address nobody waits for it: another program put the message there.
+  if came[1] and came[3] and not send_result(name, id, theirs, came) then return nil end
   try('ZREM', keys.answers, name)
   redis.call('HDEL', key, 'message')
-  messages.set_status(messages.key(theirs.message), 'processed')
-  -- Nobody waits for it: another program put the message there.
-  if not address or not nonce then return true end
-  local said = ending(theirs, id)
-  said.job = tonumber(theirs.origin_id)
-  messages.send(caller, 'message', cjson.encode(said), 'message_type', 'result', 'message_format_type', 'text', 'timeout', '86400',
-    'timeout_ack', '86400', 'timeout_result', '0', 'job', '[]', 'target_context', context or '0', 'topic', topic or '', 'address', address,
-    'in_reply_to', nonce, 'answers', sender_id or '0', 'nonce', string.sub(redis.sha1hex(nonce .. ' ' .. name), 1, 32))
+  if redis.call('EXISTS', of_message) == 1 then messages.set_status(of_message, 'processed') end
   return true
 end
 
+-- Answers for jobs that have ended, while there is room for what is to be sent.
 local function answer_jobs()
-  local answered = false
-  for _, entry in ipairs(try('RPOP', keys.results, MOST_RESULTS) or {}) do
+  local answered, room = false, messages.MOST_OUT + messages.MOST_ANSWERS - messages.waiting()
+  for _, entry in ipairs(room > 0 and try('RPOP', keys.results, math.min(MOST_RESULTS, room)) or {}) do
     local name, id = string.match(entry, '^(%S+) (%S+)$')
-    if name and answer(name, id) then answered = true end
+    local done = name and answer(name, id)
+    if done then answered, room = true, room - 1 end
+    -- The next call begins with it.
+    if name and done == nil then redis.call('RPUSH', keys.results, entry) end
   end
   for _, name in ipairs(try('ZRANGEBYSCORE', keys.answers, '-inf', request.now, 'LIMIT', 0, MOST_LOOKED_AT) or {}) do
     insist('ZADD', keys.answers, 'XX', values.digits(request.now + LOOK), name)
-    if answer(name) then answered = true end
+    if room > 0 and answer(name) then answered, room = true, room - 1 end
   end
   return answered
 end
