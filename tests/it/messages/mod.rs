@@ -1,6 +1,7 @@
 //! Messages between contexts and nodes: what is stored of them, the supervisor daemon, buses, and runners that are elsewhere.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
+mod asleep;
 mod bus;
 mod delivery;
 mod flows;
