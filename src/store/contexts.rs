@@ -30,6 +30,8 @@ pub struct Pending {
     pub work: bool,
     /// How many keys it has.
     pub keys: u64,
+    /// Whether messages are under way: it has to be open for that, and needs no pools.
+    pub messages: bool,
 }
 
 /// For the store of context 0, which has the list of contexts.
@@ -136,9 +138,10 @@ impl Databases {
             let answers = self.asked(&mut pipeline).await?;
             for (id, answers) in part.iter().zip(answers.chunks(2)) {
                 if let [Some(_), Some(answer)] = answers
-                    && let Ok((due, work, keys)) = redis::from_redis_value::<(Text, u8, u64)>(answer.clone())
+                    && let Ok((due, work, keys, messages)) = redis::from_redis_value::<(Text, u8, u64, u8)>(answer.clone())
                 {
-                    pending.push((*id, Pending { due: due.parse().map(Timestamp::from_millis), work: work == 1, keys }));
+                    let due = due.parse().map(Timestamp::from_millis);
+                    pending.push((*id, Pending { due, work: work == 1, keys, messages: messages == 1 }));
                 }
             }
         }

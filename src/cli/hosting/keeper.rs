@@ -71,7 +71,9 @@ impl Keeper {
         let now = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now());
         let Ok(now) = now else { return Ok(()) };
         for (id, pending) in databases.pending(&quiet, &self.queues).await? {
-            if pending.work || pending.due.is_some_and(|due| due <= now.plus(AHEAD)) || self.wants_tidying(id, pending) {
+            let is_due = pending.work || pending.due.is_some_and(|due| due <= now.plus(AHEAD));
+            let wants_to_be_open = pending.messages && self.hosting.0.dispatcher.opened(id).is_err();
+            if is_due || wants_to_be_open || self.wants_tidying(id, pending) {
                 self.wake(id);
             }
         }
@@ -153,7 +155,8 @@ impl Keeper {
         let Some(databases) = &self.databases else { return false };
         let Ok(now) = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now()) else { return false };
         let pending = databases.pending(&[id], &self.queues).await;
-        pending.is_ok_and(|pending| pending.iter().all(|(_, pending)| !pending.work && pending.due.is_none_or(|due| due > now.plus(IDLE))))
+        let is_quiet = |pending: &Pending| !pending.work && !pending.messages && pending.due.is_none_or(|due| due > now.plus(IDLE));
+        pending.is_ok_and(|pending| pending.iter().all(|(_, pending)| is_quiet(pending)))
     }
 }
 

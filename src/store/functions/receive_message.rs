@@ -70,6 +70,7 @@ impl Store {
     /// Stores a message that came over a bus, with its jobs in their queues, or with its key in `msg_in`: all or nothing, and once.
     pub async fn receive_message(&self, message: &NewMessage) -> Result<Received, Error> {
         let mut call = self.0.call(&FUNCTION);
+        call.arg(self.0.bounds.queue_length()).arg(self.0.bounds.jobs_per_second());
         call.arg(&message.nonce).arg(message.signer.as_str()).arg(message.again.as_millis());
         call.arg(message.caller).arg(message.number).arg(message.fields.len());
         for (field, value) in &message.fields {

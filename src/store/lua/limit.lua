@@ -44,16 +44,20 @@ end
 -- How many jobs may be created at once after a while without any: those of so long, ms.
 local BURST = 1000
 
--- Up to when what may be created is used up, ms.
-local function used_up() return math.max(tonumber(commands.try('GET', keys.rate) or nil) or 0, request.now) end
+-- Up to when what may be created is used up, ms. The key says when that was noted, too: a clock that was set back does not keep everybody
+-- waiting.
+local function used_up()
+  local to, noted = string.match(commands.try('GET', keys.rate) or '', '^(%d+) (%d+)$')
+  if not to or tonumber(noted) > request.now then return request.now end
+  return math.max(tonumber(to), request.now)
+end
 
 -- That so many jobs are more than may be created now, as an answer; nil if they may. 0 a second is no limit. Those that are created
 -- together and are more than those of a second have to wait until nothing is used up.
 function limit.too_fast(per_second, many)
   if per_second == 0 then return nil end
   local wait = used_up() - request.now + math.min(many * 1000 / per_second, BURST) - BURST
-  -- A clock that was set back does not keep everybody waiting.
-  if wait <= 0 or wait > 2 * BURST + many * 1000 / per_second then return nil end
+  if wait <= 0 then return nil end
   return { 'slow', values.digits(math.ceil(wait)) }
 end
 
@@ -61,7 +65,7 @@ end
 function limit.note_created(per_second, many)
   if per_second == 0 then return end
   local to = used_up() + many * 1000 / per_second
-  commands.insist('SET', keys.rate, values.digits(to), 'PX', math.max(math.ceil(to - request.now), 1))
+  commands.insist('SET', keys.rate, values.digits(to) .. ' ' .. values.digits(request.now), 'PX', math.max(math.ceil(to - request.now), 1))
 end
 
 return limit

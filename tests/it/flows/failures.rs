@@ -83,6 +83,17 @@ async fn a_flow_that_is_stopped_ends_with_all_its_jobs() {
     assert_eq!(client.fault("wait_flow", json!([flow])).await.code, 1103);
 }
 
+#[tokio::test]
+async fn each_job_of_a_flow_that_is_stopped_is_counted_once() {
+    let (house, _server, client) = open(0).await;
+    let jobs: serde_json::Map<String, Value> = (0..10).map(|n| (format!("j{n}"), json!({"script": "1"}))).collect();
+    let flow = client.ok("create_flow", json!({ "jobs": jobs })).await;
+    client.ok("stop_flow", json!([flow])).await;
+    client.fault("wait_flow", json!([flow])).await;
+    let counted: u32 = house.redis.run(&["HGET", "hero:meta:queue:stats:osis", "error"]).await;
+    assert_eq!(counted, 10);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flow_that_was_stopped_is_like_any_other_when_its_jobs_are_retried() {
     let (_house, _server, client) = open(2).await;

@@ -1,13 +1,18 @@
 //! Messages between contexts and nodes: what is stored of them, the supervisor daemon, buses, and runners that are elsewhere.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
+mod asleep;
 mod bus;
 mod delivery;
 mod flows;
 mod kills;
 mod known;
+mod limits;
 mod objects;
 mod remote;
+mod silence;
+mod spoilt;
+mod states;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -41,11 +46,14 @@ struct Plan {
     login: Option<fn(&House) -> Authority>,
     ack: Duration,
     result: Duration,
+    /// How long a connection is kept that nobody uses.
+    kept: Duration,
 }
 
 impl Plan {
     fn new(actors: u32) -> Self {
-        Self { actors, trusts: Vec::new(), mycelium: None, login: None, ack: Duration::from_secs(60), result: Duration::from_secs(60) }
+        let (ack, result) = (Duration::from_secs(60), Duration::from_secs(60));
+        Self { actors, trusts: Vec::new(), mycelium: None, login: None, ack, result, kept: hero::coordinator::KEPT }
     }
 
     fn trusting(self, key: &NodeKey) -> Self {
@@ -74,6 +82,7 @@ impl Town {
             authority: authority.clone(),
             ack: plan.ack,
             result: plan.result,
+            kept: plan.kept,
         };
         let supervisor = Supervisor::start(house.dispatcher.clone(), settings, wakes.clone(), shutdown.clone());
         for context in house.dispatcher.contexts() {

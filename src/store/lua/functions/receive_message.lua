@@ -1,7 +1,8 @@
 -- Flags:
 -- Stores a message that came over a bus: its hash, and with it its jobs and their keys in `queue:{type}`, or its key in `msg_in`.
--- ARGV  nonce · the key of who signed it · until when it may come again, ms · caller · number · number of fields, each: name · value · its
---       jobs, as `messages.take_jobs` reads them, of which only a message of type job has some
+-- ARGV  queue length limit · the most jobs that may be created in a second, or 0 · nonce · the key of who signed it · until when it may
+--       come again, ms · caller · number · number of fields, each: name · value · its jobs, as `messages.take_jobs` reads them, of which
+--       only a message of type job has some
 -- Gives {'stored', its element}; or nothing was done: {'duplicate'} (it came before), {'full'} (a list is) or {'crowded'} (as many messages
 --       are known as may be).
 local insist = commands.insist
@@ -16,6 +17,7 @@ local function forget()
 end
 
 return function()
+  local limit_of_queue, per_second = request.take_number(), request.take_number()
   local nonce, signer, again, caller, number = request.take_many(5)
   local fields = {}
   for place = 1, 2 * request.take_number() do fields[place] = request.take() end
@@ -24,8 +26,8 @@ return function()
   -- A nonce is its signer's own: who guesses one cannot have the message of another pass for known.
   local known = string.sub(signer, 1, KEY) .. ':' .. nonce
   if redis.call('ZSCORE', keys.nonces, known) then return { 'duplicate' } end
-  local full = #list == 0 and messages.length(keys.msg_in) >= messages.MOST_IN
-  if full or not messages.have_room(list) then return { 'full' } end
+  local full = access.is_closed() or #list == 0 and messages.length(keys.msg_in) >= messages.MOST_IN
+  if full or not messages.have_room(list, limit_of_queue, per_second) then return { 'full' } end
   if redis.call('ZCARD', keys.nonces) >= MOST_KNOWN then return { 'crowded' } end
   local function key_of(digits) return keys.message(caller, digits) end
   local own = number
@@ -38,7 +40,7 @@ return function()
   redis.call('HSET', key, 'sender_id', number, 'nonce', nonce, 'updated_at', coordinator.seconds())
   messages.keep(key)
   if #list > 0 then
-    messages.make_jobs(element, list)
+    messages.make_jobs(element, list, per_second)
   else
     redis.call('LPUSH', keys.msg_in, element)
   end
