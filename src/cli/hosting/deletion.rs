@@ -97,7 +97,7 @@ impl Hosting {
 
     /// Has a context be open here no more, whoever uses it: its pools end, then its loops.
     pub(super) async fn leave(&self, context: ContextId) {
-        self.end_pools(context);
+        self.shut_pools(context);
         loop {
             let is_over = match self.hosted().get(&context) {
                 None => true,
@@ -107,7 +107,7 @@ impl Hosting {
                 break;
             }
             tokio::time::sleep(LOOK).await;
-            self.end_pools(context);
+            self.shut_pools(context);
         }
         self.shut(context, None).await;
     }

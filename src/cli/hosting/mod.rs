@@ -81,8 +81,8 @@ enum Pools {
     None,
     Starting,
     Running(Box<Running>),
-    /// Nothing is started before they have ended: what they hold would look lost.
-    Ending,
+    /// Nothing is started before they have ended: what they hold would look lost. The token has them end with the grace period.
+    Ending(CancellationToken),
 }
 
 struct Running {
