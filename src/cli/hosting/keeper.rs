@@ -70,12 +70,21 @@ impl Keeper {
         self.at = quiet.last().copied();
         let now = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now());
         let Ok(now) = now else { return Ok(()) };
+        let mut failed = None;
         for (id, pending) in databases.pending(&quiet, &self.queues).await? {
+            let pending = match pending {
+                Ok(pending) => pending,
+                // The others are looked at all the same.
+                Err(error) => {
+                    failed = Some(error);
+                    continue;
+                }
+            };
             if pending.work || pending.due.is_some_and(|due| due <= now.plus(AHEAD)) || self.wants_tidying(id, pending) {
                 self.wake(id);
             }
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
     }
 
     /// Whether a context is to be opened so that its loops look after what has gathered there. One key is the context itself.
@@ -160,7 +169,8 @@ impl Keeper {
         let Some(databases) = &self.databases else { return false };
         let Ok(now) = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now()) else { return false };
         let pending = databases.pending(&[id], &self.queues).await;
-        pending.is_ok_and(|pending| pending.iter().all(|(_, pending)| !pending.work && pending.due.is_none_or(|due| due > now.plus(IDLE))))
+        let is_nothing = |pending: &Pending| !pending.work && pending.due.is_none_or(|due| due > now.plus(IDLE));
+        pending.is_ok_and(|pending| pending.iter().all(|(_, pending)| pending.as_ref().is_ok_and(is_nothing)))
     }
 }
 
