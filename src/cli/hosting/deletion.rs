@@ -112,6 +112,19 @@ impl Hosting {
         self.shut(context, None).await;
     }
 
+    /// The same in the background, if that is not under way: what runs there has the grace period, and other contexts do not wait for it.
+    pub(super) fn leave_in_background(&self, context: ContextId) {
+        let mut leaving = self.0.leaving.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !leaving.insert(context) {
+            return;
+        }
+        let hosting = self.clone();
+        self.0.tasks.spawn(async move {
+            hosting.leave(context).await;
+            hosting.0.leaving.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(&context);
+        });
+    }
+
     /// Removes the log files of a context and what its scripts wrote, on this machine.
     async fn remove_files(&self, context: ContextId) -> anyhow::Result<()> {
         let logs = LogDirectory::new(&self.0.settings.log_dir).of(context);

@@ -49,6 +49,8 @@ struct Inner {
     hosted: Mutex<BTreeMap<ContextId, Hosted>>,
     /// Those that are being deleted by this process.
     deleting: Mutex<BTreeSet<ContextId>>,
+    /// Those that are gone and are being left.
+    leaving: Mutex<BTreeSet<ContextId>>,
     doors: [tokio::sync::Mutex<()>; DOORS],
     /// One for each context that was made at run time and may have pools at the same time.
     places: Arc<Semaphore>,
@@ -100,7 +102,7 @@ impl Hosting {
         shutdown: CancellationToken,
         closing: CancellationToken,
     ) -> Self {
-        let (starter, supervisor, hosted, deleting, moved, tasks) = Default::default();
+        let (starter, supervisor, hosted, deleting, leaving, moved, tasks) = Default::default();
         let doors = [const { tokio::sync::Mutex::const_new(()) }; DOORS];
         let places = Arc::new(Semaphore::new(settings.contexts_running));
         let inner = Inner {
@@ -111,6 +113,7 @@ impl Hosting {
             supervisor,
             hosted,
             deleting,
+            leaving,
             doors,
             places,
             moved,
