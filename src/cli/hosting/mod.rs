@@ -7,7 +7,9 @@ mod deletion;
 mod keeper;
 mod look;
 mod opening;
+mod runner_pool;
 mod runners;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,6 +22,7 @@ use tokio_util::task::TaskTracker;
 pub(super) use keeper::Keeper;
 pub(super) use look::Follower;
 
+use self::turns::Turns;
 use super::context_pool::ContextPool;
 use super::pools::{ContextPools, PoolStarter};
 use super::settings::Settings;
@@ -54,6 +57,8 @@ struct Inner {
     doors: [tokio::sync::Mutex<()>; DOORS],
     /// One for each context that was made at run time and may have pools at the same time.
     places: Arc<Semaphore>,
+    /// As many for pools of local runners.
+    turns: Arc<Turns>,
     /// Told when a place may be free, or is wanted.
     moved: Notify,
     /// Ends the pools.
@@ -105,6 +110,7 @@ impl Hosting {
         let (starter, supervisor, hosted, deleting, leaving, moved, tasks) = Default::default();
         let doors = [const { tokio::sync::Mutex::const_new(()) }; DOORS];
         let places = Arc::new(Semaphore::new(settings.contexts_running));
+        let turns = Turns::new(settings.contexts_running);
         let inner = Inner {
             settings,
             dispatcher,
@@ -116,6 +122,7 @@ impl Hosting {
             leaving,
             doors,
             places,
+            turns,
             moved,
             shutdown,
             closing,
