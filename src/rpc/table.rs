@@ -224,7 +224,7 @@ async fn call<C: Send + Sync + 'static, M: Method<C>>(
         return Err(error);
     }
     let mut act = match M::AUDITED {
-        true => Act::begin(audit, session, M::NAME, || (method.concern().context(), method.names()))?,
+        true => Act::begin(audit, session, M::NAME, M::PERMISSION, || (method.concern().context(), method.names()))?,
         false => Act::NONE,
     };
     let answering = async {
