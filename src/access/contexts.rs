@@ -239,7 +239,7 @@ impl Authority {
         }
         let changed: Vec<ContextId> =
             made.iter().filter(|(id, revision)| reading.seen.get(id) != Some(revision)).map(|(id, _)| *id).collect();
-        let (mut fresh, mut failed) = (Vec::new(), None);
+        let (mut fresh, mut unread, mut failed) = (Vec::new(), BTreeSet::new(), None);
         for store in self.0.stores.values() {
             match store.own_context().await {
                 Ok(context) => fresh.push(context),
@@ -252,7 +252,17 @@ impl Authority {
                 reading.databases = Some(home.databases()?.map(Arc::new));
             }
             match &reading.databases {
-                Some(Some(databases)) => fresh.extend(databases.contexts(&changed).await?),
+                Some(Some(databases)) => {
+                    for (id, context) in databases.contexts(&changed).await? {
+                        match context {
+                            Ok(context) => fresh.push(context),
+                            Err(error) => {
+                                unread.insert(id);
+                                failed = Some(error);
+                            }
+                        }
+                    }
+                }
                 _ => {
                     for id in &changed {
                         fresh.push(home.beside(*id).await?.own_context().await?);
@@ -265,6 +275,7 @@ impl Authority {
         let mut known = self.0.contexts.write().unwrap_or_else(PoisonError::into_inner);
         known.retain(|id, _| made.contains_key(id) || self.0.stores.contains_key(id) || abandoned.contains(id));
         known.extend(fresh.into_iter().map(|context| (context.context_id, Arc::new(context))));
+        made.retain(|id, _| !unread.contains(id));
         reading.seen = made;
         failed.map_or(Ok(()), Err)
     }

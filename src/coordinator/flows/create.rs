@@ -42,6 +42,7 @@ impl Flows {
         let new = NewFlow { spec: &spec, caller, caller_id: &caller_id, retention, jobs: &members };
         let (flow, numbers) = match store.create_flow(&new).await.map_err(failed)? {
             FlowCreated::Created(flow, numbers) => (flow, numbers),
+            FlowCreated::TooFast(retry_after) => return Err(dispatch::Error::TooFast { retry_after }.into()),
             FlowCreated::Full => return Err(Error::Invalid("there are as many flows in this context as may be; delete some".to_owned())),
         };
         for (job, number) in jobs.iter_mut().zip(numbers) {
