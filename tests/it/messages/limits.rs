@@ -14,6 +14,7 @@ fn coming(nonce: &str, jobs: u32) -> NewMessage {
     let job = |number| RunnerJob { caller: 12, number, script_type: script_type.clone(), fields: vec![("script", "1".to_owned())] };
     NewMessage {
         nonce: nonce.to_owned(),
+        signer: NodeKey::random().public(),
         again: Timestamp::local().plus(PATIENCE),
         caller: 12,
         number: 1,
