@@ -98,6 +98,9 @@ impl Outgoing {
         let mut places = Vec::new();
         if self.revision != Some(revision) {
             self.runners = self.read_runners().await?;
+            if self.revision.is_none() && !(self.runners.is_empty() && delivery.routes.nodes.is_empty()) {
+                self.warn_of_other_nodes().await?;
+            }
             self.revision = Some(revision);
             places.extend(self.runners.iter().filter_map(|runner| Some((runner.address.clone()?, runner.target_context))));
         }
@@ -106,6 +109,18 @@ impl Outgoing {
             self.opened = Some(Instant::now());
         }
         self.open(places);
+        Ok(())
+    }
+
+    /// Whatever comes for a context any of its servers may take, and each signs for all of them.
+    async fn warn_of_other_nodes(&self) -> Result<(), Error> {
+        let (context, own) = (self.delivery.store.context(), &self.node);
+        for other in self.delivery.store.sending_nodes().await?.into_iter().filter(|other| other != own) {
+            tracing::warn!(
+                %context, %other, %own,
+                "another server of this Redis has another node key, or had it a moment ago, so that the results of one are refused where the other is known: give all of them the same node_key_file and nodes"
+            );
+        }
         Ok(())
     }
 
@@ -186,6 +201,8 @@ impl Outgoing {
                 }
                 Delivered::Later { why, rest, most } => {
                     if self.failed.get(&key).is_none_or(|before| before.why != why) {
+                        let context = self.delivery.store.context();
+                        tracing::warn!(message = %key, %context, "a message has not arrived yet, and is sent again until its timeout_ack: {why}");
                         // Its error has what was said last, so nothing depends on this.
                         let _ = self.delivery.store.note_message(key, &why).await;
                     }

@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use super::{Dispatcher, Error};
-use crate::model::{ContextId, ErrorKind, Explanation, Job, JobId, Queue, Reason, Status, Target, Timestamp, WaitsFor};
+use crate::model::{ContextId, ErrorKind, Explanation, Job, JobId, MessageStatus, Queue, Reason, Status, Target, Timestamp, WaitsFor};
 
 /// How many jobs a message names.
 const NAMED: usize = 3;
@@ -55,6 +55,9 @@ impl Dispatcher {
             Status::Dispatched => self.explain_queued(context, &job, since).await?,
             Status::Started => {
                 let actor = job.actor.as_deref().unwrap_or("an actor");
+                if let Some(message) = self.explain_away(context, &job).await? {
+                    return Ok(because(Reason::Running, message));
+                }
                 let progress = job.progress.clone();
                 let far =
                     progress.as_ref().map_or_else(String::new, |progress| format!("; it is at {}, {}", progress.value, progress.text));
@@ -68,6 +71,23 @@ impl Dispatcher {
             }
             Status::Finished | Status::Error => because(Reason::Ended, "it has ended; get_result gives its result".into()),
         })
+    }
+
+    /// Where a job is that went to a runner elsewhere, with a message; nothing if it did not.
+    async fn explain_away(&self, context: ContextId, job: &Job) -> Result<Option<String>, Error> {
+        let of_store = |error| Error::store(error, Some(&job.job_id));
+        if !job.actor.as_deref().is_some_and(|actor| actor.contains(":runner")) {
+            return Ok(None);
+        }
+        let store = self.store(context).await?;
+        let Some(key) = store.message_of_job(&job.job_id).await.map_err(of_store)? else { return Ok(None) };
+        let Some(message) = store.message(key).await.map_err(of_store)?.map(|stored| stored.shown) else { return Ok(None) };
+        let to = message.address.as_ref().map_or_else(|| "its runner".to_owned(), ToString::to_string);
+        Ok(Some(match (message.status, message.logs.last()) {
+            (MessageStatus::Dispatched, Some(last)) => format!("it goes to {to} as {key}, and {}", last.text),
+            (MessageStatus::Dispatched, None) => format!("it goes to {to} as {key}, and nobody there has said yet that it has come"),
+            _ => format!("{to} has it since {}, as {key}; what it does is seen there", message.updated_at),
+        }))
     }
 
     /// The first relation that holds a job back: prerequisites, then its parent, then its predecessor.

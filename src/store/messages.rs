@@ -12,6 +12,8 @@ const NODES: usize = 16;
 /// How many messages are looked at for where their results come from, and how many of those by one pipeline.
 const MOST_AWAITED: usize = 10_000;
 const TOGETHER: usize = 1000;
+/// How long a node may be silent before others send its messages, ms: as in `tend_messages.lua`.
+const SILENT: i64 = 30_000;
 
 /// A message as its hash has it, with what is for the supervisor alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -202,6 +204,20 @@ impl Store {
         let (Some(script), Some(script_type)) = (script.0, script_type.parse()) else { return Ok(None) };
         let number = key.0.as_deref().and_then(|key| key.rsplit(':').next()?.parse().ok());
         Ok(Some(AwayJob { script, script_type, args: args.some(), env_vars: env_vars.some(), timeout: timeout.parse(), number }))
+    }
+
+    /// The message that a job is away with, if it is.
+    pub async fn message_of_job(&self, job: &JobId) -> Result<Option<MessageKey>, Error> {
+        let name: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().job(job)).arg("away")).await?;
+        Ok(name.parse())
+    }
+
+    /// The nodes that have sent messages of this context a moment ago, by their names.
+    pub async fn sending_nodes(&self) -> Result<Vec<String>, Error> {
+        let since = self.clock().now().as_millis() - SILENT;
+        let names: Vec<Text> =
+            self.0.commands.call(redis::cmd("ZRANGE").arg(self.keys().nodes()).arg(since).arg("+inf").arg("BYSCORE")).await?;
+        Ok(names.into_iter().filter_map(|name| name.0).collect())
     }
 
     /// The identity that has a public key, if one has. For the store of context 0.

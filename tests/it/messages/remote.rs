@@ -102,6 +102,27 @@ async fn a_job_whose_node_is_not_there_ends_in_time_and_no_death_is_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_asks_why_a_job_has_not_ended_is_told_where_it_is_and_what_keeps_it() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let a = Town::open(&one, Plan::new(0)).await;
+    let told = async |job: &hero::model::JobId, what: &str| {
+        until("it is told", || async {
+            let told = a.house.dispatcher.explain(CONTEXT, job).await.unwrap().message;
+            told.contains(what).then_some(told)
+        })
+        .await
+    };
+    let nowhere = a.runner_at("redis://127.0.0.1:1", &two).await;
+    let lost = a.house.start(to(nowhere, "1")).await;
+    let why = told(&lost, "it has not arrived yet").await;
+    assert!(why.contains("redis://127.0.0.1:1 as message:0:1") && why.contains("refused"), "{why}");
+    let there = a.runner_in(&b).await;
+    let taken = a.house.start(to(there, "1")).await;
+    told(&taken, "what it does is seen there").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_job_without_a_result_in_time_has_timed_out_and_a_late_result_changes_nothing() {
     let (one, two) = (NodeKey::random(), NodeKey::random());
     // Nobody runs jobs there.
