@@ -15,6 +15,8 @@ use crate::store::Store;
 pub(super) struct RunnerPool {
     pub(super) runner: Runner,
     pub(super) state: State,
+    /// Whether it has jobs, and waits for a place.
+    pub(super) waits: bool,
     /// How often its pool did not start, one time after another.
     failures: u32,
 }
@@ -48,7 +50,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 impl RunnerPool {
     pub(super) const fn new(runner: Runner) -> Self {
-        Self { runner, state: State::Resting(None), failures: 0 }
+        Self { runner, state: State::Resting(None), waits: false, failures: 0 }
     }
 
     /// Whether it has no pool.

@@ -19,6 +19,8 @@ pub(super) struct Runners {
     store: Store,
     pools: BTreeMap<RunnerId, RunnerPool>,
     revision: Option<u64>,
+    /// Behind this one the next look for jobs begins.
+    looked: Option<RunnerId>,
     /// What is told when there are jobs of the types of these runners.
     wake_ups: BTreeMap<ScriptType, Arc<Notify>>,
     /// Keeps the context open while one of their jobs runs, or waits for a pool.
@@ -29,15 +31,17 @@ pub(super) struct Runners {
 const LOOK: Duration = Duration::from_millis(500);
 /// The same while jobs arrive.
 const SOONEST: Duration = Duration::from_millis(50);
-/// How many local runners of a context may have pools in one process; those with the lowest numbers do.
-const MOST: usize = 256;
+/// How many local runners of a context may have pools: as many as there may be.
+const MOST: usize = 10_000;
+/// For how many of them it is looked at once whether there are jobs. The others are next.
+const AT_ONCE: usize = 256;
 /// How many runners are read at once.
 const PAGE: usize = 500;
 
 impl Runners {
     pub(super) fn new(hosting: Hosting, store: Store) -> Self {
         let (pools, wake_ups) = Default::default();
-        Self { hosting, store, pools, revision: None, wake_ups, in_use: None }
+        Self { hosting, store, pools, revision: None, looked: None, wake_ups, in_use: None }
     }
 
     /// Has pools start and end until `shutdown` or `closing`. Then all end: running scripts get the grace period.
@@ -159,40 +163,40 @@ impl Runners {
         let Some(starter) = self.hosting.0.starter.get() else { return Ok(false) };
         let may = |pool: &&RunnerPool| pool.may_start(now) && starter.offers(&pool.runner.script_type);
         // What is for anybody of a type is done by one of its runners where no other pool does it.
-        let for_all: BTreeMap<ScriptType, RunnerId> = {
-            let alone = |script_type: &ScriptType| {
-                let mut of_type = self.pools.values().filter(|pool| pool.runner.script_type == *script_type);
-                !starter.serves_type(context, script_type) && of_type.all(|pool| !matches!(pool.state, State::Running(_)))
-            };
-            let first = self.pools.values().rev().filter(may).filter(|pool| alone(&pool.runner.script_type));
-            first.map(|pool| (pool.runner.script_type.clone(), pool.runner.runner_id)).collect()
-        };
+        let first = self.pools.values().rev().filter(may);
+        let mut for_all: BTreeMap<&ScriptType, RunnerId> = first.map(|pool| (&pool.runner.script_type, pool.runner.runner_id)).collect();
+        for pool in self.pools.values().filter(|pool| matches!(pool.state, State::Running(_))) {
+            for_all.remove(&pool.runner.script_type);
+        }
+        for_all.retain(|script_type, _| !starter.serves_type(context, script_type));
+        // Those that wait for a place ask for it each time.
+        let (waiting, mut others): (Vec<&RunnerPool>, Vec<&RunnerPool>) = self.pools.values().filter(may).partition(|pool| pool.waits);
+        let behind = others.iter().filter(|pool| self.looked.is_some_and(|last| pool.runner.runner_id <= last)).count();
+        others.rotate_left(behind);
+        others.truncate(AT_ONCE);
+        self.looked = others.last().map(|pool| pool.runner.runner_id);
         let mut asked: Vec<(RunnerId, (ScriptType, Target))> = Vec::new();
-        for pool in self.pools.values().filter(may) {
+        for pool in waiting.into_iter().take(AT_ONCE).chain(others) {
             let (id, script_type, group) = (pool.runner.runner_id, &pool.runner.script_type, pool.runner.runner_id.group());
             asked.push((id, (script_type.clone(), Target::Group(group.clone()))));
             asked.push((id, (script_type.clone(), Target::Instance(group, 1))));
-            if for_all.get(script_type) == Some(&id) {
-                asked.push((id, (script_type.clone(), Target::Type)));
-            }
         }
-        if asked.is_empty() {
-            return Ok(false);
-        }
+        asked.extend(for_all.into_iter().map(|(script_type, id)| (id, (script_type.clone(), Target::Type))));
         let targets: Vec<_> = asked.iter().map(|(_, target)| target.clone()).collect();
         let mut has_jobs: BTreeMap<RunnerId, bool> = BTreeMap::new();
         for ((id, _), has) in asked.iter().zip(self.store.have_jobs(&targets).await?) {
             *has_jobs.entry(*id).or_default() |= has;
         }
-        let mut waits = false;
         for (id, has) in has_jobs {
             let Some(pool) = self.pools.get_mut(&id) else { continue };
-            match has.then(|| self.hosting.0.turns.take((context, id), now)) {
-                None => self.hosting.0.turns.give_up((context, id)),
-                Some(None) => waits = true,
-                Some(Some(place)) => pool.start(&self.hosting, starter, &self.store, place).await,
+            let place = if has { self.hosting.0.turns.take((context, id), now) } else { None };
+            pool.waits = has && place.is_none();
+            match place {
+                Some(place) => pool.start(&self.hosting, starter, &self.store, place).await,
+                None if !has => self.hosting.0.turns.give_up((context, id)),
+                None => {}
             }
         }
-        Ok(waits)
+        Ok(self.pools.values().any(|pool| pool.waits))
     }
 }

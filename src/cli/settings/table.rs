@@ -114,7 +114,7 @@ pub static SETTINGS: &[Setting] = &[
         One("N"),
         Is("16"),
         Both,
-        "How many contexts that were made by create_context have actors here at once; others wait their turn",
+        "How many contexts that were made by create_context, and how many local runners, have actors here at once; others wait their turn",
     ),
     setting(
         "context_endpoints",

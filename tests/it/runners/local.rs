@@ -108,3 +108,20 @@ async fn a_pool_of_a_runner_that_did_not_start_is_tried_again() {
     assert_eq!(waiting.await.unwrap()["value"], 42);
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_very_many_runners_each_gets_its_pool() {
+    let (redis, home) = (Redis::start().await, tempfile::tempdir().unwrap());
+    let server = Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "sal=1"]).await;
+    let client = server.client().await;
+    let call = async |method: &str, params: Value| client.call::<Value>(method, params).await.unwrap();
+    let mut last = Value::Null;
+    for _ in 0..600 {
+        last = call("create_runner", json!({"script_type": "sal", "local": true})).await["runner_id"].clone();
+    }
+    for runner in [last, json!(1), json!(300)] {
+        let spec = json!({"script": "40 + 2", "script_type": "sal", "group": format!("runner{runner}"), "wait_timeout": 55});
+        assert_eq!(call("run_and_wait", spec).await["value"], 42);
+    }
+    server.stop().await;
+}
