@@ -1,4 +1,3 @@
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -6,24 +5,11 @@ use tokio::sync::oneshot;
 
 use super::error::Error;
 use super::journal::Journal;
-use super::key::AuditKey;
 use super::record::Record;
+use super::settings::Settings;
 use super::state::Shared;
 use super::writer::Writer;
 use crate::model::Timestamp;
-
-/// Where an audit log is, and how large it may become.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// The directory, of which one process at a time writes.
-    pub directory: PathBuf,
-    /// The key of the hashes.
-    pub key: AuditKey,
-    /// At how many bytes the next file begins.
-    pub file_bytes: u64,
-    /// How many bytes all files may have together before the oldest go; 0 is no limit.
-    pub quota: u64,
-}
 
 /// An audit log, or none: then it takes everything and keeps nothing. Cheap to clone. When the last clone is dropped, what waits is written and the log ends.
 #[derive(Debug, Clone, Default)]
@@ -60,13 +46,12 @@ const LONGEST: Duration = Duration::from_secs(5);
 impl Audit {
     /// Opens a log and goes on where it ends. Starts the thread that writes it.
     pub fn open(settings: Settings) -> Result<Self, Error> {
-        let directory = settings.directory.clone();
-        let (journal, begun) = Journal::open(&settings.directory, settings.key, settings.file_bytes, settings.quota)?;
+        let (journal, begun) = Journal::open(&settings)?;
         let shared = Arc::<Shared>::default();
         shared.push(&mut shared.lock(), begun);
         let writer = Writer::new(Arc::clone(&shared), journal);
         let started = std::thread::Builder::new().name("audit".to_owned()).spawn(move || writer.run());
-        started.map_err(|cause| Error::Io { path: directory, cause })?;
+        started.map_err(|cause| Error::Io { path: settings.directory, cause })?;
         Ok(Self(Some(Arc::new(Open(shared)))))
     }
 

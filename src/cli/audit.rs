@@ -189,7 +189,13 @@ fn ending(style: Style, entry: &Entry) -> Line {
 impl Verify {
     fn main(&self, json: bool) -> anyhow::Result<Exit> {
         let directory = self.place.directory()?;
-        let report = verify(&directory, &self.key(&directory)?, self.expect.as_ref())?;
+        let key = self.key(&directory)?;
+        let report = verify(&directory, &key, self.expect.as_ref()).map_err(|error| match error {
+            error @ crate::audit::Error::NoLog(_) => {
+                anyhow!("{error}; the key of one is there, so if there was one, all its records are missing")
+            }
+            error => error.into(),
+        })?;
         if json {
             output::json(&report)?
         } else {

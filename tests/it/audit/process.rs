@@ -226,3 +226,22 @@ async fn who_follows_sees_what_comes_also_in_the_next_file() {
     assert!(seqs.windows(2).all(|pair| pair[1] == pair[0] + 1), "{seqs:?}");
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_was_taken_away_as_a_whole_is_a_fault_of_the_next_one() {
+    let home = Home::new();
+    home.serve(&[]).await.stop().await;
+    assert_eq!(home.audit(&["verify"]).0, 0);
+    std::fs::remove_dir_all(home.log()).unwrap();
+    let (code, _, err) = home.audit(&["verify"]);
+    assert!(code == 1 && err.contains("there is no audit log in") && err.contains("all its records are missing"), "{err}");
+    let log = home.serve(&[]).await.stop().await;
+    assert!(log.contains("all its records are missing"), "{log}");
+    let (code, out, _) = home.audit(&["verify"]);
+    assert!(code == 1 && out.contains("all its records are missing"), "{out}");
+    // Whoever wants a new one takes the mark away, too.
+    std::fs::remove_dir_all(home.log()).unwrap();
+    std::fs::remove_file(home.data().join("audit.begun")).unwrap();
+    home.serve(&[]).await.stop().await;
+    assert_eq!(home.audit(&["verify"]).0, 0);
+}
