@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -38,7 +38,11 @@ pub enum Closed {
 
 /// Something that is under way and will be recorded: there is a place in the queue for it. If it is dropped, the record is as it was begun.
 #[derive(Debug)]
-pub struct Doing(Option<(Arc<Open>, Record)>);
+pub struct Doing {
+    begun: Option<(Arc<Open>, Record)>,
+    /// Whether it is counted with others of its kind if it comes to nothing, or nobody says how it ended.
+    counted: bool,
+}
 
 /// How long whoever waits for the writing, or for the end, waits at most.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -63,7 +67,7 @@ impl Audit {
     /// Begins something that has to be recorded: `record` is what is written if nobody says how it ended. Whatever changes something begins so, and so nothing is
     /// changed that could not be recorded.
     pub fn begin(&self, record: impl FnOnce() -> Record) -> Result<Doing, Closed> {
-        let Some(open) = &self.0 else { return Ok(Doing(None)) };
+        let Some(open) = &self.0 else { return Ok(Doing::NONE) };
         let record = record();
         let mut state = open.0.lock();
         if state.failing.is_some() {
@@ -73,7 +77,7 @@ impl Audit {
             return Err(Closed::Full);
         }
         state.reserved += 1;
-        Ok(Doing(Some((Arc::clone(open), record))))
+        Ok(Doing { begun: Some((Arc::clone(open), record)), counted: false })
     }
 
     /// Records what has happened already and cannot be refused. If there is no room, it is counted, and the count is recorded.
@@ -86,16 +90,8 @@ impl Audit {
 
     /// Records a refusal: the first of its kind at once, those of the next minute together.
     pub fn refusal(&self, record: impl FnOnce() -> Record) {
-        let Some(open) = &self.0 else { return };
-        let record = record();
-        let mut state = open.0.lock();
-        // The thread has to wake up when the minute is over.
-        let first = state.repeats.is_empty();
-        match state.repeats.take(record, Instant::now()) {
-            Some(_) if state.is_full() => state.lose(),
-            Some(record) => open.0.push(&mut state, record),
-            None if first => open.0.wake.notify_all(),
-            None => {}
+        if let Some(open) = &self.0 {
+            open.0.repeat(&mut open.0.lock(), record());
         }
     }
 
@@ -133,11 +129,29 @@ impl Audit {
 
 impl Doing {
     /// Nothing that is recorded.
-    pub const NONE: Self = Self(None);
+    pub const NONE: Self = Self { begun: None, counted: false };
+
+    /// The same. If it comes to nothing, it is counted with others of its kind, as refusals are: whoever calls may do so as often as it likes.
+    pub fn counted(mut self) -> Self {
+        self.counted = true;
+        self
+    }
+
+    /// Whether it is counted with others of its kind if it comes to nothing.
+    pub const fn is_counted(&self) -> bool {
+        self.counted
+    }
+
+    /// Says what was found out meanwhile, in the record with which it was begun.
+    pub fn tell(&mut self, told: impl FnOnce(&mut Record)) {
+        if let Some((_, record)) = &mut self.begun {
+            told(record);
+        }
+    }
 
     /// It has ended now. `told` says how, in the record with which it was begun.
     pub fn end(&mut self, told: impl FnOnce(&mut Record)) {
-        if let Some((open, mut record)) = self.0.take() {
+        if let Some((open, mut record)) = self.begun.take() {
             told(&mut record);
             record.time = Timestamp::local();
             let mut state = open.0.lock();
@@ -146,16 +160,27 @@ impl Doing {
         }
     }
 
-    /// It was refused: gives the record with which it was begun.
-    pub fn give_up(&mut self) -> Option<Record> {
-        let (open, record) = self.0.take()?;
-        open.0.lock().reserved -= 1;
-        Some(record)
+    /// It has come to nothing, and is counted with others of its kind. `told` says how, in the record with which it was begun.
+    pub fn fail(&mut self, told: impl FnOnce(&mut Record)) {
+        if let Some((open, mut record)) = self.begun.take() {
+            told(&mut record);
+            record.time = Timestamp::local();
+            let mut state = open.0.lock();
+            state.reserved -= 1;
+            open.0.repeat(&mut state, record);
+        }
+    }
+
+    /// Nothing was done that is worth a record.
+    pub fn give_up(&mut self) {
+        if let Some((open, _)) = self.begun.take() {
+            open.0.lock().reserved -= 1;
+        }
     }
 }
 
 impl Drop for Doing {
     fn drop(&mut self) {
-        self.end(|_| {});
+        if self.counted { self.fail(|_| {}) } else { self.end(|_| {}) }
     }
 }

@@ -8,6 +8,7 @@ use super::auth::{Permission, Principal, Session};
 use super::error::Error;
 use super::guard::{Concern, Guard};
 use crate::access;
+use crate::model::ContextId;
 
 /// Whether callers have to say who they are.
 #[derive(Clone, Default)]
@@ -65,6 +66,14 @@ impl Access {
                 Ok(()) if changes.changed().await.is_err() => return std::future::pending().await,
                 Ok(()) => {}
             }
+        }
+    }
+
+    /// Whether there is such a context, as far as that decides who may do what.
+    pub(super) fn knows(&self, context: ContextId) -> bool {
+        match self {
+            Self::Open => true,
+            Self::Login(guard) => guard.authority().context(context).is_some(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What callers do, as the audit log has it: each call that changes something, and each that is refused.
 
-use super::auth::{Principal, Session};
+use super::access::Access;
+use super::auth::{Permission, Principal, Session};
 use super::error::{Code, Error};
 use super::guard::Concern;
 use crate::audit::{Audit, Doing, Outcome, Record, Who};
@@ -21,14 +22,17 @@ impl Act {
     pub(super) fn begin(
         audit: &Audit,
         session: &Session,
-        what: &'static str,
+        (what, permission): (&'static str, Permission),
         about: impl FnOnce() -> (Option<ContextId>, Option<String>),
     ) -> Result<Self, Error> {
         let record = || {
             let (context, object) = about();
             Record { context, object, ..of(session, what, Outcome::Unknown) }
         };
-        Ok(Self(audit.begin(record)?))
+        let begun = audit.begin(record)?;
+        // What needs no role can be tried by anybody, or by every identity.
+        let is_for_all = matches!(permission, Permission::Public | Permission::Identity);
+        Ok(Self(if is_for_all { begun.counted() } else { begun }))
     }
 
     /// The call has done what it is for, though it may not have ended. `made` is what it has made, if that is known only now.
@@ -40,19 +44,19 @@ impl Act {
     }
 
     /// The call has come to nothing, unless it was done before.
-    pub(super) fn failed(&mut self, audit: &Audit, code: Code) {
-        if !is_refusal(code) {
-            return self.0.end(|record| record.outcome = Outcome::Failed(code.number()));
-        }
-        if let Some(record) = self.0.give_up() {
-            audit.refusal(|| Record { outcome: Outcome::Refused(code.number()), ..record });
+    pub(super) fn failed(&mut self, code: Code) {
+        let outcome = if is_refusal(code) { Outcome::Refused(code.number()) } else { Outcome::Failed(code.number()) };
+        if is_counted(code) || self.0.is_counted() {
+            self.0.fail(|record| record.outcome = outcome);
+        } else {
+            self.0.end(|record| record.outcome = outcome);
         }
     }
 }
 
 /// Records that a call was refused because of who makes it. Other errors are none.
 pub(super) fn refused(
-    audit: &Audit,
+    (access, audit): (&Access, &Audit),
     session: &Session,
     what: &'static str,
     concern: Option<(&Concern<'_>, Option<String>)>,
@@ -60,9 +64,18 @@ pub(super) fn refused(
 ) {
     let code = error.code();
     if is_refusal(code) {
-        let (context, object) = concern.map_or((None, None), |(concern, object)| (concern.context(), object));
+        let (named, object) = concern.map_or((None, None), |(concern, object)| (concern.context(), object));
+        // Those that do not exist are one kind: there is no end to them.
+        let context = named.filter(|context| access.knows(*context));
+        let absent = named.filter(|_| context.is_none()).map(|absent| self::object("context", absent));
+        let object = absent.or(object);
         audit.refusal(|| Record { context, object, ..of(session, what, Outcome::Refused(code.number())) });
     }
+}
+
+/// Whether a call that ended so is counted with others of its kind: it did nothing, and can be made as often as its caller likes.
+const fn is_counted(code: Code) -> bool {
+    is_refusal(code) || matches!(code, Code::InvalidParams | Code::RateLimited)
 }
 
 const fn is_refusal(code: Code) -> bool {

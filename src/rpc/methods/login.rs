@@ -103,7 +103,7 @@ impl Method for Authenticate {
         let NewToken { token, secret } = match app.authority.authenticate(&host(session)?, &self.pubkey, &self.signature, &self.nonce).await
         {
             Ok(made) => made,
-            Err(error @ (access::Error::Store(_) | access::Error::Elsewhere | access::Error::Full(_))) => return Err(error.into()),
+            Err(error @ (access::Error::Store(_) | access::Error::Elsewhere | access::Error::Full(_) | access::Error::TooFast(_))) => return Err(error.into()),
             Err(error) => return Err(slowed(session, error.into()).await),
         };
         // From here on it is ended by whoever revokes the token.

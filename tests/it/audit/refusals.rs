@@ -116,3 +116,63 @@ async fn a_token_that_was_revoked_is_a_refusal() {
     let logins = recorded.of("login").await;
     assert_eq!(logins.iter().map(|entry| &*entry.outcome).collect::<Vec<_>>(), ["ok", "refused"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logins_that_fail_are_two_records_however_many_they_are_and_whatever_is_wrong_with_them() {
+    let recorded = Recorded::open(true).await;
+    let key = hero::model::PrivateKey::random();
+    let nobody = recorded.server.connect().await;
+    let params = json!({ "pubkey": key.public_key(), "signature": key.sign("x"), "nonce": "x".repeat(600) });
+    for _ in 0..100 {
+        assert_eq!(nobody.fault("authenticate", params.clone()).await.code, -32602);
+    }
+    recorded.audit.close().await;
+    let told: Vec<(Option<i32>, Option<u64>)> =
+        recorded.ground.entries().iter().filter(|entry| entry.what == "authenticate").map(|entry| (entry.code, entry.count)).collect();
+    assert_eq!(told, [(Some(-32602), None), (Some(-32602), Some(99))]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_identity_without_roles_makes_few_records() {
+    let recorded = Recorded::open(true).await;
+    let (id, secret) = recorded.token(&[]).await;
+    let client = Client::connect(&recorded.server.url(), Some(&secret)).await.unwrap();
+    let began = std::time::Instant::now();
+    for _ in 0..100 {
+        client.call::<Value>("create_token", json!({ "identity_id": id, "name": "x".repeat(300) })).await.unwrap_err();
+    }
+    let (mut made, mut slowed) = (0, 0);
+    for _ in 0..150 {
+        match client.call::<Value>("create_token", json!([id])).await {
+            Ok(token) => {
+                made += 1;
+                client.call::<Value>("revoke_token", json!([token["token_id"]])).await.unwrap();
+            }
+            Err(hero::client::Error::Rpc(error)) => {
+                assert!(error.code == 1006 && error.message.contains("one a second"), "{error:?}");
+                slowed += 1;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(made + slowed == 150 && made <= 101 + began.elapsed().as_secs(), "{made} {slowed}");
+    let entries = recorded.of("create_token").await;
+    assert_eq!(entries.iter().filter(|entry| entry.outcome == "ok").count() as u64, made);
+    // One of names that are too long, and one of too many, if there were too many.
+    assert!(entries.iter().filter(|entry| entry.outcome != "ok").count() <= 2, "{entries:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contexts_that_do_not_exist_are_one_kind_of_refusal() {
+    let recorded = Recorded::open(true).await;
+    let (_, secret) = recorded.token(&[]).await;
+    let client = Client::connect(&recorded.server.url(), Some(&secret)).await.unwrap();
+    for context in 100..300 {
+        let asked = json!({ "job_id": "00000000-0000-4000-8000-000000000000", "context_id": context });
+        client.call::<Value>("get_job", asked).await.unwrap_err();
+    }
+    let refused = recorded.of("get_job").await;
+    let told: Vec<(Option<u32>, Option<&str>)> =
+        refused.iter().map(|entry| (entry.context.map(|context| context.0), entry.object.as_deref())).collect();
+    assert_eq!(told, [(None, Some("context:100"))]);
+}
