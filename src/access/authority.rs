@@ -156,17 +156,19 @@ impl Authority {
             self.0.pace.pass(identity, Instant::now()).map_err(Error::TooFast)?;
         }
         let store = self.home()?;
-        let most = by.and_then(Login::expires_at);
+        let (most, parent) = (by.and_then(Login::expires_at), by.map(|login| login.token().clone()));
         for _ in 0..TRIES {
             let secret = TokenSecret::random();
             let digest = self.0.key.digest(secret.reveal());
             let created_at = store.clock().now();
             let expires_at = lifetime.map(|lifetime| created_at.plus(lifetime)).into_iter().chain(most).min();
             let token = Token { token_id: token_id(&digest), identity_id: identity, name: name.clone(), created_at, expires_at };
-            let stored = StoredToken { token, expires_ms: expires_at.map(Timestamp::as_millis), login: false, digest };
+            let stored =
+                StoredToken { token, expires_ms: expires_at.map(Timestamp::as_millis), login: false, parent: parent.clone(), digest };
             match store.create_token(&stored).await? {
                 TokenCreated::Stored => return Ok(NewToken { token: stored.token, secret }),
                 TokenCreated::Missing => return Err(Error::NoIdentity(identity)),
+                TokenCreated::Over => return Err(Error::Unknown),
                 TokenCreated::Full => return Err(Error::Full("100 tokens of this identity")),
                 TokenCreated::Taken => {}
             }

@@ -49,6 +49,6 @@ impl Authority {
         let digest = self.key().digest(secret.reveal());
         let end = created_at.plus(self.login_lifetime());
         let token = Token { token_id: token_id(&digest), identity_id, name: Some(NAME.to_owned()), created_at, expires_at: Some(end) };
-        (StoredToken { token, expires_ms: Some(end.as_millis()), login: true, digest }, secret)
+        (StoredToken { token, expires_ms: Some(end.as_millis()), login: true, parent: None, digest }, secret)
     }
 }
