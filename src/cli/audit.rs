@@ -179,7 +179,8 @@ fn line(entry: &Entry) -> Line {
 }
 
 fn about(entry: &Entry) -> String {
-    entry.object.clone().or_else(|| entry.note.clone()).unwrap_or_else(|| "-".to_owned())
+    let text = entry.object.clone().or_else(|| entry.note.clone()).unwrap_or_else(|| "-".to_owned());
+    entry.caller.as_ref().map_or(text.clone(), |caller| format!("{text} of {caller}"))
 }
 
 fn ending(style: Style, entry: &Entry) -> Line {

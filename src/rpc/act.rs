@@ -4,6 +4,7 @@ use super::access::Access;
 use super::auth::{Permission, Principal, Session};
 use super::error::{Code, Error};
 use super::guard::Concern;
+use crate::access::Login;
 use crate::audit::{Audit, Doing, Outcome, Record, Who};
 use crate::model::{ContextId, JobId, excerpt};
 
@@ -41,6 +42,11 @@ impl Act {
             record.outcome = Outcome::Ok;
             record.object = made.or(record.object.take());
         });
+    }
+
+    /// It is known now who makes the call: its token says so.
+    pub(super) fn by(&mut self, login: &Login) {
+        self.0.tell(|record| record.who = Who::Identity(login.identity(), login.token().clone()));
     }
 
     /// The call has come to nothing, unless it was done before.

@@ -176,3 +176,23 @@ async fn contexts_that_do_not_exist_are_one_kind_of_refusal() {
         refused.iter().map(|entry| (entry.context.map(|context| context.0), entry.object.as_deref())).collect();
     assert_eq!(told, [(None, Some("context:100"))]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_by_a_signature_says_who_it_was_and_which_token_it_got() {
+    let recorded = Recorded::open(true).await;
+    let key = hero::model::PrivateKey::random();
+    let change = IdentityChange { pubkey: Some(key.public_key()), address: None };
+    let id = recorded.authority.create_identity(&change).await.unwrap().identity_id;
+    let post = async |method: &str, params: Value| {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
+        serde_json::from_str::<Value>(&recorded.server.post(&call).await.1).unwrap()["result"].clone()
+    };
+    let nonce = post("fetch_nonce", json!([key.public_key()])).await.as_str().unwrap().to_owned();
+    let made = post("authenticate", json!({ "pubkey": key.public_key(), "signature": key.sign(&nonce), "nonce": nonce })).await;
+    assert_eq!(made["identity_id"], id.0);
+    let token = recorded.authority.tokens(id).await.unwrap().remove(0).token_id;
+    let entry = recorded.of("authenticate").await.remove(0);
+    assert_eq!((entry.who, &*entry.outcome), (format!("identity:{id}"), "ok"));
+    recorded.audit.written().await;
+    assert!(std::fs::read_to_string(&recorded.ground.files()[0]).unwrap().contains(&format!("\"token\":\"{token}\"")));
+}

@@ -2,7 +2,8 @@
 -- Stores a message that came over a bus: its hash, and with it its jobs and their keys in `queue:{type}`, or its key in `msg_in`.
 -- ARGV  nonce · until when it may come again, ms · caller · number · number of fields, each: name · value · its jobs, as
 --       `messages.take_jobs` reads them, of which only a message of type job has some
--- Gives {'stored', its element}, {'duplicate'} (it came before; nothing was done) or {'full'} (nothing was done).
+-- Gives {'stored', its element, of each of its jobs: name · id}, {'duplicate'} (it came before; nothing was done) or {'full'} (nothing
+-- was done).
 local insist = commands.insist
 local MOST_NONCES = 200000
 
@@ -25,10 +26,7 @@ return function()
   redis.call('HSET', key, 'id', own, 'caller_id', caller, 'context_id', keys.context, unpack(fields))
   redis.call('HSET', key, 'sender_id', number, 'nonce', nonce, 'updated_at', coordinator.seconds())
   messages.keep(key)
-  if #list > 0 then
-    messages.make_jobs(element, list)
-  else
-    redis.call('LPUSH', keys.msg_in, element)
-  end
+  if #list > 0 then return { 'stored', element, unpack(messages.make_jobs(element, list)) } end
+  redis.call('LPUSH', keys.msg_in, element)
   return { 'stored', element }
 end
