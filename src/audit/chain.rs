@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::key::AuditKey;
 use super::record::{Record, Who};
-use crate::model::{ContextId, Timestamp, TokenId, excerpt};
+use crate::model::{ContextId, Timestamp, TokenId, escaped, excerpt};
 
 /// What stands before the hash of a record.
 const BEFORE: &str = ",\"hash\":\"";
@@ -95,8 +95,9 @@ pub(super) fn append(record: &Record, link: &mut Link, key: &AuditKey, text: &mu
         prev: &link.hash,
     };
     let begin = text.len();
-    serde_json::to_writer(&mut *text, &fields).expect("texts and numbers can be written");
-    text.pop(); // The brace, which stands behind the hash.
+    // Whoever looks at the file by a terminal sees what is there.
+    let body = escaped(serde_json::to_string(&fields).expect("texts and numbers can be written"));
+    text.extend_from_slice(body.strip_suffix('}').unwrap_or(&body).as_bytes()); // The brace stands behind the hash.
     let hash = key.hash(&text[begin..]);
     text.extend_from_slice(BEFORE.as_bytes());
     text.extend_from_slice(hash.as_bytes());

@@ -134,9 +134,9 @@ impl TailCommand {
     }
 }
 
-/// Shows a record as it stands in the file, so that it can still be verified.
+/// Shows a record as it stands in the file, so that it can still be verified. In what is no record of ours, characters that control terminals are escaped.
 fn show_json(record: &Written) -> anyhow::Result<()> {
-    output::line(&record.line)
+    output::document(&(output::escaped(record.line.clone()) + "\n"))
 }
 
 const HEAD: [(&str, Fit); 8] = [

@@ -279,6 +279,20 @@ async fn jobs_of_a_message_are_recorded_with_the_message_and_the_ids_that_they_h
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn names_that_would_steer_a_terminal_are_escaped_in_the_log_and_what_is_shown_of_it_is_json() {
+    let home = Home::new();
+    let server = home.serve(&[]).await;
+    let id = "a\u{202e}b\u{2028}c";
+    server.client().await.call::<Value>("set_object", json!(["people", { "id": id }])).await.unwrap();
+    server.stop().await;
+    let (code, out, err) = home.audit(&["tail", "--what", "set_object", "--json"]);
+    assert!(code == 0 && !out.contains('\u{202e}') && !out.contains('\u{2028}') && home.bytes().contains(out.trim_end()), "{out}{err}");
+    let shown: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(shown["object"], format!("object:people/{id}"));
+    assert_eq!(home.audit(&["verify"]).0, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_log_that_was_taken_away_as_a_whole_is_a_fault_of_the_next_one() {
     let home = Home::new();
     home.serve(&[]).await.stop().await;
