@@ -137,7 +137,7 @@ impl Authenticate {
 
 /// The name by which the server was reached, which stands in nonces: so one cannot be passed on by another server, which has another name.
 fn host(session: &Session) -> Result<String, Error> {
-    const UNKNOWN: &str = "the server does not know the name by which you reach it as its own (allowed_hosts is *), so a login could be passed on; \
-                           name it there";
+    const UNKNOWN: &str = "the server does not know the name and port by which you reach it as its own, so a login could be passed on by somebody else there; \
+                           name both in allowed_hosts";
     session.host().ok_or(Error::Denied(UNKNOWN.into()))
 }

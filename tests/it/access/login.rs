@@ -260,6 +260,25 @@ async fn a_new_public_key_ends_the_logins_of_the_old_one() {
 }
 
 #[tokio::test]
+async fn no_nonce_is_given_under_a_name_or_a_port_that_is_not_the_servers_own() {
+    let wallet = Wallet::open().await;
+    let port = wallet.guarded.server.address.port();
+    let params = json!([wallet.key.public_key()]);
+    for (host, is_own) in [
+        (format!("localhost:{port}"), true),
+        (format!("127.0.0.1:{port}"), true),
+        ("localhost".to_owned(), true),
+        (format!("localhost:{}", port ^ 1), false),
+        (format!("127.0.0.1:{}", port ^ 1), false),
+        ("127.0.0.1".to_owned(), false),
+    ] {
+        let answer = wallet.post(&host, "fetch_nonce", params.clone()).await;
+        assert_eq!(answer["result"].is_string(), is_own, "{host}: {answer}");
+        assert!(is_own || answer["error"]["code"] == 1004, "{host}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn whoever_tries_signatures_is_slowed_down() {
     let wallet = Wallet::open().await;
     let client = wallet.client().await;
