@@ -109,6 +109,10 @@ impl Authority {
             (IdentityStored::Taken(owner), _) => return Err(Error::KeyTaken(owner)),
             (IdentityStored::Full | IdentityStored::Missing, _) => return Err(Error::Full("100,000 identities")),
         };
+        if change.pubkey.is_some() {
+            // The logins of the key before are over.
+            self.follow().await?;
+        }
         self.identity(id).await
     }
 
