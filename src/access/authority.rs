@@ -1,12 +1,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
 use super::error::Error;
 use super::login::{Login, Logins};
+use super::pace::Pace;
 use super::reading::Reading;
 use super::secret::{TokenKey, TokenSecret, is_secret, same, token_id};
 use crate::model::{Context, ContextId, Identity, IdentityId, IdentityPage, Timestamp, Token, TokenId};
@@ -39,6 +40,8 @@ pub(super) struct Inner {
     /// The contexts that exist, as they were at `revision`.
     pub(super) contexts: RwLock<BTreeMap<ContextId, Arc<Context>>>,
     pub(super) revision: AtomicU64,
+    /// How fast identities make tokens.
+    pub(super) pace: Pace,
     /// Held while what is known is read anew.
     pub(super) reading: tokio::sync::Mutex<Reading>,
     /// Told when contexts have changed.
@@ -63,10 +66,10 @@ impl Authority {
     /// The same, with logins by a signature that last as long as this.
     pub fn with_logins_of(stores: impl IntoIterator<Item = Store>, key: TokenKey, login_lifetime: Duration) -> Self {
         let stores: BTreeMap<_, _> = stores.into_iter().map(|store| (store.context(), store)).collect();
-        let (logins, recent, reading, changed) = Default::default();
+        let (logins, recent, pace, reading, changed) = Default::default();
         let contexts = stores.keys().map(|context| (*context, Arc::new(Context::none(*context)))).collect();
         let (contexts, revision) = (RwLock::new(contexts), AtomicU64::new(u64::MAX));
-        Self(Arc::new(Inner { stores, key, login_lifetime, logins, recent, contexts, revision, reading, changed }))
+        Self(Arc::new(Inner { stores, key, login_lifetime, logins, recent, contexts, revision, pace, reading, changed }))
     }
 
     pub(super) fn home(&self) -> Result<&Store, Error> {
@@ -106,6 +109,10 @@ impl Authority {
             (IdentityStored::Taken(owner), _) => return Err(Error::KeyTaken(owner)),
             (IdentityStored::Full | IdentityStored::Missing, _) => return Err(Error::Full("100,000 identities")),
         };
+        if change.pubkey.is_some() {
+            // The logins of the key before are over.
+            self.follow().await?;
+        }
         self.identity(id).await
     }
 
@@ -147,28 +154,34 @@ impl Authority {
         Ok(self.follow().await?)
     }
 
-    /// Makes a token of an identity, which ends after `lifetime`, and at `most`, if they are given.
+    /// Makes a token of an identity, which ends after `lifetime`, if that is given. One that somebody makes `by` a login ends with it, at the latest.
     pub async fn create_token(
         &self,
         identity: IdentityId,
         name: Option<String>,
         lifetime: Option<Duration>,
-        most: Option<Timestamp>,
+        by: Option<&Login>,
     ) -> Result<NewToken, Error> {
         if let Some(name) = name.as_ref().filter(|name| name.len() > LONGEST) {
             return Err(Error::Invalid { param: "name", message: format!("has {} bytes, the limit is {LONGEST}", name.len()) });
         }
+        if by.is_some() {
+            self.0.pace.pass(identity, Instant::now()).map_err(Error::TooFast)?;
+        }
         let store = self.home()?;
+        let (most, parent) = (by.and_then(Login::expires_at), by.map(|login| login.token().clone()));
         for _ in 0..TRIES {
             let secret = TokenSecret::random();
             let digest = self.0.key.digest(secret.reveal());
             let created_at = store.clock().now();
             let expires_at = lifetime.map(|lifetime| created_at.plus(lifetime)).into_iter().chain(most).min();
             let token = Token { token_id: token_id(&digest), identity_id: identity, name: name.clone(), created_at, expires_at };
-            let stored = StoredToken { token, expires_ms: expires_at.map(Timestamp::as_millis), login: false, digest };
+            let stored =
+                StoredToken { token, expires_ms: expires_at.map(Timestamp::as_millis), login: false, parent: parent.clone(), digest };
             match store.create_token(&stored).await? {
                 TokenCreated::Stored => return Ok(NewToken { token: stored.token, secret }),
                 TokenCreated::Missing => return Err(Error::NoIdentity(identity)),
+                TokenCreated::Over => return Err(Error::Unknown),
                 TokenCreated::Full => return Err(Error::Full("100 tokens of this identity")),
                 TokenCreated::Taken => {}
             }

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use crate::model::{ContextId, IdentityId, TokenId};
 use crate::store::{self, OpenJobs};
 
@@ -52,6 +54,9 @@ pub enum Error {
     /// There are as many as may be.
     #[error("there are {0}, and no more may be")]
     Full(&'static str),
+    /// An identity makes tokens faster than it may.
+    #[error("an identity makes 100 tokens at once, and one a second from then on; try again in {} ms", .0.as_millis())]
+    TooFast(Duration),
     /// The secret of no token, or of one that has ended.
     #[error("the token is unknown, has expired or was revoked")]
     Unknown,

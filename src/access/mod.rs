@@ -8,6 +8,7 @@ mod contexts;
 mod error;
 mod login;
 mod nonce;
+mod pace;
 mod reading;
 mod secret;
 mod wallet;

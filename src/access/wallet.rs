@@ -1,5 +1,7 @@
 //! Login by a signature, for browsers and wallets.
 
+use std::time::Instant;
+
 use super::authority::{Authority, NewToken, TRIES};
 use super::error::Error;
 use super::nonce::{Nonce, nonce};
@@ -28,6 +30,7 @@ impl Authority {
             return Err(Error::Stranger);
         }
         let identity = store.identity_with(public_key).await?.ok_or(Error::Stranger)?;
+        self.0.pace.pass(identity, Instant::now()).map_err(Error::TooFast)?;
         for _ in 0..TRIES {
             let (token, secret) = self.token_of_login(identity, store.clock().now());
             match store.log_in(public_key, nonce.id, nonce.end(), &token).await? {
@@ -46,6 +49,6 @@ impl Authority {
         let digest = self.key().digest(secret.reveal());
         let end = created_at.plus(self.login_lifetime());
         let token = Token { token_id: token_id(&digest), identity_id, name: Some(NAME.to_owned()), created_at, expires_at: Some(end) };
-        (StoredToken { token, expires_ms: Some(end.as_millis()), login: true, digest }, secret)
+        (StoredToken { token, expires_ms: Some(end.as_millis()), login: true, parent: None, digest }, secret)
     }
 }

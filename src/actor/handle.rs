@@ -33,6 +33,8 @@ pub(super) struct Running {
     pub(super) job: JobId,
     pub(super) attempt: u32,
     pub(super) claim: u32,
+    /// Who created it.
+    pub(super) caller: Option<String>,
     /// When it was handed to its worker.
     pub(super) began: Instant,
     stop: CancellationToken,
@@ -97,7 +99,9 @@ impl ActorHandle {
         let stop = CancellationToken::new();
         let worker = &mut self.workers[at];
         let (id, attempt, claim, concurrent) = (job.job.clone(), job.attempt, job.claim, job.concurrent);
-        worker.running = Some(Running { job: id, attempt, claim, began: Instant::now(), stop: stop.clone(), concurrent, lost: false });
+        let caller = job.caller_id.clone();
+        worker.running =
+            Some(Running { job: id, attempt, claim, caller, began: Instant::now(), stop: stop.clone(), concurrent, lost: false });
         // A worker takes one job at a time, so its channel has room. If the worker has just ended, a new one takes its place.
         if let Err(TrySendError::Closed(work) | TrySendError::Full(work)) = worker.work.try_send(Work { job, stop }) {
             (worker.work, worker.ready) = (start_worker(at), false);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::key::AuditKey;
 use super::record::{Record, Who};
-use crate::model::{ContextId, Timestamp, TokenId, excerpt};
+use crate::model::{ContextId, Timestamp, TokenId, escaped, excerpt};
 
 /// What stands before the hash of a record.
 const BEFORE: &str = ",\"hash\":\"";
@@ -48,6 +48,8 @@ struct Fields<'r> {
     context: Option<ContextId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caller: Option<&'r str>,
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<i32>,
@@ -70,7 +72,8 @@ struct Fields<'r> {
 pub(super) fn append(record: &Record, link: &mut Link, key: &AuditKey, text: &mut Vec<u8>) {
     let (who, what) = (record.who.to_string(), excerpt(&record.what, LONGEST_TEXT));
     let (object, note) = (record.object.as_deref().map(|object| excerpt(object, LONGEST_OBJECT)), record.note.as_deref());
-    let note = note.map(|note| excerpt(note, LONGEST_TEXT));
+    let (note, caller) =
+        (note.map(|note| excerpt(note, LONGEST_TEXT)), record.caller.as_deref().map(|caller| excerpt(caller, LONGEST_TEXT)));
     let fields = Fields {
         seq: link.seq + 1,
         time: record.time,
@@ -80,19 +83,21 @@ pub(super) fn append(record: &Record, link: &mut Link, key: &AuditKey, text: &mu
         what: &what,
         context: record.context,
         object: object.as_deref(),
+        caller: caller.as_deref(),
         outcome: record.outcome.word(),
         code: record.outcome.code(),
         attempt: record.execution.as_ref().map(|execution| execution.attempt),
         end: record.execution.as_ref().map(|execution| execution.end),
-        duration_ms: record.execution.as_ref().map(|execution| execution.duration_ms),
+        duration_ms: record.execution.as_ref().and_then(|execution| execution.duration_ms),
         count: record.count.map(|(count, _)| count),
         since: record.count.map(|(_, since)| since),
         note: note.as_deref(),
         prev: &link.hash,
     };
     let begin = text.len();
-    serde_json::to_writer(&mut *text, &fields).expect("texts and numbers can be written");
-    text.pop(); // The brace, which stands behind the hash.
+    // Whoever looks at the file by a terminal sees what is there.
+    let body = escaped(serde_json::to_string(&fields).expect("texts and numbers can be written"));
+    text.extend_from_slice(body.strip_suffix('}').unwrap_or(&body).as_bytes()); // The brace stands behind the hash.
     let hash = key.hash(&text[begin..]);
     text.extend_from_slice(BEFORE.as_bytes());
     text.extend_from_slice(hash.as_bytes());

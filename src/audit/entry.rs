@@ -22,6 +22,9 @@ pub struct Entry {
     /// What it was done to or has made.
     #[serde(default)]
     pub object: Option<String>,
+    /// For whom it was done: the `caller_id` of a job.
+    #[serde(default)]
+    pub caller: Option<String>,
     /// How it ended: `ok`, `refused`, `failed` or `unknown`.
     pub outcome: String,
     /// The code of the wire.

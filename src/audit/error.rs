@@ -18,7 +18,7 @@ pub enum Error {
     /// Neither the head nor the last record fits the key.
     #[error(
         "the audit log in {} cannot be continued: neither its head nor its last record fits the key; \
-         put the key back with which it was written (audit_key_file), or move the directory away, and a new log begins",
+         put the key back with which it was written (audit_key_file), or move the directory away, and audit.begun in the data directory, and a new log begins",
         .0.display()
     )]
     OtherKey(PathBuf),

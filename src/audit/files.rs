@@ -1,6 +1,8 @@
 //! The files of a log: each is named by the number of its first record.
 
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// How long a line may be: longer than any record of ours, whose texts are cut.
@@ -14,6 +16,14 @@ pub(super) fn name(first: u64) -> String {
 /// The name of a file as it is shown.
 pub(super) fn shown(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What is said of records that are missing at the beginning: those from `kept`, before `begins`.
+pub(super) fn gone_before(kept: u64, begins: u64) -> String {
+    match begins - 1 {
+        last if last == kept => format!("record {kept} is missing at the beginning"),
+        last => format!("records {kept} to {last} are missing at the beginning"),
+    }
 }
 
 /// The files in a directory with the numbers of their first records, in order.
@@ -30,6 +40,15 @@ pub(super) fn list(directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     }
     files.sort_unstable();
     Ok(files)
+}
+
+/// Opens one to read. What is no file is refused: nobody waits for what comes out of a pipe.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file")),
+    }
 }
 
 /// A line of a file.

@@ -1,29 +1,15 @@
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use super::error::Error;
 use super::journal::Journal;
-use super::key::AuditKey;
 use super::record::Record;
+use super::settings::Settings;
 use super::state::Shared;
 use super::writer::Writer;
 use crate::model::Timestamp;
-
-/// Where an audit log is, and how large it may become.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// The directory, of which one process at a time writes.
-    pub directory: PathBuf,
-    /// The key of the hashes.
-    pub key: AuditKey,
-    /// At how many bytes the next file begins.
-    pub file_bytes: u64,
-    /// How many bytes all files may have together before the oldest go; 0 is no limit.
-    pub quota: u64,
-}
 
 /// An audit log, or none: then it takes everything and keeps nothing. Cheap to clone. When the last clone is dropped, what waits is written and the log ends.
 #[derive(Debug, Clone, Default)]
@@ -52,7 +38,11 @@ pub enum Closed {
 
 /// Something that is under way and will be recorded: there is a place in the queue for it. If it is dropped, the record is as it was begun.
 #[derive(Debug)]
-pub struct Doing(Option<(Arc<Open>, Record)>);
+pub struct Doing {
+    begun: Option<(Arc<Open>, Record)>,
+    /// Whether it is counted with others of its kind if it comes to nothing, or nobody says how it ended.
+    counted: bool,
+}
 
 /// How long whoever waits for the writing, or for the end, waits at most.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -60,13 +50,12 @@ const LONGEST: Duration = Duration::from_secs(5);
 impl Audit {
     /// Opens a log and goes on where it ends. Starts the thread that writes it.
     pub fn open(settings: Settings) -> Result<Self, Error> {
-        let directory = settings.directory.clone();
-        let (journal, begun) = Journal::open(&settings.directory, settings.key, settings.file_bytes, settings.quota)?;
+        let (journal, begun) = Journal::open(&settings)?;
         let shared = Arc::<Shared>::default();
         shared.push(&mut shared.lock(), begun);
         let writer = Writer::new(Arc::clone(&shared), journal);
         let started = std::thread::Builder::new().name("audit".to_owned()).spawn(move || writer.run());
-        started.map_err(|cause| Error::Io { path: directory, cause })?;
+        started.map_err(|cause| Error::Io { path: settings.directory, cause })?;
         Ok(Self(Some(Arc::new(Open(shared)))))
     }
 
@@ -78,7 +67,7 @@ impl Audit {
     /// Begins something that has to be recorded: `record` is what is written if nobody says how it ended. Whatever changes something begins so, and so nothing is
     /// changed that could not be recorded.
     pub fn begin(&self, record: impl FnOnce() -> Record) -> Result<Doing, Closed> {
-        let Some(open) = &self.0 else { return Ok(Doing(None)) };
+        let Some(open) = &self.0 else { return Ok(Doing::NONE) };
         let record = record();
         let mut state = open.0.lock();
         if state.failing.is_some() {
@@ -88,7 +77,7 @@ impl Audit {
             return Err(Closed::Full);
         }
         state.reserved += 1;
-        Ok(Doing(Some((Arc::clone(open), record))))
+        Ok(Doing { begun: Some((Arc::clone(open), record)), counted: false })
     }
 
     /// Records what has happened already and cannot be refused. If there is no room, it is counted, and the count is recorded.
@@ -101,16 +90,8 @@ impl Audit {
 
     /// Records a refusal: the first of its kind at once, those of the next minute together.
     pub fn refusal(&self, record: impl FnOnce() -> Record) {
-        let Some(open) = &self.0 else { return };
-        let record = record();
-        let mut state = open.0.lock();
-        // The thread has to wake up when the minute is over.
-        let first = state.repeats.is_empty();
-        match state.repeats.take(record, Instant::now()) {
-            Some(_) if state.is_full() => state.lose(),
-            Some(record) => open.0.push(&mut state, record),
-            None if first => open.0.wake.notify_all(),
-            None => {}
+        if let Some(open) = &self.0 {
+            open.0.repeat(&mut open.0.lock(), record());
         }
     }
 
@@ -148,11 +129,29 @@ impl Audit {
 
 impl Doing {
     /// Nothing that is recorded.
-    pub const NONE: Self = Self(None);
+    pub const NONE: Self = Self { begun: None, counted: false };
+
+    /// The same. If it comes to nothing, it is counted with others of its kind, as refusals are: whoever calls may do so as often as it likes.
+    pub fn counted(mut self) -> Self {
+        self.counted = true;
+        self
+    }
+
+    /// Whether it is counted with others of its kind if it comes to nothing.
+    pub const fn is_counted(&self) -> bool {
+        self.counted
+    }
+
+    /// Says what was found out meanwhile, in the record with which it was begun.
+    pub fn tell(&mut self, told: impl FnOnce(&mut Record)) {
+        if let Some((_, record)) = &mut self.begun {
+            told(record);
+        }
+    }
 
     /// It has ended now. `told` says how, in the record with which it was begun.
     pub fn end(&mut self, told: impl FnOnce(&mut Record)) {
-        if let Some((open, mut record)) = self.0.take() {
+        if let Some((open, mut record)) = self.begun.take() {
             told(&mut record);
             record.time = Timestamp::local();
             let mut state = open.0.lock();
@@ -161,16 +160,27 @@ impl Doing {
         }
     }
 
-    /// It was refused: gives the record with which it was begun.
-    pub fn give_up(&mut self) -> Option<Record> {
-        let (open, record) = self.0.take()?;
-        open.0.lock().reserved -= 1;
-        Some(record)
+    /// It has come to nothing, and is counted with others of its kind. `told` says how, in the record with which it was begun.
+    pub fn fail(&mut self, told: impl FnOnce(&mut Record)) {
+        if let Some((open, mut record)) = self.begun.take() {
+            told(&mut record);
+            record.time = Timestamp::local();
+            let mut state = open.0.lock();
+            state.reserved -= 1;
+            open.0.repeat(&mut state, record);
+        }
+    }
+
+    /// Nothing was done that is worth a record.
+    pub fn give_up(&mut self) {
+        if let Some((open, _)) = self.begun.take() {
+            open.0.lock().reserved -= 1;
+        }
     }
 }
 
 impl Drop for Doing {
     fn drop(&mut self) {
-        self.end(|_| {});
+        if self.counted { self.fail(|_| {}) } else { self.end(|_| {}) }
     }
 }

@@ -13,6 +13,7 @@ use super::head;
 use super::key::AuditKey;
 use super::last;
 use super::record::{Outcome, Record};
+use super::settings::Settings;
 
 /// How many records are written at once. A file may be longer than it should by so many.
 const CHUNK: usize = 256;
@@ -23,6 +24,8 @@ pub(super) struct Journal {
     key: AuditKey,
     file_bytes: u64,
     quota: u64,
+    /// The first record that is kept.
+    first: u64,
     /// The last record that was written.
     link: Link,
     path: PathBuf,
@@ -42,14 +45,15 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Opens the log in a directory, which is made if need be, and goes on where it ends. Gives the record with which this begins.
-    pub(super) fn open(directory: &Path, key: AuditKey, file_bytes: u64, quota: u64) -> Result<(Self, Record), Error> {
+    pub(super) fn open(settings: &Settings) -> Result<(Self, Record), Error> {
+        let Settings { directory, key, file_bytes, quota, begun } = settings;
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(Error::at(directory))?;
         let lock = lock(directory)?;
-        let last = last::find(directory, &key)?;
+        let last = last::find(directory, key, *begun)?;
         let head_path = head::path(directory);
         // Before the first record, so that a log never lacks one.
         let head = head::open(directory).map_err(Error::at(&head_path))?;
-        head::write(&head, &last.link, &key).map_err(Error::at(&head_path))?;
+        head::write(&head, last.first, &last.link, key).map_err(Error::at(&head_path))?;
         let path = last.file.unwrap_or_else(|| directory.join(files::name(last.link.seq + 1)));
         let file = open(&path).map_err(Error::at(&path))?;
         let length = file.metadata().map_err(Error::at(&path))?.len();
@@ -60,10 +64,11 @@ impl Journal {
         let outcome = if last.fault.is_some() { Outcome::Bad } else { Outcome::Ok };
         let begun = Record::of_server("audit_start", outcome, (!said.is_empty()).then(|| said.join("; ")));
         let journal = Self {
-            directory: directory.to_owned(),
-            key,
-            file_bytes,
-            quota,
+            directory: directory.clone(),
+            key: key.clone(),
+            file_bytes: *file_bytes,
+            quota: *quota,
+            first: last.first,
             link: last.link,
             path,
             file,
@@ -121,7 +126,7 @@ impl Journal {
 
     fn write_head(&mut self) -> Result<(), Error> {
         if self.head_due {
-            head::write(&self.head, &self.link, &self.key).map_err(Error::at(&head::path(&self.directory)))?;
+            head::write(&self.head, self.first, &self.link, &self.key).map_err(Error::at(&head::path(&self.directory)))?;
             self.head_due = false;
         }
         Ok(())
@@ -166,7 +171,7 @@ impl Journal {
         self.remove_old()
     }
 
-    fn remove_old(&self) -> Result<Vec<Record>, Error> {
+    fn remove_old(&mut self) -> Result<Vec<Record>, Error> {
         let all = files::list(&self.directory).map_err(Error::at(&self.directory))?;
         let size = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
         // The one that has just begun will have its size.
@@ -177,8 +182,12 @@ impl Journal {
                 break;
             }
             let ([(_, path), (next, _)], length) = (pair, size(&pair[0].1)) else { break };
+            // The head says first where the log begins then: nobody else may say so.
+            (self.first, self.head_due) = (*next, true);
+            self.write_head()?;
+            self.head.sync_data().map_err(Error::at(&head::path(&self.directory)))?;
             std::fs::remove_file(path).map_err(Error::at(path))?;
-            bytes -= length;
+            bytes = bytes.saturating_sub(length);
             let note =
                 format!("{} was removed, with all records before {next}: all files together were above audit_quota", files::shown(path));
             removed.push(Record::of_server("audit_remove", Outcome::Ok, Some(note)));
@@ -212,11 +221,15 @@ mod tests {
         Record { object: Some(object.to_owned()), ..Record::new(super::super::Who::Operator, "grant", Outcome::Ok) }
     }
 
+    fn settings(directory: &Path, key: &AuditKey) -> Settings {
+        Settings { directory: directory.to_owned(), key: key.clone(), file_bytes: 1 << 20, quota: 0, begun: false }
+    }
+
     #[test]
     fn what_a_failed_write_has_left_is_cut_off_before_the_next() {
         let directory = tempfile::tempdir().unwrap();
         let key = AuditKey::random();
-        let (mut journal, begun) = Journal::open(directory.path(), key.clone(), 1 << 20, 0).unwrap();
+        let (mut journal, begun) = Journal::open(&settings(directory.path(), &key)).unwrap();
         journal.write(&mut VecDeque::from([begun, record("identity:1")])).unwrap();
         // As if the disk had become full within a line.
         journal.file.write_all(b"{\"seq\":3,\"ti").unwrap();
@@ -230,7 +243,7 @@ mod tests {
     fn a_full_disk_keeps_the_records_until_there_is_room() {
         let directory = tempfile::tempdir().unwrap();
         let key = AuditKey::random();
-        let (mut journal, begun) = Journal::open(directory.path(), key.clone(), 1 << 20, 0).unwrap();
+        let (mut journal, begun) = Journal::open(&settings(directory.path(), &key)).unwrap();
         journal.write(&mut VecDeque::from([begun])).unwrap();
         let (file, path) = (journal.file.try_clone().unwrap(), journal.path.clone());
         (journal.file, journal.path) = (File::options().write(true).open("/dev/full").unwrap(), "/dev/full".into());

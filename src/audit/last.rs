@@ -16,6 +16,8 @@ const MOST_TORN: usize = 16;
 
 /// The end of a log, from which it goes on.
 pub(super) struct Last {
+    /// The first record that is kept.
+    pub(super) first: u64,
     /// The last record.
     pub(super) link: Link,
     /// The file to append to; a new one is made where there is none.
@@ -27,10 +29,12 @@ pub(super) struct Last {
 }
 
 /// Finds the end. A line that was torn by the end of the process that wrote it is moved to a file of its own.
-pub(super) fn find(directory: &Path, key: &AuditKey) -> Result<Last, Error> {
+pub(super) fn find(directory: &Path, key: &AuditKey, begun: bool) -> Result<Last, Error> {
     let at = Error::at(directory);
     let found = files::list(directory).map_err(at)?;
     let head = head::read(directory, key).map_err(Error::at(&head::path(directory)))?;
+    let begins = found.first().map(|(first, _)| *first);
+    let kept = if let Head::At { first, .. } = &head { Some(*first) } else { None };
     let (mut torn, mut line, mut of_line) = (Vec::new(), None, 0);
     for (index, (first, path)) in found.iter().enumerate().rev() {
         let end = End::of(path).map_err(Error::at(path))?;
@@ -44,12 +48,19 @@ pub(super) fn find(directory: &Path, key: &AuditKey) -> Result<Last, Error> {
         }
     }
     let mut last = match line {
-        None => without_records(directory, head)?,
+        None => without_records(directory, head, begun)?,
         Some(line) => match chain::look(&line, key) {
             (Some(place), true) => behind(Link { seq: place.seq, hash: place.hash }, head),
             _ => behind_damage(directory, of_line, head)?,
         },
     };
+    last.first = kept.or(begins).unwrap_or(last.link.seq + 1);
+    if let (Some(kept), Some(begins)) = (kept, begins)
+        && begins > kept
+    {
+        let gone = files::gone_before(kept, begins);
+        last.fault = Some(last.fault.take().map_or_else(|| gone.clone(), |fault| format!("{fault}; {gone}")));
+    }
     // Whatever is damaged stays as it is, and a new file begins.
     last.file = last.file.take().or_else(|| {
         let (first, path) = found.last()?;
@@ -67,27 +78,30 @@ pub(super) fn find(directory: &Path, key: &AuditKey) -> Result<Last, Error> {
 const DAMAGED: &str = "the last record";
 
 /// There are no records, so what the head says counts.
-fn without_records(directory: &Path, head: Head) -> Result<Last, Error> {
+fn without_records(directory: &Path, head: Head, begun: bool) -> Result<Last, Error> {
     let (link, fault) = match head {
-        Head::At(link) if link.seq > 0 => {
-            let fault = format!("all records up to {} are missing", link.seq);
-            (link, Some(fault))
+        Head::At { last, .. } if last.seq > 0 => {
+            let fault = format!("all records up to {} are missing", last.seq);
+            (last, Some(fault))
         }
-        Head::At(link) => (link, None),
-        Head::Missing => (Link::start(), None),
+        Head::At { last, .. } => (last, None),
+        Head::Missing => {
+            let fault = "there was a log here before, of which nothing is left: all its records are missing";
+            (Link::start(), begun.then(|| fault.to_owned()))
+        }
         Head::Wrong => return Err(Error::OtherKey(directory.to_owned())),
     };
-    Ok(Last { link, file: None, note: None, fault })
+    Ok(Last { first: 0, link, file: None, note: None, fault })
 }
 
 /// The last record is a good one.
 fn behind(link: Link, head: Head) -> Last {
     let (link, fault) = match head {
-        Head::At(head) if head.seq > link.seq => {
-            let fault = format!("records {} to {} are missing", link.seq + 1, head.seq);
-            (head, Some(fault))
+        Head::At { last, .. } if last.seq > link.seq => {
+            let fault = format!("records {} to {} are missing", link.seq + 1, last.seq);
+            (last, Some(fault))
         }
-        Head::At(_) => (link, None),
+        Head::At { .. } => (link, None),
         Head::Missing => {
             let fault = format!("the head was missing, so records behind {} may be", link.seq);
             (link, Some(fault))
@@ -97,16 +111,16 @@ fn behind(link: Link, head: Head) -> Last {
             (link, Some(fault))
         }
     };
-    Last { link, file: None, note: None, fault }
+    Last { first: 0, link, file: None, note: None, fault }
 }
 
 /// The last record, in the file of this number, is none.
 fn behind_damage(directory: &Path, file: u64, head: Head) -> Result<Last, Error> {
-    let Head::At(mut link) = head else { return Err(Error::OtherKey(directory.to_owned())) };
+    let Head::At { last: mut link, .. } = head else { return Err(Error::OtherKey(directory.to_owned())) };
     // The next file must not have the name of one that is there.
     link.seq = link.seq.max(file);
     let fault = Some(format!("{DAMAGED} of {} is damaged; the log goes on in a new file", files::name(file)));
-    Ok(Last { link, file: None, note: None, fault })
+    Ok(Last { first: 0, link, file: None, note: None, fault })
 }
 
 /// Keeps the beginning of a line aside, and gives the name of its file.
@@ -141,7 +155,7 @@ struct End {
 
 impl End {
     fn of(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+        let mut file = files::open(path)?;
         let length = file.metadata()?.len();
         let from = length.saturating_sub(2 * LONGEST as u64);
         file.seek(SeekFrom::Start(from))?;

@@ -1,7 +1,6 @@
 //! What is in a log, for people: its last records, and those that come.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{BufReader, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -79,7 +78,7 @@ fn list(directory: &Path) -> Result<Vec<(u64, PathBuf)>, Error> {
 
 /// Reads whole lines from a place in a file on, and moves the place behind them.
 fn read(path: &Path, at: &mut u64, mut each: impl FnMut(Written)) -> Result<(), Error> {
-    let mut file = match File::open(path) {
+    let mut file = match files::open(path) {
         // It was removed, as the oldest are.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         opened => opened.map_err(Error::at(path))?,

@@ -19,6 +19,10 @@ pub enum Who {
     Job(JobId),
     /// A schedule.
     Schedule(ScheduleId),
+    /// An identity, by its signature on a message.
+    Signer(IdentityId),
+    /// A node, by its name or its key.
+    Node(String),
     /// The server itself.
     Server,
     /// More callers than are told apart.
@@ -30,9 +34,10 @@ impl fmt::Display for Who {
         match self {
             Self::Anonymous => f.write_str("anonymous"),
             Self::Operator => f.write_str("operator"),
-            Self::Identity(identity, _) => write!(f, "identity:{identity}"),
+            Self::Identity(identity, _) | Self::Signer(identity) => write!(f, "identity:{identity}"),
             Self::Actor(name) => write!(f, "actor:{name}"),
             Self::Job(job) => write!(f, "job:{job}"),
+            Self::Node(node) => write!(f, "node:{node}"),
             Self::Schedule(schedule) => write!(f, "schedule:{schedule}"),
             Self::Server => f.write_str("server"),
             Self::Others => f.write_str("others"),
@@ -82,8 +87,8 @@ pub struct Execution {
     pub attempt: u32,
     /// How it ended: `finished`, `failed`, `timeout`, `crashed` and so on.
     pub end: &'static str,
-    /// How long it took.
-    pub duration_ms: u64,
+    /// How long it took, if that is known.
+    pub duration_ms: Option<u64>,
 }
 
 /// What somebody did. No contents: ids and names only.
@@ -101,6 +106,8 @@ pub struct Record {
     pub context: Option<ContextId>,
     /// What it was done to or has made, as `kind:id`; several are separated by spaces.
     pub object: Option<String>,
+    /// For whom it was done: the `caller_id` of a job.
+    pub caller: Option<String>,
     /// How it ended.
     pub outcome: Outcome,
     /// What there is to say of an attempt.
@@ -121,6 +128,7 @@ impl Record {
             what: what.into(),
             context: None,
             object: None,
+            caller: None,
             outcome,
             execution: None,
             count: None,
@@ -135,6 +143,7 @@ impl Record {
 
     /// How many bytes it takes in memory, roughly.
     pub(super) fn weight(&self) -> usize {
-        size_of::<Self>() + self.object.as_ref().map_or(0, String::len) + self.note.as_ref().map_or(0, String::len)
+        let caller = self.caller.as_ref().map_or(0, String::len);
+        size_of::<Self>() + caller + self.object.as_ref().map_or(0, String::len) + self.note.as_ref().map_or(0, String::len)
     }
 }

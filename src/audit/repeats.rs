@@ -1,24 +1,50 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 use super::record::{Outcome, Record, Who};
-use crate::model::{ContextId, Timestamp};
+use crate::model::{ContextId, IdentityId, Timestamp};
 
 /// So long the same refusals are counted before that is a record.
 pub(super) const INTERVAL: Duration = Duration::from_secs(60);
-/// How many refusals are told apart at a time.
-const MOST: usize = 1024;
+/// How many kinds are told apart at a time.
+const MOST: usize = 2048;
+/// How many of them are of one source. What it does beyond that is counted together, so that it keeps nobody else from being told.
+const MOST_OF_ONE: usize = 32;
+/// What counts together in a record.
+const SEVERAL: &str = "several";
 
 /// What two refusals have in common that are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Kind {
-    who: Who,
-    from: Option<IpAddr>,
-    what: Cow<'static, str>,
-    context: Option<ContextId>,
-    outcome: Outcome,
+enum Kind {
+    /// All that tells them apart.
+    One { who: Who, from: Option<IpAddr>, what: Cow<'static, str>, context: Option<ContextId>, outcome: Outcome },
+    /// Whose they are: it has more kinds than are told apart.
+    Of(Source),
+    /// Nothing: there are more kinds than are told apart.
+    Others,
+}
+
+/// Whose refusals they are: those of an identity, wherever it is and whatever its tokens, or of those who are nobody in one network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Source {
+    Identity(IdentityId),
+    Network(IpAddr),
+    /// The operator's.
+    Here,
+}
+
+impl Source {
+    fn of(record: &Record) -> Self {
+        match (&record.who, record.peer.map(|peer| peer.ip().to_canonical())) {
+            (Who::Identity(identity, _), _) => Self::Identity(*identity),
+            // Who has one of these addresses has all of its network.
+            (_, Some(IpAddr::V6(address))) => Self::Network(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()),
+            (_, Some(address)) => Self::Network(address),
+            (_, None) => Self::Here,
+        }
+    }
 }
 
 /// Refusals that were recorded, and how many of the same kind came after that.
@@ -26,10 +52,15 @@ struct Kind {
 /// Whoever is refused did not need to be anybody for that, and may try as often as the limits of the wire allow. So the first is a record, and those of the
 /// next minute are one together.
 #[derive(Debug, Default)]
-pub(super) struct Repeats(HashMap<Kind, Counted>);
+pub(super) struct Repeats {
+    kinds: HashMap<Kind, Counted>,
+    /// How many kinds each source has that are told apart.
+    of_one: HashMap<Source, usize>,
+}
 
 #[derive(Debug)]
 struct Counted {
+    source: Source,
     began: Instant,
     since: Timestamp,
     count: u64,
@@ -39,49 +70,67 @@ struct Counted {
 impl Repeats {
     /// Takes a refusal. Gives it back if it is to be recorded at once.
     pub(super) fn take(&mut self, record: Record, now: Instant) -> Option<Record> {
-        let kind = Kind {
+        let source = Source::of(&record);
+        let (kind, record) = self.kind(record, source);
+        let last = Record { object: None, ..record.clone() };
+        if let Some(counted) = self.kinds.get_mut(&kind) {
+            counted.count += 1;
+            counted.last = last;
+            return None;
+        }
+        if matches!(kind, Kind::One { .. }) {
+            *self.of_one.entry(source).or_default() += 1;
+        }
+        self.kinds.insert(kind, Counted { source, began: now, since: record.time, count: 0, last });
+        Some(record)
+    }
+
+    /// The kind of a refusal, and what of it is recorded.
+    fn kind(&self, record: Record, source: Source) -> (Kind, Record) {
+        let kind = Kind::One {
             who: record.who.clone(),
             from: record.peer.map(|peer| peer.ip()),
             what: record.what.clone(),
             context: record.context,
             outcome: record.outcome,
         };
-        if self.0.len() >= MOST && !self.0.contains_key(&kind) {
-            let others = Record { who: Who::Others, peer: None, what: "several".into(), context: None, object: None, ..record };
-            let kind = Kind { who: Who::Others, from: None, what: "several".into(), context: None, outcome: others.outcome };
-            return self.count(kind, others, now);
+        let several = |record| Record { what: SEVERAL.into(), context: None, object: None, ..record };
+        if self.kinds.contains_key(&kind) {
+            (kind, record)
+        } else if self.of_one.get(&source).is_some_and(|many| *many >= MOST_OF_ONE) {
+            (Kind::Of(source), several(record))
+        } else if self.kinds.len() >= MOST {
+            (Kind::Others, Record { who: Who::Others, peer: None, ..several(record) })
+        } else {
+            (kind, record)
         }
-        self.count(kind, record, now)
-    }
-
-    fn count(&mut self, kind: Kind, record: Record, now: Instant) -> Option<Record> {
-        if let Some(counted) = self.0.get_mut(&kind) {
-            counted.count += 1;
-            counted.last = Record { object: None, ..record };
-            return None;
-        }
-        let last = Record { object: None, ..record.clone() };
-        self.0.insert(kind, Counted { began: now, since: record.time, count: 0, last });
-        Some(record)
     }
 
     /// The records of those whose time is over, or of all.
     pub(super) fn due(&mut self, now: Instant, all: bool) -> Vec<Record> {
         let mut due = Vec::new();
-        self.0.retain(|_, counted| {
+        let Self { kinds, of_one } = self;
+        kinds.retain(|kind, counted| {
             let over = all || now.duration_since(counted.began) >= INTERVAL;
             if over && counted.count > 0 {
                 due.push(Record { count: Some((counted.count, counted.since)), ..counted.last.clone() });
             }
+            if over
+                && matches!(kind, Kind::One { .. })
+                && let Some(many) = of_one.get_mut(&counted.source)
+            {
+                *many = many.saturating_sub(1);
+            }
             !over
         });
+        of_one.retain(|_, many| *many > 0);
         due.sort_by_key(|record| record.time);
         due
     }
 
     /// Whether nothing is counted.
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.kinds.is_empty()
     }
 }
 
@@ -105,14 +154,33 @@ mod tests {
         assert!(repeats.is_empty() && repeats.take(refused(1, "login"), now).is_some());
     }
 
+    /// A refusal of an identity, by one of its tokens, in a context.
+    fn of_identity(identity: u32, token: u32, context: u32) -> Record {
+        let who = Who::Identity(IdentityId(identity), format!("{token:016x}").parse().unwrap());
+        Record { who, context: Some(ContextId(context)), ..refused(1, "get_job") }
+    }
+
+    #[test]
+    fn what_one_source_does_in_many_ways_is_counted_together_and_hides_nobody_else() {
+        let (mut repeats, now) = (Repeats::default(), Instant::now());
+        let recorded = (0..100_000).filter(|number| repeats.take(of_identity(7, number % 50, *number), now).is_some());
+        assert_eq!(recorded.count(), MOST_OF_ONE + 1);
+        assert!(repeats.take(of_identity(8, 1, 0), now).is_some());
+        let addresses = |number: u128| Record { peer: Some((Ipv6Addr::from_bits(number), 1).into()), ..refused(1, "login") };
+        assert_eq!((0..1000).filter(|number| repeats.take(addresses(*number), now).is_some()).count(), MOST_OF_ONE + 1);
+        assert!(repeats.take(addresses(1 << 64), now).is_some());
+        let due = repeats.due(now, true);
+        let told: Vec<(String, &str, u64)> =
+            due.iter().map(|record| (record.who.to_string(), &*record.what, record.count.unwrap().0)).collect();
+        let expected = [("identity:7", 100_000 - MOST_OF_ONE as u64 - 1), ("anonymous", 1000 - MOST_OF_ONE as u64 - 1)];
+        assert_eq!(told, expected.map(|(who, count)| (who.to_owned(), SEVERAL, count)));
+        assert!(repeats.of_one.is_empty() && repeats.take(of_identity(7, 1, 1), now).is_some());
+    }
+
     #[test]
     fn more_kinds_than_are_told_apart_are_counted_together() {
         let (mut repeats, now) = (Repeats::default(), Instant::now());
-        let recorded = (0..100_000_u32).filter(|context| {
-            let record = Record { context: Some(ContextId(*context)), ..refused(1, "get_job") };
-            repeats.take(record, now).is_some()
-        });
-        assert_eq!(recorded.count(), MOST + 1);
+        assert_eq!((0..100_000).filter(|identity| repeats.take(of_identity(*identity, 1, 0), now).is_some()).count(), MOST + 1);
         let due = repeats.due(now, true);
         assert_eq!((due.len(), due[0].who.clone(), due[0].count.unwrap().0), (1, Who::Others, 100_000 - MOST as u64 - 1));
     }

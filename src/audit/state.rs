@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -57,6 +58,18 @@ impl Shared {
         state.queue.push_back(record);
         if std::mem::take(&mut state.idle) {
             self.wake.notify_all();
+        }
+    }
+
+    /// Records the first of a kind, and counts those that follow.
+    pub(super) fn repeat(&self, state: &mut State, record: Record) {
+        // The thread has to wake up when the minute is over.
+        let first = state.repeats.is_empty();
+        match state.repeats.take(record, Instant::now()) {
+            Some(_) if state.is_full() => state.lose(),
+            Some(record) => self.push(state, record),
+            None if first => self.wake.notify_all(),
+            None => {}
         }
     }
 }

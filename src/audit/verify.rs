@@ -1,4 +1,3 @@
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -59,9 +58,11 @@ pub fn verify(directory: &Path, key: &AuditKey, expected: Option<&(u64, String)>
     if all.is_empty() && head == Head::Missing {
         return Err(Error::NoLog(directory.to_owned()));
     }
-    let noted =
-        [expected.cloned().map(|(seq, hash)| Link { seq, hash }), if let Head::At(link) = &head { Some(link.clone()) } else { None }];
-    let mut walk = Walk { key, report: Report::default(), last: None, noted, many: 0 };
+    let noted = [
+        expected.cloned().map(|(seq, hash)| Link { seq, hash }),
+        if let Head::At { last, .. } = &head { Some(last.clone()) } else { None },
+    ];
+    let mut walk = Walk { directory, key, kept: head.first(), report: Report::default(), last: None, noted, many: 0 };
     for (index, (first, path)) in all.iter().enumerate() {
         walk.file(*first, path, index + 1 == all.len())?;
     }
@@ -80,7 +81,10 @@ pub fn verify(directory: &Path, key: &AuditKey, expected: Option<&(u64, String)>
 
 /// A walk through a log, from record to record.
 struct Walk<'k> {
+    directory: &'k Path,
     key: &'k AuditKey,
+    /// The first record that has to be there, as the head says.
+    kept: Option<u64>,
     report: Report,
     last: Option<Link>,
     /// Records whose hash is known: the one that was noted, and the head.
@@ -98,9 +102,13 @@ impl Walk<'_> {
 
     fn file(&mut self, first: u64, path: &Path, is_last: bool) -> Result<(), Error> {
         let name = files::shown(path);
-        let file = match File::open(path) {
+        let file = match files::open(path) {
             // The oldest file was removed since they were listed.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && self.last.is_none() => return Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+                self.fault(&name, 0, None, error.to_string());
+                return Ok(());
+            }
             opened => opened.map_err(Error::at(path))?,
         };
         self.report.files += 1;
@@ -149,9 +157,22 @@ impl Walk<'_> {
         }
         if self.report.first == 0 {
             self.report.first = seq;
+            self.beginning(file, number, seq);
         }
         // What is behind a fault is looked at from there on.
         self.last = Some(Link { seq, hash: place.hash });
+    }
+
+    /// Looks whether the beginning is the beginning.
+    fn beginning(&mut self, file: &str, number: u64, seq: u64) {
+        let is_cut = |kept: Option<u64>| kept.is_some_and(|kept| seq > kept);
+        // The oldest files may have been removed by their server since the head was read.
+        if is_cut(self.kept) && !is_cut(head::read(self.directory, self.key).ok().and_then(|head| head.first())) {
+            return;
+        }
+        if let Some(kept) = self.kept.filter(|kept| seq > *kept) {
+            self.fault(file, number, Some(seq), files::gone_before(kept, seq));
+        }
     }
 
     /// Why a good record does not belong where it stands.
@@ -190,10 +211,12 @@ impl Walk<'_> {
             }
         };
         match head {
-            Head::At(link) if link.seq > last => self.fault("head", 0, Some(link.seq), cut(link.seq)),
-            Head::At(_) => {}
-            Head::Missing => self.fault("head", 0, None, "the head is missing, so records may be missing at the end"),
-            Head::Wrong => self.fault("head", 0, None, "the head is not what was written, so records may be missing at the end"),
+            Head::At { last: link, .. } if link.seq > last => self.fault("head", 0, Some(link.seq), cut(link.seq)),
+            Head::At { .. } => {}
+            Head::Missing => self.fault("head", 0, None, "the head is missing, so records may be missing at the beginning and the end"),
+            Head::Wrong => {
+                self.fault("head", 0, None, "the head is not what was written, so records may be missing at the beginning and the end");
+            }
         }
         if let Some((seq, _)) = expected {
             if *seq > last {

@@ -134,9 +134,9 @@ impl TailCommand {
     }
 }
 
-/// Shows a record as it stands in the file, so that it can still be verified.
+/// Shows a record as it stands in the file, so that it can still be verified. In what is no record of ours, characters that control terminals are escaped.
 fn show_json(record: &Written) -> anyhow::Result<()> {
-    output::line(&record.line)
+    output::document(&(output::escaped(record.line.clone()) + "\n"))
 }
 
 const HEAD: [(&str, Fit); 8] = [
@@ -179,7 +179,8 @@ fn line(entry: &Entry) -> Line {
 }
 
 fn about(entry: &Entry) -> String {
-    entry.object.clone().or_else(|| entry.note.clone()).unwrap_or_else(|| "-".to_owned())
+    let text = entry.object.clone().or_else(|| entry.note.clone()).unwrap_or_else(|| "-".to_owned());
+    entry.caller.as_ref().map_or(text.clone(), |caller| format!("{text} of {caller}"))
 }
 
 fn ending(style: Style, entry: &Entry) -> Line {
@@ -189,7 +190,13 @@ fn ending(style: Style, entry: &Entry) -> Line {
 impl Verify {
     fn main(&self, json: bool) -> anyhow::Result<Exit> {
         let directory = self.place.directory()?;
-        let report = verify(&directory, &self.key(&directory)?, self.expect.as_ref())?;
+        let key = self.key(&directory)?;
+        let report = verify(&directory, &key, self.expect.as_ref()).map_err(|error| match error {
+            error @ crate::audit::Error::NoLog(_) => {
+                anyhow!("{error}; the key of one is there, so if there was one, all its records are missing")
+            }
+            error => error.into(),
+        })?;
         if json {
             output::json(&report)?
         } else {

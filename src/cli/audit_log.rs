@@ -1,6 +1,11 @@
 //! The audit log of a server or of actors, as the settings want it.
 
+use std::fs::DirBuilder;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
+
+use anyhow::Context as _;
 
 use super::key_file::KeyFile;
 use super::settings::Settings;
@@ -8,6 +13,9 @@ use crate::audit::{Audit, AuditKey, Settings as Place};
 
 /// The name of the key's file in the data directory.
 pub(super) const KEY: &str = "audit.key";
+
+/// The name of the file in the data directory that says where a log was begun. So a log of which nothing is left is not taken for one that never was.
+const BEGUN: &str = "audit.begun";
 
 /// The file with the key.
 pub(super) const fn key_file(path: &Path) -> KeyFile<'_> {
@@ -25,6 +33,16 @@ pub(super) fn open(settings: &Settings) -> anyhow::Result<Audit> {
         let text = key.to_text();
         (key, text)
     })?;
-    let (file_bytes, quota) = (settings.audit_file_size, settings.audit_quota);
-    Ok(Audit::open(Place { directory: settings.audit_dir.clone(), key, file_bytes, quota })?)
+    let (file_bytes, quota, directory) = (settings.audit_file_size, settings.audit_quota, settings.audit_dir.clone());
+    let mark = settings.data.join(BEGUN);
+    let mut place = std::path::absolute(&directory).context("audit_dir")?.into_os_string();
+    place.push("\n");
+    let begun = std::fs::read(&mark).is_ok_and(|there| there == place.as_bytes());
+    let audit = Audit::open(Place { directory, key, file_bytes, quota, begun })?;
+    if !begun {
+        let noted =
+            DirBuilder::new().recursive(true).mode(0o700).create(&settings.data).and_then(|()| std::fs::write(&mark, place.as_bytes()));
+        noted.with_context(|| format!("{} cannot be written", mark.display()))?;
+    }
+    Ok(audit)
 }

@@ -31,7 +31,12 @@ pub(super) fn shutdown_on_signal(certificate: Option<Tls>) -> anyhow::Result<Can
     let mut hangup = signal(SignalKind::hangup())?;
     tokio::spawn(async move {
         while hangup.recv().await.is_some() {
-            match certificate.as_ref().map(Tls::reload) {
+            let reloaded = match certificate.clone() {
+                // Files may be where reading them takes long.
+                Some(tls) => tokio::task::spawn_blocking(move || tls.reload()).await.ok(),
+                None => None,
+            };
+            match reloaded {
                 Some(Ok(())) => tracing::info!("SIGHUP: the certificate was read again, and new connections have it"),
                 Some(Err(error)) => tracing::error!("SIGHUP: the certificate stays as it was: {error}"),
                 None => {

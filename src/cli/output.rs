@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
-use crate::model::{ErrorKind, LogLevel, Status, tree};
+pub(super) use crate::model::escaped;
+use crate::model::{ErrorKind, LogLevel, Status, controls_terminal, tree};
 
 /// Whether to use colours (on a terminal, unless `NO_COLOR` is set), and how wide the terminal is.
 #[derive(Debug, Clone, Copy)]
@@ -139,12 +140,6 @@ impl<T: Into<Self>> std::ops::Add<T> for Line {
     }
 }
 
-/// Whether a character controls a terminal instead of being shown: the controls of C0 and C1, DEL, line separators, and those that change
-/// the direction of writing.
-fn controls_terminal(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 /// Makes a text harmless: one line, in which characters that would control the terminal are shown as escapes.
 pub(super) fn harmless(text: &str) -> std::borrow::Cow<'_, str> {
     let bad = |c: char| c != '\t' && controls_terminal(c);
@@ -157,22 +152,6 @@ pub(super) fn harmless(text: &str) -> std::borrow::Cow<'_, str> {
 /// A document as JSON on one line, in which characters that would control a terminal are escaped. Its value is the same.
 pub(super) fn json_text(document: &impl Serialize) -> serde_json::Result<String> {
     serde_json::to_string(document).map(escaped)
-}
-
-/// Escapes in JSON the characters that control a terminal and that JSON itself does not escape. They occur in texts only.
-pub(super) fn escaped(json: String) -> String {
-    let bad = |c: char| c >= '\u{7f}' && controls_terminal(c);
-    if !json.contains(bad) {
-        return json;
-    }
-    json.chars().fold(String::with_capacity(json.len() + 16), |mut text, c| {
-        if bad(c) {
-            text.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            text.push(c);
-        }
-        text
-    })
 }
 
 /// Prints one JSON document.

@@ -7,12 +7,13 @@ use serde::Deserialize;
 
 use super::bus::BusError;
 use super::letter::{Letter, Outcome, Receipt};
-use super::runner_job;
 use super::signature::{NodeKey, is_right};
+use super::{recording, runner_job};
 use crate::access::Authority;
+use crate::audit::Who;
 use crate::dispatch::{self, Dispatcher};
 use crate::model::{ContextId, ErrorKind, IdentityId, JobError, MessageKey, MessageType, Name, Role, SignerKey, Timestamp};
-use crate::store::{self, FarEnd, NewMessage, NewResult, Received, Store};
+use crate::store::{self, FarEnd, MadeJobs, NewMessage, NewResult, Received, Store};
 
 /// How far the clocks of two nodes may be from each other.
 pub(super) const TOLERANCE: Duration = Duration::from_secs(120);
@@ -39,6 +40,12 @@ enum Signer {
     Identity,
     /// The runner whose result it is, as far as its message says.
     Runner,
+}
+
+/// What came, as it is stored.
+enum Came {
+    Message(NewMessage),
+    Result(NewResult),
 }
 
 /// How a job ended, as a result message says it.
@@ -104,6 +111,7 @@ impl Inbound {
             Ok(()) => (Outcome::Stored, String::new()),
             Err(Refusal::Full(why)) => (Outcome::Full, why),
             Err(Refusal::Refused(why)) => {
+                self.dispatcher.audit().refusal(|| recording::refused(&letter));
                 tracing::warn!(nonce = %letter.nonce, key = %letter.public_key, "a message that came was refused: {why}");
                 (Outcome::Refused, why)
             }
@@ -129,11 +137,22 @@ impl Inbound {
         if again < now {
             return Err(Refusal::Refused(format!("it came after its time: timeout_ack is {} s", letter.timeout_ack)));
         }
-        let received = if letter.message_type == MessageType::Result {
-            store.receive_result(&result(letter)?).await?
-        } else {
-            store.receive_message(&message(letter, again, from)?).await?
+        let came = match letter.message_type {
+            MessageType::Result => Came::Result(result(letter)?),
+            _ => Came::Message(message(letter, again, from)?),
         };
+        let begun = || recording::of(self.sender(letter, &signer), letter);
+        let doing = self.dispatcher.audit().begin(begun).map_err(|closed| Refusal::Full(format!("at the other side {closed}")))?;
+        // Where the store fails, it comes again.
+        let mut doing = doing.counted();
+        let (received, made) = match &came {
+            Came::Result(result) => (store.receive_result(result).await?, MadeJobs::default()),
+            Came::Message(message) => store.receive_message(message).await?,
+        };
+        match received {
+            Received::Stored => doing.end(|record| recording::made(record, &made)),
+            _ => doing.give_up(),
+        }
         match received {
             Received::Stored | Received::Duplicate => Ok(()),
             Received::Full => Err(Refusal::Full(format!("context {context} takes no more messages: msg_in or the queue of a job is full"))),
@@ -143,6 +162,16 @@ impl Inbound {
             }
             Received::Unknown => Err(Refusal::Refused("nobody waits for that result (any more)".into())),
             Received::Signer => Err(Refusal::Refused(format!("the runner of that job does not have the key {}", letter.public_key))),
+        }
+    }
+
+    /// Who sends a letter, by its signature.
+    fn sender(&self, letter: &Letter, signer: &Signer) -> Who {
+        let key = &letter.public_key;
+        match signer {
+            Signer::Identity => Who::Signer(IdentityId(letter.caller_id)),
+            Signer::Node if *key == self.key.public() => Who::Node("here".to_owned()),
+            Signer::Node | Signer::Runner => Who::Node(self.trusted.get(key).map_or_else(|| key.to_string(), Name::to_string)),
         }
     }
 

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::delivery::{Delivered, Delivery};
-use super::runner_job;
+use super::{recording, runner_job};
 use crate::model::{Address, ContextId, MessageKey, MessageList, MessageType, Runner};
 use crate::service::Service;
 use crate::store::{Error, MessageNames, Settled};
@@ -172,7 +172,18 @@ impl Outgoing {
             // Where it is missing, it may be written in a moment.
             let Some(stored) = stored else { continue };
             if stored.shown.message_type == MessageType::Job {
-                made |= store.make_runner_jobs(*name, &runner_job::read(&stored.job, name.caller_id, name.message_id)).await?;
+                // What cannot be recorded is left for later.
+                let Ok(mut doing) = self.delivery.dispatcher.audit().begin(|| recording::of_other_program(*name, store.context())) else {
+                    break;
+                };
+                let jobs = runner_job::read(&stored.job, name.caller_id, name.message_id);
+                match store.make_runner_jobs(*name, &jobs).await? {
+                    Some(jobs) => {
+                        doing.end(|record| recording::made(record, &jobs));
+                        made = true;
+                    }
+                    None => drop(doing.give_up()),
+                }
                 continue;
             }
             if self.for_owners.len() >= PAGE * 10 {

@@ -167,6 +167,11 @@ impl Dispatcher {
         self.0.closing.cancel();
     }
 
+    /// The audit log of this process.
+    pub fn audit(&self) -> &Audit {
+        &self.0.settings.audit
+    }
+
     /// Whether this process is about to end.
     pub fn is_closing(&self) -> bool {
         self.0.closing.is_cancelled()
@@ -206,7 +211,7 @@ impl Dispatcher {
         run(boxed(Promoter::new(store.clone()), shutdown));
         let scheduler = Scheduler::new(store.clone()).minding(pressure.clone()).recorded(self.0.settings.audit.clone());
         run(boxed(scheduler.asking(self.0.deleted.clone()), shutdown));
-        run(boxed(Reaper::new(store.clone()), shutdown));
+        run(boxed(Reaper::new(store.clone()).recorded(self.0.settings.audit.clone()), shutdown));
         run(boxed(Releaser::new(store.clone()), shutdown));
         run(boxed(Indexer::new(store.clone()), shutdown));
         run(boxed(Surveyor::new(store.clone()), shutdown));

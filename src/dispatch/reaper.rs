@@ -1,7 +1,8 @@
 use std::time::{Duration, Instant};
 
+use crate::audit::{Audit, Execution, Outcome, Record, Who};
 use crate::service::Service;
-use crate::store::{Error, Store};
+use crate::store::{Error, Lost, Store};
 
 /// Takes jobs back from servers that died, and looks after those that lie in queues or run with foreign actors.
 pub struct Reaper {
@@ -10,6 +11,7 @@ pub struct Reaper {
     was_away: bool,
     /// When the next look is due.
     due: Option<Instant>,
+    audit: Audit,
 }
 
 /// How many jobs are looked at by one call.
@@ -20,11 +22,28 @@ const BUSY: Duration = Duration::from_millis(15);
 impl Reaper {
     /// A reaper for one context.
     pub fn new(store: Store) -> Self {
-        Self { store, was_away: false, due: None }
+        Self { store, was_away: false, due: None, audit: Audit::default() }
+    }
+
+    /// The same, with the audit log that has the attempts whose servers died.
+    pub(super) fn recorded(self, audit: Audit) -> Self {
+        Self { audit, ..self }
     }
 }
 
 impl Reaper {
+    /// What the audit log has of an attempt that was taken from who ran it.
+    fn record(&self, lost: Lost) -> Record {
+        Record {
+            context: Some(self.store.context()),
+            object: Some(format!("job:{}", lost.job)),
+            caller: lost.caller,
+            execution: Some(Execution { attempt: lost.attempt, end: "lost", duration_ms: None }),
+            note: Some("its lease ran out, so it was taken from who ran it".to_owned()),
+            ..Record::new(Who::Actor(lost.actor), "execute", Outcome::Bad)
+        }
+    }
+
     /// Whether this round is so late that this process may not have renewed its own leases either. Never true twice in a row, so that jobs
     /// of dead servers are not kept waiting.
     fn was_held_up(&mut self) -> bool {
@@ -48,10 +67,12 @@ impl Service for Reaper {
             self.store.ping().await.inspect_err(|_| self.was_away = true)?;
             return Ok(self.store.periods().lease / 3 + Duration::from_secs(1));
         }
-        let Some(looked) = self.store.reap(BATCH).await.inspect_err(|_| self.was_away = true)? else {
+        let Some((looked, lost)) = self.store.reap_lost(BATCH).await.inspect_err(|_| self.was_away = true)? else {
             self.was_away = true;
             return Ok(Duration::ZERO);
         };
+        // Whoever ran them may not live to record it.
+        lost.into_iter().for_each(|lost| self.audit.note(|| self.record(lost)));
         // Servers that share a Redis shall not all call at once.
         let pause = if looked >= BATCH { BUSY } else { Duration::from_millis(rand::random_range(250..450)) };
         self.due = Some(Instant::now() + pause);

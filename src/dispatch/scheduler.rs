@@ -117,7 +117,7 @@ impl Scheduler {
             let created = self.store.create(job).await?;
             if !matches!(created, Created::Created(_)) {
                 // Nothing was made here.
-                let _ = doing.give_up();
+                doing.give_up();
             }
             match created {
                 Created::Created(_) => {

@@ -27,6 +27,7 @@ mod signature;
 mod signer;
 mod spec;
 mod state;
+mod terminal;
 mod time;
 mod tree;
 
@@ -60,5 +61,6 @@ pub use signature::{InvalidPrivateKey, InvalidSignature, PrivateKey, Signature};
 pub use signer::{InvalidSignerKey, SignerKey};
 pub use spec::JobSpec;
 pub use state::{Event, Illegal, Next, Status};
+pub use terminal::{controls_terminal, escaped};
 pub use time::{InvalidTime, Seconds, Timestamp};
 pub use tree::tree;

@@ -9,6 +9,7 @@ use super::auth::{Permission, Principal, Session};
 use super::error::Error;
 use super::guard::{Concern, Guard};
 use crate::access;
+use crate::model::ContextId;
 
 /// Whether callers have to say who they are.
 #[derive(Clone, Default)]
@@ -82,6 +83,14 @@ impl Access {
             }
         }
         std::future::pending().await
+    }
+
+    /// Whether there is such a context, as far as that decides who may do what.
+    pub(super) fn knows(&self, context: ContextId) -> bool {
+        match self {
+            Self::Open => true,
+            Self::Login(guard) => guard.authority().context(context).is_some(),
+        }
     }
 
     /// Whether whoever is behind a session may call a method that needs `permission` at all, whatever it concerns.

@@ -1,8 +1,10 @@
 //! What callers do, as the audit log has it: each call that changes something, and each that is refused.
 
+use super::access::Access;
 use super::auth::{Permission, Principal, Session};
 use super::error::{Code, Error};
 use super::guard::Concern;
+use crate::access::Login;
 use crate::audit::{Audit, Doing, Outcome, Record, Who};
 use crate::model::{ContextId, JobId, excerpt};
 
@@ -10,69 +12,57 @@ use crate::model::{ContextId, JobId, excerpt};
 const NAME: usize = 256;
 
 /// A call that will be a record of the audit log. One that never ends, because its caller left or it took too long, is recorded, too.
-///
-/// One that everybody may make is a record of its own only when it has done what it is for. If it has not, it is counted as refusals are: whoever makes it did
-/// not need to be anybody for that.
 #[derive(Debug)]
-pub struct Act {
-    doing: Doing,
-    /// Where it is counted, if it comes to nothing and everybody may make it.
-    counted: Option<Audit>,
-}
+pub struct Act(Doing);
 
 impl Act {
     /// A call that is no record.
-    pub(super) const NONE: Self = Self { doing: Doing::NONE, counted: None };
+    pub(super) const NONE: Self = Self(Doing::NONE);
 
     /// A call that is allowed and begins now, and what it is about. What changes something is refused where it could not be recorded.
     pub(super) fn begin(
         audit: &Audit,
         session: &Session,
-        what: &'static str,
-        permission: Permission,
+        (what, permission): (&'static str, Permission),
         about: impl FnOnce() -> (Option<ContextId>, Option<String>),
     ) -> Result<Self, Error> {
         let record = || {
             let (context, object) = about();
             Record { context, object, ..of(session, what, Outcome::Unknown) }
         };
-        let counted = (permission == Permission::Public).then(|| audit.clone());
-        Ok(Self { doing: audit.begin(record)?, counted })
+        let begun = audit.begin(record)?;
+        // What needs no role can be tried by anybody, or by every identity.
+        let is_for_all = matches!(permission, Permission::Public | Permission::Identity);
+        Ok(Self(if is_for_all { begun.counted() } else { begun }))
     }
 
     /// The call has done what it is for, though it may not have ended. `made` is what it has made, if that is known only now.
     pub fn done(&mut self, made: Option<String>) {
-        self.doing.end(|record| {
+        self.0.end(|record| {
             record.outcome = Outcome::Ok;
             record.object = made.or(record.object.take());
         });
     }
 
-    /// The call has come to nothing, unless it was done before.
-    pub(super) fn failed(&mut self, audit: &Audit, code: Code) {
-        let outcome = if is_refusal(code) { Outcome::Refused(code.number()) } else { Outcome::Failed(code.number()) };
-        if !is_refusal(code) && self.counted.is_none() {
-            return self.doing.end(|record| record.outcome = outcome);
-        }
-        if let Some(record) = self.doing.give_up() {
-            audit.refusal(|| Record { outcome, ..record });
-        }
+    /// It is known now who makes the call: its token says so.
+    pub(super) fn by(&mut self, login: &Login) {
+        self.0.tell(|record| record.who = Who::Identity(login.identity(), login.token().clone()));
     }
-}
 
-impl Drop for Act {
-    fn drop(&mut self) {
-        if let Some(audit) = &self.counted
-            && let Some(record) = self.doing.give_up()
-        {
-            audit.refusal(|| record);
+    /// The call has come to nothing, unless it was done before.
+    pub(super) fn failed(&mut self, code: Code) {
+        let outcome = if is_refusal(code) { Outcome::Refused(code.number()) } else { Outcome::Failed(code.number()) };
+        if is_counted(code) || self.0.is_counted() {
+            self.0.fail(|record| record.outcome = outcome);
+        } else {
+            self.0.end(|record| record.outcome = outcome);
         }
     }
 }
 
 /// Records that a call was refused because of who makes it. Other errors are none.
 pub(super) fn refused(
-    audit: &Audit,
+    (access, audit): (&Access, &Audit),
     session: &Session,
     what: &'static str,
     concern: Option<(&Concern<'_>, Option<String>)>,
@@ -80,9 +70,18 @@ pub(super) fn refused(
 ) {
     let code = error.code();
     if is_refusal(code) {
-        let (context, object) = concern.map_or((None, None), |(concern, object)| (concern.context(), object));
+        let (named, object) = concern.map_or((None, None), |(concern, object)| (concern.context(), object));
+        // Those that do not exist are one kind: there is no end to them.
+        let context = named.filter(|context| access.knows(*context));
+        let absent = named.filter(|_| context.is_none()).map(|absent| self::object("context", absent));
+        let object = absent.or(object);
         audit.refusal(|| Record { context, object, ..of(session, what, Outcome::Refused(code.number())) });
     }
+}
+
+/// Whether a call that ended so is counted with others of its kind: it did nothing, and can be made as often as its caller likes.
+const fn is_counted(code: Code) -> bool {
+    is_refusal(code) || matches!(code, Code::InvalidParams | Code::RateLimited)
 }
 
 const fn is_refusal(code: Code) -> bool {

@@ -1,4 +1,4 @@
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -57,7 +57,7 @@ pub struct Session {
 #[derive(Debug)]
 struct Link {
     peer: SocketAddr,
-    local: IpAddr,
+    local: SocketAddr,
     /// The address that was named by the HTTP request that is being answered, or that opened the WebSocket.
     server_address: Mutex<Option<ServerAddress>>,
     opened: Instant,
@@ -74,7 +74,7 @@ struct Link {
 impl Session {
     pub(super) fn new(
         peer: SocketAddr,
-        local: IpAddr,
+        local: SocketAddr,
         address: AddressHandle,
         connection: Arc<Connection>,
         tls: bool,
@@ -149,8 +149,8 @@ impl Session {
         self.link.tls
     }
 
-    /// The address of this machine that the connection reached.
-    pub(super) fn local(&self) -> IpAddr {
+    /// The address of this machine that the connection reached, with the port.
+    pub(super) fn local(&self) -> SocketAddr {
         self.link.local
     }
 

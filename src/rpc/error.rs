@@ -275,6 +275,7 @@ impl Error {
             Self::AnswerTooLarge(limit) => Some(json!({"limit": limit})),
             Self::Dispatch(error) => data_of(error),
             Self::Flow(error) => of_flow::data_of(error),
+            Self::Access(access::Error::TooFast(after)) => Some(json!({"retry_after_ms": millis(*after)})),
             Self::Access(access::Error::HasJobs { jobs, .. }) => Some(json!(jobs)),
             Self::Access(access::Error::Store(source)) => Some(json!({"outcome": if source.not_done() { "not_done" } else { "unknown" }})),
             _ => None,

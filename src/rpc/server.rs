@@ -1,6 +1,6 @@
 use std::future::poll_fn;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -268,7 +268,7 @@ impl Acceptor {
             self.overflow.serve(socket);
             return;
         };
-        let local = socket.local_addr().map_or(IpAddr::from([127, 0, 0, 1]), |address| address.ip());
+        let local = socket.local_addr().unwrap_or_else(|_| SocketAddr::from(([0, 0, 0, 0], 0)));
         prepare(&socket, self.limits.write_timeout.duration(), peer);
         let connection = self.addresses.connection(&address);
         let session = Session::new(peer, local, address, connection, self.tls.is_some(), self.connections.token());
@@ -287,10 +287,10 @@ impl Acceptor {
 
     /// Serves the operator, who counts as this machine.
     fn open_for_operator(&self, socket: UnixStream) {
-        let here = IpAddr::from([127, 0, 0, 1]);
+        let here = SocketAddr::from(([127, 0, 0, 1], 0));
         let address = self.addresses.of_operator();
         let connection = self.addresses.connection(&address);
-        let session = Session::new(SocketAddr::new(here, 0), here, address, connection, false, self.connections.token());
+        let session = Session::new(here, here, address, connection, false, self.connections.token());
         let opened = self.opened(session.of(Principal::Operator));
         tokio::spawn(opened.serve(socket));
     }

@@ -78,7 +78,7 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
         let concern = subscription.concern();
         let changes = access.changes();
         let allowed = access.allow(&session, S::PERMISSION, &concern).await;
-        allowed.inspect_err(|error| act::refused(audit, &session, S::NAME, Some((&concern, act::named(&concern))), error))?;
+        allowed.inspect_err(|error| act::refused((access, audit), &session, S::NAME, Some((&concern, act::named(&concern))), error))?;
         let what = format!("more than {} subscriptions from your address (a fixed limit)", bounds.per_address).into();
         let busy = Error::Busy { what, retry_after: Duration::from_secs(1) };
         let permit = Permit::take(AddressSubscriptions(Arc::clone(&session)), bounds.per_address).ok_or(busy)?;

@@ -220,11 +220,11 @@ async fn call<C: Send + Sync + 'static, M: Method<C>>(
     if !access.is_open()
         && let Err(error) = access.allow(session, M::PERMISSION, &method.concern()).await
     {
-        act::refused(audit, session, M::NAME, Some((&method.concern(), method.names())), &error);
+        act::refused((access, audit), session, M::NAME, Some((&method.concern(), method.names())), &error);
         return Err(error);
     }
     let mut act = match M::AUDITED {
-        true => Act::begin(audit, session, M::NAME, M::PERMISSION, || (method.concern().context(), method.names()))?,
+        true => Act::begin(audit, session, (M::NAME, M::PERMISSION), || (method.concern().context(), method.names()))?,
         false => Act::NONE,
     };
     let answering = async {
@@ -242,7 +242,7 @@ async fn call<C: Send + Sync + 'static, M: Method<C>>(
                 result = answering => result,
                 // The wait ends, the job goes on. What the call has done until then is recorded as such.
                 error = access.revoked(session, M::PERMISSION, &concern, changes) => {
-                    act::refused(audit, session, M::NAME, Some((&concern, names)), &error);
+                    act::refused((access, audit), session, M::NAME, Some((&concern, names)), &error);
                     return Err(error);
                 }
             }
@@ -250,7 +250,7 @@ async fn call<C: Send + Sync + 'static, M: Method<C>>(
     };
     match &result {
         Ok(output) => act.done(output.as_ref().and_then(M::made)),
-        Err(error) => act.failed(audit, error.code()),
+        Err(error) => act.failed(error.code()),
     }
     // What changes who may do what is answered when it is in the file: nobody has it without a record, whatever becomes of this process.
     if M::AUDITED && M::PERMISSION != Permission::Submit {

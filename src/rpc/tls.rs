@@ -1,6 +1,8 @@
 //! TLS on the ports: the certificate and its key, which can be read again while the server runs.
 
-use std::io;
+use std::fs::OpenOptions;
+use std::io::{self, Read as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -25,6 +27,8 @@ const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\nc
     This port speaks TLS: connect by https:// or wss://.\n";
 /// How much of what such a client has sent is read, so that it sees the answer.
 const SKIPPED: u64 = 64 * 1024;
+/// What others may do who read a file. Its group may be one that is for those who need the key.
+const OTHERS_READ: u32 = 0o004;
 /// How long before its end a certificate is warned of.
 const SOON: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
@@ -130,7 +134,7 @@ async fn refuse(socket: &mut TcpStream) -> io::Result<()> {
 }
 
 fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
-    let content = |path: &Path| std::fs::read(path).map_err(|cause| TlsError::Unreadable { path: path.to_owned(), cause });
+    let content = |path: &Path| content(path).map_err(|cause| TlsError::Unreadable { path: path.to_owned(), cause });
     let no_certificate = |why| TlsError::NoCertificate { path: certificate.to_owned(), why };
     let chain = content(certificate)?;
     let chain = CertificateDer::pem_slice_iter(&chain).collect::<Result<Vec<_>, _>>().map_err(|why| no_certificate(Some(why)))?;
@@ -146,7 +150,26 @@ fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
     let mut config = builder.with_no_client_auth().with_single_cert(chain, private).map_err(unusable)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     warn_of_its_end(&first, certificate);
+    warn_of_readers(key);
     Ok(Arc::new(config))
+}
+
+/// What is in a file. What is none is refused: a pipe would be waited for.
+fn content(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is no regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map(|_| bytes)
+}
+
+/// Warns of a key that others may read, as those of hero may not be read.
+fn warn_of_readers(key: &Path) {
+    let mode = key.metadata().map_or(0, |metadata| metadata.permissions().mode() & 0o777);
+    if mode & OTHERS_READ != 0 {
+        tracing::warn!("others may read {} (mode {mode:03o}), the key of the certificate; close it with: chmod o-r {0}", key.display());
+    }
 }
 
 /// Warns of a certificate that clients will not take for its time.

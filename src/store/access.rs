@@ -20,6 +20,9 @@ pub struct StoredToken {
     /// Whether a login has made it, and a newer one may take its place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub login: bool,
+    /// The token by which it was made. It ends with that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TokenId>,
     /// The keyed hash of its secret, in hexadecimal digits.
     pub digest: String,
 }

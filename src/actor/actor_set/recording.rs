@@ -17,10 +17,11 @@ impl ActorSet {
                 Outcome::Crashed => (audit::Outcome::Bad, "crashed"),
                 Outcome::GivenBack => (audit::Outcome::Bad, "given_back"),
             };
-            let duration_ms = u64::try_from(run.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let duration_ms = Some(u64::try_from(run.began.elapsed().as_millis()).unwrap_or(u64::MAX));
             Record {
                 context: Some(*context),
                 object: Some(format!("job:{}", run.job)),
+                caller: run.caller.clone(),
                 execution: Some(Execution { attempt: run.attempt, end, duration_ms }),
                 ..Record::new(Who::Actor(self.actors[actor].name.clone()), "execute", outcome)
             }

@@ -29,7 +29,7 @@ pub(super) fn redis_max_memory() -> String {
     format!("{}MB", (memory / 2) >> 20)
 }
 
-/// No limit for programs on this machine, 1000 for others.
-pub(super) fn calls_per_second(listen: &str) -> &'static str {
-    if listen.parse::<super::Listen>().is_ok_and(|listen| listen.public().is_none()) { "0" } else { "1000" }
+/// No limit for programs on this machine where nobody logs in, 1000 for others.
+pub(super) fn calls_per_second(listen: &str, login: bool) -> &'static str {
+    if !login && listen.parse::<super::Listen>().is_ok_and(|listen| listen.public().is_none()) { "0" } else { "1000" }
 }

@@ -107,7 +107,8 @@ fn with_defaults(given: Figment, env: &BTreeMap<String, String>) -> Result<Figme
                 (Default::Computed(_), "pools") => defaults::pools(),
                 (Default::Computed(_), "redis_max_memory") => defaults::redis_max_memory(),
                 (Default::Computed(_), "calls_per_second") => {
-                    defaults::calls_per_second(text("listen").as_deref().unwrap_or("127.0.0.1:8700")).to_owned()
+                    let login = on(given.find_value("login").ok()) == "true";
+                    defaults::calls_per_second(text("listen").as_deref().unwrap_or("127.0.0.1:8700"), login).to_owned()
                 }
                 (Default::Computed(_), "max_per_address") => {
                     let all = given.find_value("max_connections").ok();

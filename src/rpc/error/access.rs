@@ -10,6 +10,7 @@ pub(super) fn code_of(error: &access::Error) -> Code {
         A::Elsewhere | A::Store(_) => Code::StoreUnavailable,
         A::KeyTaken(_) | A::HasJobs { .. } | A::Configured(_) => Code::State,
         A::Invalid { .. } => Code::InvalidParams,
+        A::TooFast(_) => Code::RateLimited,
         A::Full(_) | A::NoDatabase(_) => Code::QueueFull,
         A::Unknown | A::NonceUnknown | A::NonceOver | A::NonceUsed | A::Stranger => Code::NotAuthenticated,
     }

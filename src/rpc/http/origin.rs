@@ -1,4 +1,4 @@
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -9,6 +9,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
 use crate::rpc::auth::Session;
 use crate::rpc::openrpc::ServerAddress;
+
+/// The ports that URLs need not name.
+const USUAL: [u16; 2] = [80, 443];
 
 /// Which web pages may use the server, and under which names it may be reached.
 ///
@@ -38,27 +41,48 @@ impl OriginCheck {
 
     /// Whether the server may be called under this `Host`. `local` is the address of this machine that the connection reached.
     fn allows_host(&self, host: &str, local: Option<IpAddr>) -> bool {
-        host.parse::<Authority>().is_ok() && self.hosts.iter().any(|known| known == "*") || self.knows_host(host, local)
-    }
-
-    /// Whether this `Host` is one of the server's own, and not only allowed because all are.
-    fn knows_host(&self, host: &str, local: Option<IpAddr>) -> bool {
         let Ok(authority) = host.parse::<Authority>() else { return false };
         let name = authority.host().to_ascii_lowercase();
         is_loopback(&name)
             || literal(&name).is_some_and(|address| Some(address.to_canonical()) == local.map(|local| local.to_canonical()))
-            || self.hosts.iter().any(|known| *known == name || *known == authority.as_str().to_ascii_lowercase())
+            || ["*", &name, &authority.as_str().to_ascii_lowercase()].into_iter().any(|host| self.names(host))
+    }
+
+    /// Whether this `Host` is the server's own, and nobody else's: on another port of this machine somebody else may listen, and on any other machine
+    /// `localhost` is that one. `local` is the address that the connection reached; port 0 is the socket of the operator.
+    fn knows_host(&self, host: &str, local: SocketAddr) -> bool {
+        let Ok(authority) = host.parse::<Authority>() else { return false };
+        let (name, address) = (authority.host().to_ascii_lowercase(), local.ip().to_canonical());
+        let is_here = match authority.port_u16() {
+            Some(port) => port == local.port(),
+            None => USUAL.contains(&local.port()),
+        };
+        // A proxy listens there, if the operator names the server so.
+        let is_usual = authority.port_u16().is_none_or(|port| USUAL.contains(&port));
+        if self.names(&name) && (is_here || is_usual) || authority.port().is_some() && self.names(&authority.as_str().to_ascii_lowercase())
+        {
+            return true;
+        }
+        match literal(&name) {
+            Some(literal) if literal.to_canonical() == address => is_here || local.port() == 0,
+            _ => is_loopback(&name) && address.is_loopback() && (is_here || local.port() == 0),
+        }
+    }
+
+    /// Whether the operator has named this host.
+    fn names(&self, host: &str) -> bool {
+        self.hosts.iter().any(|known| known == host)
     }
 
     /// The address of the server that a request names.
     fn address(&self, request: &Request, session: &Session) -> Option<ServerAddress> {
         let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-        let is_own = host.is_some_and(|host| self.knows_host(host, Some(session.local())));
+        let is_own = host.is_some_and(|host| self.knows_host(host, session.local()));
         ServerAddress::of(request.headers()).map(|address| address.known(session.is_tls(), is_own))
     }
 
     fn check(&self, request: &Request) -> Result<Option<HeaderValue>, &'static str> {
-        let local = request.extensions().get::<Arc<Session>>().map(|session| session.local());
+        let local = request.extensions().get::<Arc<Session>>().map(|session| session.local().ip());
         let usual = if request.extensions().get::<Arc<Session>>().is_some_and(|session| session.is_tls()) { 443 } else { 80 };
         let named = request.uri().authority().map(Authority::as_str);
         let host = match single(request.headers(), &header::HOST)? {
@@ -172,7 +196,30 @@ mod tests {
     #[test]
     fn where_all_names_are_allowed_only_named_ones_are_known() {
         let check = OriginCheck::new(&[], &["*".into(), "hero.example".into()]);
-        assert!(check.allows_host("evil.example", None) && !check.knows_host("evil.example", None) && !check.allows_host("a b", None));
-        assert!(check.knows_host("hero.example:81", None) && check.knows_host("localhost", None));
+        let local = SocketAddr::from(([127, 0, 0, 1], 8700));
+        assert!(check.allows_host("evil.example", None) && !check.knows_host("evil.example", local) && !check.allows_host("a b", None));
+        assert!(check.knows_host("hero.example:8700", local) && check.knows_host("localhost:8700", local));
+    }
+
+    #[test]
+    fn a_host_is_the_servers_own_where_nobody_else_can_be_reached_by_it() {
+        let check = OriginCheck::new(&[], &["hero.example".into(), "hero.example:9443".into()]);
+        let (here, outside) = (SocketAddr::from(([127, 0, 0, 1], 8700)), SocketAddr::from(([192, 0, 2, 7], 8700)));
+        for (local, own, others) in [
+            (
+                here,
+                &["localhost:8700", "127.0.0.1:8700", "[::1]:8700", "LOCALHOST:8700"][..],
+                &["localhost", "localhost:9999", "127.0.0.1"][..],
+            ),
+            (outside, &["192.0.2.7:8700"], &["localhost:8700", "127.0.0.1:8700", "192.0.2.7:9999", "192.0.2.7", "192.0.2.8:8700"]),
+        ] {
+            let listed = ["hero.example:8700", "hero.example", "HERO.example:443", "hero.example:9443"];
+            assert!(own.iter().chain(&listed).all(|host| check.knows_host(host, local)), "{own:?}");
+            for other in others.iter().chain(&["hero.example:9999", "evil.example:8700", "", "a b"]) {
+                assert!(!check.knows_host(other, local), "{other} at {local}");
+            }
+        }
+        assert!(check.knows_host("localhost", SocketAddr::from(([127, 0, 0, 1], 0))), "the socket of the operator");
+        assert!(check.knows_host("localhost", SocketAddr::from(([127, 0, 0, 1], 443))));
     }
 }

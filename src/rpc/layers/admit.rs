@@ -124,7 +124,7 @@ mod tests {
         connection.made(600);
         let reservation = Arc::new(reservation);
         let mut request = Request::borrowed("any", None, Id::Number(1));
-        let session = Session::new(peer, peer.ip(), share, Arc::clone(&connection), false, TaskTracker::new().token());
+        let session = Session::new(peer, peer, share, Arc::clone(&connection), false, TaskTracker::new().token());
         request.extensions_mut().insert(Arc::new(session));
         request.extensions_mut().insert(Arc::downgrade(&reservation));
         let admit = Admit::new(Answered, Arc::new(Rules::new(&Table::<()>::new(), limits, Access::Open, Audit::default())));

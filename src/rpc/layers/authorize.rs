@@ -27,7 +27,7 @@ impl<S: Answer> Authorize<S> {
         let checked = self.rules.access.check(&session.principal(), entry.permission);
         checked.inspect_err(|error| {
             let name = self.rules.name(&request.method).unwrap_or_default();
-            act::refused(&self.rules.audit, session, name, None, error);
+            act::refused((&self.rules.access, &self.rules.audit), session, name, None, error);
         })
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{PageSize, sample, tag};
 use crate::access::ContextSpec;
 use crate::model::{Context, ContextId, ContextLimits, ContextPage, IdentityId};
+use crate::rpc::act::object;
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Principal, Session};
 use crate::rpc::error::{Code, Error};
@@ -51,6 +52,16 @@ impl Method for CreateContext {
 
     fn concern(&self) -> Concern<'_> {
         Concern::Server
+    }
+
+    fn names(&self) -> Option<String> {
+        let admins: Vec<String> = self.admins.iter().map(|admin| object("identity", admin)).collect();
+        (!admins.is_empty()).then(|| admins.join(" "))
+    }
+
+    fn made(made: &Self::Output) -> Option<String> {
+        let admins = made.admins.iter().map(|admin| object("identity", admin));
+        Some(std::iter::once(object("context", made.context_id)).chain(admins).collect::<Vec<_>>().join(" "))
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Context, Error> {

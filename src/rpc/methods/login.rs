@@ -7,11 +7,12 @@ use super::{sample, tag};
 use crate::access::{self, NewToken};
 use crate::model::{IdentityId, PublicKey, Signature, Timestamp};
 use crate::rpc::access::slowed;
+use crate::rpc::act::Act;
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
-use crate::rpc::method::{Example, Method};
+use crate::rpc::method::{Example, Method, Within};
 
 /// The longest nonce that is looked at, in bytes.
 const LONGEST: usize = 512;
@@ -97,17 +98,38 @@ impl Method for Authenticate {
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<LoggedIn, Error> {
+        let mut unrecorded = Act::NONE;
+        self.log_in(app, session, &mut unrecorded).await
+    }
+
+    async fn call_within(self, app: &App, session: &Session, within: Within<'_>) -> Result<LoggedIn, Error> {
+        self.log_in(app, session, within.act).await
+    }
+
+    async fn notify(self, app: &App, session: &Session, act: &mut Act) -> Result<(), Error> {
+        self.log_in(app, session, act).await?;
+        act.done(None);
+        Ok(())
+    }
+}
+
+impl Authenticate {
+    async fn log_in(self, app: &App, session: &Session, act: &mut Act) -> Result<LoggedIn, Error> {
         if self.nonce.len() > LONGEST {
             return Err(Error::Params(format!("nonce: has {} bytes, and none has more than {LONGEST}", self.nonce.len())));
         }
         let NewToken { token, secret } = match app.authority.authenticate(&host(session)?, &self.pubkey, &self.signature, &self.nonce).await
         {
             Ok(made) => made,
-            Err(error @ (access::Error::Store(_) | access::Error::Elsewhere | access::Error::Full(_))) => return Err(error.into()),
+            Err(error @ (access::Error::Store(_) | access::Error::Elsewhere | access::Error::Full(_) | access::Error::TooFast(_))) => {
+                return Err(error.into());
+            }
             Err(error) => return Err(slowed(session, error.into()).await),
         };
         // From here on it is ended by whoever revokes the token.
-        session.log_in(&app.authority.log_in(secret.reveal()).await?);
+        let login = app.authority.log_in(secret.reveal()).await?;
+        act.by(&login);
+        session.log_in(&login);
         let expires_at = token.expires_at.unwrap_or(token.created_at);
         Ok(LoggedIn { identity_id: token.identity_id, token: secret.reveal().to_owned(), expires_at })
     }
@@ -115,7 +137,7 @@ impl Method for Authenticate {
 
 /// The name by which the server was reached, which stands in nonces: so one cannot be passed on by another server, which has another name.
 fn host(session: &Session) -> Result<String, Error> {
-    const UNKNOWN: &str = "the server does not know the name by which you reach it as its own (allowed_hosts is *), so a login could be passed on; \
-                           name it there";
+    const UNKNOWN: &str = "the server does not know the name and port by which you reach it as its own, so a login could be passed on by somebody else there; \
+                           name both in allowed_hosts";
     session.host().ok_or(Error::Denied(UNKNOWN.into()))
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{PageSize, sample, tag};
 use crate::coordinator::Draft;
 use crate::model::{Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageType, Name};
+use crate::rpc::act::object;
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Principal, Session};
 use crate::rpc::destination::may_go;
@@ -100,6 +101,15 @@ impl Method for SendMessage {
             Some(caller) => Concern::Messages(self.context_id, Some(caller)),
             None => Concern::Context(self.context_id),
         }
+    }
+
+    fn names(&self) -> Option<String> {
+        Some(object("target", self.target_context))
+    }
+
+    fn made(made: &Self::Output) -> Option<String> {
+        let key = MessageKey { caller_id: made.caller_id, message_id: made.message_id };
+        Some(format!("{key} {}", object("target", made.target_context)))
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<Message, Error> {
@@ -244,6 +254,10 @@ impl Method for AcknowledgeMessage {
         Concern::Messages(self.context_id, Some(self.caller_id))
     }
 
+    fn names(&self) -> Option<String> {
+        Some(MessageKey { caller_id: self.caller_id, message_id: self.message_id }.to_string())
+    }
+
     async fn call(self, app: &App, _: &Session) -> Result<Message, Error> {
         let key = MessageKey { caller_id: self.caller_id, message_id: self.message_id };
         Ok(app.messages.acknowledge(self.context_id, key).await?)
@@ -278,6 +292,10 @@ impl Method for DeleteMessage {
 
     fn concern(&self) -> Concern<'_> {
         Concern::Messages(self.context_id, Some(self.caller_id))
+    }
+
+    fn names(&self) -> Option<String> {
+        Some(MessageKey { caller_id: self.caller_id, message_id: self.message_id }.to_string())
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<bool, Error> {

@@ -14,7 +14,8 @@ use crate::rpc::method::{Example, Method};
 
 /// Makes a token of an identity. Its `secret` is told only now: it goes into `Authorization: Bearer …`.
 ///
-/// An identity may make tokens of its own, which end with that by which it has logged in at the latest; the operator those of all. There are at most 100 of one identity.
+/// An identity may make tokens of its own, 100 at once and one a second from then on: they end with that by which it has logged in, when it expires or is revoked,
+/// at the latest. The operator makes those of all. There are at most 100 of one identity.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateToken {
@@ -62,11 +63,11 @@ impl Method for CreateToken {
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<NewToken, Error> {
-        let most = match session.principal() {
-            Principal::Identity(login) => login.expires_at(),
+        let by = match session.principal() {
+            Principal::Identity(login) => Some(login),
             Principal::Operator | Principal::Anonymous => None,
         };
-        let made = app.authority.create_token(self.identity_id, self.name, self.lifetime.map(Seconds::duration), most).await?;
+        let made = app.authority.create_token(self.identity_id, self.name, self.lifetime.map(Seconds::duration), by.as_deref()).await?;
         Ok(NewToken { token: made.token, secret: made.secret.reveal().to_owned() })
     }
 }

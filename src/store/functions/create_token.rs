@@ -15,6 +15,8 @@ pub enum TokenCreated {
     Missing,
     /// Another token has its id. Nothing was done.
     Taken,
+    /// The token by which it was to be made is gone. Nothing was done.
+    Over,
     /// The identity has as many as it may. Nothing was done.
     Full,
 }
@@ -28,6 +30,7 @@ impl Store {
             "stored" => Ok(TokenCreated::Stored),
             "missing" => Ok(TokenCreated::Missing),
             "taken" => Ok(TokenCreated::Taken),
+            "over" => Ok(TokenCreated::Over),
             "full" => Ok(TokenCreated::Full),
             reply => Err(unexpected("create_token", &reply)),
         }

@@ -55,6 +55,24 @@ pub enum Received {
     Signer,
 }
 
+/// What a message is called here, and what its jobs are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MadeJobs {
+    /// The name of the message, where that was not known.
+    pub message: String,
+    /// Each of its jobs: by which name it stands in its queue, and the id that it has from its start on.
+    pub jobs: Vec<(String, String)>,
+}
+
+impl MadeJobs {
+    /// What a function tells: the message, then name and id of each.
+    pub(super) fn of(told: &[Text]) -> Self {
+        let text = |text: &Text| text.0.as_deref().unwrap_or_default().to_owned();
+        let (message, jobs) = told.split_first().map_or((String::new(), &[][..]), |(first, rest)| (text(first), rest));
+        Self { message, jobs: jobs.chunks_exact(2).map(|pair| (text(&pair[0]), text(&pair[1]))).collect() }
+    }
+}
+
 /// Appends jobs to a call, as `messages.take_jobs` reads them.
 pub(super) fn add_jobs(call: &mut redis::Cmd, jobs: &[RunnerJob]) {
     call.arg(jobs.len());
@@ -68,7 +86,7 @@ pub(super) fn add_jobs(call: &mut redis::Cmd, jobs: &[RunnerJob]) {
 
 impl Store {
     /// Stores a message that came over a bus, with its jobs in their queues, or with its key in `msg_in`: all or nothing, and once.
-    pub async fn receive_message(&self, message: &NewMessage) -> Result<Received, Error> {
+    pub async fn receive_message(&self, message: &NewMessage) -> Result<(Received, MadeJobs), Error> {
         let mut call = self.0.call(&FUNCTION);
         call.arg(self.0.bounds.queue_length()).arg(self.0.bounds.jobs_per_second());
         call.arg(&message.nonce).arg(message.signer.as_str()).arg(message.again.as_millis());
@@ -79,10 +97,10 @@ impl Store {
         add_jobs(&mut call, &message.jobs);
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
         match answer.first().and_then(|word| word.0.as_deref()) {
-            Some("stored") => Ok(Received::Stored),
-            Some("duplicate") => Ok(Received::Duplicate),
-            Some("full") => Ok(Received::Full),
-            Some("crowded") => Ok(Received::Crowded),
+            Some("stored") => Ok((Received::Stored, MadeJobs::of(&answer[1..]))),
+            Some("duplicate") => Ok((Received::Duplicate, MadeJobs::default())),
+            Some("full") => Ok((Received::Full, MadeJobs::default())),
+            Some("crowded") => Ok((Received::Crowded, MadeJobs::default())),
             _ => Err(unexpected("receive_message", &answer)),
         }
     }

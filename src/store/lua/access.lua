@@ -43,13 +43,26 @@ function access.with_public_key(key) return try('HGET', keys.public_keys, key) o
 -- Whose token a record is of.
 function access.owner(record) return string.match(record, '"identity_id":(%d+)') end
 
--- Forgets a token. Gives whether there was one.
-function access.forget(token)
-  local record = try('HGET', keys.tokens, token)
-  if not record then return false end
+-- The token by which one was made, of the same identity. Nil: none.
+function access.parent(record) return string.match(record, '"parent":"(%x+)"') end
+
+-- Forgets a token, though not those that were made by it: they are over, too, or go with their identity.
+function access.forget_alone(token, record)
   redis.call('HDEL', keys.tokens, token)
   local owner = access.owner(record)
   if owner then try('SREM', keys.tokens_of(owner), token) end
+end
+
+-- Forgets a token, and those that were made by it. Gives whether there was one.
+function access.forget(token)
+  local record = try('HGET', keys.tokens, token)
+  if not record then return false end
+  access.forget_alone(token, record)
+  local owner = access.owner(record)
+  for _, other in ipairs(owner and try('SMEMBERS', keys.tokens_of(owner)) or {}) do
+    local made = try('HGET', keys.tokens, other)
+    if made and access.parent(made) == token then access.forget(other) end
+  end
   return true
 end
 
@@ -59,8 +72,8 @@ function access.tokens_of(identity)
   for _, token in ipairs(try('SMEMBERS', keys.tokens_of(identity)) or {}) do
     local record = try('HGET', keys.tokens, token)
     local ends = record and tonumber(string.match(record, '"expires_ms":(%d+)')) or math.huge
-    if ends <= request.now then
-      access.forget(token)
+    if record and ends <= request.now then
+      access.forget_alone(token, record)
     elseif record and string.find(record, '"login":true', 1, true) then
       logins = logins + 1
       if not first or ends < first_ends then first, first_ends = token, ends end

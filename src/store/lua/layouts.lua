@@ -24,6 +24,13 @@ layouts.named = {
   },
 }
 
+-- The id of the job that stands for one with this key, of a layout.
+function layouts.id_of(key)
+  local sum = redis.sha1hex(keys.context .. ' ' .. key)
+  return string.format('%s-%s-5%s-8%s-%s', string.sub(sum, 1, 8), string.sub(sum, 9, 12), string.sub(sum, 14, 16), string.sub(sum, 18, 20),
+    string.sub(sum, 21, 32))
+end
+
 -- Writes where a job is to the hash that its layout keeps of it. At its end, `text` is its output or error, and `seconds` how long it
 -- is kept; `replied`: nobody needs a reply from here. Gives the beginning of a reply, in a layout that has its own.
 function layouts.mirror(id, layout, status, text, seconds, replied)

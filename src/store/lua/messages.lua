@@ -105,8 +105,9 @@ function messages.have_room(list, limit_of_queue, per_second)
 end
 
 -- Makes the jobs that came by a message: `job:{caller}:{n}`, and its key in `queue:{type}`. A number that another job has is not taken from
--- it: the job gets one of its own, and `origin_id` says by which one its sender knows it.
+-- it: the job gets one of its own, and `origin_id` says by which one its sender knows it. Gives the name of each and the id it will have.
 function messages.make_jobs(element, list, per_second)
+  local made = {}
   limit.note_created(per_second, #list)
   for _, job in ipairs(list) do
     local function key_of(number) return keys.runner_job(job.caller, number) end
@@ -121,7 +122,9 @@ function messages.make_jobs(element, list, per_second)
     local name = 'job:' .. job.caller .. ':' .. number
     commands.insist('ZADD', keys.answers, values.digits(request.now + 1000), name)
     redis.call('LPUSH', keys.runner_queue(job.script_type), name)
+    made[#made + 1], made[#made + 2] = name, layouts.id_of(key)
   end
+  return made
 end
 
 -- Records how a job that is away ended there; what follows the claim is as in `calling.record`. Gives its status now, or 'lost'.

@@ -251,12 +251,37 @@ async fn a_new_public_key_ends_the_logins_of_the_old_one() {
     let made = wallet.guarded.secret(wallet.identity).await;
     let next = PrivateKey::random();
     let change = IdentityChange { pubkey: Some(next.public_key()), address: None };
+    // By a token of the login, too.
+    let second: Value = client.call("create_token", json!([wallet.identity])).await.unwrap();
+    let second = Client::connect(&wallet.guarded.server.url(), second["secret"].as_str()).await.unwrap();
     wallet.guarded.authority.update_identity(wallet.identity, &change).await.unwrap();
-    wallet.guarded.authority.follow().await.unwrap();
+    // At once, here.
+    let shown = wallet.guarded.authority.tokens(wallet.identity).await.unwrap();
+    assert_eq!(shown.len(), 1, "only the one that the operator made is left");
+    until("it is logged out, too", || async { (!second.is_connected()).then_some(()) }).await;
     until("it is logged out", || async { (!client.is_connected()).then_some(()) }).await;
     let client = Client::connect(&wallet.guarded.server.url(), Some(&made)).await.unwrap();
     assert!(matches!(client.log_in(&wallet.key).await, Err(Error::Rpc(error)) if error.code == 1005));
     client.log_in(&next).await.unwrap();
+}
+
+#[tokio::test]
+async fn no_nonce_is_given_under_a_name_or_a_port_that_is_not_the_servers_own() {
+    let wallet = Wallet::open().await;
+    let port = wallet.guarded.server.address.port();
+    let params = json!([wallet.key.public_key()]);
+    for (host, is_own) in [
+        (format!("localhost:{port}"), true),
+        (format!("127.0.0.1:{port}"), true),
+        ("localhost".to_owned(), true),
+        (format!("localhost:{}", port ^ 1), false),
+        (format!("127.0.0.1:{}", port ^ 1), false),
+        ("127.0.0.1".to_owned(), false),
+    ] {
+        let answer = wallet.post(&host, "fetch_nonce", params.clone()).await;
+        assert_eq!(answer["result"].is_string(), is_own, "{host}: {answer}");
+        assert!(is_own || answer["error"]["code"] == 1004, "{host}: {answer}");
+    }
 }
 
 #[tokio::test]

@@ -98,9 +98,11 @@ async fn a_server_with_a_certificate_is_used_by_wss_and_reads_a_new_one_at_sighu
     let (code, _, told) = run(&file("key.pem"));
     assert!(code == 7 && told.contains("has no certificate in PEM") && told.contains("--ca"), "{code} {told}");
     put("renewed");
+    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
     server.signal(rustix::process::Signal::HUP);
     until("it was read", || async { server.log().contains("the certificate was read again").then_some(()) }).await;
     assert_eq!(run(&ca).0, 0);
+    assert!(server.log().contains("(mode 644), the key of the certificate"), "{}", server.log());
     std::fs::write(&certificate, "nonsense").unwrap();
     server.signal(rustix::process::Signal::HUP);
     until("it was refused", || async { server.log().contains("the certificate stays as it was").then_some(()) }).await;

@@ -95,6 +95,30 @@ async fn a_token_ends_with_its_time_and_makes_room() {
 }
 
 #[tokio::test]
+async fn a_token_ends_with_the_one_by_which_it_was_made() {
+    let guarded = Guarded::open().await;
+    let identity = guarded.identity(&[Role::Caller]).await;
+    let (first, other) = (guarded.client(identity).await, guarded.client(identity).await);
+    let made_by = async |client: &Client| {
+        let made: Value = client.call("create_token", json!([identity])).await.unwrap();
+        let secret = made["secret"].as_str().unwrap().to_owned();
+        (made["token_id"].clone(), Client::connect(&guarded.server.url(), Some(&secret)).await.unwrap(), secret)
+    };
+    let (_, child, secret) = made_by(&first).await;
+    let (_, grandchild, _) = made_by(&child).await;
+    let (kept, of_other, _) = made_by(&other).await;
+    let shown = guarded.authority.tokens(identity).await.unwrap().remove(0).token_id;
+    guarded.authority.revoke_token(&shown).await.unwrap();
+    for client in [&first, &child, &grandchild] {
+        until("the connection is closed", || async { (!client.is_connected()).then_some(()) }).await;
+    }
+    assert!(matches!(Client::connect(&guarded.server.url(), Some(&secret)).await, Err(Error::Refused { status: 401, .. })));
+    let left = guarded.authority.tokens(identity).await.unwrap();
+    assert!(left.len() == 2 && left.iter().any(|token| token.token_id.to_string() == kept), "{left:?}");
+    assert_eq!(code(&of_other, "whoami", json!({})).await, 0);
+}
+
+#[tokio::test]
 async fn redis_has_no_secret_and_another_key_opens_nothing() {
     let guarded = Guarded::open().await;
     let identity = guarded.identity(&[]).await;

@@ -76,6 +76,12 @@ async fn a_record_names_what_was_made_and_what_was_changed() {
     client.ok("start_job", json!([job])).await;
     client.ok("stop_job", json!([job])).await;
     client.ok("delete_job", json!([job])).await;
+    let context = client.ok("create_context", json!({ "admins": [identity] })).await["context_id"].clone();
+    client.ok("delete_context", json!([context])).await;
+    let line = json!({ "message": "hello", "message_type": "chat", "address": "redis://127.0.0.1:1", "topic": "news" });
+    let sent = client.ok("send_message", line).await["message_id"].clone();
+    client.call("acknowledge_message", json!([0, sent])).await.ok();
+    client.call("delete_message", json!([0, sent])).await.ok();
     let found: Vec<(String, String, Option<u32>)> = recorded
         .entries()
         .await
@@ -100,6 +106,11 @@ async fn a_record_names_what_was_made_and_what_was_changed() {
         ("start_job", format!("job:{job}"), Some(0)),
         ("stop_job", format!("job:{job}"), Some(0)),
         ("delete_job", format!("job:{job}"), Some(0)),
+        ("create_context", format!("context:{context} identity:{identity}"), None),
+        ("delete_context", String::new(), context.as_u64().map(|context| context as u32)),
+        ("send_message", format!("message:0:{sent} target:0"), Some(0)),
+        ("acknowledge_message", format!("message:0:{sent}"), Some(0)),
+        ("delete_message", format!("message:0:{sent}"), Some(0)),
     ]
     .into_iter()
     .map(|(what, object, context)| (what.to_owned(), object, context))

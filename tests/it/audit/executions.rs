@@ -49,6 +49,7 @@ async fn each_attempt_is_a_record_with_actor_outcome_and_duration() {
         entries.iter().map(|entry| (entry.object.clone().unwrap(), entry.outcome.clone(), entry.end.clone().unwrap())).collect();
     assert_eq!(found, expected);
     assert!(entries.iter().all(|entry| entry.who == "actor:osis:default:1" && entry.attempt == Some(1) && entry.context == Some(CONTEXT)));
+    assert!(entries.iter().all(|entry| entry.caller.as_deref() == Some("anonymous")), "{entries:?}");
     assert!(entries[2].duration_ms.unwrap() >= 200, "{entries:?}");
     house.close().await;
 }

@@ -1,6 +1,7 @@
 //! The audit log: what is a record, and what shows that one is missing.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
+mod beginning;
 mod calls;
 mod chain;
 mod executions;
@@ -40,7 +41,7 @@ impl Ground {
     }
 
     fn settings(&self, file_bytes: u64, quota: u64) -> Settings {
-        Settings { directory: self.directory(), key: self.key.clone(), file_bytes, quota }
+        Settings { directory: self.directory(), key: self.key.clone(), file_bytes, quota, begun: false }
     }
 
     /// Writes a log of so many grants and ends it.

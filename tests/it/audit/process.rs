@@ -226,3 +226,87 @@ async fn who_follows_sees_what_comes_also_in_the_next_file() {
     assert!(seqs.windows(2).all(|pair| pair[1] == pair[0] + 1), "{seqs:?}");
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attempt_whose_server_was_killed_is_recorded_by_the_one_that_takes_it() {
+    let (redis, first, second) = (Redis::start().await, Home::new(), Home::new());
+    let serve = async |home: &Home| {
+        let more = ["--redis", &redis.url(), "--pool", "osis=1", "--audit", "--lease", "5s"];
+        Process::serve(&home.data(), &more).await
+    };
+    let mut server = serve(&first).await;
+    let client = server.client().await;
+    let job: String = client.call("create_job", json!({ "script": "if ATTEMPT == 1 { loop {} } else { 42 }" })).await.unwrap();
+    client.call::<Value>("start_job", json!([job])).await.unwrap();
+    until("it runs", || async { (client.call::<Value>("get_status", json!([job])).await.unwrap() == "started").then_some(()) }).await;
+    server.kill().await;
+    let server = serve(&second).await;
+    let ends = until("both attempts", || async {
+        let ends: Vec<Entry> = entries(&second.log()).into_iter().filter(|entry| entry.what == "execute").collect();
+        (ends.len() >= 2).then_some(ends)
+    });
+    let ends = ends.await;
+    let told: Vec<(&str, Option<&str>, Option<u32>, Option<&str>, Option<&str>)> = ends
+        .iter()
+        .map(|entry| (&*entry.who, entry.object.as_deref(), entry.attempt, entry.end.as_deref(), entry.caller.as_deref()))
+        .collect();
+    let (who, object, caller) = ("actor:osis:default:1", Some(&*format!("job:{job}")).map(str::to_owned), Some("anonymous"));
+    assert_eq!(
+        told,
+        [(who, object.as_deref(), Some(1), Some("lost"), caller), (who, object.as_deref(), Some(2), Some("finished"), caller)]
+    );
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_of_a_message_are_recorded_with_the_message_and_the_ids_that_they_have_here() {
+    let home = Home::new();
+    let server = home.serve(&[]).await;
+    let client = server.client().await;
+    let job = json!([{ "id": 2001, "script": "40 + 2", "script_type": "osis" }]);
+    let sent: Value =
+        client.call("send_message", json!({ "message_type": "job", "job": job, "address": "here", "target_context": 0 })).await.unwrap();
+    let run = until("its job", || async { entries(&home.log()).into_iter().find(|entry| entry.what == "execute") }).await;
+    let all = entries(&home.log());
+    let of = |what: &str| all.iter().find(|entry| entry.what == what).unwrap_or_else(|| panic!("{what}: {all:?}"));
+    assert_eq!(of("send_message").object, Some(format!("message:0:{} target:0", sent["message_id"])));
+    let came = of("receive");
+    let named: Vec<&str> = came.object.as_deref().unwrap().split(' ').collect();
+    assert!(named.len() == 3 && named[0].starts_with("message:0:") && named[1] == "job:0:2001", "{named:?}");
+    assert_eq!((&*came.who, &*came.outcome, Some(named[2])), ("node:here", "ok", run.object.as_deref()));
+    server.stop().await;
+    assert_eq!(home.audit(&["verify"]).0, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_would_steer_a_terminal_are_escaped_in_the_log_and_what_is_shown_of_it_is_json() {
+    let home = Home::new();
+    let server = home.serve(&[]).await;
+    let id = "a\u{202e}b\u{2028}c";
+    server.client().await.call::<Value>("set_object", json!(["people", { "id": id }])).await.unwrap();
+    server.stop().await;
+    let (code, out, err) = home.audit(&["tail", "--what", "set_object", "--json"]);
+    assert!(code == 0 && !out.contains('\u{202e}') && !out.contains('\u{2028}') && home.bytes().contains(out.trim_end()), "{out}{err}");
+    let shown: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(shown["object"], format!("object:people/{id}"));
+    assert_eq!(home.audit(&["verify"]).0, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_was_taken_away_as_a_whole_is_a_fault_of_the_next_one() {
+    let home = Home::new();
+    home.serve(&[]).await.stop().await;
+    assert_eq!(home.audit(&["verify"]).0, 0);
+    std::fs::remove_dir_all(home.log()).unwrap();
+    let (code, _, err) = home.audit(&["verify"]);
+    assert!(code == 1 && err.contains("there is no audit log in") && err.contains("all its records are missing"), "{err}");
+    let log = home.serve(&[]).await.stop().await;
+    assert!(log.contains("all its records are missing"), "{log}");
+    let (code, out, _) = home.audit(&["verify"]);
+    assert!(code == 1 && out.contains("all its records are missing"), "{out}");
+    // Whoever wants a new one takes the mark away, too.
+    std::fs::remove_dir_all(home.log()).unwrap();
+    std::fs::remove_file(home.data().join("audit.begun")).unwrap();
+    home.serve(&[]).await.stop().await;
+    assert_eq!(home.audit(&["verify"]).0, 0);
+}

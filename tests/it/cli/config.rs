@@ -27,6 +27,21 @@ fn a_flag_wins_over_the_environment_over_the_file_over_the_default() {
 }
 
 #[test]
+fn calls_are_limited_where_callers_log_in_or_come_from_elsewhere() {
+    let hero = Hero::new();
+    for (arguments, most) in [
+        (&[][..], 0),
+        (&["--login"][..], 1000),
+        (&["--listen", "192.0.2.1:8700", "--login"][..], 1000),
+        (&["--listen", "192.0.2.1:8700", "--insecure"][..], 1000),
+        (&["--login", "--calls-per-second", "0"][..], 0),
+    ] {
+        let (value, _) = setting(&hero, arguments, "calls_per_second");
+        assert_eq!(value.to_string().trim_matches('"'), most.to_string(), "{arguments:?}");
+    }
+}
+
+#[test]
 fn pools_come_from_any_source_as_a_whole() {
     let hero = Hero::new();
     let file = hero.file("hero.toml", "[[pools]]\ntype = \"sal\"\ngroup = \"io\"\ninstances = [3, 5]\ncapabilities = [\"fs\"]\n");

@@ -159,7 +159,11 @@ fn what_is_no_certificate_is_told_by_its_file_and_what_is_wrong() {
     std::fs::write(&spoilt, "-----BEGIN CERTIFICATE-----\nMIIB!\n-----END CERTIFICATE-----\n").unwrap();
     let no_der = home.path().join("no-der.pem");
     std::fs::write(&no_der, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").unwrap();
+    let pipe = home.path().join("pipe.pem");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for (certificate, key, told) in [
+        (pipe.clone(), file("server.key"), "pipe.pem cannot be read: is no regular file"),
+        (file("server.pem"), pipe, "pipe.pem cannot be read: is no regular file"),
         (home.path().join("missing.pem"), file("server.key"), "missing.pem cannot be read"),
         (file("server.pem"), home.path().join("missing.key"), "missing.key cannot be read"),
         (file("server.key"), file("server.pem"), "server.key has no certificate in PEM"),

@@ -7,7 +7,10 @@ return function()
   local key = keys.identity(id)
   local public_key = commands.try('HGET', key, 'pubkey')
   if public_key and access.with_public_key(public_key) == id then commands.try('HDEL', keys.public_keys, public_key) end
-  for _, token in ipairs(commands.try('SMEMBERS', keys.tokens_of(id)) or {}) do access.forget(token) end
+  for _, token in ipairs(commands.try('SMEMBERS', keys.tokens_of(id)) or {}) do
+    local record = commands.try('HGET', keys.tokens, token)
+    if record then access.forget_alone(token, record) end
+  end
   local known = commands.try('ZREM', keys.identities, id) or 0
   local deleted = redis.call('DEL', key) + known > 0
   if deleted then

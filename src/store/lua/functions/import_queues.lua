@@ -40,9 +40,7 @@ end
 -- The id of the job that stands for one with a key of its own. A UUID stays what it is, unless another job has it.
 local function id_of(element, key)
   if values.is_uuid(element) and (not jobs.exists(element) or try('HGET', keys.job(element), 'dialect_key') == key) then return element end
-  local sum = redis.sha1hex(keys.context .. ' ' .. key)
-  return string.format('%s-%s-5%s-8%s-%s', string.sub(sum, 1, 8), string.sub(sum, 9, 12), string.sub(sum, 14, 16), string.sub(sum, 18, 20),
-    string.sub(sum, 21, 32))
+  return layouts.id_of(key)
 end
 
 -- Looks at the prerequisites of a runner's job, which are keys, or numbers of jobs of the same caller. Gives one that failed, and whether

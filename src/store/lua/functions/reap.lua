@@ -1,10 +1,11 @@
 -- Flags: allow-oom
 -- Takes jobs from servers that let their lease run out, and looks after jobs that lie in queues or run with foreign actors.
 -- ARGV  at most so many of each · lease, ms
--- Gives {number of entries looked at, of jobs taken from their servers, script types that have work again …}; -1 instead of the first: the
--- call was on its way for long.
+-- Gives {number of entries looked at, of jobs taken from their servers, of each of these: id · attempt · actor · caller; script types that
+-- have work again …}; -1 instead of the first: the call was on its way for long.
 local try = commands.try
-local read_lost = jobs.end_reader('status', 'attempt', 'crashes', 'stop_requested_at', 'group', 'instance', 'priority')
+local read_lost = jobs.end_reader('status', 'attempt', 'crashes', 'stop_requested_at', 'group', 'instance', 'priority',
+  'actor', 'caller_id')
 local read_place = jobs.reader('status', 'script_type', 'group', 'instance', 'priority', 'missing_at', 'dialect', 'indexed')
 local read_watched = jobs.end_reader('status', 'attempt', 'crashes', 'stop_requested_at', 'group', 'instance', 'priority', 'lease',
   'seen_at', 'missing_at', 'timeout', 'started_at', 'unseen', 'indexed', 'queued_at', 'actor', 'worker_id')
@@ -53,7 +54,7 @@ local function lost(id, attempt, script_type, job)
   end
 end
 
--- Takes jobs whose lease is over from their server. Gives how many it looked at, and how many it took.
+-- Takes jobs whose lease is over from their server. Gives how many it looked at, and what it took.
 local function reap_leases(limit, lease)
   local over = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', request.now, 'LIMIT', 0, limit)
   local first = unpack(over)
@@ -67,7 +68,7 @@ local function reap_leases(limit, lease)
     end
   end
   if not may_be_over(lease) then over = redis.call('ZRANGEBYSCORE', keys.leases, '-inf', 0, 'LIMIT', 0, limit) end
-  local taken = 0
+  local taken = {}
   for _, id in ipairs(over) do
     local job = read_lost(id)
     if job and values.is_final(job.status) then
@@ -77,7 +78,7 @@ local function reap_leases(limit, lease)
       redis.call('ZREM', keys.leases, id)
       if job and job.status == 'started' then
         lost(id, tonumber(job.attempt) or 0, job.script_type or jobs.DEFAULT_TYPE, job)
-        taken = taken + 1
+        taken[#taken + 1] = { id, job.attempt or '0', job.actor or '', job.caller_id or '' }
       end
     end
   end
@@ -182,5 +183,10 @@ return function()
   local watched = redis.call('ZRANGEBYSCORE', keys.watched, '-inf', request.now, 'LIMIT', 0, limit)
   for _, id in ipairs(watched) do look_at(id, lengths) end
   news.send_all()
-  return { looked + #watched, taken, unpack(request.types) }
+  local reply = { looked + #watched, #taken }
+  for _, list in ipairs(taken) do
+    for _, text in ipairs(list) do reply[#reply + 1] = text end
+  end
+  for _, script_type in ipairs(request.types) do reply[#reply + 1] = script_type end
+  return reply
 end

@@ -3,8 +3,8 @@
 -- ARGV  queue length limit · the most jobs that may be created in a second, or 0 · nonce · the key of who signed it · until when it may
 --       come again, ms · caller · number · number of fields, each: name · value · its jobs, as `messages.take_jobs` reads them, of which
 --       only a message of type job has some
--- Gives {'stored', its element}; or nothing was done: {'duplicate'} (it came before), {'full'} (a list is) or {'crowded'} (as many messages
---       are known as may be).
+-- Gives {'stored', its element, of each of its jobs: name · id}; or nothing was done: {'duplicate'} (it came before), {'full'} (a list
+--       is) or {'crowded'} (as many messages are known as may be).
 local insist = commands.insist
 -- How many messages are known at most, and how many of those that cannot come again are forgotten in a call.
 local MOST_KNOWN, MOST_FORGOTTEN = 200000, 1000
@@ -39,10 +39,7 @@ return function()
   redis.call('HSET', key, 'id', own, 'caller_id', caller, 'context_id', keys.context, unpack(fields))
   redis.call('HSET', key, 'sender_id', number, 'nonce', nonce, 'updated_at', coordinator.seconds())
   messages.keep(key)
-  if #list > 0 then
-    messages.make_jobs(element, list, per_second)
-  else
-    redis.call('LPUSH', keys.msg_in, element)
-  end
+  if #list > 0 then return { 'stored', element, unpack(messages.make_jobs(element, list, per_second)) } end
+  redis.call('LPUSH', keys.msg_in, element)
   return { 'stored', element }
 end

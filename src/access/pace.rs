@@ -1,0 +1,55 @@
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::model::IdentityId;
+
+/// How many tokens an identity may make at once.
+const AT_ONCE: u32 = 100;
+/// After what time it may make one more.
+const EACH: Duration = Duration::from_secs(1);
+/// When so many identities are known, those that have not made any for a while are forgotten.
+const MANY: usize = 10_000;
+
+/// How fast identities make tokens of their own. No right is needed for that, and each is a record of the audit log.
+#[derive(Debug, Default)]
+pub(super) struct Pace(Mutex<HashMap<IdentityId, Instant>>);
+
+impl Pace {
+    /// Lets an identity make one more, or says after what time it may.
+    pub(super) fn pass(&self, identity: IdentityId, now: Instant) -> Result<(), Duration> {
+        let mut paid = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if paid.len() >= MANY {
+            paid.retain(|_, until| *until > now);
+        }
+        let until = paid.get(&identity).map_or(now, |until| (*until).max(now)) + EACH;
+        let over = until.saturating_duration_since(now + EACH * AT_ONCE);
+        if over > Duration::ZERO {
+            return Err(over);
+        }
+        paid.insert(identity, until);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_makes_a_hundred_at_once_and_then_one_a_second_and_keeps_no_other_from_it() {
+        let (pace, now) = (Pace::default(), Instant::now());
+        assert!((0..AT_ONCE).all(|_| pace.pass(IdentityId(1), now).is_ok()));
+        assert_eq!(pace.pass(IdentityId(1), now), Err(EACH));
+        assert_eq!(pace.pass(IdentityId(2), now), Ok(()));
+        assert_eq!(pace.pass(IdentityId(1), now + EACH), Ok(()));
+        assert!(pace.pass(IdentityId(1), now + EACH).is_err());
+    }
+
+    #[test]
+    fn those_who_have_made_none_for_a_while_are_forgotten() {
+        let (pace, now) = (Pace::default(), Instant::now());
+        assert!((0..2 * MANY as u32).all(|id| pace.pass(IdentityId(id), now + 2 * EACH * id).is_ok()));
+        assert!(pace.0.lock().unwrap().len() <= MANY);
+    }
+}

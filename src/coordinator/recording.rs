@@ -1,0 +1,50 @@
+//! What the audit log has of messages that come.
+
+use super::letter::Letter;
+use crate::audit::{Outcome, Record, Who};
+use crate::model::{MessageKey, MessageType};
+use crate::store::MadeJobs;
+
+/// What each of these records is called.
+const WHAT: &str = "receive";
+/// The code of the wire for what somebody may not do.
+const DENIED: i32 = 1004;
+
+/// The record of a letter that is about to be stored.
+pub(super) fn of(who: Who, letter: &Letter) -> Record {
+    // A result is that of a message of this side.
+    let answered = letter.message_type == MessageType::Result;
+    let message_id = if answered { letter.answers } else { letter.message_id };
+    let object = MessageKey { caller_id: letter.caller_id, message_id }.to_string();
+    Record {
+        context: Some(letter.target_context),
+        object: Some(object),
+        caller: Some(letter.caller_id.to_string()),
+        ..Record::new(who, WHAT, Outcome::Unknown)
+    }
+}
+
+/// The record of a message that another program has put into `msg_in`, and whose jobs are about to be made.
+pub(super) fn of_other_program(key: MessageKey, context: crate::model::ContextId) -> Record {
+    Record {
+        context: Some(context),
+        object: Some(key.to_string()),
+        caller: Some(key.caller_id.to_string()),
+        ..Record::new(Who::Server, WHAT, Outcome::Unknown)
+    }
+}
+
+/// It is stored: with these jobs, by the names by which they are known outside and the ids that they have here.
+pub(super) fn made(record: &mut Record, made: &MadeJobs) {
+    record.outcome = Outcome::Ok;
+    if !made.message.is_empty() {
+        let jobs = made.jobs.iter().map(|(name, id)| format!(" {name} job:{id}"));
+        record.object = Some(std::iter::once(made.message.clone()).chain(jobs).collect());
+    }
+}
+
+/// The record of a letter that was refused. Who it is of is not known, and what it names may be anything.
+pub(super) fn refused(letter: &Letter) -> Record {
+    let object = Some(format!("target:{}", letter.target_context));
+    Record { object, ..Record::new(Who::Anonymous, WHAT, Outcome::Refused(DENIED)) }
+}
