@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -39,6 +39,8 @@ pub(super) struct Inner {
     /// The contexts that exist, as they were at `revision`.
     pub(super) contexts: RwLock<BTreeMap<ContextId, Arc<Context>>>,
     pub(super) revision: AtomicU64,
+    /// Those of them that could not be read, and are as they were before.
+    pub(super) missing: Mutex<BTreeSet<ContextId>>,
     /// Held while what is known is read anew.
     pub(super) reading: tokio::sync::Mutex<Reading>,
     /// Told when contexts have changed.
@@ -63,10 +65,21 @@ impl Authority {
     /// The same, with logins by a signature that last as long as this.
     pub fn with_logins_of(stores: impl IntoIterator<Item = Store>, key: TokenKey, login_lifetime: Duration) -> Self {
         let stores: BTreeMap<_, _> = stores.into_iter().map(|store| (store.context(), store)).collect();
-        let (logins, recent, reading, changed) = Default::default();
+        let (logins, recent, missing, reading, changed) = Default::default();
         let contexts = stores.keys().map(|context| (*context, Arc::new(Context::none(*context)))).collect();
         let (contexts, revision) = (RwLock::new(contexts), AtomicU64::new(u64::MAX));
-        Self(Arc::new(Inner { stores, key, login_lifetime, logins, recent, contexts, revision, reading, changed }))
+        Self(Arc::new(Inner {
+            stores,
+            key,
+            login_lifetime,
+            logins,
+            recent,
+            contexts,
+            revision,
+            missing,
+            reading,
+            changed,
+        }))
     }
 
     pub(super) fn home(&self) -> Result<&Store, Error> {
@@ -125,16 +138,15 @@ impl Authority {
         Ok(IdentityPage { identities, next_cursor })
     }
 
-    /// Deletes an identity with its tokens, which end at once.
+    /// Deletes an identity with its tokens, which end at once. The lists of contexts that cannot be reached keep its number.
     pub async fn delete_identity(&self, id: IdentityId) -> Result<(), Error> {
-        for (context, roles) in self.roles(id) {
-            for role in roles {
-                self.reach(context).await?.set_role(id, role, false).await?;
-            }
-        }
         if !self.home()?.delete_identity(id).await? {
             return Err(Error::NoIdentity(id));
         }
+        self.0.logins.end(|login| login.identity() == id);
+        // Another server may have given it a role just now.
+        self.follow().await?;
+        self.forget_roles(id).await;
         Ok(self.follow().await?)
     }
 
@@ -186,6 +198,7 @@ impl Authority {
         if !self.home()?.revoke_token(token).await? {
             return Err(Error::NoToken(token.clone()));
         }
+        self.0.logins.end(|login| login.token() == token);
         Ok(self.follow().await?)
     }
 

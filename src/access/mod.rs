@@ -6,6 +6,7 @@
 mod authority;
 mod contexts;
 mod error;
+mod follow;
 mod login;
 mod nonce;
 mod reading;

@@ -4,6 +4,7 @@
 mod identities;
 mod login;
 mod operator;
+mod outages;
 mod permissions;
 mod spoilt;
 mod tokens;
