@@ -219,4 +219,13 @@ impl Authority {
         home.list_contexts(&own).await?;
         home.list_contexts_elsewhere(&others).await
     }
+
+    /// Makes the hashes of the contexts that this process always serves, where they are missing. One that cannot be made now is made by the first change.
+    pub async fn found_own(&self) {
+        for store in self.0.stores.values() {
+            if let Err(error) = store.found_context().await {
+                tracing::warn!(context = %store.context(), %error, "the hash of a context that others may look at cannot be made now");
+            }
+        }
+    }
 }

@@ -151,6 +151,7 @@ impl Backend {
         services.spawn(async move { loops.wait().await });
         let elsewhere = settings.context_endpoints.iter().map(|endpoint| endpoint.context).collect();
         authority.list_own(&elsewhere).await.context("cannot list the contexts")?;
+        authority.found_own().await;
         authority.follow().await.context("cannot read who may do what")?;
         services.spawn(service::run(access::Watch::new(authority.clone()), closing.clone()));
         let hosting = Hosting::new(Arc::new(settings.clone()), dispatcher.clone(), authority.clone(), shutdown.clone(), closing.clone());

@@ -34,7 +34,7 @@ const FUNCTIONS: Files = files!("lua/functions/",
     "acknowledge_message" "advance_flow" "bury_context" "claim_post" "clean_status_index" "close_context" "close_conveyor"
     "control" "create" "create_flow" "create_token" "current_state" "declare_indexes" "delete" "delete_identity" "delete_message"
     "delete_object" "delete_runner" "discover" "drop_collection" "drop_index" "evict" "fill_index" "find" "find_failed"
-    "find_open" "find_position" "forget_context" "forget_keys" "grant" "import_conveyor" "import_queues" "list_leases" "log_in"
+    "find_open" "find_position" "forget_context" "forget_keys" "found_context" "grant" "import_conveyor" "import_queues" "list_leases" "log_in"
     "make_runner_jobs" "new_context" "note_access" "note_context" "note_displaced" "note_keys" "note_native_only" "note_progress"
     "pause" "pending" "promote" "promote_conveyor" "prune" "purge" "read_conveyor_end" "read_lines" "read_objects" "reap"
     "receive_message" "receive_result" "recover" "release_post" "release_relatives" "renew" "retry" "revoke_token" "schedule"

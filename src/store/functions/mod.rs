@@ -31,6 +31,7 @@ mod find_failed;
 mod find_open;
 mod forget_context;
 mod forget_keys;
+mod found_context;
 mod grant;
 mod import_conveyor;
 mod import_queues;

@@ -118,3 +118,21 @@ async fn who_has_a_role_sees_the_context_and_only_its_admins_and_the_operator_ch
     clients["admin"].delete_context(ContextId(1), true).await.unwrap();
     town.server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contexts_of_the_settings_have_their_hash_from_the_start_and_what_is_there_stays() {
+    let (home, redis) = (tempfile::tempdir().unwrap(), Redis::start().await);
+    // Another program was here before, and wrote what matters to it.
+    let _: i64 = redis.run_in(5, &["HSET", "context:5", "id", "5", "admins", "[9]"]).await;
+    let server = serve(&redis, &home, &["--contexts", "0,4,5", "--pool", "none"]).await;
+    let client = Client::connect(&server.url()).await;
+    for context in [0, 4] {
+        let fields: BTreeMap<String, String> = redis.run_in(context, &["HGETALL", &format!("context:{context}")]).await;
+        assert_eq!((&*fields["id"], &*fields["admins"], &*fields["status"]), (&*context.to_string(), "[]", "active"));
+        assert!(fields["created_at"].parse::<u32>().unwrap() > 1_700_000_000 && fields.len() == 10, "{fields:?}");
+        assert!(client.ok("get_context", json!([context])).await["created_at"].is_string());
+    }
+    let fields: BTreeMap<String, String> = redis.run_in(5, &["HGETALL", "context:5"]).await;
+    assert_eq!((fields.len(), &*fields["admins"]), (2, "[9]"));
+    server.stop().await;
+}
