@@ -97,10 +97,11 @@ impl Delivery {
         }
     }
 
-    /// Whether its caller may send messages from this context. The coordinator's own are those of jobs whose creators were asked.
+    /// Whether its caller may send messages from this context. The coordinator's own are those of jobs whose creators were asked; and those of nobody (0) are
+    /// of the operator, or of programs that write to this Redis themselves.
     fn check_caller(&self, key: MessageKey, stored: &StoredMessage) -> Result<(), Obstacle> {
         let Some(authority) = &self.authority else { return Ok(()) };
-        if stored.away.is_some() || stored.shown.message_type == MessageType::Result {
+        if key.caller_id == 0 || stored.away.is_some() || stored.shown.message_type == MessageType::Result {
             return Ok(());
         }
         let (identity, context) = (IdentityId(key.caller_id), self.store.context());

@@ -170,3 +170,14 @@ async fn who_may_not_submit_in_a_context_sends_no_messages_from_it() {
     .await;
     assert!(failed.error.unwrap().contains("identity 12 needs to be admin or caller in context 0"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_operator_sends_messages_without_a_role() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let a = Town::open(&one, Plan { login: Some(authority), ..Plan::new(0) }).await;
+    // The one who is nobody: where callers log in, only the operator may send so.
+    let key = a.send(hero::coordinator::Draft { caller_id: 0, ..chat("x", &b.redis().url()) }).await;
+    a.becomes(key, MessageStatus::Acknowledged).await;
+    assert_eq!(b.came(1).await, ["message:0:1"]);
+}
