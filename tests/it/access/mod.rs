@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod identities;
+mod lists;
 mod login;
 mod operator;
 mod outages;
