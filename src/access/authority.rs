@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -27,6 +28,12 @@ const LOGIN: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Clone)]
 pub struct Authority(pub(super) Arc<Inner>);
 
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authority").field("contexts", &self.0.stores.len()).finish_non_exhaustive()
+    }
+}
+
 pub(super) struct Inner {
     /// Those of the contexts that this process always serves.
     pub(super) stores: BTreeMap<ContextId, Store>,
@@ -43,6 +50,10 @@ pub(super) struct Inner {
     pub(super) missing: Mutex<BTreeSet<ContextId>>,
     /// Held while what is known is read anew.
     pub(super) reading: tokio::sync::Mutex<Reading>,
+    /// Whether callers of this process have to log in, if any call it.
+    login: OnceLock<bool>,
+    /// Whether those of other processes have to, as far as this one has seen.
+    pub(super) login_elsewhere: AtomicBool,
     /// Told when contexts have changed.
     pub(super) changed: watch::Sender<u64>,
 }
@@ -68,6 +79,7 @@ impl Authority {
         let (logins, recent, missing, reading, changed) = Default::default();
         let contexts = stores.keys().map(|context| (*context, Arc::new(Context::none(*context)))).collect();
         let (contexts, revision) = (RwLock::new(contexts), AtomicU64::new(u64::MAX));
+        let (login, login_elsewhere) = Default::default();
         Self(Arc::new(Inner {
             stores,
             key,
@@ -78,6 +90,8 @@ impl Authority {
             revision,
             missing,
             reading,
+            login,
+            login_elsewhere,
             changed,
         }))
     }
@@ -92,6 +106,18 @@ impl Authority {
 
     pub(super) fn login_lifetime(&self) -> Duration {
         self.0.login_lifetime
+    }
+
+    /// Says whether callers of this process have to log in, and has actors of other processes know.
+    pub async fn set_login(&self, login: bool) -> Result<(), Error> {
+        // It is said once.
+        let _ = self.0.login.set(login);
+        Ok(self.home()?.note_login(login).await?)
+    }
+
+    /// Whether callers have to log in: of this process, or, if nobody calls it, of the servers on the same Redis.
+    pub fn has_login(&self) -> bool {
+        self.0.login.get().copied().unwrap_or_else(|| self.0.login_elsewhere.load(Ordering::Acquire))
     }
 
     /// Makes an identity.

@@ -29,7 +29,8 @@ impl Authority {
         let Some(home) = self.0.stores.get(&ContextId(0)) else { return Ok(()) };
         let mut reading = self.0.reading.lock().await;
         // What is changed from now on has another revision: so the logins are taken after it was read.
-        let revision = home.access_revision().await?;
+        let (revision, login) = home.access_revision().await?;
+        self.0.login_elsewhere.store(login, Ordering::Release);
         let now = home.clock().now();
         let logins = self.0.logins.all();
         for login in logins.iter().flat_map(|(_, logins)| logins).filter(|login| login.is_over(now)) {

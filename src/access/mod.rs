@@ -9,6 +9,7 @@ mod error;
 mod follow;
 mod login;
 mod nonce;
+mod permission;
 mod reading;
 mod secret;
 mod wallet;
@@ -18,6 +19,7 @@ pub use authority::{Authority, NewToken};
 pub use contexts::ContextSpec;
 pub use error::Error;
 pub use login::Login;
+pub use permission::{Allowed, Concern, Permission, allowed, lacking};
 pub use secret::{InvalidTokenKey, TokenKey, TokenSecret};
 pub use watch::Watch;
 

@@ -35,7 +35,7 @@ const FUNCTIONS: Files = files!("lua/functions/",
     "control" "create" "create_flow" "create_token" "current_state" "declare_indexes" "delete" "delete_identity" "delete_message"
     "delete_object" "delete_runner" "discover" "drop_collection" "drop_index" "evict" "fill_index" "find" "find_failed"
     "find_open" "find_position" "forget_context" "forget_keys" "found_context" "grant" "import_conveyor" "import_queues" "list_leases" "log_in"
-    "make_runner_jobs" "new_context" "note_access" "note_context" "note_displaced" "note_keys" "note_native_only" "note_progress"
+    "make_runner_jobs" "new_context" "note_access" "note_context" "note_displaced" "note_keys" "note_login" "note_native_only" "note_progress"
     "pause" "pending" "promote" "promote_conveyor" "prune" "purge" "read_conveyor_end" "read_lines" "read_objects" "reap"
     "receive_message" "receive_result" "recover" "release_post" "release_relatives" "renew" "retry" "revoke_token" "schedule"
     "send_jobs" "send_message" "set_context" "set_identity" "set_object" "set_runner" "settle_message" "skip_missed" "start"

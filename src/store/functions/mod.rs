@@ -43,6 +43,7 @@ mod note_access;
 mod note_context;
 mod note_displaced;
 mod note_keys;
+mod note_login;
 mod note_native_only;
 mod note_progress;
 mod pause;
