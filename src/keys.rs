@@ -41,12 +41,12 @@
 //! | `context:{n}` | hash | found_context, set_context, grant, close_context: who has which rights in this context, and its limits; fields as in the coordinator's specification | until the context is deleted |
 //! | `runner:{n}` · `hero:meta:runners` | hash · zset | set_runner, delete_runner; foreign programs: runners, fields as in the coordinator's specification · their numbers, in order | until deleted |
 //! | `message:{caller}:{n}` · `msg_out` · `msg_out:sending:{node}` · `msg_in` | hash · lists | send_message, send_jobs, tend_messages, receive_message, receive_result; foreign programs | its time and a week · while not empty; 10,000 at most |
-//! | `hero:q:messages` · `:answers` · `:results` · `hero:meta:nonces` · `hero:meta:nodes` | zset by ms, results: list | settle_message: whose result is awaited · receive_message: jobs to be answered · their ends · messages that came · tend_messages: nodes that send | an entry until that is done, or its time over |
+//! | `hero:q:messages` · `:resting` · `:answers` · `:results` · `hero:meta:nonces` · `hero:meta:nodes` | zset by ms, results: list | settle_message: whose result is awaited, and what did not arrive · receive_message: jobs to be answered · their ends · messages that came, by signer and nonce · tend_messages: nodes that send | an entry until that is done, or its time over |
 //! | `hero:bus:box:{whom}` · `hero:bus:letter:{whom}:{nonce}` · `hero:bus:receipt:{nonce}` | zset by ms · string · string | the Redis bus of the other side, and of this one: letters for a node (`in`: whoever serves the context), and what became of them | an hour after the last · an hour · 10 min |
 //! | `hero:seq:{kind}` · `hero:meta:revisions` | number · hash by kind | whoever makes an object of the coordinator (`runner`, `flow`, `message`, `job`): the last number · whoever changes what servers follow (`runners`): counts up | for ever |
 //! | `hero:access:contexts` | zset, in context 0 only | new_context, note_context, forget_context: the contexts that exist, by the revision of their last change; below 0: since when one is being made, ms | an entry as long as its context |
 //! | `hero:meta:closed` | string | close_context, bury_context: the context is being deleted | a day longer than its context |
-//! | `hero:meta:rate` | string | create, where jobs per second are limited: up to when they are used up, ms | as long as they are |
+//! | `hero:meta:rate` | string | create, create_flow, receive_message, make_runner_jobs, where jobs per second are limited: up to when they are used up, and when that was noted, ms | as long as they are |
 //! | `hero:meta:stored` | string | set_object, delete_object, drop_collection: bytes of all objects | for ever |
 //! | `hero:events` | stream | every transition | about 200,000 entries |
 //! | `hero:log:{id}` | stream | the actor, or `hero_log` | as long as its job |

@@ -11,7 +11,7 @@ use super::login::{Login, Logins};
 use super::reading::Reading;
 use super::secret::{TokenKey, TokenSecret, is_secret, same, token_id};
 use crate::model::{Context, ContextId, Identity, IdentityId, IdentityPage, Timestamp, Token, TokenId};
-use crate::store::{IdentityChange, IdentityStored, Store, StoredToken, TokenCreated};
+use crate::store::{self, IdentityChange, IdentityStored, Store, StoredToken, TokenCreated};
 
 /// The longest name of a token, and the longest address of an identity, in bytes.
 const LONGEST: usize = 256;
@@ -151,6 +151,15 @@ impl Authority {
     /// An identity.
     pub async fn identity(&self, id: IdentityId) -> Result<Identity, Error> {
         self.home()?.identity(id).await?.ok_or(Error::NoIdentity(id))
+    }
+
+    /// Whether this `caller_id` is that of an identity that was deleted. A text that no identity can have is none's.
+    pub async fn is_deleted(&self, caller: &str) -> Result<bool, store::Error> {
+        let id = caller.parse().ok().filter(|id: &u32| id.to_string() == caller).map(IdentityId);
+        match (id, self.0.stores.get(&ContextId(0))) {
+            (Some(id), Some(home)) => home.had_identity(id).await,
+            _ => Ok(false),
+        }
     }
 
     /// A page of identities, in the order of their numbers.

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use futures_util::{FutureExt as _, StreamExt as _, future, stream};
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 
 use super::Authority;
 use super::reading::Reading;
@@ -90,7 +90,7 @@ impl Authority {
                 reading.databases = Some(home.databases()?.map(Arc::new));
             }
             match &reading.databases {
-                Some(Some(databases)) => self.know(databases.contexts(&changed).await?),
+                Some(Some(databases)) => self.take(databases.contexts(&changed).await?),
                 _ => self.read_each(changed.into_iter().filter(|id| !missing.contains(id)).collect()).await,
             }
         }
@@ -98,33 +98,37 @@ impl Authority {
         Ok(())
     }
 
-    /// Reads contexts side by side, each by a store of its own, and notes those that do not answer.
+    /// Reads contexts side by side, each by a store of its own.
     async fn read_each(&self, ids: Vec<ContextId>) {
-        let asked: Vec<_> = ids.iter().copied().map(|id| self.read_one(id).boxed()).collect();
-        let fresh: Vec<Option<Context>> = stream::iter(asked).buffered(AT_ONCE).collect().await;
-        let mut missing = self.0.missing.lock().unwrap_or_else(PoisonError::into_inner);
-        missing.extend(ids.iter().zip(&fresh).filter(|(_, read)| read.is_none()).map(|(id, _)| *id));
-        drop(missing);
-        self.know(fresh.into_iter().flatten());
+        let asked: Vec<_> = ids.iter().copied().map(|id| self.read_one(id).map(move |read| (id, read)).boxed()).collect();
+        self.take(stream::iter(asked).buffered(AT_ONCE).collect().await);
     }
 
-    async fn read_one(&self, id: ContextId) -> Option<Context> {
+    async fn read_one(&self, id: ContextId) -> Result<Context, store::Error> {
         let reading = async {
-            match self.0.stores.get(&id) {
-                Some(store) => store.own_context().await,
-                None => match self.0.stores.get(&ContextId(0)) {
-                    Some(home) => home.beside(id).await?.own_context().await,
-                    None => Err(store::Error::Closed),
-                },
+            match (self.0.stores.get(&id), self.0.stores.get(&ContextId(0))) {
+                (Some(store), _) => store.own_context().await,
+                (None, Some(home)) => home.beside(id).await?.own_context().await,
+                (None, None) => Err(store::Error::Closed),
             }
         };
-        let why = match tokio::time::timeout(PATIENCE, reading).await {
-            Ok(Ok(context)) => return Some(context),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
-        };
-        tracing::debug!(context = %id, "who has which rights in a context cannot be read now, so what is known stays: {why}");
-        None
+        tokio::time::timeout(PATIENCE, reading).await.unwrap_or(Err(store::Error::Deadline(PATIENCE)))
+    }
+
+    /// Takes over what was read, and notes what could not be.
+    fn take(&self, read: Vec<(ContextId, Result<Context, store::Error>)>) {
+        let mut missing = self.0.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        for (id, read) in &read {
+            match read {
+                Ok(_) if missing.remove(id) => tracing::info!(context = %id, "who has which rights in a context is known again"),
+                Err(error) if missing.insert(*id) => {
+                    tracing::warn!(context = %id, %error, "who has which rights in a context cannot be read; what was known holds, and it is asked for again each second");
+                }
+                _ => {}
+            }
+        }
+        drop(missing);
+        self.know(read.into_iter().filter_map(|(_, read)| read.ok()));
     }
 
     /// The contexts that could not be read.
@@ -135,19 +139,14 @@ impl Authority {
     /// Asks once more for the contexts that could not be read. Nobody waits for that.
     pub async fn read_missing(&self) {
         let before = self.0.revision.load(Ordering::Acquire);
-        let ids = self.missing();
-        let read = future::join_all(ids.iter().copied().map(|id| self.read_one(id).boxed())).await;
+        let asked: Vec<_> = self.missing().into_iter().map(|id| self.read_one(id).map(move |read| (id, read)).boxed()).collect();
+        let read: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
         let _reading = self.0.reading.lock().await;
-        // What others have changed meanwhile may not be in what was read: so it is read again.
-        if self.0.revision.load(Ordering::Acquire) != before || read.iter().all(Option::is_none) {
+        // What others have changed meanwhile may not be in what was read: so it is read again. What is gone is not missing any more.
+        if self.0.revision.load(Ordering::Acquire) != before || read.iter().all(|(_, read)| read.is_err()) {
             return;
         }
-        let mut missing = self.0.missing.lock().unwrap_or_else(PoisonError::into_inner);
-        for context in read.iter().flatten() {
-            missing.remove(&context.context_id);
-        }
-        drop(missing);
-        self.know(read.into_iter().flatten());
+        self.take(read);
         self.0.changed.send_modify(|count| *count += 1);
     }
 

@@ -19,7 +19,7 @@ pub use authority::{Authority, NewToken};
 pub use contexts::ContextSpec;
 pub use error::Error;
 pub use login::Login;
-pub use permission::{Allowed, Concern, Permission, allowed, lacking};
+pub use permission::{Allowed, Concern, Lasting, Permission, allowed, lacking};
 pub use secret::{InvalidTokenKey, TokenKey, TokenSecret};
 pub use watch::Watch;
 

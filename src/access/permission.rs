@@ -50,6 +50,17 @@ pub enum Concern<'c> {
 }
 
 impl Concern<'_> {
+    /// What a call that has begun, and waits, still concerns: jobs that are new are its caller's by then.
+    pub fn lasting(&self) -> Lasting {
+        match self {
+            Self::Job(context, id) => Lasting::Job(*context, (*id).clone()),
+            Self::Flow(context, id) => Lasting::Flow(*context, *id),
+            Self::NewJobs(context, _) => Lasting::New(*context),
+            Self::NewFlow(flow) => Lasting::New(flow.context_id),
+            other => other.context().map_or(Lasting::Server, Lasting::Context),
+        }
+    }
+
     /// The context, if it is one's.
     pub fn context(&self) -> Option<ContextId> {
         match self {
@@ -62,6 +73,34 @@ impl Concern<'_> {
             | Self::Messages(context, _)
             | Self::Schedule(context, _) => Some(*context),
             Self::NewFlow(flow) => Some(flow.context_id),
+        }
+    }
+}
+
+/// What a call concerns that waits, kept beside it.
+#[derive(Debug)]
+pub enum Lasting {
+    /// The server.
+    Server,
+    /// What callers of a context have in common.
+    Context(ContextId),
+    /// One job.
+    Job(ContextId, JobId),
+    /// One flow.
+    Flow(ContextId, FlowId),
+    /// What the call has made.
+    New(ContextId),
+}
+
+impl Lasting {
+    /// What it concerns.
+    pub fn concern(&self) -> Concern<'_> {
+        match self {
+            Self::Server => Concern::Server,
+            Self::Context(context) => Concern::Context(*context),
+            Self::Job(context, id) => Concern::Job(*context, id),
+            Self::Flow(context, id) => Concern::Flow(*context, *id),
+            Self::New(context) => Concern::NewJobs(*context, Vec::new()),
         }
     }
 }

@@ -28,6 +28,17 @@ const MOST_ENDS: usize = 128;
 /// When so many ends of jobs wait to be recorded, a turn is taken even if no actor has room.
 const ENOUGH_ENDS: usize = 24;
 
+/// What a pool is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Orders {
+    /// Take jobs and run them.
+    Work,
+    /// Take none. Those that run go on.
+    Pause,
+    /// Take none, and end when those that run have ended.
+    Leave,
+}
+
 /// Runs the pool: takes jobs, hands them out, records how they ended. One turn is under way at a time.
 pub(super) struct Foreman {
     store: Store,
@@ -47,6 +58,7 @@ pub(super) struct Foreman {
     direct_start: Arc<DirectStart>,
     started: mpsc::UnboundedReceiver<Claimed>,
     idle: watch::Sender<bool>,
+    orders: watch::Receiver<Orders>,
     /// Whether there may be jobs in the queues, so that a turn is worth taking for them.
     may_have_jobs: bool,
     /// Whether there may be jobs in the queues of instances: few are put there, so a turn looks there only then.
@@ -90,6 +102,7 @@ impl Foreman {
         losses: mpsc::Receiver<(JobId, u32)>,
         wake_up: Arc<Notify>,
         idle: watch::Sender<bool>,
+        orders: watch::Receiver<Orders>,
     ) -> Self {
         let labels = store.labels([("script_type", settings.script_type.to_string())]);
         let queues: Arc<[(String, usize)]> = store.queues_of(posts).into();
@@ -113,6 +126,7 @@ impl Foreman {
             losses,
             wake_up,
             idle,
+            orders,
             may_have_jobs: true,
             instances_may_have_jobs: true,
             asked_for: 0,
@@ -122,14 +136,19 @@ impl Foreman {
         }
     }
 
-    /// Works until shutdown, and then until all ends are recorded.
+    /// Works until shutdown, or until it is told to leave, and then until all ends are recorded.
+    ///
+    /// At shutdown what runs has the grace period. Who leaves, or pauses, has it run as long as it takes.
     pub(super) async fn run(mut self, shutdown: CancellationToken) {
         let (mut call, mut again_at, mut reports): (Option<Call>, Option<Instant>, Vec<Report>) = (None, None, Vec::new());
         let mut poll = tokio::time::interval(POLL);
         let (mut stop_by, mut given_back): (Option<Instant>, bool) = (None, false);
         loop {
-            if stop_by.is_none() {
+            let takes = stop_by.is_none() && *self.orders.borrow() == Orders::Work;
+            if takes {
                 self.actors.assign();
+            } else {
+                self.actors.give_back_what_waits(false);
             }
             if self.direct_start.take_unsure() {
                 self.unsure = true;
@@ -137,7 +156,7 @@ impl Foreman {
             }
             let stale = self.actors.oldest_waiting().map(|since| since + STALE);
             let mut overdue = stale.is_some_and(|stale| Instant::now() >= stale);
-            if overdue || stop_by.is_some() {
+            if overdue || !takes {
                 self.direct_start.set_room(0);
             }
             let asked_for = if call.is_some() { self.asked_for } else { 0 };
@@ -152,32 +171,28 @@ impl Foreman {
                 }
             }
             if call.is_none() && again_at.is_none() {
-                call = self.next_call(stop_by.is_some() || overdue);
+                call = self.next_call(!takes || overdue);
             }
-            if !overdue && stop_by.is_none() {
+            if !overdue && takes {
                 self.direct_start.set_room(self.actors.room().saturating_sub(if call.is_some() { self.asked_for } else { 0 }));
             }
             let is_idle = self.actors.leases().len() == 0;
             self.idle.send_if_modified(|idle| std::mem::replace(idle, is_idle) != is_idle);
-            if stop_by.is_some() && nothing_on_its_way && call.is_none() && self.actors.ends.is_empty() && self.actors.is_idle() {
+            let leaves = stop_by.is_some() || *self.orders.borrow() == Orders::Leave;
+            if leaves && nothing_on_its_way && call.is_none() && self.actors.ends.is_empty() && self.actors.is_idle() {
                 return;
             }
             tokio::select! {
                 biased;
                 answer = async { call.as_mut().expect("the branch has a condition").await }, if call.is_some() => {
                     call = None;
-                    again_at = self.handle_answer(answer, stop_by);
+                    again_at = self.handle_answer(answer, leaves, stop_by);
                 }
                 _ = self.reports.recv_many(&mut reports, 64) => {
                     reports.drain(..).for_each(|report| self.handle_report(report));
                 }
-                Some(job) = self.started.recv() => {
-                    self.add_job(job, Instant::now());
-                    if stop_by.is_some() {
-                        self.actors.give_back_what_waits(false);
-                    }
-                }
-                () = self.direct_start.closed(), if overdue || stop_by.is_some() => {}
+                Some(job) = self.started.recv() => self.add_job(job, Instant::now()),
+                () = self.direct_start.closed(), if overdue || !takes => {}
                 Some((job, claim)) = self.losses.recv() => self.actors.lose(&job, |other| other == claim),
                 () = self.wake_up.notified() => self.look_everywhere(),
                 stop = self.stops.recv() => match stop {
@@ -192,10 +207,8 @@ impl Foreman {
                     self.look_everywhere();
                     self.unsure |= self.reconciler.has_more_to_compare();
                 }
-                () = shutdown.cancelled(), if stop_by.is_none() => {
-                    stop_by = Some(Instant::now() + self.settings.grace);
-                    self.actors.give_back_what_waits(false);
-                }
+                Ok(()) = self.orders.changed() => self.look_everywhere(),
+                () = shutdown.cancelled(), if stop_by.is_none() => stop_by = Some(Instant::now() + self.settings.grace),
                 () = at(stop_by), if stop_by.is_some() && !given_back => {
                     given_back = true;
                     self.actors.give_back_what_runs(self.store.clock().now());
@@ -248,7 +261,7 @@ impl Foreman {
     }
 
     /// Handles what Redis answered. After a failure it gives the time at which to try again.
-    fn handle_answer(&mut self, answer: Answer, stop_by: Option<Instant>) -> Option<Instant> {
+    fn handle_answer(&mut self, answer: Answer, leaves: bool, stop_by: Option<Instant>) -> Option<Instant> {
         match answer {
             Answer::Turned(ends, wanted, Ok(turned)) => {
                 self.failing = None;
@@ -260,9 +273,6 @@ impl Foreman {
                 self.instances_may_have_jobs |= turned.more || turned.instances_left;
                 let now = Instant::now();
                 turned.taken.into_iter().for_each(|job| self.add_job(job, now));
-                if stop_by.is_some() {
-                    self.actors.give_back_what_waits(false);
-                }
                 None
             }
             Answer::Turned(mut ends, _, Err(error)) => {
@@ -282,7 +292,7 @@ impl Foreman {
             }
             Answer::Held(Ok(held)) => {
                 self.unsure = false;
-                let lost = self.reconciler.compare(held, self.actors.leases(), stop_by.is_some());
+                let lost = self.reconciler.compare(held, self.actors.leases(), leaves);
                 let now = self.store.clock().now();
                 // Redis says the claim alone, and nobody is told of an attempt that is given back.
                 let given_back = |(job, claim)| Ended::of(job, 0, claim, now, Outcome::GivenBack);

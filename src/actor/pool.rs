@@ -6,7 +6,7 @@ use tokio_util::task::TaskTracker;
 
 use super::Error;
 use super::actor_set::{ActorSet, StartWorker};
-use super::foreman::Foreman;
+use super::foreman::{Foreman, Orders};
 use super::lease::{HeldLeases, Renewer};
 use super::presence::{Heartbeat, claim_posts, release_posts};
 use super::queue_watcher::{watch_queue, watched_queues};
@@ -28,6 +28,7 @@ pub struct Pool {
     pub status: Arc<PoolStatus>,
     /// The posts of its actors.
     pub posts: Vec<Post>,
+    orders: watch::Sender<Orders>,
     tasks: TaskTracker,
 }
 
@@ -35,8 +36,8 @@ impl Pool {
     /// Claims posts and starts the actors.
     ///
     /// Jobs that earlier incarnations of the actors did not finish run again: at once if their process ran on this machine and has
-    /// ended, otherwise when it has been silent for some time. The actors work until shutdown. Then running scripts get the grace
-    /// period, and jobs that do not end in it are given back.
+    /// ended, otherwise when it has been silent for some time. The actors work until shutdown, or until they are told to [leave](Self::leave).
+    /// At shutdown running scripts get the grace period, and jobs that do not end in it are given back.
     pub async fn start(
         store: Store,
         dispatcher: Dispatcher,
@@ -60,6 +61,7 @@ impl Pool {
         let (leases, tasks) = (HeldLeases::default(), TaskTracker::new());
         let (reports, incoming) = mpsc::channel(posts.len().max(1) * 4);
         let (idle, idles) = watch::channel(false);
+        let (orders, ordered) = watch::channel(Orders::Work);
         let wake_up = store.wake_ups().register(&settings.script_type);
 
         let start_worker: StartWorker = {
@@ -77,7 +79,7 @@ impl Pool {
         };
 
         // These services go on until the foreman has ended, because it needs the leases and posts until its last turn.
-        let services = CancellationToken::new();
+        let (services, watching) = (CancellationToken::new(), shutdown.child_token());
         let spawn = |service| tasks.spawn(service);
         let (lost, losses) = mpsc::channel(128);
         spawn(boxed(service::run(Renewer { store: store.clone(), leases: leases.clone(), lost }, services.clone())));
@@ -95,23 +97,41 @@ impl Pool {
         spawn(boxed(service::run(heartbeat, services.clone())));
         let type_queue = Queue { script_type: settings.script_type.clone(), target: Target::Type, priority: Priority::Normal };
         for queue in watched_queues(store.keys().work(&type_queue), &layout_queues) {
-            spawn(boxed(watch_queue(store.clone(), queue, wake_up.clone(), idles.clone(), shutdown.clone())));
+            spawn(boxed(watch_queue(store.clone(), queue, wake_up.clone(), idles.clone(), watching.clone())));
         }
 
         let actors = ActorSet::new(&posts, start_worker, settings.side_by_side, leases, status.clone())
             .recorded(settings.audit.clone(), store.context());
-        let foreman = Foreman::new(store.clone(), settings.clone(), &posts, actors, incoming, losses, wake_up, idle);
+        let foreman = Foreman::new(store.clone(), settings.clone(), &posts, actors, incoming, losses, wake_up, idle, ordered);
         let held = posts.clone();
         tasks.spawn(async move {
             foreman.run(shutdown).await;
             services.cancel();
+            watching.cancel();
             release_posts(&store, &held, &presence).await;
         });
         tasks.close();
-        Ok(Self { settings, status, posts, tasks })
+        Ok(Self { settings, status, posts, orders, tasks })
     }
 
-    /// Waits until everything has ended, after shutdown.
+    /// Has the actors take no jobs, or take them again. What runs goes on.
+    pub fn pause(&self, paused: bool) {
+        self.orders.send_if_modified(|orders| {
+            let then = if paused { Orders::Pause } else { Orders::Work };
+            let may = *orders != Orders::Leave && *orders != then;
+            if may {
+                *orders = then;
+            }
+            may
+        });
+    }
+
+    /// Has the actors take no jobs any more, and end when those that run have ended, however long they take.
+    pub fn leave(&self) {
+        self.orders.send_replace(Orders::Leave);
+    }
+
+    /// Waits until everything has ended, after shutdown, or after it was told to leave.
     pub async fn ended(&self) {
         self.tasks.wait().await;
     }

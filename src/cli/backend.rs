@@ -145,6 +145,11 @@ impl Backend {
         of_dispatch.longest_scripts = settings.contexts.iter().map(|context| (*context, longest(context))).collect();
         let dispatcher = Dispatcher::new(stores.clone(), of_dispatch);
         let authority = Authority::with_logins_of(stores.clone(), token_key(settings, purpose)?, settings.login_lifetime);
+        let known = authority.clone();
+        dispatcher.end_schedules_of(Arc::new(move |caller| {
+            let known = known.clone();
+            Box::pin(async move { known.is_deleted(&caller).await })
+        }));
         let closing = CancellationToken::new();
         let services = TaskTracker::new();
         let loops = dispatcher.start_services(&closing);

@@ -89,6 +89,19 @@ impl PoolStarter {
         offered.any(|(_, pool)| pool.serves(context, &self.settings))
     }
 
+    /// Whether any pool of the settings that serves a context takes all jobs of a type that are for nobody in particular.
+    pub(super) fn serves_type(&self, context: ContextId, script_type: &ScriptType) -> bool {
+        let mut of_type = self.settings.pools.iter().enumerate().filter(|(_, pool)| pool.script_type == *script_type);
+        self.settings.compat.contains(&LayoutName::Runner)
+            && of_type.any(|(at, pool)| pool.serves(context, &self.settings) && self.engines.of_pool(at).is_some())
+    }
+
+    /// Whether runners of a type can have pools here.
+    pub(super) fn offers(&self, script_type: &ScriptType) -> bool {
+        let mut of_type = self.settings.pools.iter().enumerate().filter(|(_, pool)| pool.script_type == *script_type);
+        of_type.any(|(at, _)| self.engines.of_pool(at).is_some())
+    }
+
     /// Starts the pools of a context, which end with `shutdown`.
     pub(super) async fn start(&self, store: &Store, limits: &ContextLimits, shutdown: &CancellationToken) -> anyhow::Result<ContextPools> {
         let (context, settings) = (store.context(), &*self.settings);

@@ -10,7 +10,7 @@ use super::backend::Backend;
 use super::key_file::KeyFile;
 use super::settings::{MyceliumApi, Settings};
 use crate::coordinator::bus::{Api, Mycelium};
-use crate::coordinator::{Node, NodeKey, Supervisor, SupervisorSettings, Wakes};
+use crate::coordinator::{KEPT, Node, NodeKey, Supervisor, SupervisorSettings, Wakes};
 use crate::model::{Address, Name, Place, SignerKey};
 use crate::store::Endpoint;
 
@@ -46,6 +46,7 @@ pub(super) fn start(
         authority: settings.login.then(|| backend.authority.clone()),
         ack: settings.remote_ack,
         result: settings.remote_result,
+        kept: KEPT,
     };
     let supervisor = Arc::new(Supervisor::start(backend.dispatcher.clone(), of_supervisor, wakes, shutdown.clone()));
     backend.hosting.bring_messages_with(&supervisor);

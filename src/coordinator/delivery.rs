@@ -3,38 +3,52 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bus::BusError;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::bus::{BusError, LONGEST};
 use super::inbound::Inbound;
 use super::letter::{Letter, Outcome, Receipt};
 use super::routes::{Route, Routes};
 use super::runner_job;
 use super::signature::NodeKey;
-use crate::access::Authority;
+use super::silence::Silence;
+use super::ways::Place;
 use crate::dispatch;
 use crate::dispatch::Dispatcher;
-use crate::model::{ErrorKind, IdentityId, JobId, MessageKey, MessageStatus, MessageType, Name, Role, Timestamp};
+use crate::model;
+use crate::model::{Address, ContextId, ErrorKind, IdentityId, JobId, MessageKey, MessageStatus, MessageType, Name, SignerKey, Timestamp};
 use crate::store::{Settled, Store, StoredMessage};
 
 /// How long one attempt may take; after that the message rests, and is sent again.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How much later than its time says a message is given up.
+const SLACK: Duration = Duration::from_secs(1);
 
 /// What became of an attempt to deliver a message.
 pub(super) enum Delivered {
     /// It is over.
     Settled(Settled),
-    /// It is to be sent again; why it did not arrive.
-    Later(String),
+    /// It is to be sent again.
+    Later {
+        /// Why it did not arrive.
+        why: String,
+        /// How long it rests, if that is known.
+        rest: Option<Duration>,
+        /// How long it rests at most: then its time is over.
+        most: Duration,
+    },
 }
 
 /// Delivers the messages of one context.
 pub(super) struct Delivery {
     pub(super) store: Store,
     pub(super) dispatcher: Dispatcher,
-    /// Who may do what; nothing where nobody has to log in.
-    pub(super) authority: Option<Authority>,
     pub(super) key: NodeKey,
     pub(super) routes: Arc<Routes>,
     pub(super) inbound: Arc<Inbound>,
+    /// The places that do not answer.
+    pub(super) silence: Silence,
     /// How long the other side may take to store a job, and to answer it then.
     pub(super) ack: Duration,
     pub(super) result: Duration,
@@ -44,6 +58,8 @@ pub(super) struct Delivery {
 enum Obstacle {
     Final(String),
     Passing(String),
+    /// Where it goes to nobody answers, so that it is left alone for a while.
+    Silent(String, Duration),
 }
 
 impl From<crate::store::Error> for Obstacle {
@@ -52,9 +68,23 @@ impl From<crate::store::Error> for Obstacle {
     }
 }
 
-impl From<BusError> for Obstacle {
+/// What an attempt failed of.
+enum Trouble {
+    /// The message, or this server.
+    OfMessage(Obstacle),
+    /// Nobody answers where it goes to.
+    OfPlace(String),
+}
+
+impl From<Obstacle> for Trouble {
+    fn from(obstacle: Obstacle) -> Self {
+        Self::OfMessage(obstacle)
+    }
+}
+
+impl From<BusError> for Trouble {
     fn from(error: BusError) -> Self {
-        if error.is_final() { Self::Final(error.to_string()) } else { Self::Passing(error.to_string()) }
+        if error.is_final() { Self::OfMessage(Obstacle::Final(error.to_string())) } else { Self::OfPlace(error.to_string()) }
     }
 }
 
@@ -65,7 +95,7 @@ impl Delivery {
         let stored = match self.store.message(key).await {
             Ok(Some(stored)) => stored,
             Ok(None) => return failed("it is gone".into()),
-            Err(error) => return Delivered::Later(error.to_string()),
+            Err(error) => return Delivered::Later { why: error.to_string(), rest: None, most: Duration::MAX },
         };
         match stored.shown.status {
             MessageStatus::Dispatched => {}
@@ -73,13 +103,19 @@ impl Delivery {
             MessageStatus::Error => return failed("it is in error already".into()),
         }
         let limit = Duration::from_secs(stored.shown.timeout_ack.into());
-        if self.store.clock().now() > stored.shown.created_at.plus(limit + Duration::from_secs(1)) {
+        let over = stored.shown.created_at.plus(limit + SLACK);
+        if self.store.clock().now() > over {
             let last = last.unwrap_or_else(|| "nobody sent it until then".into());
             return failed(format!("it was not acknowledged within {} s (timeout_ack): {last}", limit.as_secs()));
         }
+        let later = |why, rest| {
+            let most = over.since(self.store.clock().now()) + Duration::from_millis(10);
+            Delivered::Later { why, rest, most }
+        };
         match self.attempt(key, &stored).await {
             Ok(Receipt { outcome: Outcome::Stored, node, .. }) => Delivered::Settled(Settled::Stored(Some(node))),
-            Ok(Receipt { outcome: Outcome::Full, text, .. }) | Err(Obstacle::Passing(text)) => Delivered::Later(text),
+            Ok(Receipt { outcome: Outcome::Full, text, .. }) | Err(Obstacle::Passing(text)) => later(text, None),
+            Err(Obstacle::Silent(why, rest)) => later(why, Some(rest)),
             Ok(Receipt { outcome: Outcome::Refused, text, .. }) => failed(format!("the other side refuses it: {text}")),
             Err(Obstacle::Final(why)) => failed(why),
         }
@@ -87,36 +123,70 @@ impl Delivery {
 
     async fn attempt(&self, key: MessageKey, stored: &StoredMessage) -> Result<Receipt, Obstacle> {
         self.check_caller(key, stored)?;
-        let letter = self.letter(key, stored).await?;
-        match self.route(stored).await? {
-            Route::Here => {
-                let text = serde_json::to_string(&letter).expect("a letter is texts and numbers");
-                Ok(self.inbound.take(letter.nonce.as_str(), &text, Some("here")).await)
+        let Some((address, target)) = self.destination(stored).await? else {
+            return Ok(self.take_here(&self.letter(key, stored).await?).await);
+        };
+        let place: Place = (address.as_str().to_owned(), target);
+        let began = Instant::now();
+        self.silence.may_try(&place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
+        let trying = async {
+            let letter = self.letter(key, stored).await?;
+            match self.routes.find(&self.store, &address, target).await? {
+                Route::Here => Ok(self.take_here(&letter).await),
+                Route::Bus(bus, to) => match bus.deliver(&to, &letter, PATIENCE).await {
+                    Err(BusError::TooLarge { size }) if letter.message_type == MessageType::Result => {
+                        let letter = self.without_output(key, letter, size).await?;
+                        Ok(bus.deliver(&to, &letter, PATIENCE).await?)
+                    }
+                    delivered => Ok(delivered?),
+                },
             }
-            Route::Bus(bus, to) => Ok(bus.deliver(&to, &letter, PATIENCE).await?),
+        };
+        match trying.await {
+            Ok(receipt) => {
+                self.silence.answered(&place);
+                Ok(receipt)
+            }
+            Err(Trouble::OfPlace(why)) => {
+                let rest = self.silence.keeps_silent(&place, began, &why, Instant::now());
+                Err(Obstacle::Silent(why, rest))
+            }
+            Err(Trouble::OfMessage(obstacle)) => {
+                self.silence.leave(&place);
+                Err(obstacle)
+            }
         }
+    }
+
+    async fn take_here(&self, letter: &Letter) -> Receipt {
+        let text = serde_json::to_string(letter).expect("a letter is texts and numbers");
+        self.inbound.take(letter.nonce.as_str(), Ok(&text), Some("here")).await
+    }
+
+    /// A result that is too large for every bus, as the failure of its job: who waits for that is told at once, and not when its time is over.
+    async fn without_output(&self, key: MessageKey, mut letter: Letter, size: usize) -> Result<Letter, Obstacle> {
+        let said: Value = serde_json::from_str(&letter.message).unwrap_or_default();
+        let error = format!("the result has {size} bytes on its way as a message, the limit is {LONGEST}; have the job give less");
+        letter.message = json!({ "job": said["job"], "status": "error", "error": error, "kind": ErrorKind::Limit.as_str() }).to_string();
+        self.complete(key, "message", &letter.message).await?;
+        self.key.sign(&mut letter);
+        Ok(letter)
     }
 
     /// Whether its caller may send messages from this context. The coordinator's own are those of jobs whose creators were asked; and those of nobody (0) are
     /// of the operator, or of programs that write to this Redis themselves.
     fn check_caller(&self, key: MessageKey, stored: &StoredMessage) -> Result<(), Obstacle> {
-        let Some(authority) = &self.authority else { return Ok(()) };
         if key.caller_id == 0 || stored.away.is_some() || stored.shown.message_type == MessageType::Result {
             return Ok(());
         }
-        let (identity, context) = (IdentityId(key.caller_id), self.store.context());
-        if [Role::Admin, Role::Caller].into_iter().any(|role| authority.has_role(identity, context, role)) {
-            return Ok(());
-        }
-        let why = format!("identity {identity} needs to be admin or caller in context {context} to send messages from it");
-        Err(Obstacle::Final(why))
+        self.inbound.may_submit(IdentityId(key.caller_id), self.store.context()).map_err(Obstacle::Final)
     }
 
-    /// Where it goes: to its address, or that of the runner that has its topic.
-    async fn route(&self, stored: &StoredMessage) -> Result<Route, Obstacle> {
+    /// Where it goes: to its address, or that of the runner that has its topic. Nothing: it is for a context of this server.
+    async fn destination(&self, stored: &StoredMessage) -> Result<Option<(Address, ContextId)>, Obstacle> {
         let shown = &stored.shown;
         if let Some(address) = &shown.address {
-            return Ok(self.routes.find(&self.store, address, shown.target_context).await?);
+            return Ok(Some((address.clone(), shown.target_context)));
         }
         let nowhere =
             || Obstacle::Final("it has no address, and no topic of a runner of this context: nobody knows where it is to go".into());
@@ -124,10 +194,7 @@ impl Delivery {
         let number = topic.as_str().strip_prefix("runner").and_then(|number| number.parse().ok()).ok_or_else(nowhere)?;
         let missing = || Obstacle::Final(format!("runner {number} does not exist in context {}", self.store.context()));
         let runner = self.store.runner(number).await?.ok_or_else(missing)?;
-        match &runner.address {
-            Some(address) => Ok(self.routes.find(&self.store, address, runner.target_context).await?),
-            None => Ok(Route::Here),
-        }
+        Ok(runner.address.map(|address| (address, runner.target_context)))
     }
 
     /// The message as it is sent. What it lacks is completed in its hash first, so that it is the same when it is sent again.
@@ -137,7 +204,7 @@ impl Delivery {
             Some(nonce) => nonce.clone(),
             None => {
                 let nonce = format!("{:032x}", rand::random::<u128>());
-                self.store.complete_message(key, &[("nonce", &nonce)]).await?;
+                self.complete(key, "nonce", &nonce).await?;
                 nonce
             }
         };
@@ -166,6 +233,7 @@ impl Delivery {
             in_reply_to: stored.in_reply_to.clone().unwrap_or_default(),
             answers: shown.answers.unwrap_or(0),
             node: self.key.public(),
+            to: stored.to.clone(),
             public_key: self.key.public(),
             signature: String::new(),
         };
@@ -174,6 +242,7 @@ impl Delivery {
             (Some(signature), Some(key)) => (letter.signature, letter.public_key) = (signature.clone(), key.clone()),
             _ => {
                 letter.sent_at = Timestamp::local().as_millis() / 1000;
+                letter.to = letter.to.or_else(|| receiver(stored));
                 self.key.sign(&mut letter);
             }
         }
@@ -190,7 +259,20 @@ impl Delivery {
             error => Obstacle::Final(error.to_string()),
         })?;
         let text = runner_job::write(&job, &inputs, key.caller_id, key.message_id, stored.shown.target_context).map_err(Obstacle::Final)?;
-        self.store.complete_message(key, &[("job", &text)]).await?;
+        self.complete(key, "job", &text).await?;
         Ok(text)
     }
+
+    async fn complete(&self, key: MessageKey, field: &str, value: &str) -> Result<(), Obstacle> {
+        if self.store.complete_message(key, &[(field, value)]).await? { Ok(()) } else { Err(Obstacle::Final("it is gone".into())) }
+    }
+}
+
+/// The key of the node that a message is for, if that is known: that of the runner, or of who fetches it. Those of nodes are ed25519.
+fn receiver(stored: &StoredMessage) -> Option<SignerKey> {
+    let fetches = || match stored.shown.address.as_ref()?.place() {
+        model::Place::Box(key) => Some(key),
+        _ => None,
+    };
+    stored.runner_key.clone().or_else(fetches).filter(|key| key.of_identity().is_none())
 }

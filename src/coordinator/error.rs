@@ -35,6 +35,14 @@ pub enum Error {
     /// There are as many as may be.
     #[error("there are {0}, and no more may be")]
     Full(&'static str),
+    /// A key of Redis is of another type than it has to be.
+    #[error("the key {key} of context {context} is no list in Redis, because another program wrote there; delete or rename it")]
+    NoList {
+        /// The key.
+        key: &'static str,
+        /// The context.
+        context: ContextId,
+    },
     /// What the dispatcher refused, or Redis did not do.
     #[error(transparent)]
     Dispatch(#[from] dispatch::Error),

@@ -1,13 +1,14 @@
 //! Fetches what comes over a bus, has it stored, and tells the sender.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::bus::{Bus, BusError};
 use super::inbound::Inbound;
+use super::ways::Way;
 use crate::service::Service;
 
 /// How long to pause when something came a moment ago.
@@ -26,6 +27,8 @@ pub(super) struct Fetcher {
     pub(super) pause: Duration,
     /// Told when something came.
     pub(super) wake: Option<Arc<Notify>>,
+    /// The way that is of use when something came.
+    pub(super) way: Weak<Way>,
 }
 
 impl Service for Fetcher {
@@ -35,9 +38,12 @@ impl Service for Fetcher {
     async fn tick(&mut self) -> Result<Duration, BusError> {
         let parcels = self.bus.receive(self.wait).await?;
         self.pause = if parcels.is_empty() { (self.pause * 2).clamp(SOON, self.idle) } else { SOON };
+        if let Some(way) = self.way.upgrade().filter(|_| !parcels.is_empty()) {
+            way.touch(Instant::now());
+        }
         for parcel in parcels {
             let from = parcel.from.as_ref().map(|key| format!("mycelium:{key}")).or_else(|| self.from.clone());
-            let receipt = self.inbound.take(&parcel.id, &parcel.letter, from.as_deref()).await;
+            let receipt = self.inbound.take(&parcel.id, parcel.letter.as_deref(), from.as_deref()).await;
             if let Some(wake) = &self.wake {
                 wake.notify_one();
             }

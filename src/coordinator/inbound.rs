@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::bus::BusError;
 use super::letter::{Letter, Outcome, Receipt};
 use super::runner_job;
 use super::signature::{NodeKey, is_right};
 use crate::access::Authority;
-use crate::dispatch::Dispatcher;
-use crate::model::{ContextId, ErrorKind, JobError, MessageKey, MessageType, Name, Role, SignerKey, Timestamp};
-use crate::store::{FarEnd, NewMessage, NewResult, Received, Store};
+use crate::dispatch::{self, Dispatcher};
+use crate::model::{ContextId, ErrorKind, IdentityId, JobError, MessageKey, MessageType, Name, Role, SignerKey, Timestamp};
+use crate::store::{self, FarEnd, NewMessage, NewResult, Received, Store};
 
 /// How far the clocks of two nodes may be from each other.
 pub(super) const TOLERANCE: Duration = Duration::from_secs(120);
@@ -32,7 +33,7 @@ pub(super) struct Inbound {
 
 /// Whom a signature is of.
 enum Signer {
-    /// A node that is trusted here.
+    /// This node, or one that is trusted here.
     Node,
     /// An identity, whose own clock does not count: it may have signed long before.
     Identity,
@@ -70,21 +71,32 @@ impl From<String> for Refusal {
     }
 }
 
-impl From<crate::store::Error> for Refusal {
-    fn from(error: crate::store::Error) -> Self {
+impl From<store::Error> for Refusal {
+    fn from(error: store::Error) -> Self {
         tracing::warn!(%error, "a message that came could not be stored; it comes again");
         Self::Full("the store of the other side is unavailable".into())
     }
 }
 
+impl From<dispatch::Error> for Refusal {
+    fn from(error: dispatch::Error) -> Self {
+        match error {
+            dispatch::Error::NoContext(_) | dispatch::Error::Deleting(_) => Self::Refused(error.to_string()),
+            dispatch::Error::Store { source, .. } => source.into(),
+            // It could not be opened now.
+            error => Self::Full(error.to_string()),
+        }
+    }
+}
+
 impl Inbound {
     /// Takes a letter as it came. `from` is where an answer goes to.
-    pub(super) async fn take(&self, id: &str, text: &str, from: Option<&str>) -> Receipt {
-        let letter = match serde_json::from_str::<Letter>(text) {
+    pub(super) async fn take(&self, id: &str, text: Result<&str, &BusError>, from: Option<&str>) -> Receipt {
+        let read = |text| serde_json::from_str::<Letter>(text).map_err(|error| format!("it is no letter of hero: {error}"));
+        let letter = match text.map_err(BusError::to_string).and_then(read) {
             Ok(letter) => letter,
-            Err(error) => {
+            Err(text) => {
                 let nonce = id.parse().unwrap_or_else(|_| Name::default_group());
-                let text = format!("it is no letter of hero: {error}");
                 return Receipt { nonce, sent_at: i64::MAX, outcome: Outcome::Refused, text, node: self.key.public() };
             }
         };
@@ -101,26 +113,34 @@ impl Inbound {
 
     async fn accept(&self, letter: &Letter, from: Option<&str>) -> Result<(), Refusal> {
         let context = letter.target_context;
-        let store = self.dispatcher.store(context).await.map_err(|error| error.to_string())?;
+        let store = self.dispatcher.store(context).await?;
         if !is_right(letter) {
             return Err(Refusal::Refused(format!("the signature is not that of {} over this message", letter.public_key)));
+        }
+        if let Some(to) = letter.to.as_ref().filter(|to| **to != self.key.public()) {
+            // Where several nodes have one Redis, the other one may fetch it when it comes again.
+            return Err(Refusal::Full(format!("it is for the node {to}, and this one is {}", self.key.public())));
         }
         let signer = self.signer(letter, &store).await?;
         let now = store.clock().now();
         check_clock(letter, now, &signer)?;
         let life = letter.timeout_ack.min(LONGEST_LIFE);
-        let again = Timestamp::from_millis(letter.created_at.saturating_mul(1000)).plus(Duration::from_secs(life.into()) + 2 * TOLERANCE);
+        let again = seconds(letter.created_at).plus(Duration::from_secs(life.into()) + 2 * TOLERANCE);
         if again < now {
             return Err(Refusal::Refused(format!("it came after its time: timeout_ack is {} s", letter.timeout_ack)));
         }
         let received = if letter.message_type == MessageType::Result {
-            store.receive_result(&result(letter, again)?).await?
+            store.receive_result(&result(letter)?).await?
         } else {
             store.receive_message(&message(letter, again, from)?).await?
         };
         match received {
             Received::Stored | Received::Duplicate => Ok(()),
             Received::Full => Err(Refusal::Full(format!("context {context} takes no more messages: msg_in or the queue of a job is full"))),
+            Received::Crowded => {
+                let why = "takes no more messages now: it knows as many as it may, each until its timeout_ack is over";
+                Err(Refusal::Full(format!("context {context} {why}")))
+            }
             Received::Unknown => Err(Refusal::Refused("nobody waits for that result (any more)".into())),
             Received::Signer => Err(Refusal::Refused(format!("the runner of that job does not have the key {}", letter.public_key))),
         }
@@ -129,7 +149,12 @@ impl Inbound {
     /// Whom a signature is of that is right, if that counts for this context.
     async fn signer(&self, letter: &Letter, store: &Store) -> Result<Signer, Refusal> {
         let key = &letter.public_key;
-        if *key == self.key.public() || self.trusted.contains_key(key) {
+        if *key == self.key.public() {
+            self.check_own(letter)?;
+            return Ok(Signer::Node);
+        }
+        // It speaks for its callers.
+        if self.trusted.contains_key(key) {
             return Ok(Signer::Node);
         }
         if letter.message_type == MessageType::Result {
@@ -153,29 +178,61 @@ impl Inbound {
         if identity.0 != letter.caller_id {
             return Err(Refusal::Refused(format!("it was signed by identity {identity}, and says that it is of {}", letter.caller_id)));
         }
-        let context = store.context();
-        let may = |authority: &Authority| [Role::Admin, Role::Caller].into_iter().any(|role| authority.has_role(identity, context, role));
-        if !self.authority.as_ref().is_none_or(may) {
-            return Err(Refusal::Refused(format!("identity {identity} needs to be admin or caller in context {context}")));
-        }
+        self.may_submit(identity, store.context())?;
         Ok(Signer::Identity)
+    }
+
+    /// Whether what this node signed may be stored in the context that it is for. Before it was signed, its caller was asked about in the context that
+    /// it comes from, and rights there are none in another one. A result only answers what that other one has sent.
+    fn check_own(&self, letter: &Letter) -> Result<(), Refusal> {
+        if letter.message_type == MessageType::Result || letter.context == letter.target_context {
+            return Ok(());
+        }
+        Ok(self.may_submit(IdentityId(letter.caller_id), letter.target_context)?)
+    }
+
+    /// Whether an identity may submit jobs and messages in a context, or what it lacks.
+    pub(super) fn may_submit(&self, identity: IdentityId, context: ContextId) -> Result<(), String> {
+        let may = |authority: &Authority| [Role::Admin, Role::Caller].into_iter().any(|role| authority.has_role(identity, context, role));
+        if self.authority.as_ref().is_none_or(may) {
+            return Ok(());
+        }
+        let needed = format!("needs to be admin or caller in context {context}");
+        Err(if identity.0 == 0 {
+            format!("it is of nobody (caller_id 0), and its caller {needed}: name such an identity as caller_id")
+        } else {
+            format!("identity {identity} {needed}; an admin of it may grant that")
+        })
     }
 }
 
-/// Refuses what was signed by a clock that shows another time.
-fn check_clock(letter: &Letter, now: Timestamp, signer: &Signer) -> Result<(), String> {
-    let sent = Timestamp::from_millis(letter.sent_at.saturating_mul(1000));
-    let (ahead, behind) = (sent.since(now), now.since(sent));
-    let is_late = behind > TOLERANCE && !matches!(signer, Signer::Identity);
-    if ahead <= TOLERANCE && !is_late {
+/// Refuses what was signed by a clock that shows another time: for now, because it is right when that clock is, and a node signs anew each time that it
+/// sends. An identity does not.
+fn check_clock(letter: &Letter, now: Timestamp, signer: &Signer) -> Result<(), Refusal> {
+    let (made, sent) = (seconds(letter.created_at), seconds(letter.sent_at));
+    let is_ahead = |time: Timestamp| time.since(now) > TOLERANCE;
+    let is_late = now.since(sent) > TOLERANCE && !matches!(signer, Signer::Identity);
+    // How long it is known depends on when it was made, so nobody says that this is yet to come.
+    let (what, time) = if is_ahead(sent) || is_late { ("signed", sent) } else { ("made", made) };
+    if !is_late && !is_ahead(time) {
         return Ok(());
     }
-    Err(format!(
-        "the clocks differ: it was signed at {sent}, and here it is {now}, {} s {}; {} s are tolerated",
-        ahead.max(behind).as_secs(),
-        if ahead > TOLERANCE { "earlier" } else { "later" },
+    let (difference, word) = if is_late { (now.since(time), "later") } else { (time.since(now), "earlier") };
+    let why = format!(
+        "the clocks differ: it was {what} at {time}, and here it is {now}, {} s {word}; {} s are tolerated",
+        difference.as_secs(),
         TOLERANCE.as_secs()
-    ))
+    );
+    if matches!(signer, Signer::Identity) {
+        return Err(Refusal::Refused(why));
+    }
+    tracing::warn!(nonce = %letter.nonce, key = %letter.public_key, "a message that came is not taken yet: {why}");
+    Err(Refusal::Full(why))
+}
+
+/// A time as letters have it.
+const fn seconds(seconds: i64) -> Timestamp {
+    Timestamp::from_millis(seconds.saturating_mul(1000))
 }
 
 /// The fields of the hash of a letter.
@@ -212,10 +269,11 @@ fn message(letter: &Letter, again: Timestamp, from: Option<&str>) -> Result<NewM
     let answer = from.map_or_else(|| format!("box:{}", letter.node), str::to_owned);
     fields.extend([("reply_address", answer), ("reply_context", letter.context.to_string())]);
     let nonce = letter.nonce.as_str().to_owned();
-    Ok(NewMessage { nonce, again, caller: letter.caller_id, number: letter.message_id, fields, jobs })
+    let (signer, caller, number) = (letter.public_key.clone(), letter.caller_id, letter.message_id);
+    Ok(NewMessage { nonce, signer, again, caller, number, fields, jobs })
 }
 
-fn result(letter: &Letter, again: Timestamp) -> Result<NewResult, String> {
+fn result(letter: &Letter) -> Result<NewResult, String> {
     let said: Said = serde_json::from_str(&letter.message).map_err(|error| format!("message: is no result of a job: {error}"))?;
     let end = if said.status == "finished" {
         FarEnd::Finished(said.output, if said.format.as_deref() == Some("json") { "json" } else { "text" })
@@ -227,7 +285,6 @@ fn result(letter: &Letter, again: Timestamp) -> Result<NewResult, String> {
     };
     Ok(NewResult {
         nonce: letter.nonce.as_str().to_owned(),
-        again,
         caller: letter.caller_id,
         number: letter.answers,
         awaited: letter.in_reply_to.clone(),
@@ -235,4 +292,16 @@ fn result(letter: &Letter, again: Timestamp) -> Result<NewResult, String> {
         end,
         fields: fields(letter),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_does_not_pass_is_refused_for_good() {
+        let is_final = |error: dispatch::Error| matches!(Refusal::from(error), Refusal::Refused(_));
+        assert!(is_final(dispatch::Error::NoContext(ContextId(7))) && is_final(dispatch::Error::Deleting(ContextId(7))));
+        assert!(!is_final(dispatch::Error::of_store(store::Error::Closed)) && !is_final(dispatch::Error::many_contexts()));
+    }
 }

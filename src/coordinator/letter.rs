@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{ContextId, MessageFormat, MessageType, Name, SignerKey};
 
 /// What stands before everything that is signed.
-const HEAD: &str = "hero message 1\n";
+const HEAD: &str = "hero message 2\n";
 
 /// A message on its way: what is handed to a bus, as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,17 +49,22 @@ pub struct Letter {
     pub answers: u32,
     /// The node that sends it, which fetches what is for it.
     pub node: SignerKey,
+    /// The node that it is for, if the sender knows its key: no other takes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<SignerKey>,
     /// Who signed it.
     pub public_key: SignerKey,
-    /// Ed25519 or ECDSA (secp256k1, SHA-256) over [`Letter::signed`], 128 hexadecimal digits.
+    /// Ed25519 or ECDSA (secp256k1, SHA-256) over what [`Letter::signed`] gives, 128 hexadecimal digits.
     #[serde(default)]
     pub signature: String,
 }
 
 impl Letter {
     /// What is signed: a head, and then of each field its name, how many bytes its value has, and the value, in this order.
-    pub fn signed(&self) -> Vec<u8> {
-        let fields: [(&str, &str); 17] = [
+    ///
+    /// `node` is the node that sends it; an identity that does not know which one will leaves that empty.
+    pub fn signed(&self, node: &str) -> Vec<u8> {
+        let fields: [(&str, &str); 19] = [
             ("nonce", self.nonce.as_str()),
             ("caller_id", &self.caller_id.to_string()),
             ("id", &self.message_id.to_string()),
@@ -77,6 +82,8 @@ impl Letter {
             ("sent_at", &self.sent_at.to_string()),
             ("in_reply_to", &self.in_reply_to),
             ("answers", &self.answers.to_string()),
+            ("node", node),
+            ("to", self.to.as_ref().map_or("", SignerKey::as_str)),
         ];
         let mut bytes = HEAD.as_bytes().to_vec();
         for (name, value) in fields {

@@ -3,7 +3,7 @@ use super::runner_job;
 use super::wakes::Wakes;
 use crate::dispatch::{self, Dispatcher, InUse};
 use crate::model::{Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageType, Name, excerpt};
-use crate::store::MessageDeleted;
+use crate::store::{MessageDeleted, MessageStored};
 
 /// The most bytes of a text, and of the jobs of a message.
 const LONGEST: usize = 1 << 20;
@@ -69,8 +69,12 @@ impl Messages {
             ("topic", draft.topic.map(|topic| topic.to_string()).unwrap_or_default()),
             ("address", draft.address.map(|address| address.to_string()).unwrap_or_default()),
         ];
-        let full = || Error::Full("10,000 messages that wait to be sent from this context (msg_out)");
-        let number = store.send_message(draft.caller_id, &fields).await?.ok_or_else(full)?;
+        let number = match store.send_message(draft.caller_id, &fields).await? {
+            MessageStored::Stored(number) => number,
+            MessageStored::Full => return Err(Error::Full("10,000 messages that wait to be sent from this context (msg_out)")),
+            MessageStored::NoList => return Err(Error::NoList { key: MessageList::Out.key(), context }),
+            MessageStored::NoNumber => return Err(Error::Full("as many numbers of messages in use in this context as can be told apart")),
+        };
         self.wakes.of(context).notify_one();
         self.get(context, MessageKey { caller_id: draft.caller_id, message_id: number }).await
     }
@@ -94,9 +98,9 @@ impl Messages {
         let bad = || Error::Invalid { param: "cursor", message: "is not a cursor; list_messages gives them as next_cursor".into() };
         let from: u32 = cursor.map_or(Ok(0), |cursor| cursor.parse().map_err(|_| bad()))?;
         let from = from as usize;
-        let names = store.listed_messages(list, from, limit).await?;
-        let next_cursor = (names.len() >= limit).then(|| (from + limit).to_string());
-        let mut found: Vec<Message> = store.messages(&names).await?.into_iter().flatten().map(|stored| stored.shown).collect();
+        let listed = store.listed_messages(list, from, limit).await?.ok_or(Error::NoList { key: list.key(), context })?;
+        let next_cursor = (listed.looked_at >= limit).then(|| (from + limit).to_string());
+        let mut found: Vec<Message> = store.messages(&listed.names).await?.into_iter().flatten().map(|stored| stored.shown).collect();
         if let Some(caller) = caller {
             found.retain(|message| message.caller_id == caller);
         }

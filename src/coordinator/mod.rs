@@ -13,8 +13,10 @@ mod routes;
 mod runner_job;
 mod runners;
 mod signature;
+mod silence;
 mod supervisor;
 mod wakes;
+mod ways;
 
 pub use crate::store::RunnerChange;
 pub use error::Error;
@@ -22,5 +24,5 @@ pub use messages::{Draft, Messages};
 pub use routes::Node;
 pub use runners::Runners;
 pub use signature::{InvalidNodeKey, NodeKey};
-pub use supervisor::{Supervisor, SupervisorSettings};
+pub use supervisor::{KEPT, Supervisor, SupervisorSettings};
 pub use wakes::Wakes;

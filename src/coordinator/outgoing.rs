@@ -4,15 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::delivery::{Delivered, Delivery};
 use super::runner_job;
-use crate::model::{MessageKey, MessageList, MessageType, Runner};
+use crate::model::{Address, ContextId, MessageKey, MessageList, MessageType, Runner};
 use crate::service::Service;
-use crate::store::{Error, Settled};
+use crate::store::{Error, MessageNames, Settled};
 
 /// How many messages a node has in hand at most, in each context.
 const IN_HAND: usize = 128;
@@ -28,13 +29,16 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How many runners are read at once, and how many messages that came.
 const PAGE: usize = 1000;
 const LOOKED_AT: usize = 64;
+/// To how many places ways are opened at once.
+const AT_ONCE: usize = 8;
 /// How long a message rests that did not arrive, at first and at most.
 const FIRST_REST: Duration = Duration::from_millis(250);
 const LONGEST_REST: Duration = Duration::from_secs(30);
+/// Of how many messages it is kept why they did not arrive.
+const MOST_FAILED: usize = 10_000;
 
-/// When a message that did not arrive is sent again, and what was said last.
+/// How long a message rested that did not arrive, and what was said last.
 struct Rest {
-    until: Instant,
     length: Duration,
     why: String,
 }
@@ -49,19 +53,22 @@ pub(super) struct Outgoing {
     runners: Vec<Runner>,
     revision: Option<u64>,
     looked: Option<Instant>,
+    /// When the ways to where results are awaited were opened last.
+    opened: Option<Instant>,
+    /// Opens ways.
+    opening: JoinSet<()>,
     flying: JoinSet<(MessageKey, Delivered)>,
     in_flight: HashSet<MessageKey>,
-    resting: HashMap<MessageKey, Rest>,
+    failed: HashMap<MessageKey, Rest>,
     /// Messages in `msg_in` that are for their owner.
     for_owners: HashSet<MessageKey>,
     from: usize,
-    has_awaited: bool,
 }
 
 impl Outgoing {
     pub(super) fn new(delivery: Arc<Delivery>, wake: Arc<Notify>) -> Self {
         let node = delivery.key.name();
-        let (runners, in_flight, resting, for_owners) = Default::default();
+        let (runners, in_flight, failed, for_owners) = Default::default();
         Self {
             delivery,
             node,
@@ -70,61 +77,86 @@ impl Outgoing {
             runners,
             revision: None,
             looked: None,
+            opened: None,
+            opening: JoinSet::new(),
             flying: JoinSet::new(),
             in_flight,
-            resting,
+            failed,
             for_owners,
             from: 0,
-            has_awaited: false,
         }
     }
 
-    /// Reads the runners anew if one has changed, and opens the way back from where results are awaited.
+    /// Reads the runners anew if one has changed, and keeps the ways open to where results are awaited.
     async fn look_for_runners(&mut self) -> Result<(), Error> {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return Ok(());
         }
         self.looked = Some(Instant::now());
-        let store = &self.delivery.store;
-        let revision = store.runner_revision().await?;
-        if self.revision == Some(revision) && self.has_awaited {
-            return Ok(());
+        let delivery = Arc::clone(&self.delivery);
+        let revision = delivery.store.runner_revision().await?;
+        let mut places = Vec::new();
+        if self.revision != Some(revision) {
+            self.runners = self.read_runners().await?;
+            self.revision = Some(revision);
+            places.extend(self.runners.iter().filter_map(|runner| Some((runner.address.clone()?, runner.target_context))));
         }
-        let (mut found, mut after) = (Vec::new(), 0);
-        loop {
-            let page = store.runners(after, PAGE).await?;
-            let (read, last) = (page.len(), page.last().map_or(0, |last| last.runner_id.0));
-            found.extend(page.into_iter().filter(|runner| !runner.local));
-            if read < PAGE {
-                break;
-            }
-            after = last;
+        if self.opened.is_none_or(|opened| opened.elapsed() >= delivery.routes.look_again()) {
+            places.extend(delivery.store.awaited_places().await?);
+            self.opened = Some(Instant::now());
         }
-        for runner in &found {
-            if let Some(address) = &runner.address {
-                // What cannot be reached now is tried again with the first message.
-                let _ = self.delivery.routes.find(store, address, runner.target_context).await;
-            }
-        }
-        for (address, context) in store.awaited_places(PAGE).await? {
-            let _ = self.delivery.routes.find(store, &address, context).await;
-        }
-        (self.runners, self.revision, self.has_awaited) = (found, Some(revision), true);
+        self.open(places);
         Ok(())
     }
 
+    async fn read_runners(&self) -> Result<Vec<Runner>, Error> {
+        let (mut found, mut after) = (Vec::new(), 0);
+        loop {
+            let page = self.delivery.store.runners(after, PAGE).await?;
+            let (read, last) = (page.len(), page.last().map_or(0, |last| last.runner_id.0));
+            found.extend(page.into_iter().filter(|runner| !runner.local));
+            if read < PAGE {
+                return Ok(found);
+            }
+            after = last;
+        }
+    }
+
+    /// Opens the ways to places, behind those that are being opened. What cannot be reached is tried again with the next message, or look.
+    fn open(&mut self, places: Vec<(Address, ContextId)>) {
+        while self.opening.try_join_next().is_some() {}
+        if places.is_empty() || self.opening.len() >= AT_ONCE {
+            return;
+        }
+        let delivery = Arc::clone(&self.delivery);
+        self.opening.spawn(async move {
+            let open = |(address, context): (Address, ContextId)| {
+                let delivery = &delivery;
+                async move { drop(delivery.routes.find(&delivery.store, &address, context).await) }
+            };
+            futures_util::stream::iter(places).map(open).buffer_unordered(AT_ONCE).collect::<()>().await;
+        });
+    }
+
     /// Makes the jobs of messages that another program put into `msg_in`. The others stay for their owners.
+    ///
+    /// It looks at the newest first, and at a part of all behind them.
     async fn make_jobs(&mut self, unread: u64) -> Result<bool, Error> {
         let store = &self.delivery.store;
         if usize::try_from(unread).unwrap_or(usize::MAX) <= self.from {
             self.from = 0;
         }
-        let names = store.listed_messages(MessageList::In, self.from, LOOKED_AT).await?;
-        self.from += names.len();
-        let new: Vec<MessageKey> = names.into_iter().filter(|name| !self.for_owners.contains(name)).collect();
+        let Some(MessageNames { mut names, .. }) = store.newest_messages(LOOKED_AT).await? else { return Ok(false) };
+        let Some(part) = store.listed_messages(MessageList::In, self.from, LOOKED_AT).await? else { return Ok(false) };
+        self.from += part.looked_at;
+        names.extend(part.names);
+        let mut seen = HashSet::new();
+        names.retain(|name| !self.for_owners.contains(name) && seen.insert(*name));
         let mut made = false;
-        for (name, stored) in new.iter().zip(store.messages(&new).await?) {
-            if let Some(stored) = stored.filter(|stored| stored.shown.message_type == MessageType::Job) {
+        for (name, stored) in names.iter().zip(store.messages(&names).await?) {
+            // Where it is missing, it may be written in a moment.
+            let Some(stored) = stored else { continue };
+            if stored.shown.message_type == MessageType::Job {
                 made |= store.make_runner_jobs(*name, &runner_job::read(&stored.job, name.caller_id, name.message_id)).await?;
                 continue;
             }
@@ -147,22 +179,36 @@ impl Outgoing {
                 continue;
             };
             self.in_flight.remove(&key);
-            match delivered {
+            let settled = match delivered {
                 Delivered::Settled(settled) => {
-                    self.resting.remove(&key);
-                    if let Settled::Failed(_, why) = &settled {
-                        tracing::warn!(message = %key, context = %self.delivery.store.context(), "a message was not delivered: {why}");
+                    self.failed.remove(&key);
+                    settled
+                }
+                Delivered::Later { why, rest, most } => {
+                    if self.failed.get(&key).is_none_or(|before| before.why != why) {
+                        // Its error has what was said last, so nothing depends on this.
+                        let _ = self.delivery.store.note_message(key, &why).await;
                     }
-                    self.delivery.store.settle_message(&self.node, key, &settled).await?;
+                    Settled::Later(self.rest(key, why, rest).min(most))
                 }
-                Delivered::Later(why) => {
-                    let before = self.resting.get(&key).map_or(FIRST_REST / 2, |rest| rest.length);
-                    let length = (before * 2).min(LONGEST_REST);
-                    self.resting.insert(key, Rest { until: Instant::now() + length, length, why });
-                }
+            };
+            if let Settled::Failed(_, why) = &settled {
+                tracing::warn!(message = %key, context = %self.delivery.store.context(), "a message was not delivered: {why}");
             }
+            self.delivery.store.settle_message(&self.node, key, &settled).await?;
         }
         Ok(landed)
+    }
+
+    /// How long a message is to rest that did not arrive: longer each time, unless that is known.
+    fn rest(&mut self, key: MessageKey, why: String, rest: Option<Duration>) -> Duration {
+        let before = self.failed.get(&key).map_or(FIRST_REST / 2, |rest| rest.length);
+        let length = rest.unwrap_or_else(|| (before * 2).min(LONGEST_REST));
+        if self.failed.len() >= MOST_FAILED {
+            self.failed.clear();
+        }
+        self.failed.insert(key, Rest { length: rest.map_or(length, |_| before), why });
+        length
     }
 
     async fn round(&mut self) -> Result<Duration, Error> {
@@ -170,23 +216,18 @@ impl Outgoing {
         self.look_for_runners().await?;
         let Delivery { store, ack, result, .. } = &*self.delivery;
         for runner in &self.runners {
-            moved |= store.send_jobs(runner, JOBS, *ack, *result).await? > 0;
+            moved |= unless_full(store.send_jobs(runner, JOBS, *ack, *result).await)? > 0;
         }
         let tended = store.tend_messages(&self.node, IN_HAND).await?;
         moved |= tended.moved;
         if tended.unread > 0 {
-            moved |= self.make_jobs(tended.unread).await?;
+            moved |= unless_full(self.make_jobs(tended.unread).await)?;
         }
-        let hand: HashSet<MessageKey> = tended.in_hand.iter().copied().collect();
-        self.resting.retain(|key, _| hand.contains(key));
         for key in tended.in_hand.into_iter().rev() {
-            let rest = self.resting.get(&key);
-            if self.in_flight.contains(&key) || rest.is_some_and(|rest| rest.until > Instant::now()) {
-                continue;
+            if self.in_flight.insert(key) {
+                let (delivery, last) = (Arc::clone(&self.delivery), self.failed.get(&key).map(|rest| rest.why.clone()));
+                self.flying.spawn(async move { (key, delivery.deliver(key, last).await) });
             }
-            let (delivery, last) = (Arc::clone(&self.delivery), rest.map(|rest| rest.why.clone()));
-            self.in_flight.insert(key);
-            self.flying.spawn(async move { (key, delivery.deliver(key, last).await) });
         }
         Ok(if moved {
             BUSY
@@ -197,6 +238,14 @@ impl Outgoing {
         } else {
             IDLE
         })
+    }
+}
+
+/// Nothing new begins while the memory of Redis is full. What is under way goes on.
+fn unless_full<T: Default>(done: Result<T, Error>) -> Result<T, Error> {
+    match done {
+        Err(error) if error.out_of_memory() => Ok(T::default()),
+        done => done,
     }
 }
 

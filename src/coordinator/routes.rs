@@ -1,16 +1,19 @@
 //! Which bus leads to an address.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::bus::{Boxes, Bus, BusError, Mycelium};
+use super::ways::{Way, Ways};
 use crate::model::{Address, ContextId, Name, Place, SignerKey};
 use crate::store::{Endpoint, Store};
 
-/// To how many contexts of other Redis there are connections.
-const MOST: usize = 256;
+/// How long a connection may take.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Another node, as the settings have it.
 #[derive(Debug, Clone)]
@@ -35,6 +38,10 @@ pub(super) enum Route {
 pub(super) struct Opened {
     pub(super) bus: Arc<dyn Bus>,
     pub(super) from: String,
+    /// The way that is of use when something comes.
+    pub(super) way: std::sync::Weak<Way>,
+    /// When nobody listens to it any more.
+    pub(super) end: CancellationToken,
 }
 
 /// The buses of a server.
@@ -42,14 +49,32 @@ pub(super) struct Routes {
     pub(super) own: SignerKey,
     pub(super) nodes: Vec<Node>,
     pub(super) mycelium: Option<Arc<Mycelium>>,
-    boxes: Mutex<HashMap<(String, ContextId), Arc<dyn Bus>>>,
+    ways: Ways,
+    /// How long a way is kept that nobody goes.
+    kept: Duration,
     /// Told of each bus that is opened.
     opened: mpsc::UnboundedSender<Opened>,
 }
 
 impl Routes {
-    pub(super) fn new(own: SignerKey, nodes: Vec<Node>, mycelium: Option<Arc<Mycelium>>, opened: mpsc::UnboundedSender<Opened>) -> Self {
-        Self { own, nodes, mycelium, boxes: Mutex::default(), opened }
+    pub(super) fn new(
+        own: SignerKey,
+        nodes: Vec<Node>,
+        mycelium: Option<Arc<Mycelium>>,
+        kept: Duration,
+        opened: mpsc::UnboundedSender<Opened>,
+    ) -> Self {
+        Self { own, nodes, mycelium, ways: Ways::default(), kept, opened }
+    }
+
+    /// How often a way has to be asked for so that it is kept.
+    pub(super) fn look_again(&self) -> Duration {
+        self.kept / 10
+    }
+
+    /// Closes connections that nobody has used for long.
+    pub(super) fn drop_unused(&self) {
+        self.ways.drop_unused(self.kept, Instant::now());
     }
 
     /// The way from a context of this server to an address.
@@ -80,18 +105,17 @@ impl Routes {
     }
 
     async fn redis(&self, endpoint: Endpoint, address: &Address, target: ContextId) -> Result<Route, BusError> {
-        let mut boxes = self.boxes.lock().await;
-        let place = (address.as_str().to_owned(), target);
-        if let Some(bus) = boxes.get(&place) {
-            return Ok(Route::Bus(Arc::clone(bus), Boxes::IN.to_owned()));
-        }
-        if boxes.len() >= MOST {
-            return Err(BusError::Unreachable(format!("there are connections to {MOST} contexts of other Redis, and no more may be")));
-        }
-        let bus: Arc<dyn Bus> = Arc::new(Boxes::connect(&endpoint, target, self.own.to_string()).await?);
-        boxes.insert(place, Arc::clone(&bus));
-        // Who listens has ended with this server.
-        let _ = self.opened.send(Opened { bus: Arc::clone(&bus), from: address.as_str().to_owned() });
-        Ok(Route::Bus(bus, Boxes::IN.to_owned()))
+        let full = || BusError::Unreachable("there are connections to as many contexts of other Redis as may be, all in use".into());
+        let way = self.ways.to((address.as_str().to_owned(), target), Instant::now()).ok_or_else(full)?;
+        let connecting = way.bus.get_or_try_init(|| async {
+            let bus: Arc<dyn Bus> = Arc::new(Boxes::connect(&endpoint, target, self.own.to_string()).await?);
+            let (from, bus_of_way) = (address.as_str().to_owned(), Arc::clone(&bus));
+            // Who listens has ended with this server.
+            let _ = self.opened.send(Opened { bus: bus_of_way, from, way: Arc::downgrade(&way), end: way.end() });
+            Ok(bus)
+        });
+        let slow = || BusError::Unreachable(format!("the Redis of the other side did not answer within {} s", PATIENCE.as_secs()));
+        let bus = timeout(PATIENCE, connecting).await.map_err(|_| slow())??;
+        Ok(Route::Bus(Arc::clone(bus), Boxes::IN.to_owned()))
     }
 }

@@ -43,10 +43,10 @@ impl NodeKey {
         self.public().as_str()[..16].to_owned()
     }
 
-    /// Signs a letter.
+    /// Signs a letter of this node.
     pub fn sign(&self, letter: &mut Letter) {
         letter.public_key = self.public();
-        letter.signature = hex(self.pair().sign(&letter.signed()).as_ref());
+        letter.signature = hex(self.pair().sign(&letter.signed(letter.node.as_str())).as_ref());
     }
 
     fn pair(&self) -> Ed25519KeyPair {
@@ -68,14 +68,18 @@ impl fmt::Debug for NodeKey {
     }
 }
 
-/// Whether a letter was signed by who it says.
+/// Whether a letter was signed by who it says, for the node that it says, or for whichever node sends it.
 pub(super) fn is_right(letter: &Letter) -> bool {
     let (Some(key), Some(signature)) = (bytes(letter.public_key.as_str()), bytes(&letter.signature)) else { return false };
+    [letter.node.as_str(), ""].into_iter().any(|node| has_signed(&key, &signature, &letter.signed(node)))
+}
+
+fn has_signed(key: &[u8], signature: &[u8], signed: &[u8]) -> bool {
     if key.len() == SECRET {
-        return UnparsedPublicKey::new(&ED25519, key).verify(&letter.signed(), &signature).is_ok();
+        return UnparsedPublicKey::new(&ED25519, key).verify(signed, signature).is_ok();
     }
-    let (Ok(key), Ok(signature)) = (VerifyingKey::from_sec1_bytes(&key), Signature::from_slice(&signature)) else { return false };
-    key.verify(&letter.signed(), &signature).is_ok()
+    let (Ok(key), Ok(signature)) = (VerifyingKey::from_sec1_bytes(key), Signature::from_slice(signature)) else { return false };
+    key.verify(signed, &signature).is_ok()
 }
 
 /// The bytes that hexadecimal digits stand for.
@@ -113,6 +117,7 @@ mod tests {
             in_reply_to: String::new(),
             answers: 0,
             node: key.public(),
+            to: Some("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a".parse().unwrap()),
             public_key: key.public(),
             signature: String::new(),
         }
@@ -124,7 +129,7 @@ mod tests {
         let key: NodeKey = "07".repeat(32).parse().unwrap();
         let mut letter = letter();
         key.sign(&mut letter);
-        let signed = String::from_utf8(letter.signed()).unwrap();
+        let signed = String::from_utf8(letter.signed(letter.node.as_str())).unwrap();
         assert!(document.contains(&signed), "{signed}");
         for part in [key.public().as_str(), &letter.signature] {
             assert!(document.contains(part), "{part}");
@@ -137,12 +142,15 @@ mod tests {
         let (key, mut letter) = (NodeKey::random(), letter());
         key.sign(&mut letter);
         assert!(is_right(&letter));
-        let changed: [fn(&mut Letter); 6] = [
+        let changed: [fn(&mut Letter); 9] = [
             |letter| letter.message.push('!'),
             |letter| letter.target_context = ContextId(3),
             |letter| letter.caller_id = 1,
             |letter| letter.sent_at += 1,
             |letter| letter.public_key = NodeKey::random().public(),
+            |letter| letter.node = NodeKey::random().public(),
+            |letter| letter.to = Some(NodeKey::random().public()),
+            |letter| letter.to = None,
             |letter| letter.signature = "zz".into(),
         ];
         for change in changed {
@@ -163,10 +171,18 @@ mod tests {
         let key = SigningKey::from_slice(&[7; 32]).unwrap();
         let mut letter = letter();
         letter.public_key = hex(key.verifying_key().to_encoded_point(false).as_bytes()).parse().unwrap();
-        let signature: Signature = key.sign(&letter.signed());
-        letter.signature = hex(&signature.to_bytes());
+        let sign = |letter: &mut Letter, node: &str| {
+            let signature: Signature = key.sign(&letter.signed(node));
+            letter.signature = hex(&signature.to_bytes());
+        };
+        let node = letter.node.clone();
+        sign(&mut letter, node.as_str());
         assert!(is_right(&letter));
         letter.answers = 1;
         assert!(!is_right(&letter));
+        // For whichever node sends it.
+        sign(&mut letter, "");
+        letter.node = NodeKey::random().public();
+        assert!(is_right(&letter));
     }
 }

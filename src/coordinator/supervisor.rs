@@ -1,9 +1,10 @@
 //! The supervisor daemon: for each context the messages that go out, and what comes for it over every bus.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc};
+use tokio::time::interval;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -14,6 +15,7 @@ use super::inbound::Inbound;
 use super::outgoing::Outgoing;
 use super::routes::{Node, Opened, Routes};
 use super::signature::NodeKey;
+use super::silence::Silence;
 use super::wakes::Wakes;
 use crate::access::Authority;
 use crate::dispatch::Dispatcher;
@@ -25,6 +27,9 @@ use crate::store::Store;
 const LONG_POLL: Duration = Duration::from_secs(10);
 const OWN_REDIS: Duration = Duration::from_secs(1);
 const OTHER_REDIS: Duration = Duration::from_millis(250);
+
+/// How long a connection to another Redis is kept that nobody uses, unless the settings of the supervisor say otherwise.
+pub const KEPT: Duration = Duration::from_secs(600);
 
 /// What the supervisor needs to know.
 pub struct SupervisorSettings {
@@ -40,12 +45,13 @@ pub struct SupervisorSettings {
     pub ack: Duration,
     /// How long it may take then until its result is here.
     pub result: Duration,
+    /// How long a connection to another Redis is kept that nobody uses, and over which no result is awaited.
+    pub kept: Duration,
 }
 
 /// The loops of a server that bring messages on.
 pub struct Supervisor {
     dispatcher: Dispatcher,
-    authority: Option<Authority>,
     key: NodeKey,
     routes: Arc<Routes>,
     inbound: Arc<Inbound>,
@@ -59,13 +65,13 @@ pub struct Supervisor {
 impl Supervisor {
     /// Starts what all contexts share. `wakes` is told of new messages.
     pub fn start(dispatcher: Dispatcher, settings: SupervisorSettings, wakes: Wakes, shutdown: CancellationToken) -> Self {
-        let SupervisorSettings { key, nodes, mycelium, authority, ack, result } = settings;
+        let SupervisorSettings { key, nodes, mycelium, authority, ack, result, kept } = settings;
         let (tell, opened) = mpsc::unbounded_channel();
         let mycelium = mycelium.map(Arc::new);
         let trusted = nodes.iter().filter_map(|node| Some((node.key.clone()?, node.name.clone()))).collect();
-        let routes = Arc::new(Routes::new(key.public(), nodes, mycelium.clone(), tell));
-        let inbound = Arc::new(Inbound { dispatcher: dispatcher.clone(), authority: authority.clone(), key: key.clone(), trusted });
-        let this = Self { dispatcher, authority, key, routes, inbound, wakes, ack, result, shutdown, tasks: TaskTracker::new() };
+        let routes = Arc::new(Routes::new(key.public(), nodes, mycelium.clone(), kept, tell));
+        let inbound = Arc::new(Inbound { dispatcher: dispatcher.clone(), authority, key: key.clone(), trusted });
+        let this = Self { dispatcher, key, routes, inbound, wakes, ack, result, shutdown, tasks: TaskTracker::new() };
         if let Some(bus) = mycelium {
             this.fetch(bus, None, LONG_POLL, OTHER_REDIS, None, &this.shutdown);
         }
@@ -84,10 +90,10 @@ impl Supervisor {
             // Without holding the context open: its loops end when it sleeps.
             store: Store::clone(&store),
             dispatcher: self.dispatcher.clone(),
-            authority: self.authority.clone(),
             key: self.key.clone(),
             routes: Arc::clone(&self.routes),
             inbound: Arc::clone(&self.inbound),
+            silence: Silence::default(),
             ack: self.ack,
             result: self.result,
         };
@@ -122,23 +128,35 @@ impl Supervisor {
         wake: Option<Arc<Notify>>,
         ended: &CancellationToken,
     ) {
-        let fetcher = Fetcher { bus, inbound: Arc::clone(&self.inbound), from, wait, idle, pause: Duration::ZERO, wake };
+        let fetcher = Fetcher { bus, inbound: Arc::clone(&self.inbound), from, wait, idle, pause: Duration::ZERO, wake, way: Weak::new() };
         self.tasks.spawn(service::run(fetcher, ended.clone()));
     }
 
-    /// Fetches from each Redis of another node that a message went to.
+    /// Fetches from each Redis of another node that a message went to, as long as the way there is kept.
     fn fetch_what_is_opened(&self, mut opened: mpsc::UnboundedReceiver<Opened>) {
         let (inbound, shutdown, tasks) = (Arc::clone(&self.inbound), self.shutdown.clone(), self.tasks.clone());
+        let routes = Arc::clone(&self.routes);
         self.tasks.spawn(async move {
+            let mut look = interval(routes.look_again());
             loop {
                 let next = tokio::select! {
                     next = opened.recv() => next,
+                    _ = look.tick() => {
+                        routes.drop_unused();
+                        continue;
+                    }
                     () = shutdown.cancelled() => None,
                 };
-                let Some(Opened { bus, from }) = next else { return };
+                let Some(Opened { bus, from, way, end }) = next else { return };
                 let (inbound, wait, idle, pause) = (Arc::clone(&inbound), Duration::ZERO, OTHER_REDIS, Duration::ZERO);
-                let fetcher = Fetcher { bus, inbound, from: Some(from), wait, idle, pause, wake: None };
-                tasks.spawn(service::run(fetcher, shutdown.clone()));
+                let fetcher = Fetcher { bus, inbound, from: Some(from), wait, idle, pause, wake: None, way };
+                let shutdown = shutdown.clone();
+                tasks.spawn(async move {
+                    tokio::select! {
+                        () = service::run(fetcher, shutdown) => {}
+                        () = end.cancelled() => {}
+                    }
+                });
             }
         });
     }

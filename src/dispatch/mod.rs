@@ -68,7 +68,7 @@ pub use self::{
 use crate::audit::Audit;
 use crate::log_file::LogDirectory;
 use crate::model::{Backoff, ContextId, JobError, ScriptType};
-use crate::store::Store;
+use crate::store::{self, Store};
 use served::{Contexts, Served};
 
 /// What a dispatcher needs to know beside its stores.
@@ -116,6 +116,10 @@ impl Settings {
 #[doc(hidden)]
 pub type Compiler = Arc<dyn Fn(&ScriptType, &str) -> Pin<Box<dyn Future<Output = Option<JobError>> + Send>> + Send + Sync>;
 
+/// Says whether a `caller_id` is that of somebody who was deleted. It is for whoever knows identities.
+#[doc(hidden)]
+pub type Deleted = Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = Result<bool, store::Error>> + Send>> + Send + Sync>;
+
 /// Creates, starts, waits for and stops jobs. Cheap to clone.
 #[derive(Clone)]
 pub struct Dispatcher(Arc<Inner>);
@@ -127,6 +131,7 @@ struct Inner {
     /// Permits to list jobs.
     lists: Semaphore,
     compiler: OnceLock<Compiler>,
+    deleted: Arc<OnceLock<Deleted>>,
 }
 
 impl Dispatcher {
@@ -139,7 +144,8 @@ impl Dispatcher {
             contexts.add(store, Arc::clone(&settings.schemas), longest);
         }
         let (closing, lists) = (CancellationToken::new(), Semaphore::new(query::LISTS));
-        Self(Arc::new(Inner { contexts, settings, closing, lists, compiler: OnceLock::new() }))
+        let (compiler, deleted) = Default::default();
+        Self(Arc::new(Inner { contexts, settings, closing, lists, compiler, deleted }))
     }
 
     /// Has the scripts of schedules compiled before they are stored. The first compiler counts.
@@ -147,6 +153,13 @@ impl Dispatcher {
     pub fn compile_with(&self, compiler: Compiler) {
         // A second one would be of the same pools.
         let _ = self.0.compiler.set(compiler);
+    }
+
+    /// Has schedules end whose callers were deleted. Who is told first is asked.
+    #[doc(hidden)]
+    pub fn end_schedules_of(&self, deleted: Deleted) {
+        // A second one would know the same identities.
+        let _ = self.0.deleted.set(deleted);
     }
 
     /// Ends every wait in this process with [`Error::StillRunning`], because the process is about to end. The jobs go on.
@@ -191,7 +204,8 @@ impl Dispatcher {
         let (store, pressure) = (served.store(), &served.pressure);
         let run = |service| tasks.spawn(service);
         run(boxed(Promoter::new(store.clone()), shutdown));
-        run(boxed(Scheduler::new(store.clone()).minding(pressure.clone()).recorded(self.0.settings.audit.clone()), shutdown));
+        let scheduler = Scheduler::new(store.clone()).minding(pressure.clone()).recorded(self.0.settings.audit.clone());
+        run(boxed(scheduler.asking(self.0.deleted.clone()), shutdown));
         run(boxed(Reaper::new(store.clone()), shutdown));
         run(boxed(Releaser::new(store.clone()), shutdown));
         run(boxed(Indexer::new(store.clone()), shutdown));

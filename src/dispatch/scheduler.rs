@@ -1,14 +1,15 @@
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 
+use super::Deleted;
 use super::create::log_creation;
 use super::pressure::Pressure;
 use super::timetable::Timetable;
 use crate::audit::{Audit, Outcome, Record, Who};
-use crate::model::{JobId, JobSpec, Overlap, ScheduleId, Timestamp};
+use crate::model::{JobId, JobSpec, Overlap, ScheduleId, ScheduleSpec, Timestamp};
 use crate::service::Service;
 use crate::store::{Created, Error, Firing, JobView, NewJob, NotFired, Store, StoredSchedule};
 
@@ -29,6 +30,8 @@ pub struct Scheduler {
     failed: bool,
     /// Where it is recorded what was fired.
     audit: Audit,
+    /// Who says which callers were deleted.
+    deleted: Arc<OnceLock<Deleted>>,
 }
 
 /// How many schedules are served in one round.
@@ -49,7 +52,8 @@ const REMEMBERED: usize = 1000;
 impl Scheduler {
     /// A scheduler for one context.
     pub fn new(store: Store) -> Self {
-        Self { store, pressure: Arc::default(), stuck: 0, unreadable: HashSet::new(), looked: None, failed: false, audit: Audit::default() }
+        let (pressure, unreadable, audit, deleted) = Default::default();
+        Self { store, pressure, stuck: 0, unreadable, looked: None, failed: false, audit, deleted }
     }
 
     /// The same, that makes no jobs while Redis is nearly full.
@@ -62,12 +66,36 @@ impl Scheduler {
         Self { audit, ..self }
     }
 
+    /// The same, that ends schedules of callers who were deleted.
+    pub(super) fn asking(self, deleted: Arc<OnceLock<Deleted>>) -> Self {
+        Self { deleted, ..self }
+    }
+
+    /// Ends a schedule if its caller was deleted: nobody is there who may create its jobs. It is kept for a while, so that it can be looked at.
+    async fn end_of_deleted(&self, due: &StoredSchedule, spec: &ScheduleSpec) -> Result<bool, Error> {
+        let (Some(deleted), Some(caller)) = (self.deleted.get(), &spec.job.caller_id) else { return Ok(false) };
+        if !deleted(caller.clone()).await? {
+            return Ok(false);
+        }
+        let (schedule, expected) = (due.id.clone(), due.occurrence);
+        let firing = Firing { schedule, expected, occurrence: expected, next: None, missed: 0, overlap: spec.overlap };
+        if self.store.skip_missed(&firing).await? {
+            tracing::warn!(schedule = %due.id, context = %self.store.context(), %caller, "a schedule ends, because its identity was deleted");
+            self.audit
+                .note(|| Record { context: Some(self.store.context()), ..Record::new(Who::Schedule(due.id.clone()), "end", Outcome::Ok) });
+        }
+        Ok(true)
+    }
+
     /// Serves a schedule whose occurrence has come. False: its occurrence stays due.
     async fn serve(&self, due: &StoredSchedule, table: Option<&Timetable>, here_since: Timestamp) -> Result<bool, Error> {
         if due.lost || due.ended {
             return self.store.clear_schedule(&due.id).await.map(|_| true);
         }
         let (Some(spec), Some(table)) = (&due.spec, table) else { return Ok(false) };
+        if self.end_of_deleted(due, spec).await? {
+            return Ok(true);
+        }
         let Some(plan) = table.plan(due.occurrence, due.tried_at, here_since, self.store.clock().now()) else { return Ok(false) };
         let (mut expected, mut missed, mut last_job) = (due.occurrence, plan.missed, due.last_job.clone());
         let firing = Firing { schedule: due.id.clone(), expected, occurrence: expected, next: plan.next, missed, overlap: spec.overlap };

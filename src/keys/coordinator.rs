@@ -49,7 +49,12 @@ impl Keys {
         self.key(format_args!("q:results"))
     }
 
-    /// The nonces of messages that came, by the time until which they may come again.
+    /// Messages that did not arrive, by the time when they are sent again.
+    pub fn resting(&self) -> String {
+        self.key(format_args!("q:resting"))
+    }
+
+    /// The messages that came, each the beginning of its signer's key and its nonce, by the time until which they may come again.
     pub fn nonces(&self) -> String {
         self.key(format_args!("meta:nonces"))
     }

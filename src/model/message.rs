@@ -231,3 +231,13 @@ pub enum MessageList {
     /// Those that are to go out.
     Out,
 }
+
+impl MessageList {
+    /// Its key in Redis.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::In => "msg_in",
+            Self::Out => "msg_out",
+        }
+    }
+}

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::{HeaderMap, header};
+use tokio::sync::watch;
 
 use super::auth::{Permission, Principal, Session};
 use super::error::Error;
@@ -49,23 +50,38 @@ impl Access {
         }
     }
 
-    /// Returns when a session may not make a call any more that it could make, and says why: a role was taken away, say.
-    pub(super) async fn revoked(&self, session: &Session, permission: Permission, concern: &Concern<'_>) -> Error {
-        let Self::Login(guard) = self else { return std::future::pending().await };
-        let mut changes = guard.authority().changes();
-        loop {
-            // What changes from here on is told.
-            changes.borrow_and_update();
-            match guard.allow(session, permission, concern).await {
-                Err(error @ (Error::Denied(_) | Error::NotAuthenticated)) => return error,
-                Err(error) => {
-                    tracing::debug!(%error, "whether a subscription is still allowed is not known");
-                    tokio::time::sleep(AGAIN).await;
+    /// Tells of changes of rights from now on, if there are any.
+    pub(super) fn changes(&self) -> Option<watch::Receiver<u64>> {
+        match self {
+            Self::Open => None,
+            Self::Login(guard) => Some(guard.authority().changes()),
+        }
+    }
+
+    /// Returns when a session may not make a call any more that it could make, and says why: a role was taken away, say. `changes` are those since before it
+    /// was asked whether it may. Of a token that ends whoever serves the connection takes care.
+    pub(super) async fn revoked(
+        &self,
+        session: &Session,
+        permission: Permission,
+        concern: &Concern<'_>,
+        changes: Option<watch::Receiver<u64>>,
+    ) -> Error {
+        let (Self::Login(guard), Some(mut changes)) = (self, changes) else { return std::future::pending().await };
+        while changes.changed().await.is_ok() {
+            loop {
+                match guard.allow(session, permission, concern).await {
+                    Ok(()) => break,
+                    Err(error @ Error::Denied(_)) => return error,
+                    Err(Error::NotAuthenticated) => return std::future::pending().await,
+                    Err(error) => {
+                        tracing::debug!(%error, "whether a call is still allowed is not known");
+                        tokio::time::sleep(AGAIN).await;
+                    }
                 }
-                Ok(()) if changes.changed().await.is_err() => return std::future::pending().await,
-                Ok(()) => {}
             }
         }
+        std::future::pending().await
     }
 
     /// Whether whoever is behind a session may call a method that needs `permission` at all, whatever it concerns.

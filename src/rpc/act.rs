@@ -1,6 +1,6 @@
 //! What callers do, as the audit log has it: each call that changes something, and each that is refused.
 
-use super::auth::{Principal, Session};
+use super::auth::{Permission, Principal, Session};
 use super::error::{Code, Error};
 use super::guard::Concern;
 use crate::audit::{Audit, Doing, Outcome, Record, Who};
@@ -10,30 +10,39 @@ use crate::model::{ContextId, JobId, excerpt};
 const NAME: usize = 256;
 
 /// A call that will be a record of the audit log. One that never ends, because its caller left or it took too long, is recorded, too.
+///
+/// One that everybody may make is a record of its own only when it has done what it is for. If it has not, it is counted as refusals are: whoever makes it did
+/// not need to be anybody for that.
 #[derive(Debug)]
-pub struct Act(Doing);
+pub struct Act {
+    doing: Doing,
+    /// Where it is counted, if it comes to nothing and everybody may make it.
+    counted: Option<Audit>,
+}
 
 impl Act {
     /// A call that is no record.
-    pub(super) const NONE: Self = Self(Doing::NONE);
+    pub(super) const NONE: Self = Self { doing: Doing::NONE, counted: None };
 
     /// A call that is allowed and begins now, and what it is about. What changes something is refused where it could not be recorded.
     pub(super) fn begin(
         audit: &Audit,
         session: &Session,
         what: &'static str,
+        permission: Permission,
         about: impl FnOnce() -> (Option<ContextId>, Option<String>),
     ) -> Result<Self, Error> {
         let record = || {
             let (context, object) = about();
             Record { context, object, ..of(session, what, Outcome::Unknown) }
         };
-        Ok(Self(audit.begin(record)?))
+        let counted = (permission == Permission::Public).then(|| audit.clone());
+        Ok(Self { doing: audit.begin(record)?, counted })
     }
 
     /// The call has done what it is for, though it may not have ended. `made` is what it has made, if that is known only now.
     pub fn done(&mut self, made: Option<String>) {
-        self.0.end(|record| {
+        self.doing.end(|record| {
             record.outcome = Outcome::Ok;
             record.object = made.or(record.object.take());
         });
@@ -41,11 +50,22 @@ impl Act {
 
     /// The call has come to nothing, unless it was done before.
     pub(super) fn failed(&mut self, audit: &Audit, code: Code) {
-        if !is_refusal(code) {
-            return self.0.end(|record| record.outcome = Outcome::Failed(code.number()));
+        let outcome = if is_refusal(code) { Outcome::Refused(code.number()) } else { Outcome::Failed(code.number()) };
+        if !is_refusal(code) && self.counted.is_none() {
+            return self.doing.end(|record| record.outcome = outcome);
         }
-        if let Some(record) = self.0.give_up() {
-            audit.refusal(|| Record { outcome: Outcome::Refused(code.number()), ..record });
+        if let Some(record) = self.doing.give_up() {
+            audit.refusal(|| Record { outcome, ..record });
+        }
+    }
+}
+
+impl Drop for Act {
+    fn drop(&mut self) {
+        if let Some(audit) = &self.counted
+            && let Some(record) = self.doing.give_up()
+        {
+            audit.refusal(|| record);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::auth::{Permission, Principal, Session};
 use super::error::Error;
 pub use crate::access::Concern;
-use crate::access::{Allowed, Authority, lacking};
+use crate::access::{self, Allowed, Authority};
 use crate::dispatch::Dispatcher;
 use crate::model::{ContextId, IdentityId, JobId};
 
@@ -47,7 +47,7 @@ impl Guard {
         match self.authority.allowed(identity, permission, concern) {
             Allowed::Yes => return Ok(()),
             Allowed::Own => {}
-            Allowed::No => return Err(denied(lacking(identity, concern.context(), permission))),
+            Allowed::No => return Err(lacking(identity, concern.context(), permission)),
         }
         if self.belongs_to(identity, concern).await? { Ok(()) } else { Err(not_own(identity, concern)) }
     }
@@ -107,6 +107,11 @@ fn named_at_most(many: usize) -> Result<(), Error> {
 
 fn denied(why: impl Into<Cow<'static, str>>) -> Error {
     Error::Denied(why.into())
+}
+
+/// Refuses what an identity has no role for.
+pub(super) fn lacking(identity: IdentityId, context: Option<ContextId>, permission: Permission) -> Error {
+    denied(access::lacking(identity, context, permission))
 }
 
 fn not_own(own: IdentityId, concern: &Concern<'_>) -> Error {

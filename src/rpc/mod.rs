@@ -10,6 +10,7 @@ mod act;
 mod addresses;
 mod app;
 mod auth;
+mod destination;
 mod entry;
 mod error;
 mod guard;

@@ -16,6 +16,7 @@ jobs that it creates may name its own jobs only. The operator may do everything:
 
 What each role is for: `admin` may do everything in its context, and grant rights in it; `caller` creates jobs, and shares the objects of the context;
 `reader` reads everything; `executor` runs jobs, which it has to read. `identity` is anybody who has logged in, whatever its roles. Roles are those of the context that a call names.
+A message or runner that leads into another context of the server (`here`) needs admin or caller there, too; one to a Redis by its address is the operator's ([messages.md](messages.md)).
 
 This page is made of the same definitions that decide, and a test makes every call in every role, and calls every function.
 

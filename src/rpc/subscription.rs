@@ -76,15 +76,16 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
     let opened = async {
         let (subscription, session) = (parsed?, session.ok_or(Error::Internal)?);
         let concern = subscription.concern();
+        let changes = access.changes();
         let allowed = access.allow(&session, S::PERMISSION, &concern).await;
         allowed.inspect_err(|error| act::refused(audit, &session, S::NAME, Some((&concern, act::named(&concern))), error))?;
         let what = format!("more than {} subscriptions from your address (a fixed limit)", bounds.per_address).into();
         let busy = Error::Busy { what, retry_after: Duration::from_secs(1) };
         let permit = Permit::take(AddressSubscriptions(Arc::clone(&session)), bounds.per_address).ok_or(busy)?;
         let items = tokio::time::timeout(bounds.open, subscription.open(&app, &session)).await;
-        Ok::<_, Error>((items.map_err(|_| Error::Deadline(bounds.open))??, permit, session))
+        Ok::<_, Error>((items.map_err(|_| Error::Deadline(bounds.open))??, permit, session, changes))
     };
-    let (items, _permit, session) = match opened.await {
+    let (items, _permit, session, changes) = match opened.await {
         Ok(opened) => opened,
         Err(error) => {
             pending.reject(error.into_object()).await;
@@ -94,7 +95,7 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
     let Ok(sink) = pending.accept().await else { return SubscriptionCloseResponse::None };
     let revoked = async {
         match &kept {
-            Some(kept) => access.revoked(&session, S::PERMISSION, &kept.concern()).await,
+            Some(kept) => access.revoked(&session, S::PERMISSION, &kept.concern(), changes).await,
             None => std::future::pending().await,
         }
     };
@@ -106,7 +107,7 @@ async fn run<C: Send + Sync, S: Subscription<C>>(
 
 /// Sends items until they end, the client disconnects, it reads too slowly, or `revoked` says why it may not have them any more.
 ///
-/// At most one item is on its way from here. The stream has to bound what piles up behind a slow reader, and to say what got lost.
+/// At most one item is on its way from here, and goes no further once it is revoked. The stream has to bound what piles up behind a slow reader, and to say what got lost.
 async fn pump<T: Serialize>(
     mut items: Items<T>,
     sink: &SubscriptionSink,
@@ -134,18 +135,23 @@ async fn pump<T: Serialize>(
         tokio::select! {
             biased;
             () = sink.closed() => return Ok(()),
+            error = &mut revoked => return Err(error),
             in_time = connection.admit_item(time_limit) => if !in_time {
                 return Err(Error::Slow);
             },
         }
         connection.made(bytes);
-        if let Err(error) = sink.send_timeout(item, time_limit).await {
-            connection.dropped(bytes);
-            return match error {
-                SendTimeoutError::Timeout(_) => Err(Error::Slow),
-                SendTimeoutError::Closed(_) => Ok(()),
-            };
-        }
+        let end = tokio::select! {
+            biased;
+            error = &mut revoked => Err(error),
+            sent = sink.send_timeout(item, time_limit) => match sent {
+                Ok(()) => continue,
+                Err(SendTimeoutError::Timeout(_)) => Err(Error::Slow),
+                Err(SendTimeoutError::Closed(_)) => Ok(()),
+            },
+        };
+        connection.dropped(bytes);
+        return end;
     }
 }
 

@@ -215,6 +215,9 @@ async fn call<C: Send + Sync + 'static, M: Method<C>>(
     batch: Option<&BatchAnswers>,
     is_notified: bool,
 ) -> Result<Option<M::Output>, Error> {
+    // What changes while it is asked whether the call is allowed counts, too.
+    let changes = if M::WAITS { access.changes() } else { None };
+    let lasting = changes.is_some().then(|| (method.concern().lasting(), method.names()));
     if !access.is_open()
         && let Err(error) = access.allow(session, M::PERMISSION, &method.concern()).await
     {
@@ -222,12 +225,29 @@ async fn call<C: Send + Sync + 'static, M: Method<C>>(
         return Err(error);
     }
     let mut act = match M::AUDITED {
-        true => Act::begin(audit, session, M::NAME, || (method.concern().context(), method.names()))?,
+        true => Act::begin(audit, session, M::NAME, M::PERMISSION, || (method.concern().context(), method.names()))?,
         false => Act::NONE,
     };
-    let result = match is_notified {
-        true => method.notify(app, session, &mut act).await.map(|()| None),
-        false => method.call_within(app, session, Within { batch, act: &mut act }).await.map(Some),
+    let answering = async {
+        match is_notified {
+            true => method.notify(app, session, &mut act).await.map(|()| None),
+            false => method.call_within(app, session, Within { batch, act: &mut act }).await.map(Some),
+        }
+    };
+    let result = match lasting {
+        None => answering.await,
+        Some((lasting, names)) => {
+            let concern = lasting.concern();
+            tokio::select! {
+                biased;
+                result = answering => result,
+                // The wait ends, the job goes on. What the call has done until then is recorded as such.
+                error = access.revoked(session, M::PERMISSION, &concern, changes) => {
+                    act::refused(audit, session, M::NAME, Some((&concern, names)), &error);
+                    return Err(error);
+                }
+            }
+        }
     };
     match &result {
         Ok(output) => act.done(output.as_ref().and_then(M::made)),

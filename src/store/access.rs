@@ -31,6 +31,14 @@ impl Store {
         Ok(self.hashes([self.keys().identity(id)]).await?.first().and_then(|fields| identity(id, fields)))
     }
 
+    /// Whether there was an identity with this number, and is none any more. No number is given twice.
+    pub async fn had_identity(&self, id: IdentityId) -> Result<bool, Error> {
+        let mut pipeline = redis::Pipeline::new();
+        pipeline.cmd("HGET").arg(self.keys().access()).arg("last").cmd("EXISTS").arg(self.keys().identity(id));
+        let (last, exists): (Text, bool) = self.0.commands.pipeline(&pipeline).await?;
+        Ok(!exists && last.parse::<u32>().is_some_and(|last| id.0 <= last))
+    }
+
     /// Identities behind this number, in order, at most `limit`.
     pub async fn identities(&self, after: u32, limit: usize) -> Result<Vec<Identity>, Error> {
         let mut range = redis::cmd("ZRANGE");

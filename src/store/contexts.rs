@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use redis::{Pipeline, Value};
+use redis::{FromRedisValue, Pipeline, RedisError, RedisResult, Value};
 
 use super::codec::Text;
 use super::connection::Link;
@@ -30,6 +30,8 @@ pub struct Pending {
     pub work: bool,
     /// How many keys it has.
     pub keys: u64,
+    /// Whether messages are under way: it has to be open for that, and needs no pools.
+    pub messages: bool,
 }
 
 /// For the store of context 0, which has the list of contexts.
@@ -76,7 +78,7 @@ impl Store {
         let mut pipeline = Pipeline::new();
         pipeline.ignore_errors().cmd("HGETALL").arg(self.keys().rights()).cmd("EXISTS").arg(self.keys().closed());
         let answers = self.0.commands.each::<Value>(&pipeline).await?;
-        Ok(read(self.context(), answers.into_iter().map(Result::ok)))
+        read(self.context(), &answers)
     }
 }
 
@@ -101,8 +103,8 @@ pub struct Databases {
 const TOGETHER: usize = 100;
 
 impl Databases {
-    /// The contexts with these numbers, in their order, as far as Redis has such databases.
-    pub async fn contexts(&self, ids: &[ContextId]) -> Result<Vec<Context>, Error> {
+    /// The contexts with these numbers, in their order, as far as Redis has such databases. One that cannot be read is an error of its own: others may be.
+    pub async fn contexts(&self, ids: &[ContextId]) -> Result<Vec<(ContextId, Result<Context, Error>)>, Error> {
         let mut contexts = Vec::with_capacity(ids.len());
         for part in ids.chunks(TOGETHER) {
             let mut pipeline = Pipeline::new();
@@ -113,17 +115,15 @@ impl Databases {
             }
             let answers = self.asked(&mut pipeline).await?;
             for (id, answers) in part.iter().zip(answers.chunks(3)) {
-                // What stands in another database is of another context.
-                if answers[0].is_some() {
-                    contexts.push(read(*id, answers[1..].iter().cloned()));
-                }
+                contexts.extend(in_database(&answers[0], || read(*id, &answers[1..])).map(|context| (*id, context)));
             }
         }
         Ok(contexts)
     }
 
-    /// What is to be done in each of these contexts, as far as Redis has such databases. `queues` are keys of queues in each of them.
-    pub async fn pending(&self, ids: &[ContextId], queues: &[String]) -> Result<Vec<(ContextId, Pending)>, Error> {
+    /// What is to be done in each of these contexts, as far as Redis has such databases. `queues` are keys of queues in each of them. Of one that cannot be
+    /// looked at it is not known.
+    pub async fn pending(&self, ids: &[ContextId], queues: &[String]) -> Result<Vec<(ContextId, Result<Pending, Error>)>, Error> {
         let mut pending = Vec::with_capacity(ids.len());
         for part in ids.chunks(TOGETHER) {
             let mut pipeline = Pipeline::new();
@@ -135,11 +135,11 @@ impl Databases {
             }
             let answers = self.asked(&mut pipeline).await?;
             for (id, answers) in part.iter().zip(answers.chunks(2)) {
-                if let [Some(_), Some(answer)] = answers
-                    && let Ok((due, work, keys)) = redis::from_redis_value::<(Text, u8, u64)>(answer.clone())
-                {
-                    pending.push((*id, Pending { due: due.parse().map(Timestamp::from_millis), work: work == 1, keys }));
-                }
+                let of_context = || -> Result<Pending, Error> {
+                    let (due, work, keys, messages): (Text, u8, u64, u8) = answered(&answers[1])?;
+                    Ok(Pending { due: due.parse().map(Timestamp::from_millis), work: work == 1, keys, messages: messages == 1 })
+                };
+                pending.extend(in_database(&answers[0], of_context).map(|pending| (*id, pending)));
             }
         }
         Ok(pending)
@@ -149,14 +149,14 @@ impl Databases {
         pipeline.cmd("SELECT").arg(self.of.0.settings.endpoint.database(id.0));
     }
 
-    /// What became of each command; nothing for one that was refused.
-    async fn asked(&self, pipeline: &mut Pipeline) -> Result<Vec<Option<Value>>, Error> {
+    /// What became of each command.
+    async fn asked(&self, pipeline: &mut Pipeline) -> Result<Vec<RedisResult<Value>>, Error> {
         pipeline.ignore_errors();
         let answers = self.link.each::<Value>(pipeline).await?;
         if answers.iter().any(|answer| answer.as_ref().err().is_some_and(super::fcall::is_unknown_function)) {
             self.link.load_library().await?;
         }
-        Ok(answers.into_iter().map(Result::ok).collect())
+        Ok(answers)
     }
 }
 
@@ -167,11 +167,30 @@ impl Inner {
     }
 }
 
-/// A context of the answers to HGETALL of its hash and EXISTS of the mark that it is being deleted.
-fn read(id: ContextId, mut answers: impl Iterator<Item = Option<Value>>) -> Context {
-    let mut next = || answers.next().flatten();
-    let fields: HashMap<String, Text> = next().and_then(|value| redis::from_redis_value(value).ok()).unwrap_or_default();
-    let is_closed = next().and_then(|value| redis::from_redis_value(value).ok()) == Some(1_u8);
+/// What was read in a database, by how Redis chose it; nothing, if it has none of that number. What stands in another database is of another context.
+fn in_database<T>(chosen: &RedisResult<Value>, read: impl FnOnce() -> Result<T, Error>) -> Option<Result<T, Error>> {
+    match chosen {
+        Ok(_) => Some(read()),
+        Err(error) if error.detail().is_some_and(|detail| detail.contains("out of range")) => None,
+        Err(error) => Some(Err(error.clone().into())),
+    }
+}
+
+/// What a command answered; an error, if it was refused.
+fn answered<T: FromRedisValue>(answer: &RedisResult<Value>) -> Result<T, Error> {
+    Ok(redis::from_redis_value(answer.clone()?).map_err(RedisError::from)?)
+}
+
+/// A context of the answers to HGETALL of its hash and EXISTS of the mark that it is being deleted. What was refused is not the same as what is not there:
+/// that would be a context in which nobody has rights, or which is not being deleted.
+fn read(id: ContextId, answers: &[RedisResult<Value>]) -> Result<Context, Error> {
+    let [fields, is_closed] = answers else { return Err(Error::Closed) };
+    let fields: HashMap<String, Text> = match fields {
+        // Somebody made something else of the key, so nobody has rights.
+        Err(error) if error.code() == Some("WRONGTYPE") => HashMap::new(),
+        fields => answered(fields)?,
+    };
+    let is_closed = answered::<u8>(is_closed)? == 1;
     let mut context = Context::none(id);
     for role in Role::ALL {
         *context.of_mut(role) = listed(fields.get(role.list()));
@@ -180,7 +199,7 @@ fn read(id: ContextId, mut answers: impl Iterator<Item = Option<Value>>) -> Cont
     context.name = fields.get("name").and_then(|name| name.0.clone()).filter(|name| !name.is_empty());
     context.limits = fields.get("limits").and_then(|limits| limits_in(limits.0.as_deref()?)).unwrap_or_default();
     context.status = if is_closed { ContextStatus::Deleting } else { ContextStatus::Active };
-    context
+    Ok(context)
 }
 
 /// Limits as they are stored. Those that another version added are not known here; what is none limits nothing.

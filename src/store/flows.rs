@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use redis::Pipeline;
+use redis::{Cmd, Pipeline};
 
 use super::codec::{SHOWN_OF_FLOW_JOB, Text, flow_job};
 use super::{Error, Store};
@@ -50,6 +50,10 @@ pub struct StoredFlowJob {
     pub name: String,
 }
 
+/// What lists show of a flow. The rest may be long.
+const HEAD: [&str; 11] =
+    ["status", "busy", "name", "caller", "caller_id", "total", "open", "failed", "created_at", "started_at", "finished_at"];
+
 /// What is read of the hash of a job in the runner layout.
 const OF_RUNNER_JOB: [&str; 5] = ["name", "job_id", "prerequisites", "script_type", "runner"];
 
@@ -62,7 +66,11 @@ impl Store {
 
     /// A flow, if there is one with this number that is not just being made or deleted.
     pub async fn flow(&self, id: FlowId) -> Result<Option<StoredFlow>, Error> {
-        Ok(self.flow_hashes(&[id]).await?.pop().and_then(|fields| stored(id, &fields)))
+        let mut pipeline = Pipeline::with_capacity(1);
+        pipeline.ignore_errors().cmd("HGETALL").arg(self.keys().flow(id));
+        let answer = self.0.commands.each::<HashMap<String, Text>>(&pipeline).await?.pop();
+        // What is no hash counts as none.
+        Ok(answer.and_then(Result::ok).and_then(|fields| stored(id, &fields)))
     }
 
     /// Who created a flow.
@@ -82,45 +90,56 @@ impl Store {
     }
 
     /// Flows before this number, the newest first, and those that were listed and are gone.
-    pub async fn flows_before(&self, before: u64, limit: usize) -> Result<(Vec<StoredFlow>, Vec<FlowId>, Option<FlowId>), Error> {
+    pub async fn flows_before(&self, before: u64, limit: usize) -> Result<(Vec<FlowSummary>, Vec<FlowId>, Option<FlowId>), Error> {
+        let key = self.keys().flows();
         let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().flows()).arg(format!("({before}")).arg("-inf").arg("BYSCORE").arg("REV").arg("LIMIT").arg(0).arg(limit);
-        let ids: Vec<Text> = self.0.commands.call(&range).await?;
-        let ids: Vec<FlowId> = ids.iter().filter_map(Text::parse).collect();
+        range.arg(&key).arg(format!("({before}")).arg("-inf").arg("BYSCORE").arg("REV").arg("LIMIT").arg(0).arg(limit);
+        let (ids, is_full) = self.listed_flows(&key, &range, limit).await?;
         let (mut flows, mut gone) = (Vec::new(), Vec::new());
-        for (id, fields) in ids.iter().zip(self.flow_hashes(&ids).await?) {
-            match stored(*id, &fields) {
+        for (id, fields) in ids.iter().zip(self.flow_heads(&ids).await?) {
+            match summary(*id, &fields) {
                 Some(flow) => flows.push(flow),
                 // One that is being made or deleted is neither.
-                None if !fields.contains_key("status") => gone.push(*id),
+                None if fields.get("status").is_none_or(|status| status.0.is_none()) => gone.push(*id),
                 None => {}
             }
         }
-        let last = ids.last().copied().filter(|_| ids.len() == limit);
-        Ok((flows, gone, last))
+        Ok((flows, gone, ids.last().copied().filter(|_| is_full)))
     }
 
     /// Flows with whose jobs something is to be done, that nobody looks after.
     pub async fn flows_to_do(&self, limit: usize) -> Result<Vec<FlowId>, Error> {
+        let key = self.keys().flows_to_do();
         let mut range = redis::cmd("ZRANGE");
-        let now = self.clock().now().as_millis();
-        range.arg(self.keys().flows_to_do()).arg("-inf").arg(now).arg("BYSCORE").arg("LIMIT").arg(0).arg(limit);
-        let ids: Vec<Text> = self.0.commands.call(&range).await?;
-        Ok(ids.iter().filter_map(Text::parse).collect())
+        range.arg(&key).arg("-inf").arg(self.clock().now().as_millis()).arg("BYSCORE").arg("LIMIT").arg(0).arg(limit);
+        Ok(self.listed_flows(&key, &range, limit).await?.0)
     }
 
-    /// The hashes of flows. What is no hash counts as an empty one.
-    async fn flow_hashes(&self, ids: &[FlowId]) -> Result<Vec<HashMap<String, Text>>, Error> {
+    /// The flows of a list, and whether there were as many as asked for. What others put there and is no number is taken out.
+    async fn listed_flows(&self, key: &str, range: &Cmd, limit: usize) -> Result<(Vec<FlowId>, bool), Error> {
+        let members: Vec<Vec<u8>> = self.0.commands.call(range).await?;
+        let number = |member: &Vec<u8>| std::str::from_utf8(member).ok()?.parse().ok();
+        let ids: Vec<FlowId> = members.iter().filter_map(number).collect();
+        let strange: Vec<&Vec<u8>> = members.iter().filter(|member| number(member).is_none()).collect();
+        if !strange.is_empty() {
+            self.0.commands.call::<u64>(redis::cmd("ZREM").arg(key).arg(&strange)).await?;
+        }
+        Ok((ids, members.len() == limit))
+    }
+
+    /// What lists show of flows, out of their hashes. What is no hash counts as an empty one.
+    async fn flow_heads(&self, ids: &[FlowId]) -> Result<Vec<HashMap<String, Text>>, Error> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         let mut pipeline = Pipeline::with_capacity(ids.len());
         pipeline.ignore_errors();
         for id in ids {
-            pipeline.cmd("HGETALL").arg(self.keys().flow(*id));
+            pipeline.cmd("HMGET").arg(self.keys().flow(*id)).arg(&HEAD);
         }
-        let answers = self.0.commands.each::<HashMap<String, Text>>(&pipeline).await?;
-        Ok(answers.into_iter().map(Result::unwrap_or_default).collect())
+        let answers = self.0.commands.each::<Vec<Text>>(&pipeline).await?;
+        let named = |fields: Vec<Text>| HEAD.iter().map(|name| (*name).to_owned()).zip(fields).collect();
+        Ok(answers.into_iter().map(|fields| named(fields.unwrap_or_default())).collect())
     }
 
     /// The ids and names of the jobs of a flow, in order. Those whose hash is gone are left out.
@@ -144,7 +163,7 @@ impl Store {
         let mut known = Vec::with_capacity(hashes.len());
         for (number, [name, id, prerequisites, script_type, runner]) in flow.numbers.iter().zip(&hashes) {
             let (Some(name), Some(id)) = (name.0.clone(), id.parse::<JobId>()) else { continue };
-            pipeline.cmd("HMGET").arg(self.keys().job(&id)).arg(&SHOWN_OF_FLOW_JOB);
+            pipeline.cmd("HMGET").arg(self.keys().job(&id)).arg("flow").arg(&SHOWN_OF_FLOW_JOB);
             let keys: Vec<String> = prerequisites.0.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
             let depends_on = keys.iter().filter_map(|key| names.get(key).map(|name| (*name).to_owned())).collect();
             known.push(FlowJob {
@@ -165,8 +184,12 @@ impl Store {
             return Ok(known);
         }
         let answers: Vec<Vec<Text>> = self.0.commands.pipeline(&pipeline).await?;
-        for (job, fields) in known.iter_mut().zip(answers) {
-            flow_job(job, fields);
+        let own = flow.summary.flow_id;
+        for (job, mut fields) in known.iter_mut().zip(answers) {
+            // Another job may have the id of one that was deleted.
+            if !fields.is_empty() && fields.remove(0).parse() == Some(own) {
+                flow_job(job, fields);
+            }
         }
         Ok(known)
     }
@@ -183,41 +206,51 @@ impl Store {
     }
 }
 
-/// A flow as its hash has it. What others wrote there and cannot be read counts as not there.
-fn stored(id: FlowId, fields: &HashMap<String, Text>) -> Option<StoredFlow> {
-    let text = |name: &str| fields.get(name).and_then(|text| text.0.as_deref()).filter(|text| !text.is_empty());
+/// What lists show of a flow, as its hash has it. What others wrote there and cannot be read counts as not there.
+fn summary(id: FlowId, fields: &HashMap<String, Text>) -> Option<FlowSummary> {
+    let text = |name: &str| text(fields, name);
     if matches!(text("busy"), Some("storing" | "deleting")) {
         return None;
     }
     let number = |name: &str| text(name).and_then(|text| text.parse().ok()).unwrap_or(0);
-    let seconds = |name: &str| {
-        let seconds: i64 = text(name).and_then(|text| text.parse().ok()).unwrap_or(0);
-        Timestamp::from_millis(seconds.saturating_mul(1000))
-    };
     let time = |name: &str| text(name).and_then(|text| text.parse().ok());
-    let map = |name: &str| text(name).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    let numbers: Vec<u32> = text("jobs").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-    let summary = FlowSummary {
+    Some(FlowSummary {
         flow_id: id,
         status: FlowStatus::parse(text("status")?)?,
         name: text("name").map(str::to_owned),
         caller_id: text("caller").or_else(|| text("caller_id")).unwrap_or_default().to_owned(),
-        jobs: u32::try_from(numbers.len()).unwrap_or(u32::MAX),
+        jobs: number("total"),
         open: number("open"),
         failed: number("failed"),
-        created_at: seconds("created_at"),
+        created_at: seconds(fields, "created_at"),
         started_at: time("started_at"),
         finished_at: time("finished_at"),
-    };
+    })
+}
+
+fn stored(id: FlowId, fields: &HashMap<String, Text>) -> Option<StoredFlow> {
+    let text = |name: &str| text(fields, name);
+    let map = |name: &str| text(name).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     Some(StoredFlow {
-        summary,
+        summary: summary(id, fields)?,
         on_failure: if text("policy") == Some("continue") { OnFailure::Continue } else { OnFailure::Stop },
         env_vars: map("env_vars"),
-        caller: number("caller_id"),
-        numbers,
+        caller: text("caller_id").and_then(|text| text.parse().ok()).unwrap_or(0),
+        numbers: text("jobs").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default(),
         result: map("result"),
         left_out: text("left_out") == Some("1"),
         stopped: text("stopped") == Some("1"),
-        updated_at: seconds("updated_at"),
+        updated_at: seconds(fields, "updated_at"),
     })
+}
+
+/// A field that is not empty.
+fn text<'f>(fields: &'f HashMap<String, Text>, name: &str) -> Option<&'f str> {
+    fields.get(name).and_then(|text| text.0.as_deref()).filter(|text| !text.is_empty())
+}
+
+/// A field with a time in seconds.
+fn seconds(fields: &HashMap<String, Text>, name: &str) -> Timestamp {
+    let seconds: i64 = text(fields, name).and_then(|text| text.parse().ok()).unwrap_or(0);
+    Timestamp::from_millis(seconds.saturating_mul(1000))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use redis::Pipeline;
+use redis::{Pipeline, RedisResult};
 
 use super::codec::Text;
 use super::connection::Link;
@@ -18,6 +18,9 @@ const LETTER_SECONDS: u64 = 3600;
 const RECEIPT_SECONDS: u64 = 600;
 /// How many letters may lie for one node.
 const MOST: u64 = 10_000;
+
+/// The most bytes of a receipt that are read.
+const LONGEST_RECEIPT: usize = 64 << 10;
 
 /// The letters in one context.
 pub struct Mailboxes {
@@ -50,8 +53,9 @@ impl Mailboxes {
 
     /// What became of a letter, if that is known.
     pub async fn receipt(&self, nonce: &str) -> Result<Option<String>, Error> {
-        let receipt: Text = self.link.call(redis::cmd("GET").arg(self.keys.receipt(nonce))).await?;
-        Ok(receipt.0)
+        let mut read = redis::cmd("GETRANGE");
+        read.arg(self.keys.receipt(nonce)).arg(0).arg(LONGEST_RECEIPT - 1);
+        Ok(self.link.call::<Text>(&read).await?.some())
     }
 
     /// Forgets what became of a letter.
@@ -59,24 +63,54 @@ impl Mailboxes {
         self.link.call(redis::cmd("DEL").arg(self.keys.receipt(nonce))).await
     }
 
-    /// Letters for somebody, each with its nonce, the oldest first.
-    pub async fn letters(&self, whom: &str, most: usize) -> Result<Vec<(String, String)>, Error> {
+    /// Letters for somebody, each with its nonce, the oldest first: at most so many, and about so many bytes `together`. Of one that is longer than
+    /// `longest` nothing is read but its size.
+    pub async fn letters(
+        &self,
+        whom: &str,
+        most: usize,
+        longest: usize,
+        together: usize,
+    ) -> Result<Vec<(String, Result<String, usize>)>, Error> {
         let all = self.keys.letters(whom);
         let nonces: Vec<Text> = self.link.call(redis::cmd("ZRANGE").arg(&all).arg(0).arg(most.saturating_sub(1))).await?;
         let nonces: Vec<String> = nonces.into_iter().filter_map(|nonce| nonce.0).collect();
         if nonces.is_empty() {
             return Ok(Vec::new());
         }
-        let mut get = redis::cmd("MGET");
+        let (mut sizes, mut get) = (Pipeline::new(), Pipeline::new());
+        sizes.ignore_errors();
+        get.ignore_errors();
         for nonce in &nonces {
-            get.arg(self.keys.letter(whom, nonce));
+            sizes.cmd("STRLEN").arg(self.keys.letter(whom, nonce));
         }
-        let letters: Vec<Text> = self.link.call(&get).await?;
-        let mut found = Vec::new();
-        for (nonce, letter) in nonces.into_iter().zip(letters) {
-            match letter.0 {
-                Some(letter) => found.push((nonce, letter)),
-                None => self.link.call(redis::cmd("ZREM").arg(&all).arg(&nonce)).await?,
+        let sizes: Vec<RedisResult<usize>> = self.link.each(&sizes).await?;
+        let (mut found, mut read, mut gone, mut room) = (Vec::new(), Vec::new(), Vec::new(), together);
+        for (nonce, size) in nonces.into_iter().zip(sizes) {
+            match there(size)? {
+                None | Some(0) => gone.push(nonce),
+                Some(size) if size > longest => found.push((nonce, Err(size))),
+                Some(size) if size > room && !read.is_empty() => break,
+                Some(size) => {
+                    room = room.saturating_sub(size);
+                    // One byte more tells that another one has taken its place.
+                    get.cmd("GETRANGE").arg(self.keys.letter(whom, &nonce)).arg(0).arg(longest);
+                    read.push(nonce);
+                }
+            }
+        }
+        if !gone.is_empty() {
+            self.link.call::<()>(redis::cmd("ZREM").arg(&all).arg(&gone)).await?;
+        }
+        if !read.is_empty() {
+            let letters: Vec<RedisResult<Text>> = self.link.each(&get).await?;
+            for (nonce, letter) in read.into_iter().zip(letters) {
+                match there(letter)?.and_then(Text::some) {
+                    Some(letter) if letter.len() > longest => found.push((nonce, Err(letter.len()))),
+                    Some(letter) => found.push((nonce, Ok(letter))),
+                    // It has gone meanwhile, and so will its nonce.
+                    None => {}
+                }
             }
         }
         Ok(found)
@@ -90,6 +124,15 @@ impl Mailboxes {
         answer.cmd("ZREM").arg(self.keys.letters(whom)).arg(nonce).ignore();
         answer.cmd("UNLINK").arg(self.keys.letter(whom, nonce)).ignore();
         self.link.pipeline(&answer).await
+    }
+}
+
+/// What there is; nothing where somebody made something else of the key.
+fn there<T>(answer: RedisResult<T>) -> Result<Option<T>, Error> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) if error.code() == Some("WRONGTYPE") => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -9,6 +9,9 @@ use crate::model::{
 
 /// How many nodes are looked at for what they are sending.
 const NODES: usize = 16;
+/// How many messages are looked at for where their results come from, and how many of those by one pipeline.
+const MOST_AWAITED: usize = 10_000;
+const TOGETHER: usize = 1000;
 
 /// A message as its hash has it, with what is for the supervisor alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +24,8 @@ pub struct StoredMessage {
     pub nonce: Option<String>,
     /// What its sender signed it with.
     pub signature: Option<String>,
+    /// The key of the node that it is for, where whoever made it says that.
+    pub to: Option<SignerKey>,
     /// The nonce of the message that it answers.
     pub in_reply_to: Option<String>,
     /// The job of this context that is away with it.
@@ -29,6 +34,36 @@ pub struct StoredMessage {
     pub runner_key: Option<SignerKey>,
     /// The key of the node that has acknowledged it.
     pub receiver_key: Option<SignerKey>,
+}
+
+/// Names of messages in a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MessageNames {
+    /// The names.
+    pub names: Vec<MessageKey>,
+    /// How many elements were looked at: other programs may have put something there that is no name.
+    pub looked_at: usize,
+}
+
+impl MessageNames {
+    fn add(&mut self, elements: &[Text]) {
+        self.looked_at += elements.len();
+        self.names.extend(elements.iter().filter_map(Text::parse::<MessageKey>));
+    }
+}
+
+/// Where names of messages stand.
+enum Names {
+    List(String),
+    Set(String),
+}
+
+/// Elements that were read; nothing, if what was read is of another type.
+fn elements_in(read: Result<Vec<Text>, Error>) -> Result<Option<Vec<Text>>, Error> {
+    match read {
+        Err(Error::Redis(error)) if error.code() == Some("WRONGTYPE") => Ok(None),
+        read => read.map(Some),
+    }
 }
 
 /// What the other side needs of a job that is away.
@@ -63,58 +98,99 @@ impl Store {
         Ok(keys.iter().zip(hashes).map(|(key, fields)| stored(*key, self.context(), &fields)).collect())
     }
 
-    /// The names of messages in a list, those that are taken first first, from a place on.
-    pub async fn listed_messages(&self, list: MessageList, from: usize, limit: usize) -> Result<Vec<MessageKey>, Error> {
-        let (mut names, own) = match list {
-            MessageList::In => (Vec::new(), self.keys().msg_in()),
-            MessageList::Out if from == 0 => (self.being_sent().await?, self.keys().msg_out()),
-            MessageList::Out => (Vec::new(), self.keys().msg_out()),
-        };
-        names.extend(self.part_of(&own, from, limit).await?);
-        Ok(names)
-    }
-
-    async fn being_sent(&self) -> Result<Vec<MessageKey>, Error> {
-        let nodes: Vec<Text> = self.0.commands.call(redis::cmd("ZRANGE").arg(self.keys().nodes()).arg(0).arg(NODES - 1)).await?;
-        let mut names = Vec::new();
-        for node in nodes.into_iter().filter_map(|node| node.0) {
-            names.extend(self.part_of(&self.keys().sending(&node), 0, usize::from(u16::MAX)).await?);
+    /// The names of messages in a list, those that are taken first first, from a place on. Nothing: its key is no list, because somebody else
+    /// wrote there.
+    pub async fn listed_messages(&self, list: MessageList, from: usize, limit: usize) -> Result<Option<MessageNames>, Error> {
+        let (mut listed, mut from) = (MessageNames::default(), from);
+        for place in self.places_of(list).await? {
+            let missing = limit - listed.looked_at;
+            if missing == 0 {
+                break;
+            }
+            let Some(elements) = self.part_of(&place, from, missing).await? else { return Ok(None) };
+            if elements.is_empty() {
+                from = from.saturating_sub(self.length_of(&place).await?);
+            } else {
+                from = 0;
+                listed.add(&elements);
+            }
         }
-        Ok(names)
+        Ok(Some(listed))
     }
 
-    /// The elements of a list that are names of messages, from the right.
-    async fn part_of(&self, list: &str, from: usize, limit: usize) -> Result<Vec<MessageKey>, Error> {
-        let place = |at: usize| -1 - i64::try_from(at).unwrap_or(i64::MAX - 1);
+    /// The names of messages that came last, the last one first.
+    pub async fn newest_messages(&self, limit: usize) -> Result<Option<MessageNames>, Error> {
         let mut range = redis::cmd("LRANGE");
-        range.arg(list).arg(place(from + limit.max(1) - 1)).arg(place(from));
-        let elements: Vec<Text> = self.0.commands.call(&range).await?;
-        Ok(elements.iter().rev().filter_map(Text::parse).collect())
+        range.arg(self.keys().msg_in()).arg(0).arg(limit.max(1) - 1);
+        let mut listed = MessageNames::default();
+        Ok(elements_in(self.0.commands.call(&range).await)?.map(|elements| {
+            listed.add(&elements);
+            listed
+        }))
+    }
+
+    /// Where the names in a list stand, in the order in which they are taken.
+    async fn places_of(&self, list: MessageList) -> Result<Vec<Names>, Error> {
+        let keys = self.keys();
+        if list == MessageList::In {
+            return Ok(vec![Names::List(keys.msg_in())]);
+        }
+        let nodes: Vec<Text> = self.0.commands.call(redis::cmd("ZRANGE").arg(keys.nodes()).arg(0).arg(NODES - 1)).await?;
+        let mut places: Vec<Names> = nodes.into_iter().filter_map(|node| node.0).map(|node| Names::List(keys.sending(&node))).collect();
+        places.extend([Names::Set(keys.resting()), Names::List(keys.msg_out())]);
+        Ok(places)
+    }
+
+    /// The elements at a place, those that are taken first first.
+    async fn part_of(&self, names: &Names, from: usize, limit: usize) -> Result<Option<Vec<Text>>, Error> {
+        let (range, is_turned) = match names {
+            // They are taken from the right.
+            Names::List(key) => {
+                let place = |at: usize| -1 - i64::try_from(at).unwrap_or(i64::MAX - 1);
+                let mut range = redis::cmd("LRANGE");
+                range.arg(key).arg(place(from.saturating_add(limit.max(1) - 1))).arg(place(from));
+                (range, true)
+            }
+            Names::Set(key) => {
+                let mut range = redis::cmd("ZRANGE");
+                range.arg(key).arg(from).arg(from.saturating_add(limit.max(1) - 1));
+                (range, false)
+            }
+        };
+        let mut elements = elements_in(self.0.commands.call(&range).await)?;
+        if let Some(elements) = elements.as_mut().filter(|_| is_turned) {
+            elements.reverse();
+        }
+        Ok(elements)
+    }
+
+    async fn length_of(&self, names: &Names) -> Result<usize, Error> {
+        match names {
+            Names::List(key) => self.0.commands.call(redis::cmd("LLEN").arg(key)).await,
+            Names::Set(key) => self.0.commands.call(redis::cmd("ZCARD").arg(key)).await,
+        }
     }
 
     /// Where messages went whose result is awaited, each place once with the context there.
-    pub async fn awaited_places(&self, most: usize) -> Result<BTreeSet<(Address, ContextId)>, Error> {
+    pub async fn awaited_places(&self) -> Result<BTreeSet<(Address, ContextId)>, Error> {
         let mut range = redis::cmd("ZRANGE");
-        range.arg(self.keys().open_messages()).arg(0).arg(most.saturating_sub(1));
+        range.arg(self.keys().open_messages()).arg(0).arg(MOST_AWAITED - 1);
         let names: Vec<Text> = self.0.commands.call(&range).await?;
         let names: Vec<MessageKey> = names.iter().filter_map(Text::parse).collect();
-        let found = self.messages(&names).await?;
-        Ok(found.into_iter().flatten().filter_map(|one| Some((one.shown.address?, one.shown.target_context))).collect())
-    }
-
-    /// Completes what the hash of a message has, if there is one.
-    pub async fn complete_message(&self, key: MessageKey, fields: &[(&str, &str)]) -> Result<(), Error> {
-        let hash = self.keys().message(key.caller_id, key.message_id);
-        let there: bool = self.0.commands.call(redis::cmd("EXISTS").arg(&hash)).await?;
-        if !there {
-            return Ok(());
+        let mut places = BTreeSet::new();
+        for part in names.chunks(TOGETHER) {
+            let mut pipeline = redis::pipe();
+            for name in part {
+                pipeline.cmd("HMGET").arg(self.keys().message(name.caller_id, name.message_id)).arg(&["address", "target_context"]);
+            }
+            pipeline.ignore_errors();
+            let found = self.0.commands.each::<Vec<Text>>(&pipeline).await?;
+            places.extend(found.into_iter().filter_map(Result::ok).filter_map(|fields| {
+                let [address, context] = fields.as_slice() else { return None };
+                Some((address.parse()?, ContextId(context.parse().unwrap_or(0))))
+            }));
         }
-        let mut set = redis::cmd("HSET");
-        set.arg(&hash);
-        for (field, value) in fields {
-            set.arg(*field).arg(*value);
-        }
-        self.0.commands.call::<Text>(&set).await.map(drop)
+        Ok(places)
     }
 
     /// What the other side needs of a job that is away; nothing, if it is gone.
@@ -179,6 +255,7 @@ fn stored(key: MessageKey, context: ContextId, fields: &HashMap<String, Text>) -
         job,
         nonce: text("nonce").map(str::to_owned),
         signature: text("signature").map(str::to_owned),
+        to: text("to").and_then(|key| key.parse().ok()),
         in_reply_to: text("in_reply_to").map(str::to_owned),
         away: text("away").and_then(|id| id.parse().ok()),
         receiver_key: text("receiver_key").and_then(|key| key.parse().ok()),

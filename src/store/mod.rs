@@ -86,7 +86,7 @@ pub use functions::{
     Turned, Walked,
 };
 pub use functions::{Close, Closed, ConveyorEnd, Due, Import, Imported, NO_LIST};
-pub use functions::{FarEnd, MessageDeleted, NewMessage, NewResult, Received, RunnerJob, Settled, Tended};
+pub use functions::{FarEnd, MessageDeleted, MessageStored, NewMessage, NewResult, Received, RunnerJob, Settled, Tended};
 pub use granted::{GrantedRedis, NotGranted};
 pub use inbox::{Audience, Inbox, Waiter};
 pub use info::{Counters, StoreInfo};
@@ -96,7 +96,7 @@ pub use library::script_behind_the_modules;
 pub use list::JobPage;
 pub use mailboxes::Mailboxes;
 pub use managed::{Durability, Managed, PrivateRedis};
-pub use messages::{AwayJob, StoredMessage};
+pub use messages::{AwayJob, MessageNames, StoredMessage};
 pub use objects::{EntryRange, IndexEntries, ReadObject, ReadObjects, key_of_entry};
 pub use peek::Peek;
 pub use presence::{PRESENCE, Post, PostClaim};

@@ -1,9 +1,11 @@
 use std::collections::HashMap;
 
+use redis::Pipeline;
+
 use super::codec::Text;
 use super::contexts::seconds;
 use super::{Error, Store};
-use crate::model::{ContextId, Runner, RunnerId, ScriptType, Timestamp};
+use crate::model::{ContextId, Priority, Queue, Runner, RunnerId, ScriptType, Target, Timestamp};
 
 impl Store {
     /// A runner, if there is one with this number. Other programs may have made it, too.
@@ -22,6 +24,25 @@ impl Store {
         }
         let hashes = self.hashes(ids.iter().map(|id| self.keys().runner(*id))).await?;
         Ok(ids.into_iter().zip(hashes).filter_map(|(id, fields)| runner(id, &fields)).collect())
+    }
+
+    /// Whether there are jobs in the queues for each of these, in their order.
+    pub async fn have_jobs(&self, targets: &[(ScriptType, Target)]) -> Result<Vec<bool>, Error> {
+        let mut pipeline = Pipeline::new();
+        for (script_type, target) in targets {
+            let queue = |priority| Queue { script_type: script_type.clone(), target: target.clone(), priority };
+            let mut queues: Vec<String> =
+                [Priority::Urgent, Priority::Normal, Priority::Low].map(|priority| self.keys().work(&queue(priority))).into();
+            queues.push(self.keys().work_prio_1(script_type, target));
+            // Jobs may have been sorted by caller already.
+            queues.extend(queues.clone().iter().map(|queue| self.keys().fair_part(queue, "ring")));
+            if *target == Target::Type {
+                queues.push(self.keys().runner_queue(script_type));
+            }
+            pipeline.cmd("EXISTS").arg(queues);
+        }
+        let found: Vec<u64> = if targets.is_empty() { Vec::new() } else { self.0.commands.pipeline(&pipeline).await? };
+        Ok(found.into_iter().map(|found| found > 0).collect())
     }
 
     /// Counts up with each runner that is made, changed or deleted by hero.

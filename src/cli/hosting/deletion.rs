@@ -97,7 +97,7 @@ impl Hosting {
 
     /// Has a context be open here no more, whoever uses it: its pools end, then its loops.
     pub(super) async fn leave(&self, context: ContextId) {
-        self.end_pools(context);
+        self.shut_pools(context);
         loop {
             let is_over = match self.hosted().get(&context) {
                 None => true,
@@ -107,9 +107,22 @@ impl Hosting {
                 break;
             }
             tokio::time::sleep(LOOK).await;
-            self.end_pools(context);
+            self.shut_pools(context);
         }
         self.shut(context, None).await;
+    }
+
+    /// The same in the background, if that is not under way: what runs there has the grace period, and other contexts do not wait for it.
+    pub(super) fn leave_in_background(&self, context: ContextId) {
+        let mut leaving = self.0.leaving.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !leaving.insert(context) {
+            return;
+        }
+        let hosting = self.clone();
+        self.0.tasks.spawn(async move {
+            hosting.leave(context).await;
+            hosting.0.leaving.lock().unwrap_or_else(std::sync::PoisonError::into_inner).remove(&context);
+        });
     }
 
     /// Removes the log files of a context and what its scripts wrote, on this machine.

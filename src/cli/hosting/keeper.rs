@@ -30,8 +30,8 @@ const AT_ONCE: usize = 500;
 const AHEAD: Duration = Duration::from_secs(4);
 /// How soon places are looked at again while contexts wait for one.
 const WAITING: Duration = Duration::from_millis(100);
-/// How long a context keeps its place while others wait.
-const TURN: Duration = Duration::from_secs(10);
+/// How long a context takes jobs while others wait for its place.
+pub(super) const TURN: Duration = Duration::from_secs(10);
 /// How often a context that sleeps is opened to be tidied: its indexes are trimmed, and jobs of other programs are found that are in no queue.
 const TIDIED: Duration = Duration::from_secs(6 * 3600);
 
@@ -70,12 +70,23 @@ impl Keeper {
         self.at = quiet.last().copied();
         let now = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now());
         let Ok(now) = now else { return Ok(()) };
+        let mut failed = None;
         for (id, pending) in databases.pending(&quiet, &self.queues).await? {
-            if pending.work || pending.due.is_some_and(|due| due <= now.plus(AHEAD)) || self.wants_tidying(id, pending) {
+            let pending = match pending {
+                Ok(pending) => pending,
+                // The others are looked at all the same.
+                Err(error) => {
+                    failed = Some(error);
+                    continue;
+                }
+            };
+            let is_due = pending.work || pending.due.is_some_and(|due| due <= now.plus(AHEAD));
+            let wants_to_be_open = pending.messages && self.hosting.0.dispatcher.opened(id).is_err();
+            if is_due || wants_to_be_open || self.wants_tidying(id, pending) {
                 self.wake(id);
             }
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
     }
 
     /// Whether a context is to be opened so that its loops look after what has gathered there. One key is the context itself.
@@ -102,19 +113,23 @@ impl Keeper {
         });
     }
 
-    /// Gives places to those that wait, takes them from those that had their turn, and has those sleep that nobody needs.
+    /// Gives places to those that wait, has those make way that had their turn, and has those sleep that nobody needs.
+    ///
+    /// No job is given back for the sake of a turn: it would begin anew with the next one. A context that makes way takes no jobs, and has its place
+    /// until those that run have ended. It takes jobs again if nobody waits any more.
     async fn take_turns(&self) {
         let now = Instant::now();
-        let (mut waiting, mut running, mut idle) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut waiting, mut running, mut idle, mut ending) = (Vec::new(), Vec::new(), Vec::new(), 0);
         {
             let mut all = self.hosting.hosted();
             for (id, hosted) in all.iter_mut().filter(|(_, hosted)| !hosted.is_pinned) {
                 match &hosted.pools {
                     Pools::Running(of_context) => {
-                        if of_context.pools.pools.iter().any(|entry| entry.pool.status.jobs() > 0) {
+                        let has_jobs = of_context.pools.pools.iter().any(|entry| entry.pool.status.jobs() > 0);
+                        if has_jobs {
                             hosted.busy = now;
                         }
-                        running.push((now - hosted.busy, now - of_context.since, *id));
+                        running.push((!has_jobs, now - hosted.busy, now - of_context.since, *id));
                     }
                     Pools::None => match hosted.waits_since {
                         Some(since) if since <= now => waiting.push((since, *id)),
@@ -122,7 +137,8 @@ impl Keeper {
                         None if now - hosted.busy >= IDLE => idle.push(*id),
                         None => {}
                     },
-                    Pools::Starting | Pools::Ending => {}
+                    Pools::Ending(_) => ending += 1,
+                    Pools::Starting => {}
                 }
             }
         }
@@ -133,12 +149,14 @@ impl Keeper {
         }
         // Those that have had nothing to do for longest go first.
         running.sort_unstable_by(|one, other| other.cmp(one));
-        let mut wanted = waiting.len().saturating_sub(free);
-        for (quiet, since, id) in running {
-            let is_over = wanted > 0 && (quiet >= LOOK || since >= TURN);
-            if is_over || quiet >= IDLE {
-                wanted = wanted.saturating_sub(1);
+        let mut wanted = waiting.len().saturating_sub(free + ending);
+        for (has_none, quiet, since, id) in running {
+            let is_asked = wanted > 0 && (quiet >= LOOK || since >= TURN);
+            wanted -= usize::from(is_asked);
+            if quiet >= IDLE || is_asked && has_none {
                 self.hosting.end_pools(id);
+            } else {
+                self.hosting.pause_pools(id, is_asked);
             }
         }
         for id in idle {
@@ -153,7 +171,8 @@ impl Keeper {
         let Some(databases) = &self.databases else { return false };
         let Ok(now) = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now()) else { return false };
         let pending = databases.pending(&[id], &self.queues).await;
-        pending.is_ok_and(|pending| pending.iter().all(|(_, pending)| !pending.work && pending.due.is_none_or(|due| due > now.plus(IDLE))))
+        let is_nothing = |pending: &Pending| !pending.work && !pending.messages && pending.due.is_none_or(|due| due > now.plus(IDLE));
+        pending.is_ok_and(|pending| pending.iter().all(|(_, pending)| pending.as_ref().is_ok_and(is_nothing)))
     }
 }
 

@@ -36,7 +36,7 @@ impl Service for Follower {
             match self.hosting.0.authority.context(context) {
                 Some(known) if known.status == ContextStatus::Active => self.hosting.apply(context),
                 Some(_) => {}
-                None if self.hosting.is_made(context) => self.hosting.leave(context).await,
+                None if self.hosting.is_made(context) => self.hosting.leave_in_background(context),
                 None => {}
             }
         }

@@ -7,7 +7,9 @@ mod deletion;
 mod keeper;
 mod look;
 mod opening;
+mod runner_pool;
 mod runners;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,6 +22,7 @@ use tokio_util::task::TaskTracker;
 pub(super) use keeper::Keeper;
 pub(super) use look::Follower;
 
+use self::turns::Turns;
 use super::context_pool::ContextPool;
 use super::pools::{ContextPools, PoolStarter};
 use super::settings::Settings;
@@ -49,9 +52,13 @@ struct Inner {
     hosted: Mutex<BTreeMap<ContextId, Hosted>>,
     /// Those that are being deleted by this process.
     deleting: Mutex<BTreeSet<ContextId>>,
+    /// Those that are gone and are being left.
+    leaving: Mutex<BTreeSet<ContextId>>,
     doors: [tokio::sync::Mutex<()>; DOORS],
     /// One for each context that was made at run time and may have pools at the same time.
     places: Arc<Semaphore>,
+    /// As many for pools of local runners.
+    turns: Arc<Turns>,
     /// Told when a place may be free, or is wanted.
     moved: Notify,
     /// Ends the pools.
@@ -81,8 +88,8 @@ enum Pools {
     None,
     Starting,
     Running(Box<Running>),
-    /// Nothing is started before they have ended: what they hold would look lost.
-    Ending,
+    /// Nothing is started before they have ended: what they hold would look lost. The token has them end with the grace period.
+    Ending(CancellationToken),
 }
 
 struct Running {
@@ -100,9 +107,10 @@ impl Hosting {
         shutdown: CancellationToken,
         closing: CancellationToken,
     ) -> Self {
-        let (starter, supervisor, hosted, deleting, moved, tasks) = Default::default();
+        let (starter, supervisor, hosted, deleting, leaving, moved, tasks) = Default::default();
         let doors = [const { tokio::sync::Mutex::const_new(()) }; DOORS];
         let places = Arc::new(Semaphore::new(settings.contexts_running));
+        let turns = Turns::new(settings.contexts_running);
         let inner = Inner {
             settings,
             dispatcher,
@@ -111,8 +119,10 @@ impl Hosting {
             supervisor,
             hosted,
             deleting,
+            leaving,
             doors,
             places,
+            turns,
             moved,
             shutdown,
             closing,

@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -118,12 +118,16 @@ impl Hosting {
         let Some(starter) = self.0.starter.get().filter(|starter| starter.serves(context)) else { return Ok(()) };
         let (store, place) = {
             let mut all = self.hosted();
+            let before = wait_before(&all, context);
             let Some(hosted) = all.get_mut(&context) else { return Ok(()) };
             if matches!(hosted.pools, Pools::Running(_) | Pools::Starting) || self.0.shutdown.is_cancelled() {
                 return Ok(());
             }
-            let place = if hosted.is_pinned { None } else { Arc::clone(&self.0.places).try_acquire_owned().ok() };
-            if !hosted.is_pinned && (place.is_none() || matches!(hosted.pools, Pools::Ending)) {
+            let place = match hosted.is_pinned || before >= self.0.places.available_permits() {
+                true => None,
+                false => Arc::clone(&self.0.places).try_acquire_owned().ok(),
+            };
+            if !hosted.is_pinned && (place.is_none() || matches!(hosted.pools, Pools::Ending(_))) {
                 hosted.waits_since.get_or_insert_with(Instant::now);
                 self.0.moved.notify_one();
                 return Ok(());
@@ -154,21 +158,24 @@ impl Hosting {
         }
     }
 
-    /// Has the pools of a context end: running scripts get the grace period. Its place is free when they have.
+    /// Has the pools of a context take no jobs, or take them again. What runs goes on.
+    pub(super) fn pause_pools(&self, context: ContextId, paused: bool) {
+        if let Some(Hosted { pools: Pools::Running(running), .. }) = self.hosted().get(&context) {
+            running.pools.pools.iter().for_each(|entry| entry.pool.pause(paused));
+        }
+    }
+
+    /// Has the pools of a context end, when their running jobs have ended. Its place is free then.
     pub(super) fn end_pools(&self, context: ContextId) {
         let mut all = self.hosted();
         let Some(hosted) = all.get_mut(&context) else { return };
-        let running = match std::mem::replace(&mut hosted.pools, Pools::Ending) {
-            Pools::Running(running) => running,
-            other => {
-                hosted.pools = other;
-                return;
-            }
-        };
+        let Pools::Running(running) = &hosted.pools else { return };
+        let ending = Pools::Ending(running.shutdown.clone());
+        let Pools::Running(running) = std::mem::replace(&mut hosted.pools, ending) else { return };
         drop(all);
-        running.shutdown.cancel();
         let hosting = self.clone();
         self.0.tasks.spawn(async move {
+            running.pools.pools.iter().for_each(|entry| entry.pool.leave());
             for entry in &running.pools.pools {
                 entry.pool.ended().await;
             }
@@ -178,6 +185,14 @@ impl Hosting {
             }
             hosting.0.moved.notify_one();
         });
+    }
+
+    /// Has the pools of a context end, whatever runs there: scripts get the grace period.
+    pub(super) fn shut_pools(&self, context: ContextId) {
+        self.end_pools(context);
+        if let Some(Hosted { pools: Pools::Ending(shutdown), .. }) = self.hosted().get(&context) {
+            shutdown.cancel();
+        }
     }
 
     /// Has a context sleep that nobody has used for `idle`, and that has no pools; or one that is used, if it is not given. Gives whether it sleeps.
@@ -208,4 +223,12 @@ impl Hosting {
         hosted.closing.cancel();
         true
     }
+}
+
+/// How many contexts have waited for a place for longer than this one.
+fn wait_before(all: &BTreeMap<ContextId, Hosted>, context: ContextId) -> usize {
+    let now = Instant::now();
+    let since = all.get(&context).and_then(|hosted| hosted.waits_since).unwrap_or(now);
+    let others = all.values().filter(|hosted| !hosted.is_pinned && matches!(hosted.pools, Pools::None));
+    others.filter(|hosted| hosted.waits_since.is_some_and(|other| other < since)).count()
 }

@@ -1,42 +1,43 @@
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use futures_util::future::select_all;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::Hosting;
-use crate::cli::pools::ContextPools;
+use super::runner_pool::{RunnerPool, State};
+use super::{Hosting, IDLE};
 use crate::dispatch::InUse;
-use crate::model::{Runner, RunnerId};
+use crate::model::{Runner, RunnerId, ScriptType, Target};
 use crate::store::{Error, Store};
 
-/// The pools of the local runners of an open context, which start and end with these.
+/// The pools of the local runners of an open context. One starts when there are jobs for its runner and there is a place, and ends when nothing has happened
+/// for a while, or another runner waits for a place.
 pub(super) struct Runners {
     hosting: Hosting,
     store: Store,
-    running: BTreeMap<RunnerId, Running>,
+    pools: BTreeMap<RunnerId, RunnerPool>,
     revision: Option<u64>,
-    /// Keeps the context open while one of their jobs runs.
+    /// What is told when there are jobs of the types of these runners.
+    wake_ups: BTreeMap<ScriptType, Arc<Notify>>,
+    /// Keeps the context open while one of their jobs runs, or waits for a pool.
     in_use: Option<InUse>,
 }
 
-/// What is there of a runner.
-struct Running {
-    runner: Runner,
-    /// None: no pool of the settings is for its script type, or it did not start.
-    pools: Option<ContextPools>,
-    shutdown: CancellationToken,
-}
-
-/// How often it is looked whether runners have changed.
+/// How often it is looked whether runners have changed, and whether there are jobs for them.
 const LOOK: Duration = Duration::from_millis(500);
-/// How many local runners of a context have pools in one process; those with the lowest numbers do.
-const MOST: usize = 64;
+/// The same while jobs arrive.
+const SOONEST: Duration = Duration::from_millis(50);
+/// How many local runners of a context may have pools in one process; those with the lowest numbers do.
+const MOST: usize = 256;
 /// How many runners are read at once.
 const PAGE: usize = 500;
 
 impl Runners {
     pub(super) fn new(hosting: Hosting, store: Store) -> Self {
-        Self { hosting, store, running: BTreeMap::new(), revision: None, in_use: None }
+        let (pools, wake_ups) = Default::default();
+        Self { hosting, store, pools, revision: None, wake_ups, in_use: None }
     }
 
     /// Has pools start and end until `shutdown` or `closing`. Then all end: running scripts get the grace period.
@@ -51,29 +52,56 @@ impl Runners {
                 Err(_) => {}
             }
             tokio::select! {
-                () = tokio::time::sleep(LOOK) => {}
+                () = self.next_look() => {}
                 () = shutdown.cancelled() => {}
                 () = closing.cancelled() => {}
             }
         }
-        let ending = std::mem::take(&mut self.running);
-        for running in ending.values() {
-            running.shutdown.cancel();
+        let ending = std::mem::take(&mut self.pools);
+        for (id, pool) in &ending {
+            self.hosting.0.turns.give_up((self.store.context(), *id));
+            pool.shut();
         }
-        for running in ending.into_values() {
-            ended(running).await;
+        for pool in ending.into_values() {
+            pool.ended().await;
+        }
+    }
+
+    /// Waits for the time of the next look, which is soon if jobs arrive.
+    async fn next_look(&self) {
+        let wanted = |script_type: &ScriptType| self.pools.values().any(|pool| pool.rests() && pool.runner.script_type == *script_type);
+        let wakes = self.wake_ups.iter().filter(|(script_type, _)| wanted(script_type)).map(|(_, wake)| Box::pin(wake.notified()));
+        let wakes: Vec<_> = wakes.collect();
+        tokio::time::sleep(SOONEST).await;
+        let rest = tokio::time::sleep(LOOK.saturating_sub(SOONEST));
+        if wakes.is_empty() {
+            return rest.await;
+        }
+        tokio::select! {
+            () = rest => {}
+            _ = select_all(wakes) => {}
         }
     }
 
     async fn look(&mut self) -> Result<(), Error> {
-        self.hold_open();
         if self.hosting.0.starter.get().is_none() {
             return Ok(());
         }
         let revision = self.store.runner_revision().await?;
-        if self.revision == Some(revision) {
-            return Ok(());
+        if self.revision != Some(revision) {
+            let wanted = self.wanted().await?;
+            self.follow(wanted);
+            self.revision = Some(revision);
         }
+        self.make_way();
+        let waits = self.start_those_with_jobs().await?;
+        let jobs: usize = self.pools.values().map(RunnerPool::jobs).sum();
+        self.in_use = if jobs > 0 || waits { self.hosting.0.dispatcher.opened(self.store.context()).ok() } else { None };
+        Ok(())
+    }
+
+    /// The local runners.
+    async fn wanted(&self) -> Result<BTreeMap<RunnerId, Runner>, Error> {
         let (mut wanted, mut after) = (BTreeMap::new(), 0);
         loop {
             let page = self.store.runners(after, PAGE).await?;
@@ -87,63 +115,84 @@ impl Runners {
         while wanted.len() > MOST {
             wanted.pop_last();
         }
-        self.follow(wanted).await;
-        self.revision = Some(revision);
-        Ok(())
+        Ok(wanted)
     }
 
-    /// Ends the pools of runners that are not wanted any more, or are of another type now, and starts those that are new.
-    async fn follow(&mut self, wanted: BTreeMap<RunnerId, Runner>) {
-        let is_same =
-            |running: &Running| wanted.get(&running.runner.runner_id).is_some_and(|now| now.script_type == running.runner.script_type);
-        let gone: Vec<RunnerId> = self.running.iter().filter(|(_, running)| !is_same(running)).map(|(id, _)| *id).collect();
+    /// Ends the pools of runners that are not wanted any more, or are of another type now, and notes those that are new.
+    fn follow(&mut self, wanted: BTreeMap<RunnerId, Runner>) {
+        let context = self.store.context();
+        let is_same = |pool: &RunnerPool| wanted.get(&pool.runner.runner_id).is_some_and(|now| now.script_type == pool.runner.script_type);
+        let gone: Vec<RunnerId> = self.pools.iter().filter(|(_, pool)| !is_same(pool)).map(|(id, _)| *id).collect();
         for id in gone {
-            if let Some(running) = self.running.remove(&id) {
-                running.shutdown.cancel();
-                tracing::info!(runner = %id, context = %self.store.context(), "the pool of a runner ends");
-                self.hosting.0.tasks.spawn(ended(running));
+            self.hosting.0.turns.give_up((context, id));
+            if let Some(pool) = self.pools.remove(&id) {
+                pool.shut();
+                tracing::info!(runner = %id, %context, "the pool of a runner ends");
+                self.hosting.0.tasks.spawn(pool.ended());
             }
         }
         for (id, runner) in wanted {
-            if self.running.contains_key(&id) {
-                continue;
-            }
-            let shutdown = self.hosting.0.shutdown.child_token();
-            let pools = self.start(&runner, &shutdown).await;
-            self.running.insert(id, Running { runner, pools, shutdown });
-        }
-    }
-
-    async fn start(&self, runner: &Runner, shutdown: &CancellationToken) -> Option<ContextPools> {
-        let (id, context) = (runner.runner_id, self.store.context());
-        let starter = self.hosting.0.starter.get()?;
-        match starter.start_runner(&self.store, runner, &self.hosting.limits_of(context), shutdown).await {
-            Ok(Some(pools)) => {
-                tracing::info!(runner = %id, %context, script_type = %runner.script_type, "the pool of a runner has started");
-                Some(pools)
-            }
-            Ok(None) => {
-                let script_type = &runner.script_type;
+            let script_type = runner.script_type.clone();
+            let is_new = !self.pools.contains_key(&id);
+            if is_new && !self.hosting.0.starter.get().is_some_and(|starter| starter.offers(&script_type)) {
                 tracing::warn!(runner = %id, %context, %script_type, "this server has no pool for the script type of a runner, so its jobs wait for another");
-                None
             }
-            Err(error) => {
-                tracing::warn!(runner = %id, %context, "the pool of a runner does not start: {error:#}");
-                None
+            if is_new {
+                self.wake_ups.entry(script_type.clone()).or_insert_with(|| self.store.wake_ups().register(&script_type));
+                self.pools.insert(id, RunnerPool::new(runner));
             }
+        }
+        self.wake_ups.retain(|script_type, _| self.pools.values().any(|pool| pool.runner.script_type == *script_type));
+    }
+
+    /// Has pools end that nobody needs, or whose time is over while others wait.
+    fn make_way(&mut self) {
+        let now = Instant::now();
+        for pool in self.pools.values_mut() {
+            pool.look(now, IDLE, &self.hosting.0.tasks);
         }
     }
 
-    fn hold_open(&mut self) {
-        let pools = self.running.values().filter_map(|running| running.pools.as_ref()).flat_map(|pools| &pools.pools);
-        let jobs: usize = pools.map(|entry| entry.pool.status.jobs()).sum();
-        self.in_use = if jobs > 0 { self.hosting.0.dispatcher.opened(self.store.context()).ok() } else { None };
-    }
-}
-
-/// Waits until the pools of a runner have ended.
-async fn ended(running: Running) {
-    for entry in running.pools.iter().flat_map(|pools| &pools.pools) {
-        entry.pool.ended().await;
+    /// Starts the pools of runners that have jobs and no pool. Gives whether any waits for a place.
+    async fn start_those_with_jobs(&mut self) -> Result<bool, Error> {
+        let (context, now) = (self.store.context(), Instant::now());
+        let Some(starter) = self.hosting.0.starter.get() else { return Ok(false) };
+        let may = |pool: &&RunnerPool| pool.may_start(now) && starter.offers(&pool.runner.script_type);
+        // What is for anybody of a type is done by one of its runners where no other pool does it.
+        let for_all: BTreeMap<ScriptType, RunnerId> = {
+            let alone = |script_type: &ScriptType| {
+                let mut of_type = self.pools.values().filter(|pool| pool.runner.script_type == *script_type);
+                !starter.serves_type(context, script_type) && of_type.all(|pool| !matches!(pool.state, State::Running(_)))
+            };
+            let first = self.pools.values().rev().filter(may).filter(|pool| alone(&pool.runner.script_type));
+            first.map(|pool| (pool.runner.script_type.clone(), pool.runner.runner_id)).collect()
+        };
+        let mut asked: Vec<(RunnerId, (ScriptType, Target))> = Vec::new();
+        for pool in self.pools.values().filter(may) {
+            let (id, script_type, group) = (pool.runner.runner_id, &pool.runner.script_type, pool.runner.runner_id.group());
+            asked.push((id, (script_type.clone(), Target::Group(group.clone()))));
+            asked.push((id, (script_type.clone(), Target::Instance(group, 1))));
+            if for_all.get(script_type) == Some(&id) {
+                asked.push((id, (script_type.clone(), Target::Type)));
+            }
+        }
+        if asked.is_empty() {
+            return Ok(false);
+        }
+        let targets: Vec<_> = asked.iter().map(|(_, target)| target.clone()).collect();
+        let mut has_jobs: BTreeMap<RunnerId, bool> = BTreeMap::new();
+        for ((id, _), has) in asked.iter().zip(self.store.have_jobs(&targets).await?) {
+            *has_jobs.entry(*id).or_default() |= has;
+        }
+        let mut waits = false;
+        for (id, has) in has_jobs {
+            let Some(pool) = self.pools.get_mut(&id) else { continue };
+            match has.then(|| self.hosting.0.turns.take((context, id), now)) {
+                None => self.hosting.0.turns.give_up((context, id)),
+                Some(None) => waits = true,
+                Some(Some(place)) => pool.start(&self.hosting, starter, &self.store, place).await,
+            }
+        }
+        Ok(waits)
     }
 }

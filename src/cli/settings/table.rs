@@ -73,7 +73,7 @@ pub static SETTINGS: &[Setting] = &[
         Secret,
         Default::None,
         Server,
-        "The Redis of nodes that are sent to as node:NAME: NAME=URL, with a password if need be",
+        "The Redis of nodes that are sent to as node:NAME: NAME=URL, with a password if need be; with login, callers name no other",
     ),
     setting("mycelium_url", One("URL"), Default::None, Server, "The node of Mycelium on this machine, such as http://127.0.0.1:8989"),
     setting("mycelium_api", One("API"), Is("rest"), Server, "Which of its interfaces that is: rest or jsonrpc"),

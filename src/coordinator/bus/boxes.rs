@@ -3,7 +3,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
-use super::{Bus, BusError, Parcel, written};
+use super::{Bus, BusError, LONGEST, Parcel, written};
 use crate::coordinator::letter::{Letter, Receipt};
 use crate::model::ContextId;
 use crate::store::{Endpoint, Error, Mailboxes};
@@ -11,8 +11,9 @@ use crate::store::{Endpoint, Error, Mailboxes};
 /// How often it is looked for a receipt, at first and later.
 const SOON: Duration = Duration::from_millis(10);
 const LATER: Duration = Duration::from_millis(250);
-/// How many letters are fetched at once.
+/// How many letters are fetched at once, and about how many bytes they have together.
 const AT_ONCE: usize = 32;
+const TOGETHER: usize = 2 * LONGEST;
 
 /// The bus of a Redis: letters lie in a context, each for somebody, until whoever that is fetches them.
 ///
@@ -71,9 +72,13 @@ impl Bus for Boxes {
         Box::pin(async move {
             let until = Instant::now() + wait;
             loop {
-                let letters = self.boxes.letters(&self.own, AT_ONCE).await.map_err(failed)?;
+                let letters = self.boxes.letters(&self.own, AT_ONCE, LONGEST, TOGETHER).await.map_err(failed)?;
                 if !letters.is_empty() || Instant::now() + LATER > until {
-                    return Ok(letters.into_iter().map(|(id, letter)| Parcel { id, from: None, letter }).collect());
+                    let parcel = |(id, letter): (String, Result<String, usize>)| {
+                        let letter = letter.map_err(|size| BusError::TooLarge { size });
+                        Parcel { id, from: None, letter }
+                    };
+                    return Ok(letters.into_iter().map(parcel).collect());
                 }
                 sleep(LATER).await;
             }

@@ -49,8 +49,8 @@ pub struct Parcel {
     pub id: String,
     /// Where an answer goes to, as an address; nothing, if that is up to the letter.
     pub from: Option<String>,
-    /// The letter, as it came.
-    pub letter: String,
+    /// The letter, as it came, unless it is larger than any may be.
+    pub letter: Result<String, BusError>,
 }
 
 /// Carries letters. A letter may come more than once: whoever receives knows it by its nonce.
@@ -67,6 +67,10 @@ pub trait Bus: Send + Sync {
 
 /// A letter as it travels.
 fn written(letter: &Letter) -> Result<String, BusError> {
-    let text = serde_json::to_string(letter).expect("a letter is texts and numbers");
+    bounded(serde_json::to_string(letter).expect("a letter is texts and numbers"))
+}
+
+/// The text of a letter, if it is no larger than any may be.
+fn bounded(text: String) -> Result<String, BusError> {
     if text.len() > LONGEST { Err(BusError::TooLarge { size: text.len() }) } else { Ok(text) }
 }

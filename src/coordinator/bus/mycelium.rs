@@ -10,7 +10,7 @@ use reqwest::{Client, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Bus, BusError, LONGEST, Parcel, written};
+use super::{Bus, BusError, LONGEST, Parcel, bounded, written};
 use crate::coordinator::letter::{Letter, Receipt};
 
 /// How long a connection to the node on this machine may take.
@@ -206,7 +206,7 @@ impl Bus for Mycelium {
     fn receive(&self, wait: Duration) -> BoxFuture<'_, Result<Vec<Parcel>, BusError>> {
         Box::pin(async move {
             let Some(message) = self.pop(wait).await? else { return Ok(Vec::new()) };
-            let letter = payload(&message).unwrap_or_default();
+            let letter = bounded(payload(&message).unwrap_or_default());
             Ok(vec![Parcel { id: message.id, from: Some(message.src_pk), letter }])
         })
     }

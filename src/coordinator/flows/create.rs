@@ -18,15 +18,15 @@ const MOST_BYTES: usize = 4 << 20;
 impl Flows {
     /// Makes a flow with its jobs; [`Flows::start`] starts it. Either all of it is made, or nothing.
     pub async fn create(&self, spec: FlowSpec) -> Result<FlowId, Error> {
-        self.make(spec, FlowAction::Stored).await.map(|(flow, _)| flow)
+        self.make(spec, false).await.map(|(flow, _)| flow)
     }
 
     /// The same, and starts it.
     pub async fn run(&self, spec: FlowSpec) -> Result<(FlowId, FlowStatus), Error> {
-        self.make(spec, FlowAction::Start).await
+        self.make(spec, true).await
     }
 
-    async fn make(&self, mut spec: FlowSpec, then: FlowAction) -> Result<(FlowId, FlowStatus), Error> {
+    async fn make(&self, mut spec: FlowSpec, starts: bool) -> Result<(FlowId, FlowStatus), Error> {
         let store = self.store(spec.context_id).await?;
         check(&spec)?;
         let caller_id = spec.caller_id.get_or_insert_with(|| JobSpec::ANONYMOUS.to_owned()).clone();
@@ -42,26 +42,27 @@ impl Flows {
         let new = NewFlow { spec: &spec, caller, caller_id: &caller_id, retention, jobs: &members };
         let (flow, numbers) = match store.create_flow(&new).await.map_err(failed)? {
             FlowCreated::Created(flow, numbers) => (flow, numbers),
+            FlowCreated::TooFast(retry_after) => return Err(dispatch::Error::TooFast { retry_after }.into()),
             FlowCreated::Full => return Err(Error::Invalid("there are as many flows in this context as may be; delete some".to_owned())),
         };
         for (job, number) in jobs.iter_mut().zip(numbers) {
             job.flow = Some(JobOfFlow { flow, caller, number });
         }
-        let stored = Box::pin(self.store_all(&spec, &members, jobs)).await;
-        let advanced = match stored {
-            Ok(()) => drive(&store, flow, then).await,
-            Err(error) => Err(error),
-        };
+        if let Err(error) = Box::pin(self.store_all(&spec, &members, jobs)).await {
+            // What cannot be taken back now the keeper takes back.
+            let _ = drive(&store, flow, FlowAction::GiveUp).await;
+            return Err(error);
+        }
+        let mut advanced = drive(&store, flow, FlowAction::Stored).await?;
+        if starts && matches!(advanced, Advanced::Done(status) if !status.is_final()) {
+            advanced = drive(&store, flow, FlowAction::Start).await?;
+        }
         match advanced {
-            // It has ended already where a prerequisite is in error.
-            Ok(Advanced::Done(status) | Advanced::More(status) | Advanced::Later(status) | Advanced::Illegal(status)) => Ok((flow, status)),
+            // Somebody else may have started or stopped it meanwhile.
+            Advanced::Done(status) | Advanced::More(status) | Advanced::Later(status) | Advanced::Illegal(status) => Ok((flow, status)),
+            Advanced::Busy(with) => Err(Error::Busy { flow, with }),
             // Making it took so long that it was given up.
-            Ok(_) => Err(Error::NotFound(flow)),
-            Err(error) => {
-                // What cannot be taken back now the keeper takes back.
-                let _ = drive(&store, flow, FlowAction::Delete).await;
-                Err(error)
-            }
+            Advanced::Missing => Err(Error::NotFound(flow)),
         }
     }
 

@@ -47,7 +47,7 @@ impl Flows {
             // Its time is over, so its entry goes; one that is just being made or deleted stays.
             drive(&store, flow, FlowAction::On).await?;
         }
-        let flows = flows.into_iter().map(|flow| flow.summary).filter(|flow| caller.is_none_or(|caller| flow.caller_id == caller));
+        let flows = flows.into_iter().filter(|flow| caller.is_none_or(|caller| flow.caller_id == caller));
         Ok(FlowPage { flows: flows.collect(), next_cursor: last.map(|flow| flow.to_string()) })
     }
 }

@@ -105,8 +105,13 @@ impl Flows {
         // Those that were stopped, or never ran, because of others say nothing of their own.
         let by_itself = |kind: ErrorKind| !matches!(kind, ErrorKind::Stopped | ErrorKind::Prerequisite);
         let failures = ended.jobs.into_iter().filter(|job| job.status == Some(Status::Error));
-        let failures = failures.filter_map(|job| Some(Failure { name: job.name, job_id: job.job_id, error: job.error? }));
-        let failures = failures.filter(|failure| by_itself(failure.error.kind)).take(MOST_NAMED).collect();
+        let mut failures: Vec<Failure> =
+            failures.filter_map(|job| Some(Failure { name: job.name, job_id: job.job_id, error: job.error? })).collect();
+        // Where all are such, the cause is none of its jobs, or somebody stopped one.
+        if failures.iter().any(|failure| by_itself(failure.error.kind)) || ended.stop_requested {
+            failures.retain(|failure| by_itself(failure.error.kind));
+        }
+        failures.truncate(MOST_NAMED);
         Err(Error::Failed { flow, failures, stopped: ended.stop_requested })
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn code_of(error: &coordinator::Error) -> Code {
         C::NoRunner { .. } | C::NoMessage { .. } => Code::NotFound,
         C::Invalid { .. } => Code::InvalidParams,
         C::Awaited(_) => Code::State,
-        C::Full(_) => Code::QueueFull,
+        C::Full(_) | C::NoList { .. } => Code::QueueFull,
         C::Dispatch(error) => super::code_of(error),
     }
 }

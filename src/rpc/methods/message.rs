@@ -8,6 +8,7 @@ use crate::coordinator::Draft;
 use crate::model::{Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageType, Name};
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Principal, Session};
+use crate::rpc::destination::may_go;
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
@@ -109,6 +110,9 @@ impl Method for SendMessage {
             (Principal::Identity(login), _) => login.identity().0,
             (Principal::Operator | Principal::Anonymous, caller) => caller.unwrap_or(0),
         };
+        if let Some(address) = &self.address {
+            may_go(app, session, address, self.target_context)?;
+        }
         let draft = Draft {
             caller_id,
             message: self.message,

@@ -9,6 +9,7 @@ use crate::model::{Address, ContextId, Name, Runner, RunnerId, RunnerPage, Scrip
 use crate::rpc::act::object;
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Session};
+use crate::rpc::destination::may_go;
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
@@ -79,7 +80,10 @@ impl Method for CreateRunner {
         Some(object("runner", runner.runner_id))
     }
 
-    async fn call(self, app: &App, _: &Session) -> Result<Runner, Error> {
+    async fn call(self, app: &App, session: &Session) -> Result<Runner, Error> {
+        if let Some(address) = &self.address {
+            may_go(app, session, address, self.target_context)?;
+        }
         let change = RunnerChange {
             script_type: Some(self.script_type),
             local: Some(self.local),
@@ -163,8 +167,14 @@ impl Method for UpdateRunner {
         Some(object("runner", self.runner_id))
     }
 
-    async fn call(self, app: &App, _: &Session) -> Result<Runner, Error> {
+    async fn call(self, app: &App, session: &Session) -> Result<Runner, Error> {
         let Self { runner_id, script_type, local, address, pubkey, topic, target_context, name, context_id } = self;
+        if address.is_some() || target_context.is_some() {
+            let before = app.runners.get(context_id, runner_id).await?;
+            if let Some(address) = address.as_ref().or(before.address.as_ref()) {
+                may_go(app, session, address, target_context.unwrap_or(before.target_context))?;
+            }
+        }
         let change = RunnerChange { script_type, local, topic, address, pubkey, target_context, name };
         Ok(app.runners.update(context_id, runner_id, &change).await?)
     }

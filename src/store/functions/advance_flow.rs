@@ -11,6 +11,8 @@ const FUNCTION: Function = Function("advance_flow");
 pub enum FlowAction {
     /// Nothing: they are all there.
     Stored,
+    /// Those that are there are deleted: they will not all be.
+    GiveUp,
     /// They are started.
     Start,
     /// They are stopped.
@@ -27,6 +29,7 @@ impl FlowAction {
     const fn word(self) -> &'static str {
         match self {
             Self::Stored => "stored",
+            Self::GiveUp => "give_up",
             Self::Start => "start",
             Self::Stop => "stop",
             Self::Retry => "retry",

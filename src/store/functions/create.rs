@@ -277,7 +277,9 @@ impl Inner {
             word_if("shadows", self.push == Push::Both),
             word_if("look", self.memory.share() > LOOK_FROM),
         ]));
-        call.arg(list([self.bounds.max_running(), self.bounds.jobs_per_second() as usize]));
+        // Those of a flow were counted when it was made.
+        let per_second = if of_flow { 0 } else { self.bounds.jobs_per_second() };
+        call.arg(list([self.bounds.max_running(), per_second as usize]));
         call.arg(jobs.iter().enumerate().filter_map(|(at, job)| Some(job.occurrence.as_ref()?.argument(at + 1))).collect::<String>());
         let mut pools: Vec<(&ScriptType, &Reservation)> = Vec::new();
         for (job, room) in jobs.iter().zip(reservations) {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::unexpected;
 use crate::model::{FlowId, FlowSpec, JobId, JobSpec, RunnerId, Seconds};
 use crate::store::codec::{Text, json};
@@ -41,6 +43,8 @@ pub struct NewFlowJob {
 pub enum FlowCreated {
     /// It has this number, and its jobs these, in their order.
     Created(FlowId, Vec<u32>),
+    /// More jobs than may be created in a second; after so long there is room. Nothing was done.
+    TooFast(Duration),
     /// There are as many flows as may be, or no numbers are left. Nothing was done.
     Full,
 }
@@ -50,7 +54,8 @@ impl Store {
     pub async fn create_flow(&self, flow: &NewFlow<'_>) -> Result<FlowCreated, Error> {
         let NewFlow { spec, caller, caller_id, retention, jobs } = flow;
         let mut call = self.0.call(&FUNCTION);
-        call.arg(*caller).arg(list([if spec.prerequisites.is_empty() { "-" } else { "1" }]));
+        let awaits = if spec.prerequisites.is_empty() { "-" } else { "1" };
+        call.arg(*caller).arg(list([awaits, &self.0.bounds.jobs_per_second().to_string()]));
         call.arg(spec.on_failure.as_str()).arg(whole(*retention)).arg(spec.name.as_deref().unwrap_or_default());
         call.arg(json(&spec.env_vars)).arg(json(&spec.prerequisites)).arg(*caller_id).arg(jobs.len());
         for job in *jobs {
@@ -65,8 +70,10 @@ impl Store {
             }
         }
         let answer: Vec<Text> = self.0.commands.function(&call).await?;
-        if answer.first().is_some_and(|word| word.0.as_deref() == Some("full")) {
-            return Ok(FlowCreated::Full);
+        match answer.first().and_then(|word| word.0.as_deref()) {
+            Some("full") => return Ok(FlowCreated::Full),
+            Some("slow") => return Ok(FlowCreated::TooFast(Duration::from_millis(answer.get(1).and_then(Text::parse).unwrap_or(1000)))),
+            _ => {}
         }
         let numbers: Option<Vec<u32>> = answer.iter().map(Text::parse).collect();
         match numbers.as_deref() {
@@ -83,7 +90,8 @@ fn runner_fields(job: &NewFlowJob) -> Vec<(&'static str, String)> {
         ("script", spec.script.clone()),
         ("script_type", spec.script_type.to_string()),
         ("timeout", spec.timeout.map_or_else(String::new, whole)),
-        ("retries", spec.retries.to_string()),
+        // That specification has a byte for it.
+        ("retries", spec.retries.min(u8::MAX.into()).to_string()),
         ("env_vars", json(&spec.env_vars)),
     ];
     fields.extend(job.runner.map(|runner| ("runner", runner.to_string())));

@@ -1,5 +1,5 @@
 use super::unexpected;
-use crate::model::{ScriptType, Timestamp};
+use crate::model::{ScriptType, SignerKey, Timestamp};
 use crate::store::codec::Text;
 use crate::store::fcall::Function;
 use crate::store::{Error, Store};
@@ -24,6 +24,8 @@ pub struct RunnerJob {
 pub struct NewMessage {
     /// Tells it from every other.
     pub nonce: String,
+    /// Who signed it.
+    pub signer: SignerKey,
     /// Until when it may come again.
     pub again: Timestamp,
     /// Who sent it.
@@ -45,6 +47,8 @@ pub enum Received {
     Duplicate,
     /// There is no room. Nothing was done.
     Full,
+    /// As many messages are known as may be. Nothing was done.
+    Crowded,
     /// It is the result of nothing that is awaited. Nothing was done.
     Unknown,
     /// It is the result of a job whose runner has another key. Nothing was done.
@@ -66,7 +70,9 @@ impl Store {
     /// Stores a message that came over a bus, with its jobs in their queues, or with its key in `msg_in`: all or nothing, and once.
     pub async fn receive_message(&self, message: &NewMessage) -> Result<Received, Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(&message.nonce).arg(message.again.as_millis()).arg(message.caller).arg(message.number).arg(message.fields.len());
+        call.arg(self.0.bounds.queue_length()).arg(self.0.bounds.jobs_per_second());
+        call.arg(&message.nonce).arg(message.signer.as_str()).arg(message.again.as_millis());
+        call.arg(message.caller).arg(message.number).arg(message.fields.len());
         for (field, value) in &message.fields {
             call.arg(*field).arg(value);
         }
@@ -76,6 +82,7 @@ impl Store {
             Some("stored") => Ok(Received::Stored),
             Some("duplicate") => Ok(Received::Duplicate),
             Some("full") => Ok(Received::Full),
+            Some("crowded") => Ok(Received::Crowded),
             _ => Err(unexpected("receive_message", &answer)),
         }
     }

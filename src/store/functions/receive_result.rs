@@ -1,5 +1,5 @@
 use super::unexpected;
-use crate::model::{JobError, SignerKey, Timestamp};
+use crate::model::{JobError, SignerKey};
 use crate::store::fcall::Function;
 use crate::store::{Error, Received, Store};
 
@@ -19,8 +19,6 @@ pub enum FarEnd {
 pub struct NewResult {
     /// Tells it from every other.
     pub nonce: String,
-    /// Until when it may come again.
-    pub again: Timestamp,
     /// Who sent the message with the job.
     pub caller: u32,
     /// The number of that message.
@@ -39,7 +37,7 @@ impl Store {
     /// Takes the result of a job that was sent by a message, once.
     pub async fn receive_result(&self, result: &NewResult) -> Result<Received, Error> {
         let mut call = self.0.call(&FUNCTION);
-        call.arg(&result.nonce).arg(result.again.as_millis()).arg(result.caller).arg(result.number);
+        call.arg(&result.nonce).arg(result.caller).arg(result.number);
         call.arg(&result.awaited).arg(result.signer.as_str());
         match &result.end {
             FarEnd::Finished(output, format) => call.arg("finished").arg(output).arg(*format).arg(""),

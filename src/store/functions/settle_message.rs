@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use crate::model::{ErrorKind, MessageKey, SignerKey};
 use crate::store::fcall::Function;
 use crate::store::{Error, Store};
@@ -11,6 +13,8 @@ pub enum Settled {
     Stored(Option<SignerKey>),
     /// It will not arrive: what is said of it, and of the job that is away with it.
     Failed(ErrorKind, String),
+    /// It did not arrive, and is sent again after so long.
+    Later(Duration),
 }
 
 impl Store {
@@ -21,6 +25,7 @@ impl Store {
         match settled {
             Settled::Stored(key) => call.arg("acknowledged").arg("").arg(key.as_ref().map_or("", SignerKey::as_str)),
             Settled::Failed(kind, text) => call.arg("error").arg(kind.as_str()).arg(text),
+            Settled::Later(rest) => call.arg("later").arg("").arg(u64::try_from(rest.as_millis()).unwrap_or(u64::MAX)),
         };
         self.0.commands.function(&call).await
     }

@@ -41,44 +41,45 @@ function flows.look_at(number, ms) insist('ZADD', keys.flows_to_do, request.digi
 -- Whether a flow has come to an end.
 function flows.is_over(status) return status == 'finished' or status == 'error' end
 
+-- Whether a job is that of a flow. Another one may have the id of one that was deleted.
+function flows.has(number, id) return id and values.is_uuid(id) and try('HGET', keys.job(id), 'flow') == number end
+
 -- Keeps a job of a flow that goes on, with its hash in the runner layout, until the flow has ended.
-function flows.keep(of_job, id)
+function flows.keep(number, of_job, id)
   redis.call('PERSIST', of_job)
-  if not id or not values.is_uuid(id) or redis.call('EXISTS', keys.job(id)) == 0 then return end
+  if not flows.has(number, id) then return end
   insist('HSET', keys.job(id), 'retention', flows.OPEN_SECONDS)
   redis.call('EXPIRE', keys.job(id), flows.OPEN_SECONDS, 'GT')
 end
 
 -- A flow goes on that had ended, or that nobody has started, because one of its jobs does.
-local function open_again(key)
+local function open_again(number, key)
   local flow = named(try('HMGET', key, unpack(FIELDS)) or {})
   redis.call('HDEL', key, 'finished_at', 'left_out', 'stopped', 'failing')
   redis.call('PERSIST', key)
-  for _, of_job in ipairs(flows.jobs_of(flow.caller_id or '0', flow.jobs)) do flows.keep(of_job, try('HGET', of_job, 'job_id')) end
+  for _, of_job in ipairs(flows.jobs_of(flow.caller_id or '0', flow.jobs)) do flows.keep(number, of_job, try('HGET', of_job, 'job_id')) end
 end
 
 -- What the jobs of a flow gave, by their names, as JSON; and whether something was left out because it is long. Each job is kept as long as
 -- its flow.
-local function gather(flow, retention)
+local function gather(number, flow, retention)
   local result, bytes, left_out = {}, 0, false
   for _, key in ipairs(flows.jobs_of(flow.caller_id, flow.jobs)) do
     local name, id = unpack(try('HMGET', key, 'name', 'job_id') or {}, 1, 2)
-    if id and values.is_uuid(id) then
+    if flows.has(number, id) then
       local job = keys.job(id)
-      local size = try('HSTRLEN', job, 'output') or 0
-      if name and try('HGET', job, 'status') == 'finished' then
+      if name and jobs.status(id) == 'finished' then
+        local size = try('HSTRLEN', job, 'output') or 0
         if size <= LONGEST and bytes + size <= LONGEST_TOGETHER then
           result[name], bytes = try('HGET', job, 'output') or '', bytes + size
         else
           left_out = true
         end
       end
-      if redis.call('EXISTS', job) == 1 then
-        insist('HSET', job, 'retention', retention)
-        redis.call('EXPIRE', job, retention)
-      end
-      redis.call('EXPIRE', key, retention)
+      insist('HSET', job, 'retention', retention)
+      redis.call('EXPIRE', job, retention)
     end
+    redis.call('EXPIRE', key, retention)
   end
   return next(result) and cjson.encode(result) or '{}', left_out
 end
@@ -88,7 +89,7 @@ function flows.settle(number, flow)
   if (tonumber(flow.open) or 0) > 0 or flow.busy and flow.busy ~= '' and flow.busy ~= 'stopping' then return end
   local key = keys.flow(number)
   local retention = tonumber(flow.retention) and flow.retention or flows.KEPT_SECONDS
-  local result, left_out = gather(flow, retention)
+  local result, left_out = gather(number, flow, retention)
   local status = (tonumber(flow.failed) or 0) > 0 and 'error' or 'finished'
   insist('HSET', key, 'status', status, 'result', result, 'left_out', left_out and '1' or '', 'busy', '', 'at', '0',
     'finished_at', request.now_text, 'updated_at', coordinator.seconds())
@@ -112,7 +113,7 @@ function flows.note(number, was, is)
   if redis.call('EXISTS', key) == 0 then return end
   local status, begun_at = unpack(try('HMGET', key, 'status', 'begun_at') or {}, 1, 2)
   if is == 'started' and try('HSETNX', key, 'started_at', request.now_text) == 1 then
-    if not begun_at then open_again(key) end
+    if not begun_at then open_again(number, key) end
     insist('HSET', key, 'status', 'started', 'updated_at', coordinator.seconds())
   end
   local had_ended, has_ended = flows.is_over(was), flows.is_over(is)
@@ -124,7 +125,7 @@ function flows.note(number, was, is)
   if had_ended and not has_ended then
     commands.increase(key, 'open', 1)
     -- It goes on.
-    if flows.is_over(status) then open_again(key) end
+    if flows.is_over(status) then open_again(number, key) end
     insist('HSET', key, 'status', 'started', 'updated_at', coordinator.seconds())
   elseif has_ended and not had_ended and commands.increase(key, 'open', -1) <= 0 then
     local flow = flows.read(number)

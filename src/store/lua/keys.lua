@@ -42,6 +42,8 @@ function keys.of_context(prefix, context)
   keys.open_messages = prefix .. 'hero:q:messages'
   keys.answers = prefix .. 'hero:q:answers'
   keys.results = prefix .. 'hero:q:results'
+  keys.resting = prefix .. 'hero:q:resting'
+  keys.letters_in = prefix .. 'hero:bus:box:in'
   keys.nonces = prefix .. 'hero:meta:nonces'
   keys.nodes = prefix .. 'hero:meta:nodes'
   keys.runners = prefix .. 'hero:meta:runners'

@@ -43,25 +43,33 @@ end
 
 -- How many jobs may be created at once after a while without any: those of so long, ms.
 local BURST = 1000
+-- Further back than this, ms, the clock of Redis goes only when somebody sets it.
+local SET_BACK = 5000
 
--- Up to when what may be created is used up, ms.
-local function used_up() return math.max(tonumber(commands.try('GET', keys.rate) or nil) or 0, request.now) end
+-- Up to when what may be created is used up, ms. It stands there with the time at which it was noted: a clock that was set back since then
+-- keeps nobody waiting.
+local function used_up()
+  local to, at = string.match(commands.try('GET', keys.rate) or '', '^([%d.]+) (%d+)$')
+  if not tonumber(to) or tonumber(at) > request.now + SET_BACK then return request.now end
+  return math.max(tonumber(to), request.now)
+end
 
 -- That so many jobs are more than may be created now, as an answer; nil if they may. 0 a second is no limit. Those that are created
--- together and are more than those of a second have to wait until nothing is used up.
+-- together and are more than those of a second have to wait until nothing is used up, and then use up as many seconds as they take.
 function limit.too_fast(per_second, many)
   if per_second == 0 then return nil end
   local wait = used_up() - request.now + math.min(many * 1000 / per_second, BURST) - BURST
-  -- A clock that was set back does not keep everybody waiting.
-  if wait <= 0 or wait > 2 * BURST + many * 1000 / per_second then return nil end
+  if wait <= 0 then return nil end
   return { 'slow', values.digits(math.ceil(wait)) }
 end
 
 -- Notes that so many jobs were created.
 function limit.note_created(per_second, many)
   if per_second == 0 then return end
+  -- A job may take less than a millisecond.
   local to = used_up() + many * 1000 / per_second
-  commands.insist('SET', keys.rate, values.digits(to), 'PX', math.max(math.ceil(to - request.now), 1))
+  local noted = string.format('%.3f %.0f', to, request.now)
+  commands.insist('SET', keys.rate, noted, 'PX', math.max(math.ceil(to - request.now), 1))
 end
 
 return limit

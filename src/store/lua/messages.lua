@@ -5,8 +5,10 @@
 local try = commands.try
 local messages = {}
 
--- How many messages wait at most to be sent, and to be fetched; how many entries the log of one has, and how long an entry is, bytes.
-messages.MOST_OUT, messages.MOST_IN, messages.MOST_LOGS, messages.LONGEST_LOG = 10000, 10000, 100, 1024
+-- How many messages wait at most to be sent, and so many more where they are answers for jobs that have run; and to be fetched.
+messages.MOST_OUT, messages.MOST_ANSWERS, messages.MOST_IN = 10000, 10000, 10000
+-- How many entries the log of one has, and how long an entry is, bytes.
+messages.MOST_LOGS, messages.LONGEST_LOG = 100, 1024
 -- How many jobs may wait in the queue of a runner.
 local MOST_QUEUED = 100000
 -- How long a message is kept after its time, s; and how long it is when nobody said, s.
@@ -16,8 +18,17 @@ local LONGEST = 31536000
 -- Who has the leases of jobs that are away: their messages, and no process.
 messages.AWAY = 'away'
 
+-- The greatest number of a caller, and of a message.
+local LAST = 4294967295
+
+-- Whether a text is the number of an object, as it is written.
+local function is_number(digits) return tonumber(digits) <= LAST and (digits == '0' or string.byte(digits) ~= 48) end
+
 -- Whether a text is an element of those lists.
-function messages.is_element(text) return text and #text <= 64 and string.find(text, '^message:%d+:%d+$') ~= nil end
+function messages.is_element(text)
+  local caller, number = string.match(text or '', '^message:(%d+):(%d+)$')
+  return caller ~= nil and is_number(caller) and is_number(number)
+end
 
 function messages.key(element) return keys.prefix .. element end
 
@@ -29,8 +40,10 @@ function messages.log(key, text)
   local read, logs = pcall(cjson.decode, try('HGET', key, 'logs') or '[]')
   if not read or type(logs) ~= 'table' or #logs > messages.MOST_LOGS then logs = {} end
   if #logs == messages.MOST_LOGS then table.remove(logs, 1) end
-  logs[#logs + 1] = { time = math.floor(request.now / 1000), text = string.sub(text, 1, messages.LONGEST_LOG) }
-  try('HSET', key, 'logs', cjson.encode(logs))
+  local line = { time = math.floor(request.now / 1000), text = string.sub(text, 1, messages.LONGEST_LOG) }
+  logs[#logs + 1] = line
+  -- What others wrote that cannot be written again gives way.
+  try('HSET', key, 'logs', values.json(logs) or cjson.encode({ line }))
 end
 
 -- Writes where a message is, and how long it is kept from now on.
@@ -47,6 +60,9 @@ end
 
 -- How many elements a list has; math.huge where somebody made something else of its key, so that it takes nothing.
 function messages.length(list) return try('LLEN', list) or math.huge end
+
+-- How many messages wait to be sent, or to be sent again; math.huge where `msg_out` is no list.
+function messages.waiting() return messages.length(keys.msg_out) + (try('ZCARD', keys.resting) or 0) end
 
 -- Stores a message that is to go out, with these fields, each followed by its value, and puts it into `msg_out`. Gives its element, or nil:
 -- there is no number left for it.
@@ -75,17 +91,23 @@ function messages.take_jobs()
   return list
 end
 
--- Whether the queues of these jobs have room.
-function messages.have_room(list)
+-- Whether these jobs may be made now: their queues have room, of `limit_of_queue` with what was taken out of them but not run, and so many
+-- may be created in a second (0: any number).
+function messages.have_room(list, limit_of_queue, per_second)
+  local lengths, most = {}, math.min(MOST_QUEUED, limit_of_queue)
   for _, job in ipairs(list) do
-    if messages.length(keys.runner_queue(job.script_type)) >= MOST_QUEUED then return false end
+    local queue = keys.runner_queue(job.script_type)
+    local length = lengths[queue] or messages.length(queue) + (queues.waiting_in(keys.work(job.script_type)) or 0)
+    if length >= most then return false end
+    lengths[queue] = length + 1
   end
-  return true
+  return #list == 0 or not limit.too_fast(per_second, #list)
 end
 
 -- Makes the jobs that came by a message: `job:{caller}:{n}`, and its key in `queue:{type}`. A number that another job has is not taken from
 -- it: the job gets one of its own, and `origin_id` says by which one its sender knows it.
-function messages.make_jobs(element, list)
+function messages.make_jobs(element, list, per_second)
+  limit.note_created(per_second, #list)
   for _, job in ipairs(list) do
     local function key_of(number) return keys.runner_job(job.caller, number) end
     local number = job.number
@@ -104,22 +126,39 @@ end
 
 -- Records how a job that is away ended there; what follows the claim is as in `calling.record`. Gives its status now, or 'lost'.
 function messages.record(id, claim, ...)
+  local server = request.server
   request.server = messages.AWAY
   local status = calling.record(id, claim, ...)
-  -- That has told of it already.
-  request.counters, request.notices = {}, {}
+  request.server = server
   return status
 end
 
--- Ends a message in error, with the job that is away with it. `kind` is what the error of that is called.
-function messages.fail(element, kind, text)
+-- Ends a message in error, and leaves the job that is away with it. Gives whether it had not ended, and that job and its claim.
+local function give_up(element, text)
   local key = messages.key(element)
   local status, id, claim = unpack(try('HMGET', key, 'status', 'away', 'claim') or {})
-  commands.try('ZREM', keys.open_messages, element)
+  try('ZREM', keys.open_messages, element)
   if not status and redis.call('EXISTS', key) == 0 or status == 'processed' or status == 'error' then return false end
   messages.set_status(key, 'error')
   try('HSET', key, 'error', text)
   messages.log(key, text)
+  return true, id, claim
+end
+
+-- Ends a job at once that is away: what becomes of its message changes nothing any more.
+function messages.stop(id, job)
+  local element = try('HGET', keys.job(id), 'away')
+  if element and messages.is_element(element) and try('HGET', messages.key(element), 'away') == id then
+    give_up(element, 'its job was stopped')
+  end
+  commands.insist('ZREM', keys.leases, id)
+  ends.fail(id, job.attempt or 0, 'stopped', 'stopped_by_request', job)
+end
+
+-- Ends a message in error, with the job that is away with it. `kind` is what the error of that is called.
+function messages.fail(element, kind, text)
+  local ended, id, claim = give_up(element, text)
+  if not ended then return false end
   if id and values.is_uuid(id) then
     messages.record(id, claim, 'error', '-', kind, text, '', '', '', '', '', foreign.next_backoff(id))
   end

@@ -91,6 +91,8 @@ end
 function news.send()
   for script_type, counted in pairs(request.counters) do write_counters(script_type, counted) end
   for server, ids in pairs(request.notices) do tell(server, ids) end
+  -- A function that does several things in one call tells of each once.
+  request.counters, request.notices = request.empty(request.counters), request.empty(request.notices)
 end
 
 -- The same, in functions whose answer does not tell this server of its own waiters.

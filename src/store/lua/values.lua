@@ -11,6 +11,12 @@ end
 -- A whole number in digits: Redis takes long to write one of Lua's that is given to a command as it is.
 function values.digits(number) return string.format('%.0f', number) end
 
+-- A value as JSON. Nil: it cannot be written, because a number in it is none (1e999 is read as infinite), or it nests too deep.
+function values.json(value)
+  local written, text = pcall(cjson.encode, value)
+  return written and text or nil
+end
+
 function values.is_uuid(id)
   return #id == 36 and string.find(id, '^%x+%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x+$') == 1 and string.byte(id, 9) == 45
 end

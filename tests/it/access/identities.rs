@@ -1,4 +1,5 @@
 use super::*;
+use crate::support::until;
 
 /// The generator of secp256k1.
 const KEY: &str =
@@ -93,4 +94,39 @@ async fn rights_stand_in_redis_as_the_coordinator_says_and_hold_what_others_wrot
     for _ in 0..2 {
         assert_eq!(client.ok("revoke", json!({ "identity_id": 2, "role": "caller" })).await["callers"], json!([]));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn schedules_of_a_deleted_identity_end_and_those_of_others_go_on() {
+    let (redis, home) = (crate::support::Redis::start().await, tempfile::tempdir().unwrap());
+    let server = crate::support::Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "osis=1"]).await;
+    let client = crate::support::Client::connect(&server.url()).await;
+    let context = client.ok("create_context", json!({})).await["context_id"].clone();
+    for _ in 0..2 {
+        client.ok("create_identity", json!({})).await;
+    }
+    let mut schedules = Vec::new();
+    // The third was never an identity, and the last is a name.
+    for caller in ["1", "2", "3", "ada"] {
+        let job = json!({ "script": "1", "context_id": context, "caller_id": caller });
+        schedules.push(client.ok("create_schedule", json!({ "job": job, "every": 1 })).await["schedule_id"].clone());
+    }
+    let shown = async || client.ok("list_schedules", json!({ "context_id": context })).await["schedules"].as_array().unwrap().clone();
+    let of = |all: &[Value], id: &Value| all.iter().find(|schedule| schedule["schedule_id"] == *id).unwrap().clone();
+    until("all have run", || async { shown().await.iter().all(|schedule| schedule["runs"].as_u64() > Some(0)).then_some(()) }).await;
+    client.ok("delete_identity", json!([1])).await;
+    let ended = || async {
+        let all = shown().await;
+        of(&all, &schedules[0])["next_runs"].as_array().is_none_or(Vec::is_empty).then_some(all)
+    };
+    let then = until("the schedule has ended", ended).await;
+    let runs = |all: &[Value], id: &Value| of(all, id)["runs"].as_u64().unwrap();
+    let others_go_on = || async {
+        let now = shown().await;
+        schedules[1..].iter().all(|id| runs(&now, id) > runs(&then, id) + 1).then_some(now)
+    };
+    let now = until("the others go on", others_go_on).await;
+    assert_eq!(runs(&now, &schedules[0]), runs(&then, &schedules[0]));
+    assert!(server.log().contains("a schedule ends, because its identity was deleted"));
+    server.stop().await;
 }

@@ -17,8 +17,13 @@ struct Ended(i32, String, String);
 impl Town {
     async fn open() -> (Self, Client) {
         let home = tempfile::tempdir().unwrap();
-        let server = Process::serve(&home.path().join("data"), &["--pool", "osis=1", "--login"]).await;
-        let operator = Client::connect(&format!("unix://{}/hero.sock", home.path().join("data").display()), None).await.unwrap();
+        let data = home.path().join("data").display().to_string();
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--data", &data, "--pool", "osis=1", "--login"];
+        let set = |command: &mut tokio::process::Command| {
+            command.env("HERO_NODE_REDIS", "nowhere=redis://127.0.0.1:1");
+        };
+        let server = Process::start_with(&arguments, set).until_ready().await;
+        let operator = Client::connect(&format!("unix://{data}/hero.sock"), None).await.unwrap();
         (Self { server, home }, operator)
     }
 
@@ -59,7 +64,7 @@ async fn a_caller_lists_what_is_its_own_without_naming_itself() {
             &["flow", "create", &flow],
             &["schedule", "create", "--every", "1h", "--name", &format!("of-{identity}"), "-e", "1"],
             // Nobody is there, so it waits to be sent.
-            &["message", "send", "hello", "--to", "redis://127.0.0.1:1"],
+            &["message", "send", "hello", "--to", "node:nowhere"],
         ] {
             let Ended(code, _, error) = town.run(&token, made);
             assert_eq!(code, 0, "{made:?}: {error}");

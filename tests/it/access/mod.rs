@@ -27,7 +27,10 @@ struct Guarded {
 
 impl Guarded {
     async fn open() -> Self {
-        let house = House::empty().await;
+        Self::over(House::empty().await).await
+    }
+
+    async fn over(house: House) -> Self {
         let (server, authority) = Server::guarded(&house.dispatcher).await;
         Self { house, server, authority }
     }

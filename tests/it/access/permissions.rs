@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hero::coordinator::flows::Flows;
+use hero::model::ContextId;
 
 use super::*;
 
@@ -149,4 +150,50 @@ async fn roles_hold_in_their_context_only_and_nobody_signs_for_another() {
     let (_, answer) = guarded.server.post_with(&format!("Bearer {secret}"), &batch.to_string()).await;
     assert!(answer.contains("1004"), "{answer}");
     assert_eq!(code(&admin, "get_status", json!([of_admin])).await, 0);
+}
+
+#[tokio::test]
+async fn what_goes_to_another_context_of_the_server_needs_the_right_there() {
+    let guarded = Guarded::over(House::with_contexts(&[ContextId(1)]).await).await;
+    let ada = guarded.identity(&[Role::Admin]).await;
+    let client = guarded.client(ada).await;
+    let calls = [
+        ("send_message", json!({ "address": "here", "target_context": 1 })),
+        ("create_runner", json!({ "script_type": "osis", "local": false, "address": "here", "target_context": 1 })),
+        ("update_runner", json!({ "runner_id": 1, "target_context": 1 })),
+        ("update_runner", json!({ "runner_id": 2, "address": "here" })),
+    ];
+    for runner in [json!({ "address": "here" }), json!({ "address": "node:berlin", "target_context": 1 })] {
+        let mut runner = runner;
+        (runner["script_type"], runner["local"]) = (json!("osis"), json!(false));
+        assert_eq!(code(&client, "create_runner", runner).await, 0);
+    }
+    for (method, params) in &calls {
+        assert_eq!(code(&client, method, params.clone()).await, 1004, "{method} {params}");
+    }
+    guarded.authority.set_role(ContextId(1), ada, Role::Caller, true).await.unwrap();
+    for (method, params) in calls {
+        assert_eq!(code(&client, method, params.clone()).await, 0, "{method} {params}");
+    }
+}
+
+#[tokio::test]
+async fn callers_name_the_redis_of_other_nodes_by_the_settings_only() {
+    let guarded = Guarded::open().await;
+    let admin = guarded.with_roles(&[Role::Admin]).await;
+    let runner = |address: &str| json!({ "script_type": "osis", "local": false, "address": address });
+    assert_eq!(code(&admin, "create_runner", runner("node:berlin")).await, 0);
+    for address in ["redis://10.0.0.7:6379", "rediss://10.0.0.7", "unix:///run/redis.sock", "redis+unix:///run/redis.sock"] {
+        for (method, params) in [
+            ("send_message", json!({ "address": address })),
+            ("create_runner", runner(address)),
+            ("update_runner", json!({ "runner_id": 1, "address": address })),
+        ] {
+            let Err(Error::Rpc(error)) = admin.call::<Value>(method, params).await else { panic!("{method} {address}") };
+            assert!(error.code == 1004 && error.message.contains("node_redis"), "{error:?}");
+        }
+    }
+    for address in ["node:berlin", "4a2:12::1"] {
+        assert_eq!(code(&admin, "send_message", json!({ "address": address })).await, 0, "{address}");
+    }
 }

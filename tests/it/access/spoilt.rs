@@ -86,3 +86,37 @@ async fn a_wait_over_http_ends_with_the_token() {
     let ((status, answer), ()) = tokio::join!(server.post_with(&bearer, &body), revoked);
     assert!(status == 401 && answer.contains("1005"), "{status} {answer}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_context_that_cannot_be_read_is_not_one_without_rights_and_the_others_are_read() {
+    let guarded = Guarded::open().await;
+    let redis = &guarded.house.redis;
+    let reader = guarded.identity(&[Role::Reader]).await;
+    let (one, two) = {
+        let make = async || guarded.authority.create_context(hero::access::ContextSpec::default()).await.unwrap().context_id;
+        (make().await, make().await)
+    };
+    let (_server, other) = Server::guarded(&guarded.house.dispatcher).await;
+    for context in [one, two] {
+        guarded.authority.set_role(context, reader, Role::Reader, true).await.unwrap();
+    }
+    other.follow().await.unwrap();
+    assert!(other.has_role(reader, one, Role::Reader) && other.has_role(reader, two, Role::Reader));
+    // They change, and one of them may not be read.
+    guarded.authority.set_role(two, reader, Role::Caller, true).await.unwrap();
+    guarded.authority.set_role(one, reader, Role::Caller, true).await.unwrap();
+    let keys = ["~hero:*", "~actor:*", "~context:0", &format!("~context:{two}")];
+    let _: String = redis.run(&[&["ACL", "SETUSER", "default", "resetkeys"][..], &keys].concat()).await;
+    other.follow().await.unwrap();
+    assert!(other.has_role(reader, two, Role::Caller), "the other one was read");
+    assert!(other.has_role(reader, one, Role::Reader) && !other.has_role(reader, one, Role::Caller), "it is as it was");
+    // What is to be done there is not known either.
+    let databases = guarded.house.store.databases().unwrap().unwrap();
+    let _: String = redis.run(&["ACL", "SETUSER", "default", "-fcall", "-fcall_ro"]).await;
+    let pending = databases.pending(&[one], &[]).await;
+    assert!(pending.is_err() || pending.is_ok_and(|of| of.len() == 1 && of[0].1.is_err()));
+    let _: String = redis.run(&["ACL", "SETUSER", "default", "allkeys", "allcommands"]).await;
+    other.read_missing().await;
+    assert!(other.has_role(reader, one, Role::Caller));
+    assert!(databases.pending(&[one], &[]).await.unwrap()[0].1.is_ok());
+}

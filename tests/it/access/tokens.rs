@@ -170,3 +170,56 @@ async fn a_subscription_ends_with_the_role_that_it_needs() {
     guarded.authority.set_role(CONTEXT, reader, Role::Reader, false).await.unwrap();
     assert_eq!(next().await["params"]["error"]["code"], 1004);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_waits_ends_with_the_role_or_the_token_that_it_needs_and_its_job_goes_on() {
+    let guarded = Guarded::open().await;
+    let identity = guarded.identity(&[Role::Caller]).await;
+    let client = guarded.client(identity).await;
+    let (id, other) = (job(&client).await, job(&client).await);
+    let flow: Value = client.call("create_flow", json!({ "jobs": { "a": { "script": "1" } } })).await.unwrap();
+    let waits = [
+        ("wait_job", json!({ "job_id": id, "wait_timeout": 600 })),
+        ("wait_flow", json!({ "flow_id": flow, "wait_timeout": 600 })),
+        ("run_and_wait", json!({ "script": "40 + 2", "wait_timeout": 600 })),
+        ("run_flow_and_wait", json!({ "jobs": { "a": { "script": "1" } }, "wait_timeout": 600 })),
+    ];
+    let waiting: Vec<_> = waits
+        .into_iter()
+        .map(|(method, params)| {
+            let client = client.clone();
+            tokio::spawn(async move { (method, client.call_within::<Value>(crate::support::PATIENCE, method, params).await) })
+        })
+        .collect();
+    let secret = guarded.secret(identity).await;
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "wait_job", "params": { "job_id": other, "wait_timeout": 600 } }).to_string();
+    let stored = || async {
+        let jobs = client.call::<Value>("list_jobs", json!({ "where": { "caller_id": identity.to_string() } })).await.unwrap();
+        // Two that were created, those of the flows, and the one that is waited for.
+        (jobs["jobs"].as_array().unwrap().len() == 5).then_some(())
+    };
+    until("all wait", stored).await;
+    // Of a right that another one loses nothing is felt.
+    let reader = guarded.identity(&[Role::Reader]).await;
+    guarded.authority.set_role(CONTEXT, reader, Role::Reader, false).await.unwrap();
+    let newest = guarded.authority.tokens(identity).await.unwrap().pop().unwrap();
+    let posting = async {
+        let (status, answer) = guarded.server.post_with(&format!("Bearer {secret}"), &body).await;
+        assert!(answer.contains("1005"), "{status} {answer}");
+    };
+    let revoking = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        guarded.authority.revoke_token(&newest.token_id).await.unwrap();
+    };
+    tokio::join!(posting, revoking);
+    assert!(waiting.iter().all(|call| !call.is_finished()), "the other token holds");
+    guarded.authority.set_role(CONTEXT, identity, Role::Caller, false).await.unwrap();
+    for call in waiting {
+        match call.await.unwrap() {
+            (_, Err(Error::Rpc(error))) if error.code == 1004 => {}
+            (method, answer) => panic!("{method}: {answer:?}"),
+        }
+    }
+    let dispatched = guarded.house.redis.run::<u32>(&["LLEN", "hero:q:work:type:osis"]).await;
+    assert!(dispatched >= 1, "the job of run_and_wait is still there");
+}

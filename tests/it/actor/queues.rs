@@ -138,3 +138,33 @@ async fn turns_look_into_the_queues_of_instances_only_where_something_may_lie_th
     assert!(queues_of_turns(&house).await.iter().any(|queues| queues.contains(instance_queue)));
     house.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_that_pauses_takes_no_jobs_and_one_that_leaves_ends_when_its_jobs_have() {
+    let mut house = House::empty().await;
+    let settings = PoolSettings { grace: std::time::Duration::ZERO, ..pool_settings(house.redis.directory(), 2) };
+    house.hire(settings).await;
+    let pool = house.pool.take().unwrap();
+    let long = house.start(spec("while osis::get(`gates`, `one`) == () { sleep(0.05) } 1")).await;
+    house.is(&long, Status::Started).await;
+    pool.pause(true);
+    let waiting = house.start(spec("2")).await;
+    let looked = house.dispatcher.wait(CONTEXT, &waiting, std::time::Duration::from_secs(2)).await;
+    assert!(looked.is_err(), "{looked:?}");
+    pool.pause(false);
+    all_finished(&house, &[waiting]).await;
+    pool.leave();
+    let late = house.start(spec("3")).await;
+    // Nothing brings it back, and what runs is not given back.
+    pool.pause(false);
+    let looked = house.dispatcher.wait(CONTEXT, &late, std::time::Duration::from_secs(2)).await;
+    assert!(looked.is_err(), "{looked:?}");
+    assert_eq!(house.dispatcher.status(CONTEXT, &long).await.unwrap(), Status::Started);
+    let gate = hero::model::Json::from(serde_json::json!({ "id": "one" }));
+    house.dispatcher.objects(CONTEXT).await.unwrap().set(&"gates".parse().unwrap(), &gate).await.unwrap();
+    tokio::time::timeout(PATIENCE, pool.ended()).await.unwrap();
+    assert_eq!(house.dispatcher.status(CONTEXT, &long).await.unwrap(), Status::Finished);
+    let begun = changes(&house).await.into_iter().filter(|(job, status)| job == long.as_str() && status == "started").count();
+    assert_eq!((begun, house.dispatcher.status(CONTEXT, &late).await.unwrap()), (1, Status::Dispatched));
+    house.close().await;
+}

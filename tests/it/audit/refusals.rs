@@ -116,3 +116,26 @@ async fn a_token_that_was_revoked_is_a_refusal() {
     let logins = recorded.of("login").await;
     assert_eq!(logins.iter().map(|entry| &*entry.outcome).collect::<Vec<_>>(), ["ok", "refused"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logins_that_come_to_nothing_are_two_records_of_each_kind_however_many_they_are() {
+    let recorded = Recorded::open(true).await;
+    let client = recorded.server.connect().await;
+    let key = hero::model::PrivateKey::random();
+    let params = |nonce: &str| json!({ "pubkey": key.public_key(), "signature": key.sign(nonce), "nonce": nonce });
+    // None of these is a refusal because of who calls.
+    for number in 0..60 {
+        assert_eq!(client.fault("authenticate", params(&format!("{number:0600}"))).await.code, -32602);
+    }
+    // These are, and those that are too many in a second are not.
+    let wrong = futures_util::future::join_all((0..60).map(|_| client.fault("authenticate", params("hero:nobody:1:1")))).await;
+    assert!(wrong.iter().any(|fault| fault.code == 1006), "{wrong:?}");
+    recorded.audit.close().await;
+    let entries: Vec<Entry> = recorded.ground.entries().into_iter().filter(|entry| entry.what == "authenticate").collect();
+    let of =
+        |code: i32| -> Vec<u64> { entries.iter().filter(|entry| entry.code == Some(code)).map(|entry| entry.count.unwrap_or(1)).collect() };
+    assert_eq!(of(-32602), [1, 59], "{entries:?}");
+    let (refused, busy) = (of(1005), of(1006));
+    assert!(refused.len() <= 2 && busy.len() <= 2, "{entries:?}");
+    assert_eq!(refused.iter().chain(&busy).sum::<u64>(), 60, "{entries:?}");
+}

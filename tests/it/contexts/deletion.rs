@@ -79,3 +79,23 @@ async fn a_context_that_nobody_finished_to_make_goes() {
     is_gone(&town.redis, &town.client, 9).await;
     town.server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_context_that_is_gone_and_does_not_end_keeps_changes_of_others_from_nobody() {
+    let mut town = Town::with(&["--pool", "osis=1", "--grace", "1h"]).await;
+    let (gone, other) = (town.context(json!({})).await, town.context(json!({})).await);
+    let script = "for i in 0..20000 {} 1";
+    assert_eq!(town.output(other, script).await, "1");
+    let id = start(&town.client, gone, json!({ "script": "loop {}", "timeout": 3600 })).await;
+    is(&town.client, gone, &id, "started").await;
+    // Another server has deleted it, and this one has missed that.
+    let _: i64 = town.redis.run(&["ZREM", "hero:access:contexts", &gone.to_string()]).await;
+    let _: i64 = town.redis.run(&["HINCRBY", "hero:meta:access", "revision", "1"]).await;
+    until("this one knows", || async { town.client.call("get_context", json!({ "context_id": gone })).await.is_err().then_some(()) }).await;
+    town.client.ok("update_context", json!({ "context_id": other, "limits": { "script_operations": 10_000 } })).await;
+    let limited =
+        || async { town.client.call("run_and_wait", json!({ "script": script, "context_id": other })).await.is_err().then_some(()) };
+    until("the limit of the other one holds", limited).await;
+    // What runs there has the grace period still.
+    town.server.kill().await;
+}

@@ -34,6 +34,45 @@ async fn more_jobs_in_a_second_than_may_be_are_told_when_to_come_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn jobs_that_are_created_together_count_each() {
+    let town = Town::open().await;
+    let context = town.context(json!({ "limits": { "jobs_per_second": 2 } })).await;
+    let bulk =
+        |many: usize| town.client.call("create_jobs", json!({ "jobs": vec![json!({ "script": "1", "context_id": context }); many] }));
+    let one = || town.client.call("create_job", json!({ "script": "1", "context_id": context }));
+    // They use up 100 s, whoever comes next.
+    bulk(200).await.unwrap();
+    for answer in [one().await.map(drop), bulk(1).await.map(drop), bulk(200).await.map(drop)] {
+        let refused = answer.unwrap_err();
+        assert_eq!(refused.code, 1006, "{refused:?}");
+        let wait = refused.data["retry_after_ms"].as_u64().unwrap();
+        assert!((30_000..=100_000).contains(&wait), "{refused:?}");
+    }
+    let jobs = town.client.ok("list_jobs", json!({ "context_id": context, "limit": 1000 })).await;
+    assert_eq!(jobs["jobs"].as_array().unwrap().len(), 200);
+    // A clock that was set back keeps nobody waiting.
+    let ahead = hero::model::Timestamp::local().plus(std::time::Duration::from_secs(3600)).as_millis();
+    let _: String = town.redis.run_in(context, &["SET", "hero:meta:rate", &format!("{}.000 {ahead}", ahead + 1000)]).await;
+    one().await.unwrap();
+    town.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_jobs_of_a_flow_count_when_it_is_made_however_many_they_are() {
+    let town = Town::open().await;
+    let context = town.context(json!({ "limits": { "jobs_per_second": 50 } })).await;
+    let jobs: serde_json::Map<String, Value> = (0..600).map(|number| (format!("j{number}"), json!({ "script": "1" }))).collect();
+    let flow = json!({ "jobs": jobs, "context_id": context });
+    town.client.ok("create_flow", flow.clone()).await;
+    let refused = town.client.fault("create_flow", flow).await;
+    let wait = refused.data["retry_after_ms"].as_u64().unwrap();
+    assert!(refused.code == 1006 && (2000..=12_000).contains(&wait), "{refused:?}");
+    assert_eq!(town.client.fault("create_job", json!({ "script": "1", "context_id": context })).await.code, 1006);
+    assert_eq!(town.client.ok("list_flows", json!({ "context_id": context })).await["flows"].as_array().unwrap().len(), 1);
+    town.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn queues_and_running_jobs_are_limited_over_all_servers_and_a_change_holds_at_once() {
     let town = Town::with(&["--pool", "osis=3"]).await;
     let home = tempfile::tempdir().unwrap();

@@ -65,17 +65,39 @@ async fn a_thousand_contexts_at_rest_are_known_and_what_is_due_in_them_is_done()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_contexts_than_have_places_take_turns() {
-    let town = Town::with(&["--contexts-running", "2", "--pool", "osis=1"]).await;
+async fn more_contexts_than_have_places_take_turns_and_no_running_job_begins_anew_for_that() {
+    let town = Town::with(&["--contexts-running", "2", "--pool", "osis=2", "--grace", "1s"]).await;
     let mut contexts = Vec::new();
     for _ in 0..12 {
         contexts.push(town.context(json!({})).await);
     }
-    // Two that never come to an end do not keep the others out.
+    // Two that run for longer than a turn, and have more to do after that, do not keep the others out.
+    let mut long = Vec::new();
     for busy in &contexts[..2] {
-        start(&town.client, *busy, json!({ "script": "loop {}", "timeout": 600 })).await;
+        let id = start(&town.client, *busy, json!({ "script": "print(`began`); sleep(13); 1", "timeout": 60 })).await;
+        is(&town.client, *busy, &id, "started").await;
+        long.push((*busy, id));
     }
+    let many = contexts[..2].iter().map(|busy| {
+        let client = &town.client;
+        async move { futures_util::future::join_all((0..40).map(|_| start(client, *busy, json!({ "script": "sleep(1); 1" })))).await }
+    });
+    let many = futures_util::future::join_all(many).await;
     let outputs = futures_util::future::join_all(contexts[2..].iter().map(|context| town.output(*context, "CONTEXT_ID"))).await;
     assert_eq!(outputs, contexts[2..].iter().map(ToString::to_string).collect::<Vec<_>>());
+    for (context, id) in long {
+        let job = json!({ "job_id": id, "context_id": context });
+        assert_eq!(town.client.ok("wait_job", job.clone()).await["output"], "1");
+        let lines = town.client.ok("get_logs", job).await["lines"].as_array().unwrap().len();
+        assert_eq!(lines, 1, "it began once");
+        assert_eq!(
+            town.redis.run_in::<Option<u32>>(context, &["HGET", &format!("hero:job:{}", id.as_str().unwrap()), "given_back"]).await,
+            None
+        );
+    }
+    // Those that made way have their turn again.
+    for (context, jobs) in contexts.iter().zip(many) {
+        is(&town.client, *context, jobs.last().unwrap(), "finished").await;
+    }
     town.server.stop().await;
 }

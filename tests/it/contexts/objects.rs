@@ -119,14 +119,14 @@ async fn who_has_a_role_sees_the_context_and_only_its_admins_and_the_operator_ch
     let mut message = json!({ "message_type": "job", "job": carried, "address": "here", "target_context": 1, "context_id": 1 });
     let sent: Value = clients["caller"].call("send_message", message.clone()).await.unwrap();
     message["address"] = json!("redis://127.0.0.1:1");
-    let stays: Value = clients["caller"].call("send_message", message).await.unwrap();
+    let stays: Value = operator.call("send_message", message).await.unwrap();
     let read = async |method: &str, params: Value| clients["reader"].call::<Value>(method, params).await;
-    let number = |message: &Value| json!({ "caller_id": sent["caller_id"], "message_id": message["message_id"], "context_id": 1 });
+    let number = |message: &Value| json!({ "caller_id": message["caller_id"], "message_id": message["message_id"], "context_id": 1 });
     let came = until("the message that came", || async {
         let keys: Vec<String> = town.redis.run_in(1, &["KEYS", "message:*"]).await;
         let other = |key: &&String| ![&sent, &stays].iter().any(|one| key.ends_with(&format!(":{}", one["message_id"])));
         let key = keys.iter().find(other)?.rsplit(':').next()?.parse::<u32>().ok()?;
-        Some(json!({ "message_id": key }))
+        Some(json!({ "caller_id": sent["caller_id"], "message_id": key }))
     })
     .await;
     for message in [&sent, &stays, &came] {

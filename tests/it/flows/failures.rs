@@ -83,6 +83,17 @@ async fn a_flow_that_is_stopped_ends_with_all_its_jobs() {
     assert_eq!(client.fault("wait_flow", json!([flow])).await.code, 1103);
 }
 
+#[tokio::test]
+async fn each_job_of_a_flow_that_is_stopped_is_counted_once() {
+    let (house, _server, client) = open(0).await;
+    let jobs: serde_json::Map<String, Value> = (0..10).map(|n| (format!("j{n}"), json!({"script": "1"}))).collect();
+    let flow = client.ok("create_flow", json!({ "jobs": jobs })).await;
+    client.ok("stop_flow", json!([flow])).await;
+    client.fault("wait_flow", json!([flow])).await;
+    let counted: u32 = house.redis.run(&["HGET", "hero:meta:queue:stats:osis", "error"]).await;
+    assert_eq!(counted, 10);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flow_that_was_stopped_is_like_any_other_when_its_jobs_are_retried() {
     let (_house, _server, client) = open(2).await;
@@ -128,6 +139,10 @@ async fn a_retry_of_a_flow_whose_rounds_are_interrupted_is_finished_by_the_keepe
     let flow = fault.data["flow_id"].to_string();
     let _: i64 = house.redis.run(&["HSET", &format!("flow:{flow}"), "status", "started", "busy", "retrying", "at", "0"]).await;
     let _: i64 = house.redis.run(&["ZADD", "hero:q:flows", "1", &flow]).await;
+    // What others put there is in nobody's way.
+    for at in 0..20 {
+        let _: i64 = house.redis.run(&["ZADD", "hero:q:flows", "0", &format!("x{at}")]).await;
+    }
     let after = until("it ran again", || async {
         let after = client.ok("get_flow", json!([fault.data["flow_id"]])).await;
         (job(&after, "a")["attempt"] == 2 && after["status"] == "error").then_some(after)

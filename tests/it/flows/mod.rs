@@ -3,6 +3,7 @@
 
 mod failures;
 mod following;
+mod foreign;
 mod killed;
 mod objects;
 mod order;

@@ -2,6 +2,7 @@
 
 use hero::coordinator::bus::{Api, Boxes, Bus, BusError};
 use hero::coordinator::letter::{Letter, Outcome, Receipt};
+use hero::store::Endpoint;
 
 use super::*;
 use crate::support::{MyceliumNode, Network, PATIENCE};
@@ -29,6 +30,7 @@ fn letter(key: &NodeKey, message: &str) -> Letter {
         in_reply_to: String::new(),
         answers: 0,
         node: key.public(),
+        to: None,
         public_key: key.public(),
         signature: String::new(),
     };
@@ -39,7 +41,7 @@ fn letter(key: &NodeKey, message: &str) -> Letter {
 /// Receives one letter, and says that it is stored.
 async fn receive(bus: &dyn Bus, key: &NodeKey) -> Letter {
     let parcel = until("a letter", || async { bus.receive(SHORT).await.unwrap().into_iter().next() }).await;
-    let letter: Letter = serde_json::from_str(&parcel.letter).unwrap();
+    let letter: Letter = serde_json::from_str(parcel.letter.as_deref().unwrap()).unwrap();
     let receipt =
         Receipt { nonce: letter.nonce.clone(), sent_at: letter.sent_at, outcome: Outcome::Stored, text: String::new(), node: key.public() };
     bus.answer(&parcel, &receipt).await.unwrap();
@@ -91,6 +93,21 @@ async fn redis_is_a_bus() {
     let receiver = Boxes::new(redis.store().await.mailboxes(), Boxes::IN.to_owned());
     conforms(&sender, &receiver, Boxes::IN, None).await;
     // The other way, into the box of the one that fetches.
+    conforms(&receiver, &sender, key.public().as_str(), None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_of_another_redis_needs_no_more_than_the_document_says() {
+    let redis = Redis::start().await;
+    let document = include_str!("../../../docs/messages.md");
+    let rules = document.split('`').find(|part| part.starts_with("+@connection ")).unwrap();
+    let words: Vec<&str> = ["ACL", "SETUSER", "node", "on", ">secret"].into_iter().chain(rules.split(' ')).collect();
+    let _: String = redis.run(&words).await;
+    let key = NodeKey::random();
+    let endpoint = Endpoint { user: Some("node".into()), password: Some("secret".into()), ..redis.endpoint() };
+    let sender = Boxes::connect(&endpoint, CONTEXT, key.public().to_string()).await.unwrap();
+    let receiver = Boxes::new(redis.store().await.mailboxes(), Boxes::IN.to_owned());
+    conforms(&sender, &receiver, Boxes::IN, None).await;
     conforms(&receiver, &sender, key.public().as_str(), None).await;
 }
 

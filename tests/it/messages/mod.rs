@@ -1,12 +1,18 @@
 //! Messages between contexts and nodes: what is stored of them, the supervisor daemon, buses, and runners that are elsewhere.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
+mod asleep;
 mod bus;
 mod delivery;
 mod flows;
 mod kills;
+mod known;
+mod limits;
 mod objects;
 mod remote;
+mod silence;
+mod spoilt;
+mod states;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -26,6 +32,8 @@ struct Town {
     key: NodeKey,
     messages: Messages,
     runners: Runners,
+    /// Who may do what, if its callers log in.
+    authority: Option<Authority>,
     _supervisor: DropGuard,
 }
 
@@ -38,11 +46,14 @@ struct Plan {
     login: Option<fn(&House) -> Authority>,
     ack: Duration,
     result: Duration,
+    /// How long a connection is kept that nobody uses.
+    kept: Duration,
 }
 
 impl Plan {
     fn new(actors: u32) -> Self {
-        Self { actors, trusts: Vec::new(), mycelium: None, login: None, ack: Duration::from_secs(60), result: Duration::from_secs(60) }
+        let (ack, result) = (Duration::from_secs(60), Duration::from_secs(60));
+        Self { actors, trusts: Vec::new(), mycelium: None, login: None, ack, result, kept: hero::coordinator::KEPT }
     }
 
     fn trusting(self, key: &NodeKey) -> Self {
@@ -63,13 +74,15 @@ impl Town {
             key: Some(key.public()),
             redis: None,
         };
+        let authority = plan.login.map(|login| login(&house));
         let settings = SupervisorSettings {
             key: key.clone(),
             nodes: plan.trusts.into_iter().enumerate().map(node).collect(),
             mycelium: plan.mycelium,
-            authority: plan.login.map(|login| login(&house)),
+            authority: authority.clone(),
             ack: plan.ack,
             result: plan.result,
+            kept: plan.kept,
         };
         let supervisor = Supervisor::start(house.dispatcher.clone(), settings, wakes.clone(), shutdown.clone());
         for context in house.dispatcher.contexts() {
@@ -77,7 +90,7 @@ impl Town {
         }
         let messages = Messages::new(house.dispatcher.clone(), wakes);
         let runners = Runners::new(house.dispatcher.clone());
-        Self { house, key: key.clone(), messages, runners, _supervisor: shutdown.drop_guard() }
+        Self { house, key: key.clone(), messages, runners, authority, _supervisor: shutdown.drop_guard() }
     }
 
     fn redis(&self) -> &Redis {
@@ -103,6 +116,16 @@ impl Town {
         .await
     }
 
+    /// Why a message did not arrive, once that is known.
+    async fn fails(&self, key: MessageKey) -> String {
+        let failed = until(&format!("{key} is in error"), || async {
+            let message = self.messages.get(CONTEXT, key).await.unwrap();
+            (message.status == MessageStatus::Error).then_some(message)
+        })
+        .await;
+        failed.error.unwrap()
+    }
+
     /// What is in `msg_in`, once there is so much.
     async fn came(&self, many: usize) -> Vec<String> {
         until("messages that came", || async {
@@ -118,14 +141,19 @@ impl Town {
     }
 
     async fn runner_at(&self, address: &str, key: &NodeKey) -> RunnerId {
-        let change = RunnerChange {
-            script_type: Some("osis".parse().unwrap()),
-            local: Some(false),
-            address: Some(address.parse().unwrap()),
-            pubkey: Some(key.public()),
-            ..RunnerChange::default()
-        };
+        let change = RunnerChange { pubkey: Some(key.public()), ..elsewhere(address, CONTEXT) };
         self.runners.create(CONTEXT, &change).await.unwrap().runner_id
+    }
+}
+
+/// A runner whose jobs run in a context that is reached by an address.
+fn elsewhere(address: &str, target: ContextId) -> RunnerChange {
+    RunnerChange {
+        script_type: Some("osis".parse().unwrap()),
+        local: Some(false),
+        address: Some(address.parse().unwrap()),
+        target_context: Some(target),
+        ..RunnerChange::default()
     }
 }
 

@@ -127,14 +127,52 @@ async fn a_job_without_a_result_in_time_has_timed_out_and_a_late_result_changes_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_result_counts_from_the_key_of_the_runner_only() {
+async fn a_job_that_is_stopped_while_it_is_away_ends_at_once_and_a_late_result_changes_nothing() {
     let (one, two) = (NodeKey::random(), NodeKey::random());
+    // Nobody runs jobs there.
+    let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let a = Town::open(&one, Plan::new(0)).await;
+    let runner = a.runner_in(&b).await;
+    let job = a.house.start(JobSpec { retries: 3, ..to(runner, "1") }).await;
+    let key = MessageKey { caller_id: 0, message_id: 1 };
+    until("it is away", || async { a.hash(&key.to_string()).await.get("receiver_key").map(drop) }).await;
+    assert_eq!(a.house.dispatcher.stop(CONTEXT, &job).await.unwrap(), hero::model::Status::Error);
+    let ended = a.house.dispatcher.wait(CONTEXT, &job, PATIENCE).await.unwrap_err();
+    let Error::Failed { error, .. } = ended else { panic!("{ended}") };
+    assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Stopped, "stopped_by_request"));
+    let left: i64 = a.redis().run(&["EXISTS", "hero:q:leases", "hero:q:messages"]).await;
+    assert_eq!(left, 0);
+    assert_eq!(a.messages.get(CONTEXT, key).await.unwrap().error.as_deref(), Some("its job was stopped"));
+    let name: String = b.redis().run(&["LINDEX", "queue:osis", "0"]).await;
+    let _: i64 = b.redis().run(&["HSET", &name, "status", "finished", "result", r#"{"output":"late"}"#]).await;
+    until("the refusal", || async {
+        let result = b.hash("message:0:2").await.remove("error")?;
+        result.contains("nobody waits for that result").then_some(())
+    })
+    .await;
+    let events: Vec<(String, BTreeMap<String, String>)> = a.redis().run(&["XRANGE", "hero:events", "-", "+"]).await;
+    let ends = events.iter().filter(|(_, event)| event.get("status").is_some_and(|status| status == "error" || status == "finished"));
+    assert_eq!(ends.count(), 1);
+    // What a foreign program asks for does the same.
+    let other = a.house.start(to(runner, "1")).await;
+    a.house.is(&other, hero::model::Status::Started).await;
+    let _: i64 = a.redis().run(&["LPUSH", "hero:q:ctl:type:osis", other.as_str()]).await;
+    a.house.is(&other, hero::model::Status::Error).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_for_another_node_is_not_taken() {
+    let (one, two, other) = (NodeKey::random(), NodeKey::random(), NodeKey::random());
     let b = Town::open(&two, Plan::new(1).trusting(&one)).await;
-    let a = Town::open(&one, Plan { result: Duration::from_secs(3), ..Plan::new(0).trusting(&two) }).await;
-    let runner = a.runner_at(&b.redis().url(), &NodeKey::random()).await;
+    let a = Town::open(&one, Plan { ack: Duration::from_secs(1), ..Plan::new(0) }).await;
+    let runner = a.runner_at(&b.redis().url(), &other).await;
     let failed = run(&a, to(runner, "40 + 2")).await.unwrap_err();
     let Error::Failed { error, .. } = failed else { panic!("{failed}") };
-    assert_eq!(error.kind, ErrorKind::Timeout, "{error:?}");
+    assert_eq!(error.kind, ErrorKind::Unavailable, "{error:?}");
+    let told = format!("it is for the node {}, and this one is {}", other.public(), two.public());
+    assert!(error.message.contains(&told), "{}", error.message);
+    let came: i64 = b.redis().run(&["EXISTS", "queue:osis", "message:0:1"]).await;
+    assert_eq!(came, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -143,4 +181,23 @@ async fn a_runner_may_be_a_context_of_the_same_server() {
     let town = Town::open(&key, Plan::new(1)).await;
     let runner = town.runner_at("here", &key).await;
     assert_eq!(run(&town, to(runner, "40 + 2")).await.unwrap(), "42");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_result_is_too_large_for_a_message_ends_and_says_so() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let a = Town::open(&one, Plan::new(0)).await;
+    let runner = a.runner_in(&b).await;
+    // Each of these is written as seven bytes in a letter.
+    let result = serde_json::json!({ "output": "\u{1}".repeat(700_000) }).to_string();
+    let there = async {
+        let first = || async { b.redis().run::<Option<String>>(&["LINDEX", "queue:osis", "0"]).await };
+        let name = until("the job", first).await;
+        let _: i64 = b.redis().run(&["HSET", &name, "status", "finished", "result", &result]).await;
+    };
+    let (ended, ()) = tokio::join!(run(&a, to(runner, "1")), there);
+    let Error::Failed { error, .. } = ended.unwrap_err() else { panic!("it failed") };
+    assert_eq!(error.kind, ErrorKind::Limit, "{error:?}");
+    assert!(error.message.contains("bytes on its way as a message, the limit is 4194304"), "{}", error.message);
 }

@@ -46,3 +46,65 @@ async fn a_runner_of_a_context_that_was_made_at_run_time_gets_a_pool_too_and_one
     assert_eq!(call("get_runner", json!({"runner_id": other["runner_id"], "context_id": context})).await["script_type"], "osis");
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pools_of_local_runners_start_for_jobs_and_take_turns_where_places_are_few() {
+    let (redis, home) = (Redis::start().await, tempfile::tempdir().unwrap());
+    let server =
+        Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "sal=1", "--contexts-running", "1", "--grace", "1s"]).await;
+    let client = server.client().await;
+    let call = async |method: &str, params: Value| client.call::<Value>(method, params).await.unwrap();
+    let mut runners = Vec::new();
+    for _ in 0..4 {
+        runners.push(call("create_runner", json!({"script_type": "sal", "local": true})).await["runner_id"].clone());
+    }
+    // None of them has anything to do.
+    tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+    assert_eq!(server.engines().len(), 1, "the engine of the pool of the settings");
+    let spec = |runner: &Value, script: &str| json!({"script": script, "script_type": "sal", "group": format!("runner{runner}"), "wait_timeout": 55});
+    // The first has its place for longer than a turn and the grace period, and keeps it until its job has ended.
+    let long = spec(&runners[0], "print(`began`); sleep(13); 1");
+    let id = call("create_job", json!({"script": long["script"], "script_type": "sal", "group": long["group"]})).await;
+    call("start_job", json!([id])).await;
+    until("it runs", || async { (call("get_status", json!([id])).await == "started").then_some(()) }).await;
+    let others = runners[1..].iter().map(|runner| call("run_and_wait", spec(runner, "40 + 2")));
+    let most = async {
+        let mut most = 0;
+        loop {
+            most = most.max(server.engines().len());
+            tokio::select! {
+                () = tokio::time::sleep(std::time::Duration::from_millis(100)) => {}
+                result = client.call::<Value>("wait_job", json!({"job_id": id, "wait_timeout": 50})) => {
+                    return (most.max(server.engines().len()), result.unwrap());
+                }
+            }
+        }
+    };
+    let (results, (most, result)) = tokio::join!(futures_util::future::join_all(others), most);
+    assert!(results.iter().all(|result| result["value"] == 42), "{results:?}");
+    assert!(result["value"] == 1 && most <= 2, "{most} engines, {result}");
+    assert_eq!(call("get_logs", json!([id])).await["lines"].as_array().unwrap().len(), 1, "it began once");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pool_of_a_runner_that_did_not_start_is_tried_again() {
+    let (redis, home) = (Redis::start().await, tempfile::tempdir().unwrap());
+    let server = Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "sal=1"]).await;
+    let client = server.client().await;
+    let made: Value = client.call("create_runner", json!({"script_type": "sal", "local": true})).await.unwrap();
+    // No actor can claim a post but those of the settings.
+    let keys = ["~hero:[^m]*", "~hero:meta:[^a]*", "~hero:meta:ac[^t]*", "~hero:meta:actor[^:]*", "~*:default:*", "~[^h]*"];
+    let _: String = redis.run(&[&["ACL", "SETUSER", "default", "resetkeys"][..], &keys].concat()).await;
+    let spec = json!({"script": "40 + 2", "script_type": "sal", "group": format!("runner{}", made["runner_id"]), "wait_timeout": 55});
+    let waiting = tokio::spawn(async move { client.call::<Value>("run_and_wait", spec).await.unwrap() });
+    let said = |what: &'static str| {
+        let server = &server;
+        async move { until(what, || async { server.log().contains(what).then_some(()) }).await }
+    };
+    said("does not start, and is tried again in 1s").await;
+    said("does not start, and is tried again in 2s").await;
+    let _: String = redis.run(&["ACL", "SETUSER", "default", "allkeys"]).await;
+    assert_eq!(waiting.await.unwrap()["value"], 42);
+    server.stop().await;
+}

@@ -72,6 +72,8 @@ async fn the_functions_build_the_keys_that_the_store_builds() {
             ("keys.open_messages".to_owned(), keys.open_messages()),
             ("keys.answers".to_owned(), keys.answers()),
             ("keys.results".to_owned(), keys.results()),
+            ("keys.resting".to_owned(), keys.resting()),
+            ("keys.letters_in".to_owned(), keys.letters("in")),
             ("keys.nonces".to_owned(), keys.nonces()),
             ("keys.nodes".to_owned(), keys.nodes()),
             ("keys.message(12, 101)".to_owned(), keys.message(12, 101)),

@@ -51,10 +51,25 @@ impl House {
         Self::with(redis, plan).await
     }
 
+    /// Without actors, with these contexts besides the first one in the same Redis.
+    pub async fn with_contexts(contexts: &[ContextId]) -> Self {
+        let redis = Redis::start().await;
+        let plan = redis.plan();
+        Self::over(redis, plan, contexts).await
+    }
+
     /// Without actors, with a store as planned.
     async fn with(redis: Redis, plan: Plan) -> Self {
-        let store = plan.store().await;
-        let dispatcher = dispatcher([store.clone()], redis.directory());
+        Self::over(redis, plan, &[]).await
+    }
+
+    async fn over(redis: Redis, plan: Plan, contexts: &[ContextId]) -> Self {
+        let store = plan.clone().store().await;
+        let mut stores = vec![store.clone()];
+        for context in contexts {
+            stores.push(plan.clone().of(*context).store().await);
+        }
+        let dispatcher = dispatcher(stores, redis.directory());
         let shutdown = CancellationToken::new();
         drop(dispatcher.start_services(&shutdown));
         let script_types = vec!["osis".parse().unwrap(), "sal".parse().unwrap()];

@@ -1,8 +1,8 @@
 -- Flags: allow-oom
 -- Does something with all jobs of a flow, some of them with each call: whoever began it calls again while there is more to do, and where
 -- that one is gone the servers do (keys.flows_to_do).
--- ARGV  number of the flow · 'stored' (its jobs are there), 'start', 'stop', 'retry', 'delete' or 'on' (what was begun)
---       · queue length limit
+-- ARGV  number of the flow · 'stored' (its jobs are there), 'give_up' (they will not be), 'start', 'stop', 'retry', 'delete'
+--       or 'on' (what was begun) · queue length limit
 -- Gives {'missing'} · {'illegal', status} (that cannot be done now) · {'busy', what is being done} · {'done', status}
 -- · {'more', status} · {'later', status} (a queue is full; the servers go on).
 local try, insist = commands.try, commands.insist
@@ -30,13 +30,15 @@ local function begin(action)
       set('busy', '')
       try('ZREM', keys.flows_to_do, number)
       flow.busy = ''
+      -- Those that all others wait for may have ended with what they wait for.
+      flows.settle(number, flow)
     end
-    return { 'done', flow.status }
+    return { 'done', try('HGET', keys.flow(number), 'status') or flow.status }
   end
   local is_over = flows.is_over(flow.status)
   if action == 'start' then
     if flow.begun_at or is_over then return { 'illegal', flow.status } end
-    if is_busy and flow.busy ~= 'storing' then return { 'busy', flow.busy } end
+    if is_busy then return { 'busy', flow.busy } end
     set('begun_at', request.now_text)
     redis.call('PERSIST', keys.flow(number))
     work('starting')
@@ -47,13 +49,15 @@ local function begin(action)
   elseif action == 'retry' then
     if is_busy then return { 'busy', flow.busy } end
     if flow.status ~= 'error' then return { 'illegal', flow.status } end
-    set('status', 'started', 'result', '{}')
+    set('status', 'started', 'result', '{}', 'begun_at', flow.begun_at or request.now_text)
     redis.call('HDEL', keys.flow(number), 'finished_at', 'stopped', 'failing', 'left_out')
     redis.call('PERSIST', keys.flow(number))
     work('retrying')
-  elseif action == 'delete' then
-    if is_busy and flow.busy ~= 'storing' then return { 'busy', flow.busy } end
-    if flow.begun_at and not is_over then return { 'illegal', flow.status } end
+  elseif action == 'delete' or action == 'give_up' then
+    if is_busy and action == 'delete' then return { 'busy', flow.busy } end
+    -- Its jobs may have been started one by one.
+    local is_untouched = not flow.begun_at and flow.status == 'dispatched'
+    if not is_over and not is_untouched then return { 'illegal', flow.status } end
     try('ZREM', keys.flows, number)
     work('deleting')
   end
@@ -83,14 +87,19 @@ function step.retrying(ids, of_jobs)
       if answer[2] == 'full' then return 'later', at - 1 end
       followed = followed + answer[1]
     end
-    flows.keep(of_jobs[at], id)
+    flows.keep(number, of_jobs[at], id)
     if followed > MOST_FOLLOWED then return 'more', at end
   end
 end
 
 function step.deleting(ids, of_jobs)
   for at, id in ipairs(ids) do
-    if jobs.status(id) then calling.with({ id }, functions.delete) end
+    local answer = calling.with({ id }, functions.delete)
+    -- Somebody has started it meanwhile.
+    if answer[1] == 'illegal' then
+      calling.with({ id }, functions.stop)
+      return 'later', at - 1
+    end
     redis.call('UNLINK', of_jobs[at])
   end
 end
@@ -102,7 +111,7 @@ local function round()
   for place = at + 1, math.min(at + A_ROUND, #of_jobs) do
     local id = try('HGET', of_jobs[place], 'job_id')
     -- Somebody may have deleted it.
-    ids[#ids + 1], these[#these + 1] = id and values.is_uuid(id) and id or '-', of_jobs[place]
+    ids[#ids + 1], these[#these + 1] = flows.has(number, id) and id or '-', of_jobs[place]
   end
   local why, done = nil, #ids
   if #ids > 0 then
@@ -116,6 +125,21 @@ local function round()
     return why or 'more'
   end
   return 'done'
+end
+
+-- Counts anew which jobs have not ended and which failed. Whoever writes or deletes hashes by hand tells no flow.
+local function count()
+  local open, failed = 0, 0
+  for _, key in ipairs(flows.jobs_of(flow.caller_id, flow.jobs)) do
+    local id, noted = unpack(try('HMGET', key, 'job_id', 'status') or {}, 1, 2)
+    local word = flows.has(number, id) and layouts.named.runner.words[jobs.status(id) or '']
+    -- One that is gone had finished, or never will.
+    if not word then word = noted == 'finished' and noted or 'error' end
+    if word ~= noted and noted then insist('HSET', key, 'status', word) end
+    if not flows.is_over(word) then open = open + 1 end
+    if word == 'error' then failed = failed + 1 end
+  end
+  insist('HSET', keys.flow(number), 'open', open, 'failed', failed)
 end
 
 -- Where a flow is that has been started: its first jobs may wait for others.
@@ -139,7 +163,8 @@ return function()
     return { 'missing' }
   end
   -- One that is being deleted is gone for everybody else.
-  local is_gone = flow.busy == 'deleting' or flow.busy == 'storing' and action ~= 'stored' and action ~= 'start' and action ~= 'delete'
+  local is_makers = action == 'stored' or action == 'give_up'
+  local is_gone = flow.busy == 'deleting' or flow.busy == 'storing' and not is_makers
   if is_gone and action ~= 'on' then return { 'missing' } end
   if flow.busy == 'storing' and action == 'on' then
     local due = tonumber(try('ZSCORE', keys.flows_to_do, number) or nil)
@@ -168,7 +193,8 @@ return function()
   end
   set('busy', '', 'at', '0')
   try('ZREM', keys.flows_to_do, number)
-  now.busy = ''
+  if what == 'stopping' then count() end
+  now = flows.read(number) or now
   if what == 'starting' then
     flow = now
     begun()

@@ -1,8 +1,8 @@
 -- Flags: allow-oom
 -- Honours stop requests that lie in control queues.
 -- ARGV  control queues …
--- Gives {ids that this server runs and shall stop}. Jobs that were not started end here. Others are marked and their owners told; those
--- requests stay and expire, for owners that look for them themselves.
+-- Gives {ids that this server runs and shall stop}. Jobs that were not started, and those that are away, end here. Others are marked and
+-- their owners told; those requests stay and expire, for owners that look for them themselves.
 local try = commands.try
 local read = jobs.end_reader('status', 'attempt', 'lease', 'script_type', 'group', 'instance', 'priority',
   'stop_requested_at')
@@ -16,6 +16,9 @@ local function honour(queue, id, mine)
   if status == 'started' and job.lease == request.server then
     redis.call('HSET', keys.job(id), 'stop_requested_at', request.now_text, 'updated_at', request.now_text)
     mine[#mine + 1] = id
+    try('LREM', queue, 0, id)
+  elseif status == 'started' and job.lease == messages.AWAY then
+    messages.stop(id, job)
     try('LREM', queue, 0, id)
   elseif status == 'started' then
     if job.stop_requested_at then return end

@@ -1,11 +1,13 @@
 -- Flags:
 -- Makes a flow, with the hashes of its jobs in the runner layout. The jobs themselves are stored by calls after this one; until
 -- 'stored' is said (advance_flow.lua) it is being made, and goes when nobody says so in time.
--- ARGV  caller · list: '1' if it waits for jobs that are none of its own or '-' · policy ('stop' or 'continue') · retention, s
+-- Its jobs are counted here, all together, where so many may be created in a second: those calls count none.
+-- ARGV  caller · list: '1' if it waits for jobs that are none of its own or '-' · the most jobs that may be created in a second, or 0
+--       · policy ('stop' or 'continue') · retention, s
 --       · name or '' · environment, JSON · prerequisites, JSON · caller as a text
 --       · number of jobs, each: id · name · how many jobs of the flow it waits for, each: its place
 --         · number of fields and values · field · value …
--- Gives {number of the flow, number of each job …} or {'full'}.
+-- Gives {number of the flow, number of each job …}, {'full'}, or {'slow', ms} (so long from now there is room).
 local insist, increase = commands.insist, commands.increase
 
 -- The most flows; how long the making of one may take, ms.
@@ -28,13 +30,18 @@ end
 local function json_of(list, quote) return '[' .. quote .. table.concat(list, quote .. ',' .. quote) .. quote .. ']' end
 
 return function()
-  local caller, awaits, policy, retention = request.take(), unpack(request.take_list(), 1, 1), request.take(), request.take()
+  local caller, awaits, per_second = request.take(), unpack(request.take_list(), 1, 2)
+  local policy, retention = request.take_many(2)
   local name, env_vars, prerequisites, caller_text = request.take_many(4)
   local all = take_jobs()
+  per_second = tonumber(per_second)
+  local slow = limit.too_fast(per_second, #all)
+  if slow then return slow end
   -- Those that are gone have left their numbers.
   local listed = commands.try('ZCARD', keys.flows) or 0
   if listed >= MOST_FLOWS then return { 'full' } end
   local number = coordinator.next_number('flow', keys.flow)
+  limit.note_created(per_second, #all)
   local now, numbers = coordinator.seconds(), {}
   for at, job in ipairs(all) do
     job.number = number and coordinator.next_number('job', function(digits) return keys.runner_job(caller, digits) end)
@@ -61,7 +68,7 @@ return function()
   insist('HSET', key, 'id', number, 'caller_id', caller, 'context_id', keys.context, 'jobs', json_of(numbers, ''),
     'env_vars', env_vars, 'result', '{}', 'created_at', now, 'updated_at', now, 'status', 'dispatched', 'name', name, 'policy', policy,
     'retention', retention, 'prerequisites', prerequisites, 'awaits', awaits == '1' and '1' or '', 'caller', caller_text,
-    'busy', 'storing', 'at', '0', 'failed', '0')
+    'busy', 'storing', 'at', '0', 'failed', '0', 'total', #all)
   increase(key, 'open', #all)
   redis.call('EXPIRE', key, flows.CREATED_SECONDS)
   insist('ZADD', keys.flows, number, number)

@@ -1,32 +1,46 @@
 -- Flags:
 -- Stores a message that came over a bus: its hash, and with it its jobs and their keys in `queue:{type}`, or its key in `msg_in`.
--- ARGV  nonce · until when it may come again, ms · caller · number · number of fields, each: name · value · its jobs, as
---       `messages.take_jobs` reads them, of which only a message of type job has some
--- Gives {'stored', its element}, {'duplicate'} (it came before; nothing was done) or {'full'} (nothing was done).
+-- ARGV  queue length limit · the most jobs that may be created in a second, or 0 · nonce · the key of who signed it · until when it may
+--       come again, ms · caller · number · number of fields, each: name · value · its jobs, as `messages.take_jobs` reads them, of which
+--       only a message of type job has some
+-- Gives {'stored', its element}; or nothing was done: {'duplicate'} (it came before), {'full'} (a list is) or {'crowded'} (as many messages
+--       are known as may be).
 local insist = commands.insist
-local MOST_NONCES = 200000
+-- How many messages are known at most, and how many of those that cannot come again are forgotten in a call.
+local MOST_KNOWN, MOST_FORGOTTEN = 200000, 1000
+-- How much of a key tells it from others: nobody finds another one with the same beginning.
+local KEY = 32
+
+local function forget()
+  local over = insist('ZRANGEBYSCORE', keys.nonces, '-inf', request.now, 'LIMIT', 0, MOST_FORGOTTEN)
+  if #over > 0 then redis.call('ZREM', keys.nonces, unpack(over)) end
+end
 
 return function()
-  local nonce, again, caller, number = request.take_many(4)
+  local limit_of_queue, per_second = request.take_number(), request.take_number()
+  local nonce, signer, again, caller, number = request.take_many(5)
   local fields = {}
   for place = 1, 2 * request.take_number() do fields[place] = request.take() end
   local list = messages.take_jobs()
-  insist('ZREMRANGEBYSCORE', keys.nonces, '-inf', request.now)
-  if redis.call('ZSCORE', keys.nonces, nonce) then return { 'duplicate' } end
-  local full = #list == 0 and messages.length(keys.msg_in) >= messages.MOST_IN
-  if full or not messages.have_room(list) or redis.call('ZCARD', keys.nonces) >= MOST_NONCES then return { 'full' } end
+  forget()
+  -- A nonce is its signer's own: who guesses one cannot have the message of another pass for known.
+  local known = string.sub(signer, 1, KEY) .. ':' .. nonce
+  if redis.call('ZSCORE', keys.nonces, known) then return { 'duplicate' } end
+  local full = access.is_closed() or #list == 0 and messages.length(keys.msg_in) >= messages.MOST_IN
+  if full or not messages.have_room(list, limit_of_queue, per_second) then return { 'full' } end
+  if redis.call('ZCARD', keys.nonces) >= MOST_KNOWN then return { 'crowded' } end
   local function key_of(digits) return keys.message(caller, digits) end
   local own = number
   -- A number that another message has is not taken from it.
   if redis.call('EXISTS', key_of(own)) == 1 then own = coordinator.next_number('message', key_of) end
   if not own then return { 'full' } end
-  redis.call('ZADD', keys.nonces, again, nonce)
+  redis.call('ZADD', keys.nonces, again, known)
   local key, element = key_of(own), 'message:' .. caller .. ':' .. own
   redis.call('HSET', key, 'id', own, 'caller_id', caller, 'context_id', keys.context, unpack(fields))
   redis.call('HSET', key, 'sender_id', number, 'nonce', nonce, 'updated_at', coordinator.seconds())
   messages.keep(key)
   if #list > 0 then
-    messages.make_jobs(element, list)
+    messages.make_jobs(element, list, per_second)
   else
     redis.call('LPUSH', keys.msg_in, element)
   end

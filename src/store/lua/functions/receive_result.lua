@@ -1,28 +1,38 @@
 -- Flags: allow-oom
 -- Takes the result of a job that was sent by a message. If the job is one of this context that is away, this is how it ended.
--- ARGV  nonce · until when it may come again, ms · caller · number of the message with the job · its nonce · the key of who signed ·
+-- ARGV  nonce · caller · number of the message with the job · its nonce · the key of who signed ·
 --       'finished' · output · its format · '', or 'error' · message · kind · list: line and column, '-' for none ·
 --       then the fields of the result message, each: name · value
 -- Gives 'stored' · 'duplicate' · 'unknown' (there is no such message, or it waits for no result) · 'signer' (its runner has another key) ·
 -- 'full'.
-local try, insist = commands.try, commands.insist
+local try = commands.try
+-- How many results a message is answered by at most: as many as it has jobs.
+local MOST_RESULTS = 64
+
+-- Whether a result is among those that came, a text of nonces, and whether there may be another one.
+local function came(results, nonce)
+  local _, many = string.gsub(results, '%S+', '')
+  return string.find(' ' .. results .. ' ', ' ' .. nonce .. ' ', 1, true) ~= nil, many < MOST_RESULTS
+end
 
 return function()
-  local nonce, again, caller, number, awaited, signer, outcome, text, word, place = request.take_many(10)
+  local nonce, caller, number, awaited, signer, outcome, text, word, place = request.take_many(9)
   local fields = {}
   while request.has_more() do fields[#fields + 1] = request.take() end
-  insist('ZREMRANGEBYSCORE', keys.nonces, '-inf', request.now)
-  if redis.call('ZSCORE', keys.nonces, nonce) then return 'duplicate' end
   local element = 'message:' .. caller .. ':' .. number
   local key = messages.key(element)
-  local known, runner_key, receiver_key, id, claim, status =
-    unpack(try('HMGET', key, 'nonce', 'runner_key', 'receiver_key', 'away', 'claim', 'status') or {})
+  local known, runner_key, receiver_key, id, claim, status, results =
+    unpack(try('HMGET', key, 'nonce', 'runner_key', 'receiver_key', 'away', 'claim', 'status', 'results') or {})
   if not known or known ~= awaited or status == 'error' then return 'unknown' end
   local right = (runner_key and runner_key ~= '' and runner_key) or (receiver_key and receiver_key ~= '' and receiver_key) or signer
   if right ~= signer then return 'signer' end
+  -- What it answers knows what has come.
   local is_away = id and values.is_uuid(id)
+  local is_known, may_come = came(results or '', nonce)
+  if is_away and status == 'processed' or is_known then return 'duplicate' end
+  if not may_come then return 'unknown' end
   if not is_away and messages.length(keys.msg_in) >= messages.MOST_IN then return 'full' end
-  insist('ZADD', keys.nonces, again, nonce)
+  if not is_away then redis.call('HSET', key, 'results', (results or '') .. ' ' .. nonce) end
   try('ZREM', keys.open_messages, element)
   messages.set_status(key, 'processed')
   if is_away then

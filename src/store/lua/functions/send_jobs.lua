@@ -11,7 +11,7 @@ local MOST_AWAY = 10000
 return function()
   local script_type, group, most, most_running, lease, ack, result, context, topic, address, runner_key = request.take_many(11)
   local away = commands.try('ZCARD', keys.open_messages) or 0
-  local room = math.min(tonumber(most), MOST_AWAY - away, messages.MOST_OUT - messages.length(keys.msg_out))
+  local room = math.min(tonumber(most), MOST_AWAY - away, messages.MOST_OUT - messages.waiting())
   local served, owners = {}, {}
   for at, priority in ipairs({ '0', '1', '2' }) do
     served[at], owners[at] = keys.work(script_type, group, nil, priority), '0'

@@ -1,11 +1,14 @@
 -- Flags:
 -- Stores a message that is to go out.
 -- ARGV  caller · then its fields, each: name · value
--- Gives its number, or 0: so many wait already that it was not stored.
+-- Gives {'stored', its number} · {'full'} (so many wait already that it was not stored) · {'no list'} (`msg_out` is something else)
+-- · {'numbers'} (there is no number left for it).
 return function()
   local caller, fields = request.take(), {}
   while request.has_more() do fields[#fields + 1] = request.take() end
-  if messages.length(keys.msg_out) >= messages.MOST_OUT then return '0' end
+  local waiting = messages.waiting()
+  if waiting == math.huge then return { 'no list' } end
+  if waiting >= messages.MOST_OUT then return { 'full' } end
   local _, number = messages.send(caller, unpack(fields))
-  return number or '0'
+  return number and { 'stored', number } or { 'numbers' }
 end

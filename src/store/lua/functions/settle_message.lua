@@ -1,24 +1,28 @@
 -- Flags: allow-oom
 -- Records what became of a message that a node has in hand, and takes it out of its hand.
--- ARGV  node · element · 'acknowledged' or 'error' · for 'error': kind of the error · text; else: '' · the key of who has stored it
+-- ARGV  node · element · 'acknowledged', 'error' or 'later' · for 'error': kind of the error · text; else: '' · for 'acknowledged': the key
+--       of who has stored it; for 'later': how long it rests, ms
 -- Gives 1, or 0 if that was known.
+local try, insist = commands.try, commands.insist
+
 return function()
   local node, element, outcome, kind, text = request.take_many(5)
-  commands.try('LREM', keys.sending(node), 0, element)
-  local key, settled = messages.key(element), false
-  if outcome == 'error' then
-    settled = messages.fail(element, kind, text)
-  else
-    local status, kinds, limit = unpack(commands.try('HMGET', key, 'status', 'message_type', 'timeout_result') or {})
-    local there = status or redis.call('EXISTS', key) == 1
-    if there and status ~= 'processed' and status ~= 'error' and status ~= 'acknowledged' then
-      messages.set_status(key, 'acknowledged')
-      redis.call('HSET', key, 'receiver_key', text)
-      if kinds == 'job' then
-        commands.insist('ZADD', keys.open_messages, values.digits(request.now + messages.seconds(limit, 3600) * 1000), element)
-      end
-      settled = true
-    end
+  local was_in_hand = (try('LREM', keys.sending(node), 0, element) or 0) > 0
+  local key = messages.key(element)
+  local status, kinds, limit = unpack(try('HMGET', key, 'status', 'message_type', 'timeout_result') or {})
+  local is_open = (status or redis.call('EXISTS', key) == 1) and status ~= 'processed' and status ~= 'error' and status ~= 'acknowledged'
+  if outcome == 'later' then
+    -- Whoever took it over meanwhile sends it.
+    if is_open and was_in_hand then insist('ZADD', keys.resting, request.digits_in(text), element) end
+    return is_open and was_in_hand and 1 or 0
   end
-  return settled and 1 or 0
+  -- Another attempt may have brought it there meanwhile, or its result may be here.
+  if not is_open then return 0 end
+  if outcome == 'error' then return messages.fail(element, kind, text) and 1 or 0 end
+  messages.set_status(key, 'acknowledged')
+  redis.call('HSET', key, 'receiver_key', text)
+  if kinds == 'job' then
+    insist('ZADD', keys.open_messages, request.digits_in(messages.seconds(limit, 3600) * 1000), element)
+  end
+  return 1
 end

@@ -1,8 +1,8 @@
 -- Flags: allow-oom
 -- Stops a job that has not ended.
 -- ARGV  id
--- Gives {'stopped', script type} (it ended here) · {'asked', script type, owner} (its actor was told; owner '' is a foreign one)
--- · {'ended', status} · {'missing'}.
+-- Gives {'stopped', script type} (it ended here: it had not started, or is away) · {'asked', script type, owner} (its actor was told;
+--       owner '' is a foreign one) · {'ended', status} · {'missing'}.
 local try = commands.try
 local read = jobs.end_reader('status', 'attempt', 'lease', 'actor', 'worker_id', 'script_type', 'group', 'instance', 'priority', 'id')
 
@@ -26,6 +26,11 @@ return function()
     return { 'stopped', script_type }
   end
 
+  if job.lease == messages.AWAY then
+    messages.stop(id, job)
+    news.send()
+    return { 'stopped', script_type }
+  end
   redis.call('HSET', keys.job(id), 'stop_requested_at', request.now_text, 'updated_at', request.now_text)
   if job.lease and job.lease ~= '' then
     local queue = job.actor and keys.control_instance(job.actor)

@@ -19,7 +19,8 @@ use std::time::Duration;
 
 use futures_util::stream::StreamExt as _;
 use futures_util::{SinkExt, stream};
-use hero::access::{Authority, TokenKey};
+use hero::access::{Authority, IdentityChange, TokenKey};
+use hero::model::{ContextId, Role};
 use hero::rpc::{
     Access, Code, Concern, Error, Example, Guard, Items, Method, Permission, Probes, ServerSettings, Serving, Session, Size, Subscription,
     Table, serve_table,
@@ -31,8 +32,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use tokio_util::sync::CancellationToken;
+
+use crate::support::House;
 
 /// Nothing here takes longer, except when it hangs.
 const ALIVE: Duration = Duration::from_secs(20);
@@ -189,7 +193,7 @@ impl Subscription<Bench> for Count {
     }
 
     fn concern(&self) -> Concern<'_> {
-        Concern::Server
+        Concern::Context(ContextId(0))
     }
 
     async fn open(self, _: &Bench, _: &Session) -> Result<Items<Counted>, Error> {

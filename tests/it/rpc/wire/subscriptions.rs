@@ -135,3 +135,40 @@ async fn a_reader_that_is_too_slow_loses_its_subscription_and_nobody_else_waits(
     assert_eq!(end["params"]["error"]["code"], 1006);
     assert_alive(&mut slow).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_is_stuck_loses_its_subscription_with_its_role() {
+    let house = House::empty().await;
+    let authority = Authority::new(house.dispatcher.stores(), TokenKey::random());
+    authority.follow().await.unwrap();
+    let guard = Guard::new(authority.clone(), house.dispatcher.clone());
+    let server = Server::with(|settings| {
+        settings.access = Access::Login(guard);
+        settings.limits.send_timeout = Duration::from_secs(3600).into();
+        settings.limits.send_buffer = 4;
+        settings.limits.subscriptions_per_address = 1;
+    })
+    .await;
+    let reader = async || {
+        let identity = authority.create_identity(&IdentityChange::default()).await.unwrap().identity_id;
+        authority.set_role(ContextId(0), identity, Role::Reader, true).await.unwrap();
+        let token = authority.create_token(identity, None, None, None).await.unwrap();
+        let mut request = format!("ws://{}/", server.serving.local_addr()).into_client_request().unwrap();
+        request.headers_mut().insert("authorization", format!("Bearer {}", token.secret.reveal()).parse().unwrap());
+        (identity, tokio_tungstenite::connect_async(request).await.unwrap().0)
+    };
+    let ((identity, mut stuck), (_, mut other)) = (reader().await, reader().await);
+    // Large items fill the way to the client at once, and nobody reads them.
+    assert!(ask(&mut stuck, call(1, "subscribe_count", json!([0, 1_000_000]))).await["result"].is_string());
+    for _ in 0..50 {
+        assert_eq!(ask(&mut other, call(1, "subscribe_count", json!([1]))).await["error"]["code"], 1006);
+    }
+    authority.set_role(ContextId(0), identity, Role::Reader, false).await.unwrap();
+    // Its place is free.
+    let subscribed = async {
+        while ask(&mut other, call(1, "subscribe_count", json!([1]))).await["result"].is_null() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(ALIVE, subscribed).await.expect("the subscription has ended");
+}

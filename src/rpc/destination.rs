@@ -1,0 +1,24 @@
+//! Where callers may have messages and jobs go: what an address leads to.
+
+use super::app::App;
+use super::auth::{Permission, Principal, Session};
+use super::error::Error;
+use super::guard::lacking;
+use crate::model::{Address, ContextId, Place, Role};
+
+/// Whether a session may have something go to a context at an address.
+///
+/// Into another context of this server goes what its caller may submit there. That is asked again when a message arrives, because rights change; this
+/// only tells callers at once. A Redis by its address is for the operator: the server connects to it, from where it stands in its network.
+pub(super) fn may_go(app: &App, session: &Session, address: &Address, target: ContextId) -> Result<(), Error> {
+    let Principal::Identity(login) = session.principal() else { return Ok(()) };
+    let has = |role| app.authority.has_role(login.identity(), target, role);
+    match address.place() {
+        Place::Here if !has(Role::Admin) && !has(Role::Caller) => Err(lacking(login.identity(), Some(target), Permission::Submit)),
+        Place::Redis(_) => Err(Error::Denied(
+            "address: a Redis by its address is named by the operator only, who may have it in the setting node_redis (NAME=URL); write node:NAME then"
+                .into(),
+        )),
+        Place::Here | Place::Node(_) | Place::Box(_) | Place::MyceliumIp(_) | Place::MyceliumKey(_) => Ok(()),
+    }
+}

@@ -1,0 +1,104 @@
+//! What others do to the jobs of a flow, and to what stands of it in Redis.
+
+use super::*;
+
+const FOR_EVER: &str = "loop { }";
+
+/// Waits until a job of a flow runs.
+async fn runs(client: &Client, flow: &Value, name: &str) -> Value {
+    until("the job runs", || async {
+        let now = client.ok("get_flow", json!([flow])).await;
+        (job(&now, name)["status"] == "started").then_some(now)
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flow_whose_jobs_were_taken_away_or_ended_by_hand_can_be_stopped_and_deleted() {
+    let (house, _server, client) = open(1).await;
+    let spec = json!({"jobs": {"long": {"script": FOR_EVER}, "gone": {"script": "1", "depends_on": ["long"]}}, "caller_id": "3"});
+    let flow = client.ok("create_flow", spec).await;
+    client.ok("start_flow", json!([flow])).await;
+    let running = runs(&client, &flow, "long").await;
+    let gone = format!("hero:job:{}", job(&running, "gone")["job_id"].as_str().unwrap());
+    let _: i64 = house.redis.run(&["DEL", &gone]).await;
+    let number = job(&running, "long")["number"].to_string();
+    let _: i64 = house.redis.run(&["HSET", &format!("job:3:{number}"), "status", "finished"]).await;
+    client.ok("stop_flow", json!([flow])).await;
+    let after = ended(&client, &flow).await;
+    assert_eq!(after["status"], "error");
+    assert_eq!(client.ok("delete_flow", json!([flow])).await, true);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_took_the_id_of_one_of_a_flow_is_none_of_its_jobs() {
+    let (_house, _server, client) = open(1).await;
+    let spec = json!({"on_failure": "continue", "jobs": {"a": {"script": "1"}, "b": {"script": "2"}}});
+    let flow = client.ok("create_flow", spec).await;
+    let id = job(&client.ok("get_flow", json!([flow])).await, "a")["job_id"].clone();
+    client.ok("delete_job", json!([id])).await;
+    client.ok("run_and_wait", json!({"script": "\"another\"", "job_id": id, "caller_id": "somebody else"})).await;
+    client.ok("start_flow", json!([flow])).await;
+    let after = ended(&client, &flow).await;
+    assert_eq!((&after["result"], &job(&after, "a")["status"]), (&json!({"b": "2"}), &Value::Null));
+    client.ok("delete_flow", json!([flow])).await;
+    assert_eq!(client.ok("get_result", json!([id])).await["output"], "another");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flow_whose_jobs_run_is_not_deleted_however_they_were_started() {
+    let (_house, _server, client) = open(1).await;
+    let spec = json!({"jobs": {"long": {"script": FOR_EVER}}});
+    for by_a_retry in [false, true] {
+        let flow = client.ok("create_flow", spec.clone()).await;
+        if by_a_retry {
+            client.ok("stop_flow", json!([flow])).await;
+            client.ok("retry_flow", json!([flow])).await;
+        } else {
+            let made = client.ok("get_flow", json!([flow])).await;
+            client.ok("start_job", json!([job(&made, "long")["job_id"]])).await;
+        }
+        runs(&client, &flow, "long").await;
+        let fault = client.fault("delete_flow", json!([flow])).await;
+        assert!(fault.code == 1002 && fault.message.contains("stop it first"), "{fault:?}");
+        client.ok("stop_flow", json!([flow])).await;
+        ended(&client, &flow).await;
+        client.ok("delete_flow", json!([flow])).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_starts_or_deletes_a_flow_that_is_being_made() {
+    let (house, _server, client) = open(0).await;
+    let flow = client.ok("create_flow", json!({"jobs": {"a": {"script": "1"}}})).await;
+    let _: i64 = house.redis.run(&["HSET", &format!("flow:{flow}"), "busy", "storing"]).await;
+    for method in ["start_flow", "delete_flow", "stop_flow", "retry_flow", "get_flow"] {
+        assert_eq!(client.fault(method, json!([flow])).await.code, 1011, "{method}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flow_that_waits_for_a_job_in_error_ends_at_once_and_names_it() {
+    let (_house, _server, client) = open(1).await;
+    let fault = client.fault("run_and_wait", json!({"script": "throw \"no\""})).await;
+    let spec = json!({"jobs": {"a": {"script": "1"}, "b": {"script": "1", "depends_on": ["a"]}}, "prerequisites": [fault.data["job_id"]]});
+    let flow = client.ok("create_flow", spec.clone()).await;
+    assert_eq!(client.ok("get_flow", json!([flow])).await["status"], "error");
+    let failed = client.fault("run_flow_and_wait", spec).await;
+    assert!(failed.code == 1101 && failed.message.contains(fault.data["job_id"].as_str().unwrap()), "{failed:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_flows_does_not_read_what_they_gave() {
+    let (house, _server, client) = open(0).await;
+    let flow = client.ok("create_flow", json!({"jobs": {"a": {"script": "1"}}})).await;
+    let _: i64 = house.redis.run(&["HSET", &format!("flow:{flow}"), "result", &"x".repeat(4 << 20)]).await;
+    let sent = async || {
+        let stats: String = house.redis.run(&["INFO", "stats"]).await;
+        stats.lines().find_map(|line| line.strip_prefix("total_net_output_bytes:")?.trim().parse::<u64>().ok()).unwrap()
+    };
+    let before = sent().await;
+    let page = client.ok("list_flows", json!([])).await;
+    assert_eq!((&page["flows"][0]["flow_id"], &page["flows"][0]["jobs"]), (&flow, &json!(1)));
+    assert!(sent().await - before < 4 << 20);
+}

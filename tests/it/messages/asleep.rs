@@ -1,0 +1,61 @@
+//! Contexts that nobody uses, and messages.
+
+use hero::coordinator::bus::{Boxes, Bus};
+use hero::coordinator::letter::Letter;
+
+use super::trust::letter;
+use super::*;
+use crate::support::{PATIENCE, Process};
+
+/// A Redis in which another server has made ten contexts.
+async fn with_contexts() -> Redis {
+    let redis = Redis::start().await;
+    for context in 1..=10 {
+        let context = context.to_string();
+        let _: i64 = redis.run(&["ZADD", "hero:access:contexts", &context, &context]).await;
+    }
+    let _: String = redis.run(&["SET", "hero:seq:context", "10"]).await;
+    let _: i64 = redis.run(&["HINCRBY", "hero:meta:access", "revision", "10"]).await;
+    redis
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_context_that_sleeps_gets_a_letter_over_redis_and_its_job_runs() {
+    let (redis, home, key) = (with_contexts().await, tempfile::tempdir().unwrap(), NodeKey::random());
+    let nodes = format!("a={}", key.public());
+    let server = Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "osis=1", "--nodes", &nodes]).await;
+    let boxes = Boxes::connect(&redis.endpoint(), ContextId(7), key.public().to_string()).await.unwrap();
+    let job = r#"[{"id":2001,"script":"CONTEXT_ID","script_type":"osis"}]"#.to_owned();
+    let mut letter = Letter { message_type: MessageType::Job, target_context: ContextId(7), job, ..letter(&key, "a") };
+    key.sign(&mut letter);
+    let receipt = boxes.deliver(Boxes::IN, &letter, PATIENCE).await.unwrap();
+    assert!(receipt.is_stored(), "{receipt:?}");
+    until("its job has run", || async {
+        let result: Option<String> = redis.run_in(7, &["HGET", "job:12:2001", "result"]).await;
+        (result? == r#"{"output":"7"}"#).then_some(())
+    })
+    .await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_context_that_sleeps_has_to_send_is_sent() {
+    let (redis, home) = (with_contexts().await, tempfile::tempdir().unwrap());
+    let now: Vec<String> = redis.run(&["TIME"]).await;
+    for context in [3, 4] {
+        let _: i64 = redis.run_in(context, &["HSET", "message:12:5", "message", "x", "address", "here", "created_at", &now[0]]).await;
+    }
+    // One rests, and one a node has in hand that is gone.
+    let _: i64 = redis.run_in(3, &["ZADD", "hero:q:resting", "1000", "message:12:5"]).await;
+    let _: i64 = redis.run_in(4, &["LPUSH", "msg_out:sending:dead", "message:12:5"]).await;
+    let _: i64 = redis.run_in(4, &["ZADD", "hero:meta:nodes", "1000", "dead"]).await;
+    let server = Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "osis=1"]).await;
+    for context in [3, 4] {
+        until("it was sent", || async {
+            let status: Option<String> = redis.run_in(context, &["HGET", "message:12:5", "status"]).await;
+            (status? == "acknowledged").then_some(())
+        })
+        .await;
+    }
+    server.stop().await;
+}

@@ -1,0 +1,118 @@
+//! What other programs wrote wrongly.
+
+use serde_json::json;
+
+use super::*;
+use crate::support::Server;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_that_are_none_stop_neither_results_nor_logs() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    // Nobody runs jobs there.
+    let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let a = Town::open(&one, Plan::new(0)).await;
+    let first = a.send(jobs(&["1"], &b.redis().url())).await;
+    let second = a.send(Draft { job: vec![json!({"id": 3001, "script": "1"}).into()], ..jobs(&[], &b.redis().url()) }).await;
+    for key in [first, second] {
+        a.becomes(key, MessageStatus::Acknowledged).await;
+    }
+    let _: i64 = b.redis().run(&["HSET", "job:12:2001", "status", "finished", "result", r#"{"output":1e999}"#]).await;
+    let _: i64 =
+        b.redis().run(&["HSET", "job:12:3001", "status", "error", "result", r#"{"error":[1,-1e999]}"#, "origin_id", "1e999"]).await;
+    for key in [first, second] {
+        a.becomes(key, MessageStatus::Processed).await;
+    }
+    // A log that cannot be written again.
+    let redis = a.redis();
+    let now: Vec<String> = redis.run(&["TIME"]).await;
+    let fields = ["address", "node:berlin", "created_at", &now[0], "logs", r#"[{"time":1e999,"text":"x"}]"#];
+    let _: i64 = redis.run(&[&["HSET", "message:12:900"][..], &fields].concat()).await;
+    let _: i64 = redis.run(&["LPUSH", "msg_out", "message:12:900"]).await;
+    let logs = until("its log", || async { a.hash("message:12:900").await.remove("logs").filter(|logs| logs.contains("berlin")) }).await;
+    assert!(!logs.contains("\"x\""), "{logs}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn elements_that_are_no_names_hide_no_jobs() {
+    let key = NodeKey::random();
+    let town = Town::open(&key, Plan::new(1)).await;
+    let redis = town.redis();
+    // A name that was put there first is there before its message.
+    let _: i64 = redis.run(&["LPUSH", "msg_in", "message:3:1"]).await;
+    for n in 0..200 {
+        let _: i64 = redis.run(&["RPUSH", "msg_in", &format!("nonsense {n}"), &format!("message:03:{}", 1000 + n)]).await;
+        let chat = format!("message:3:{}", 100 + n);
+        let _: i64 = redis.run(&["HSET", &chat, "message_type", "chat"]).await;
+        let _: i64 = redis.run(&["LPUSH", "msg_in", &chat]).await;
+    }
+    let _: i64 = redis.run(&["HSET", "message:3:2", "message_type", "job", "job", r#"[{"id":2,"script":"2"}]"#]).await;
+    let _: i64 = redis.run(&["LPUSH", "msg_in", "message:3:2"]).await;
+    let _: i64 = redis.run(&["HSET", "message:3:1", "message_type", "job", "job", r#"[{"id":1,"script":"1"}]"#]).await;
+    for n in ["1", "2"] {
+        until("its result", || async {
+            let result: Option<String> = redis.run(&["HGET", &format!("job:3:{n}"), "result"]).await;
+            (result? == format!(r#"{{"output":"{n}"}}"#)).then_some(())
+        })
+        .await;
+    }
+    // Each page has its place, however little of it can be shown.
+    let (mut found, mut cursor) = (0, None);
+    loop {
+        let page = town.messages.list(CONTEXT, hero::model::MessageList::In, None, cursor.as_deref(), 100).await.unwrap();
+        found += page.messages.len();
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_are_written_otherwise_do_not_stay_in_hand() {
+    let key = NodeKey::random();
+    let town = Town::open(&key, Plan::new(0)).await;
+    let redis = town.redis();
+    for name in ["message:012:1", "message:12:99999999999"] {
+        let _: i64 = redis.run(&["HSET", name, "address", "here"]).await;
+        let _: i64 = redis.run(&["LPUSH", "msg_out", name]).await;
+    }
+    let sent = town.send(chat("x", "here")).await;
+    town.becomes(sent, MessageStatus::Acknowledged).await;
+    let left: i64 = redis.run(&["EXISTS", "msg_out", &format!("msg_out:sending:{}", key.name()), "hero:q:resting"]).await;
+    assert_eq!(left, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_cannot_be_sent_now_is_sent_later() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(1).trusting(&one)).await;
+    let a = Town::open(&one, Plan::new(0)).await;
+    let _: String = b.redis().run(&["SET", "msg_out", "x"]).await;
+    let key = a.send(jobs(&["#{n: 40 + 2}"], &b.redis().url())).await;
+    until("its result waits", || async {
+        let waiting: i64 = b.redis().run(&["LLEN", "hero:q:results"]).await;
+        (waiting == 1).then_some(())
+    })
+    .await;
+    let _: i64 = b.redis().run(&["DEL", "msg_out"]).await;
+    a.becomes(key, MessageStatus::Processed).await;
+    let said = a.hash(&a.came(1).await[0]).await.remove("message").unwrap();
+    assert!(said.contains("\"format\":\"json\""), "{said}");
+}
+
+#[tokio::test]
+async fn a_key_that_is_no_list_is_named() {
+    let house = House::empty().await;
+    let server = Server::of(&house).await;
+    let client = server.connect().await;
+    for (key, method, params) in [
+        ("msg_out", "send_message", json!(["x", "here"])),
+        ("msg_out", "list_messages", json!({"list": "out"})),
+        ("msg_in", "list_messages", json!({})),
+    ] {
+        let _: String = house.redis.run(&["SET", key, "x"]).await;
+        let fault = client.fault(method, params).await;
+        assert!(fault.code == 1007 && fault.message.contains(&format!("the key {key} of context 0 is no list")), "{fault:?}");
+    }
+}
