@@ -37,8 +37,8 @@
 //! | `actor:{n}` | hash, in context 0 only | set_identity, delete_identity: identities, fields as in the coordinator's specification | until deleted |
 //! | `hero:access:identities` · `:pubkeys` · `:tokens` · `:tokens:of:{n}` | zset · hash · hash · set, in context 0 only | set_identity, delete_identity, create_token, log_in, revoke_token | an entry as long as its identity or token |
 //! | `hero:access:nonce:{random}` | string, in context 0 only | log_in: a nonce that was used | six minutes at most |
-//! | `hero:meta:access` | hash, in context 0 only | set_identity: the number of the last identity; whoever ends tokens or changes rights: a revision | for ever |
-//! | `context:{n}` | hash | set_context, grant, close_context: who has which rights in this context, and its limits; fields as in the coordinator's specification | until the context is deleted |
+//! | `hero:meta:access` | hash, in context 0 only | set_identity: the number of the last identity; whoever ends tokens or changes rights: a revision; note_login: whether callers have to log in | for ever |
+//! | `context:{n}` | hash | found_context, set_context, grant, close_context: who has which rights in this context, and its limits; fields as in the coordinator's specification | until the context is deleted |
 //! | `runner:{n}` · `hero:meta:runners` | hash · zset | set_runner, delete_runner; foreign programs: runners, fields as in the coordinator's specification · their numbers, in order | until deleted |
 //! | `message:{caller}:{n}` · `msg_out` · `msg_out:sending:{node}` · `msg_in` | hash · lists | send_message, send_jobs, tend_messages, receive_message, receive_result; foreign programs | its time and a week · while not empty; 10,000 at most |
 //! | `hero:q:messages` · `:resting` · `:answers` · `:results` · `hero:meta:nonces` · `hero:meta:nodes` | zset by ms, results: list | settle_message: whose result is awaited, and what did not arrive · receive_message: jobs to be answered · their ends · messages that came, by signer and nonce · tend_messages: nodes that send | an entry until that is done, or its time over |

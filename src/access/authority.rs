@@ -1,6 +1,7 @@
-use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
@@ -28,6 +29,12 @@ const LOGIN: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Clone)]
 pub struct Authority(pub(super) Arc<Inner>);
 
+impl fmt::Debug for Authority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Authority").field("contexts", &self.0.stores.len()).finish_non_exhaustive()
+    }
+}
+
 pub(super) struct Inner {
     /// Those of the contexts that this process always serves.
     pub(super) stores: BTreeMap<ContextId, Store>,
@@ -42,8 +49,14 @@ pub(super) struct Inner {
     pub(super) revision: AtomicU64,
     /// How fast identities make tokens.
     pub(super) pace: Pace,
+    /// Those of them that could not be read, and are as they were before.
+    pub(super) missing: Mutex<BTreeSet<ContextId>>,
     /// Held while what is known is read anew.
     pub(super) reading: tokio::sync::Mutex<Reading>,
+    /// Whether callers of this process have to log in, if any call it.
+    login: OnceLock<bool>,
+    /// Whether those of other processes have to, as far as this one has seen.
+    pub(super) login_elsewhere: AtomicBool,
     /// Told when contexts have changed.
     pub(super) changed: watch::Sender<u64>,
 }
@@ -66,10 +79,25 @@ impl Authority {
     /// The same, with logins by a signature that last as long as this.
     pub fn with_logins_of(stores: impl IntoIterator<Item = Store>, key: TokenKey, login_lifetime: Duration) -> Self {
         let stores: BTreeMap<_, _> = stores.into_iter().map(|store| (store.context(), store)).collect();
-        let (logins, recent, pace, reading, changed) = Default::default();
+        let (logins, recent, pace, missing, reading, changed) = Default::default();
         let contexts = stores.keys().map(|context| (*context, Arc::new(Context::none(*context)))).collect();
         let (contexts, revision) = (RwLock::new(contexts), AtomicU64::new(u64::MAX));
-        Self(Arc::new(Inner { stores, key, login_lifetime, logins, recent, contexts, revision, pace, reading, changed }))
+        let (login, login_elsewhere) = Default::default();
+        Self(Arc::new(Inner {
+            stores,
+            key,
+            login_lifetime,
+            logins,
+            recent,
+            contexts,
+            revision,
+            pace,
+            missing,
+            reading,
+            login,
+            login_elsewhere,
+            changed,
+        }))
     }
 
     pub(super) fn home(&self) -> Result<&Store, Error> {
@@ -82,6 +110,18 @@ impl Authority {
 
     pub(super) fn login_lifetime(&self) -> Duration {
         self.0.login_lifetime
+    }
+
+    /// Says whether callers of this process have to log in, and has actors of other processes know.
+    pub async fn set_login(&self, login: bool) -> Result<(), Error> {
+        // It is said once.
+        let _ = self.0.login.set(login);
+        Ok(self.home()?.note_login(login).await?)
+    }
+
+    /// Whether callers have to log in: of this process, or, if nobody calls it, of the servers on the same Redis.
+    pub fn has_login(&self) -> bool {
+        self.0.login.get().copied().unwrap_or_else(|| self.0.login_elsewhere.load(Ordering::Acquire))
     }
 
     /// Makes an identity.
@@ -141,16 +181,15 @@ impl Authority {
         Ok(IdentityPage { identities, next_cursor })
     }
 
-    /// Deletes an identity with its tokens, which end at once.
+    /// Deletes an identity with its tokens, which end at once. The lists of contexts that cannot be reached keep its number.
     pub async fn delete_identity(&self, id: IdentityId) -> Result<(), Error> {
-        for (context, roles) in self.roles(id) {
-            for role in roles {
-                self.reach(context).await?.set_role(id, role, false).await?;
-            }
-        }
         if !self.home()?.delete_identity(id).await? {
             return Err(Error::NoIdentity(id));
         }
+        self.0.logins.end(|login| login.identity() == id);
+        // Another server may have given it a role just now.
+        self.follow().await?;
+        self.forget_roles(id).await;
         Ok(self.follow().await?)
     }
 
@@ -208,6 +247,7 @@ impl Authority {
         if !self.home()?.revoke_token(token).await? {
             return Err(Error::NoToken(token.clone()));
         }
+        self.0.logins.end(|login| login.token() == token);
         Ok(self.follow().await?)
     }
 

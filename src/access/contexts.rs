@@ -1,16 +1,15 @@
 //! The contexts that exist, who has which rights in them, and what may be used there.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
+use futures_util::{FutureExt as _, StreamExt as _, stream};
 use tokio::sync::watch;
 
-use super::reading::Reading;
+use super::follow::{AT_ONCE, PATIENCE};
 use super::{Authority, Error};
-use crate::model::{Context, ContextId, ContextLimits, ContextPage, ContextStatus, IdentityId, Role, TokenId};
-use crate::store::{self, ContextChange, Granted, Listed, Store};
+use crate::model::{Context, ContextId, ContextLimits, ContextPage, ContextStatus, IdentityId, Role};
+use crate::store::{self, ContextChange, Granted, Store};
 
 /// The most contexts.
 const MOST: usize = 10_000;
@@ -18,10 +17,6 @@ const MOST: usize = 10_000;
 const LONGEST: usize = 256;
 /// The most admins that a new context may be given.
 const MOST_ADMINS: usize = 1000;
-/// How many tokens are read at once.
-const CHUNK: usize = 1000;
-/// Who began to make a context so long ago and has not told that it is there was killed.
-const MAKING: Duration = Duration::from_secs(60);
 
 /// What a context is to be, or to be from now on. What is not named stays as it is.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -89,7 +84,7 @@ impl Authority {
         }
         self.home()?.note_context(context).await?;
         self.follow().await?;
-        Ok(store.own_context().await?)
+        self.changed_context(&store).await
     }
 
     /// Has a context be deleted with everything in it: it takes no calls any more. Refused while it has jobs, unless they are to `stop`.
@@ -125,7 +120,38 @@ impl Authority {
             Granted::Changed | Granted::Same => home.note_access(identity, context).await?,
         }
         self.follow().await?;
-        Ok(store.own_context().await?)
+        self.changed_context(&store).await
+    }
+
+    /// A context that was just changed by a store of it, so that what this server knows is not older.
+    async fn changed_context(&self, store: &Store) -> Result<Context, Error> {
+        let context = store.own_context().await?;
+        self.learn(&context);
+        Ok(context)
+    }
+
+    /// Takes an identity that is gone out of the lists of the contexts in which it had roles, as far as they can be reached: where it stays in one, it
+    /// means nothing, because no number is given twice.
+    pub(super) async fn forget_roles(&self, identity: IdentityId) {
+        let of_each: Vec<_> =
+            self.roles(identity).into_iter().map(|(context, roles)| self.forget_roles_in(context, identity, roles).boxed()).collect();
+        stream::iter(of_each).for_each_concurrent(AT_ONCE, |done| done).await;
+    }
+
+    async fn forget_roles_in(&self, context: ContextId, identity: IdentityId, roles: Vec<Role>) {
+        let forgetting = async {
+            let (store, home) = (self.reach(context).await?, self.home()?);
+            for role in roles {
+                store.set_role(identity, role, false).await?;
+            }
+            Ok::<_, Error>(home.note_access(identity, context).await?)
+        };
+        let why = match tokio::time::timeout(PATIENCE, forgetting).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
+        };
+        tracing::warn!(%identity, %context, "an identity that was deleted stays in the lists of a context: {why}");
     }
 
     /// A context as it stands in Redis.
@@ -194,89 +220,12 @@ impl Authority {
         home.list_contexts_elsewhere(&others).await
     }
 
-    /// Looks whether anything has changed, and acts on it: reads contexts anew, and ends logins whose tokens are gone or over.
-    pub async fn follow(&self) -> Result<(), store::Error> {
-        let Some(home) = self.0.stores.get(&ContextId(0)) else { return Ok(()) };
-        let mut reading = self.0.reading.lock().await;
-        // What is changed from now on has another revision: so the logins are taken after it was read.
-        let revision = home.access_revision().await?;
-        let now = home.clock().now();
-        let logins = self.0.logins.all();
-        for login in logins.iter().flat_map(|(_, logins)| logins).filter(|login| login.is_over(now)) {
-            login.end();
-        }
-        if revision == self.0.revision.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        for part in logins.chunks(CHUNK) {
-            let ids: Vec<TokenId> = part.iter().map(|(token, _)| token.clone()).collect();
-            for ((_, logins), stored) in part.iter().zip(home.tokens(&ids).await?) {
-                for login in logins.iter().filter(|login| stored.as_ref().is_none_or(|stored| stored.token.identity_id != login.identity()))
-                {
-                    login.end();
-                }
-            }
-        }
-        let read = self.read_contexts(home, &mut reading).await;
-        self.0.changed.send_modify(|count| *count += 1);
-        read?;
-        self.0.revision.store(revision, Ordering::Release);
-        Ok(())
-    }
-
-    /// Reads the contexts that have changed, and forgets those that are gone.
-    async fn read_contexts(&self, home: &Store, reading: &mut Reading) -> Result<(), store::Error> {
-        let listed = home.contexts().await?;
-        let of_time = |since| home.clock().now().since(since) > MAKING;
-        let mut made = BTreeMap::new();
-        let mut abandoned = Vec::new();
-        for (id, how) in &listed {
-            match how {
-                Listed::At(revision) if !self.0.stores.contains_key(id) => drop(made.insert(*id, *revision)),
-                Listed::Making(since) if of_time(*since) => abandoned.push(*id),
-                _ => {}
-            }
-        }
-        let changed: Vec<ContextId> =
-            made.iter().filter(|(id, revision)| reading.seen.get(id) != Some(revision)).map(|(id, _)| *id).collect();
-        let (mut fresh, mut unread, mut failed) = (Vec::new(), BTreeSet::new(), None);
+    /// Makes the hashes of the contexts that this process always serves, where they are missing. One that cannot be made now is made by the first change.
+    pub async fn found_own(&self) {
         for store in self.0.stores.values() {
-            match store.own_context().await {
-                Ok(context) => fresh.push(context),
-                // It stays as it was, and is asked for again.
-                Err(error) => failed = Some(error),
+            if let Err(error) = store.found_context().await {
+                tracing::warn!(context = %store.context(), %error, "the hash of a context that others may look at cannot be made now");
             }
         }
-        if !changed.is_empty() {
-            if reading.databases.is_none() {
-                reading.databases = Some(home.databases()?.map(Arc::new));
-            }
-            match &reading.databases {
-                Some(Some(databases)) => {
-                    for (id, context) in databases.contexts(&changed).await? {
-                        match context {
-                            Ok(context) => fresh.push(context),
-                            Err(error) => {
-                                unread.insert(id);
-                                failed = Some(error);
-                            }
-                        }
-                    }
-                }
-                _ => {
-                    for id in &changed {
-                        fresh.push(home.beside(*id).await?.own_context().await?);
-                    }
-                }
-            }
-        }
-        // Who began to make these does not live any more: they go as any other.
-        fresh.extend(abandoned.iter().map(|id| Context { status: ContextStatus::Deleting, ..Context::none(*id) }));
-        let mut known = self.0.contexts.write().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|id, _| made.contains_key(id) || self.0.stores.contains_key(id) || abandoned.contains(id));
-        known.extend(fresh.into_iter().map(|context| (context.context_id, Arc::new(context))));
-        made.retain(|id, _| !unread.contains(id));
-        reading.seen = made;
-        failed.map_or(Ok(()), Err)
     }
 }

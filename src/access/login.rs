@@ -66,6 +66,13 @@ impl Logins {
         of_token.push(Arc::downgrade(login));
     }
 
+    /// Ends those that are such.
+    pub(super) fn end(&self, which: impl Fn(&Login) -> bool) {
+        for login in self.all().iter().flat_map(|(_, logins)| logins).filter(|login| which(login)) {
+            login.end();
+        }
+    }
+
     /// All of them, by their tokens. Those that nobody holds any more are forgotten.
     pub(super) fn all(&self) -> Vec<(TokenId, Vec<Arc<Login>>)> {
         let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,9 +6,11 @@
 mod authority;
 mod contexts;
 mod error;
+mod follow;
 mod login;
 mod nonce;
 mod pace;
+mod permission;
 mod reading;
 mod secret;
 mod wallet;
@@ -18,6 +20,7 @@ pub use authority::{Authority, NewToken};
 pub use contexts::ContextSpec;
 pub use error::Error;
 pub use login::Login;
+pub use permission::{Allowed, Concern, Lasting, Permission, allowed, lacking};
 pub use secret::{InvalidTokenKey, TokenKey, TokenSecret};
 pub use watch::Watch;
 

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use tokio::task::JoinHandle;
+
 use super::Authority;
 use crate::service::Service;
 use crate::store;
@@ -7,13 +9,39 @@ use crate::store;
 /// How often a server looks whether another one has changed identities, tokens or rights.
 const EVERY: Duration = Duration::from_millis(200);
 
+/// How long nobody asks again for contexts that did not answer.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// Has an authority follow what other servers change.
-pub struct Watch(Authority);
+pub struct Watch {
+    authority: Authority,
+    /// What asks again for contexts that did not answer. Tokens that end meanwhile do not wait for that.
+    asking: Option<JoinHandle<()>>,
+}
 
 impl Watch {
     /// A watch for this authority.
     pub const fn new(authority: Authority) -> Self {
-        Self(authority)
+        Self { authority, asking: None }
+    }
+
+    fn ask_again(&mut self) {
+        if self.authority.missing().is_empty() || self.asking.as_ref().is_some_and(|asking| !asking.is_finished()) {
+            return;
+        }
+        let authority = self.authority.clone();
+        self.asking = Some(tokio::spawn(async move {
+            tokio::time::sleep(AGAIN).await;
+            authority.read_missing().await;
+        }));
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some(asking) = &self.asking {
+            asking.abort();
+        }
     }
 }
 
@@ -22,7 +50,8 @@ impl Service for Watch {
     const NAME: &'static str = "access";
 
     async fn tick(&mut self) -> Result<Duration, store::Error> {
-        self.0.follow().await?;
+        self.authority.follow().await?;
+        self.ask_again();
         Ok(EVERY)
     }
 }

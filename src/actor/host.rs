@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::job_log::JobLog;
 use super::progress::ProgressTeller;
+use crate::access::Authority;
 use crate::audit::{self, Audit, Record, Who};
 use crate::dispatch::{Dispatcher, Error, Room};
 use crate::engine::{Answer, Capability, Host, JobCall, LogRecord, ObjectCall, Question};
@@ -46,6 +47,8 @@ pub(super) struct Asker {
     pub(super) created: Arc<AtomicU32>,
     /// Where it is recorded that it has.
     pub(super) audit: Audit,
+    /// Who may do what, if anybody has to be asked.
+    pub(super) authority: Option<Authority>,
 }
 
 impl Host for JobHost {
@@ -58,16 +61,21 @@ impl Host for JobHost {
         if !self.capabilities.contains(&needed) {
             return Box::pin(std::future::ready(Err(format!("that is for {}", needed.who()))));
         }
-        let asker = self.asker.clone();
-        match question {
-            Question::Objects(call) => Box::pin(async move { asker.of_objects(call).await.map_err(|error| told(&error)) }),
-            Question::Jobs(call) => Box::pin(async move { asker.of_jobs(call).await.map_err(|error| told(&error)) }),
-            Question::Progress(progress) => {
-                self.tell(progress);
-                Box::pin(std::future::ready(Ok(Value::Null.into())))
-            }
-            Question::Outside(call) => self.session.answer(call),
+        let (uses, name) = (question.uses(), question.name());
+        if let Question::Progress(progress) = question {
+            self.tell(progress);
+            return Box::pin(std::future::ready(Ok(Value::Null.into())));
         }
+        let (asker, session) = (self.asker.clone(), self.session.clone());
+        Box::pin(async move {
+            asker.may(uses, name).await?;
+            match question {
+                Question::Objects(call) => asker.of_objects(call).await.map_err(|error| told(&error)),
+                Question::Jobs(call) => asker.of_jobs(call).await.map_err(|error| told(&error)),
+                Question::Outside(call) => session.answer(call).await,
+                Question::Progress(_) => Ok(Value::Null.into()),
+            }
+        })
     }
 }
 

@@ -3,6 +3,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::Mask;
+use crate::access::Authority;
 use crate::audit::Audit;
 use crate::engine::{Capability, EngineSettings, Limits};
 use crate::log_file::LogDirectory;
@@ -50,6 +51,8 @@ pub struct PoolSettings {
     pub grace: Duration,
     /// Where it is recorded how attempts of jobs ended.
     pub audit: Audit,
+    /// Who may do what by the scripts of their jobs, where callers log in.
+    pub authority: Option<Authority>,
 }
 
 impl PoolSettings {

@@ -185,6 +185,7 @@ impl Worker {
                 caller: run.caller_id.clone(),
                 created: Arc::default(),
                 audit: self.settings.audit.clone(),
+                authority: self.settings.authority.clone(),
             },
             capabilities: self.settings.engine.capabilities.clone(),
             session: self.session(&run),

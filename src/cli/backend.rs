@@ -156,6 +156,10 @@ impl Backend {
         services.spawn(async move { loops.wait().await });
         let elsewhere = settings.context_endpoints.iter().map(|endpoint| endpoint.context).collect();
         authority.list_own(&elsewhere).await.context("cannot list the contexts")?;
+        if purpose == Purpose::Server {
+            authority.set_login(settings.login).await.context("cannot note whether callers log in")?;
+        }
+        authority.found_own().await;
         authority.follow().await.context("cannot read who may do what")?;
         services.spawn(service::run(access::Watch::new(authority.clone()), closing.clone()));
         let hosting = Hosting::new(Arc::new(settings.clone()), dispatcher.clone(), authority.clone(), shutdown.clone(), closing.clone());
@@ -189,6 +193,7 @@ impl Backend {
             spawner,
             dispatcher,
             self.audit.clone(),
+            self.authority.clone(),
         )?);
         for context in &settings.contexts {
             self.hosting.run_pools(*context).await?;

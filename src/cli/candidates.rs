@@ -9,8 +9,10 @@ use tokio::time::timeout;
 use super::exit::Exit;
 use super::global::Global;
 use super::output;
+use super::paging::own_caller;
 use super::table::{ago, cell};
 use super::{Cli, job};
+use crate::client::{Client, Error, code};
 use crate::dispatch::JobFilter;
 use crate::model::{ContextId, Status};
 
@@ -62,15 +64,26 @@ impl Candidates {
 impl Typed {
     async fn lines(&self) -> anyhow::Result<Vec<String>> {
         let client = Global::at(self.server.clone()).connect().await?;
+        match self.of(&client, None).await {
+            Err(error) if error.has_code(code::DENIED) => {
+                let own = own_caller(&client, error).await?;
+                Ok(self.of(&client, Some(own)).await?)
+            }
+            lines => Ok(lines?),
+        }
+    }
+
+    /// Those of a caller, or of all.
+    async fn of(&self, client: &Client, caller: Option<String>) -> Result<Vec<String>, Error> {
         Ok(match self.kind {
             Kind::Job(status) => {
-                let filter = JobFilter { status, ..JobFilter::default() };
+                let filter = JobFilter { status, caller_id: caller, ..JobFilter::default() };
                 let jobs = client.list_jobs(self.context, &filter, None, MOST).await?.jobs;
                 let what = |job: &crate::model::Job| cell(job.name.as_deref().unwrap_or_else(|| job::gist(&job.script)));
                 jobs.iter().map(|job| format!("{}\t{}, {}: {}", job.job_id, job.status, ago(job.created_at), what(job).as_str())).collect()
             }
             Kind::Schedule => {
-                let schedules = client.list_schedules(self.context, None, MOST).await?.schedules;
+                let schedules = client.list_schedules(self.context, caller.as_deref(), None, MOST).await?.schedules;
                 let what = |name: &Option<String>, cron: &Option<String>| {
                     cell(name.as_deref().or(cron.as_deref()).unwrap_or("every")).as_str().to_owned()
                 };

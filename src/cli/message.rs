@@ -28,6 +28,9 @@ pub(super) enum MessageCommand {
         /// Those that are to go out
         #[arg(long)]
         out: bool,
+        /// Only those of this caller [default: of all, or yours where you may see no others]
+        #[arg(long, value_name = "N")]
+        caller: Option<u32>,
         #[command(flatten)]
         paging: Paging,
     },
@@ -118,13 +121,15 @@ impl MessageCommand {
                 if global.json { output::json(&sent)? } else { output::line(format!("{}:{}", sent.caller_id, sent.message_id))? }
             }
             Self::Show(OneMessage { name, context }) => show(global, &client.get_message(context.id(), *name).await?)?,
-            Self::List { out, paging } => {
+            Self::List { out, caller, paging } => {
                 let list = if *out { MessageList::Out } else { MessageList::In };
-                let page = async |context, cursor: Option<&str>, wanted| {
-                    let page = client.list_messages(context, list, cursor, wanted).await?;
+                let page = async |context, caller: Option<&str>, cursor: Option<&str>, wanted| {
+                    let caller = caller.and_then(|caller| caller.parse().ok());
+                    let page = client.list_messages(context, list, caller, cursor, wanted).await?;
                     Ok((page.messages, page.next_cursor))
                 };
-                let (messages, next_cursor) = paging.collect(page).await?;
+                let caller = caller.map(|caller| caller.to_string());
+                let (messages, next_cursor) = paging.collect_of(&client, caller.as_deref(), page).await?;
                 let found = MessagePage { messages, next_cursor };
                 if global.json { output::json(&found)? } else { print(&found)? }
             }

@@ -14,6 +14,7 @@ use super::engines::Engines;
 use super::outside::Granter;
 use super::settings::{self, Confinement, LayoutName, Settings};
 use super::stores::for_context;
+use crate::access::Authority;
 use crate::actor::{Instances, Mask, Pool, PoolSettings};
 use crate::audit::Audit;
 use crate::conveyor::ConsumerSettings;
@@ -39,6 +40,7 @@ pub(super) struct PoolStarter {
     spawner: Spawner,
     dispatcher: Dispatcher,
     audit: Audit,
+    authority: Authority,
 }
 
 /// The pools of a context, and what changes their limits while they run.
@@ -75,9 +77,10 @@ impl PoolStarter {
         spawner: Spawner,
         dispatcher: Dispatcher,
         audit: Audit,
+        authority: Authority,
     ) -> anyhow::Result<Self> {
         let mask = Mask::new(&settings.mask)?;
-        Ok(Self { settings, engines, hero, mask, spawner, dispatcher, audit })
+        Ok(Self { settings, engines, hero, mask, spawner, dispatcher, audit, authority })
     }
 
     /// Whether any pool here serves a context.
@@ -140,6 +143,7 @@ impl PoolStarter {
         for (pool, program, layouts) in offered {
             let mut of_pool = pool_settings(&within, &pool, &self.hero, &self.mask);
             (of_pool.audit, of_pool.layouts) = (self.audit.clone(), layouts);
+            of_pool.authority = Some(self.authority.clone());
             of_pool.engine.program = program;
             if let Some(most) = settings.process_memory(context) {
                 of_pool.engine.program.limit_memory(most);
@@ -253,6 +257,7 @@ fn pool_settings(settings: &Settings, pool: &settings::PoolSettings, hero: &std:
         log_directory: LogDirectory::new(&settings.log_dir),
         grace: settings.grace,
         audit: Audit::default(),
+        authority: None,
     }
 }
 

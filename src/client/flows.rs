@@ -15,6 +15,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Serialize)]
 struct List<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
+    caller_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<&'a str>,
     limit: usize,
     context_id: ContextId,
@@ -52,9 +54,15 @@ impl Client {
         self.call("get_flow", json!({ "flow_id": flow_id, "context_id": context_id })).await
     }
 
-    /// A page of flows, the newest first.
-    pub async fn list_flows(&self, context_id: ContextId, cursor: Option<&str>, limit: usize) -> Result<FlowPage, Error> {
-        self.call("list_flows", List { cursor, limit, context_id }).await
+    /// A page of flows, the newest first: those of a caller, or all.
+    pub async fn list_flows(
+        &self,
+        context_id: ContextId,
+        caller_id: Option<&str>,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<FlowPage, Error> {
+        self.call("list_flows", List { caller_id, cursor, limit, context_id }).await
     }
 
     /// Stops all jobs of a flow that have not ended.

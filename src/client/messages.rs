@@ -31,15 +31,17 @@ impl Client {
         self.call("get_message", json!({ "caller_id": caller_id, "message_id": message_id, "context_id": context_id })).await
     }
 
-    /// A page of the messages in a list.
+    /// A page of the messages in a list: those of a caller, or all.
     pub async fn list_messages(
         &self,
         context_id: ContextId,
         list: MessageList,
+        caller_id: Option<u32>,
         cursor: Option<&str>,
         limit: usize,
     ) -> Result<MessagePage, Error> {
-        self.call("list_messages", json!({ "list": list, "cursor": cursor, "limit": limit, "context_id": context_id })).await
+        let params = json!({ "list": list, "caller_id": caller_id, "cursor": cursor, "limit": limit, "context_id": context_id });
+        self.call("list_messages", params).await
     }
 
     /// Notes that the owner of a message has it.

@@ -9,6 +9,8 @@ use crate::model::{ContextId, Schedule, ScheduleId, ScheduleSpec};
 #[derive(Serialize)]
 struct List<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
+    caller_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<&'a str>,
     limit: usize,
     context_id: ContextId,
@@ -21,9 +23,15 @@ impl Client {
         self.call("create_schedule", spec).await
     }
 
-    /// A page of schedules, in the order of their next runs.
-    pub async fn list_schedules(&self, context_id: ContextId, cursor: Option<&str>, limit: usize) -> Result<SchedulePage, Error> {
-        self.call("list_schedules", List { cursor, limit, context_id }).await
+    /// A page of schedules, in the order of their next runs: those of a caller, or all.
+    pub async fn list_schedules(
+        &self,
+        context_id: ContextId,
+        caller_id: Option<&str>,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<SchedulePage, Error> {
+        self.call("list_schedules", List { caller_id, cursor, limit, context_id }).await
     }
 
     /// Deletes a schedule.

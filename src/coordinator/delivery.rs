@@ -173,9 +173,10 @@ impl Delivery {
         Ok(letter)
     }
 
-    /// Whether its caller may send messages from this context. The coordinator's own are those of jobs whose creators were asked.
+    /// Whether its caller may send messages from this context. The coordinator's own are those of jobs whose creators were asked; and those of nobody (0) are
+    /// of the operator, or of programs that write to this Redis themselves.
     fn check_caller(&self, key: MessageKey, stored: &StoredMessage) -> Result<(), Obstacle> {
-        if stored.away.is_some() || stored.shown.message_type == MessageType::Result {
+        if key.caller_id == 0 || stored.away.is_some() || stored.shown.message_type == MessageType::Result {
             return Ok(());
         }
         self.inbound.may_submit(IdentityId(key.caller_id), self.store.context()).map_err(Obstacle::Final)

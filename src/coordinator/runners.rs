@@ -36,6 +36,7 @@ impl Runners {
         if let Some(name) = change.name.as_ref().filter(|name| name.len() > LONGEST) {
             return Err(Error::Invalid { param: "name", message: format!("has {} bytes, the limit is {LONGEST}", name.len()) });
         }
+        self.check_script_type(context, id, change).await?;
         let missing = |id| Error::NoRunner { id, context };
         match (self.store(context).await?.set_runner(id, change).await?, id) {
             (RunnerStored::Stored(id), _) => self.get(context, id).await,
@@ -45,6 +46,19 @@ impl Runners {
                 Err(Error::Invalid { param: "address", message })
             }
             (RunnerStored::Full | RunnerStored::Missing, _) => Err(Error::Full("10,000 runners in this context")),
+        }
+    }
+
+    /// Refuses a runner of this server whose script type nobody knows here. What another node runs is known there.
+    async fn check_script_type(&self, context: ContextId, id: Option<RunnerId>, change: &RunnerChange) -> Result<(), Error> {
+        let before = match id {
+            Some(id) if change.local.is_some() || change.script_type.is_some() => Some(self.get(context, id).await?),
+            _ => None,
+        };
+        let is_local = change.local.or(before.as_ref().map(|before| before.local)).unwrap_or(true);
+        match change.script_type.as_ref().or(before.as_ref().map(|before| &before.script_type)) {
+            Some(script_type) if is_local => Ok(self.dispatcher.check_script_type(context, script_type).await?),
+            _ => Ok(()),
         }
     }
 

@@ -1,6 +1,6 @@
 use super::error::RETRY_AFTER;
 use super::{Dispatcher, Error};
-use crate::model::{ContextId, JobSpec, Queue};
+use crate::model::{ContextId, Queue};
 use crate::store::Pausing;
 
 impl Dispatcher {
@@ -9,7 +9,7 @@ impl Dispatcher {
     /// Running jobs go on and new ones wait. It holds for every server and actor, and across restarts. Doing it twice changes nothing.
     pub async fn pause(&self, context: ContextId, queue: &Queue) -> Result<(), Error> {
         let store = self.store(context).await?;
-        self.check_script_type(&of_type(context, queue)).await?;
+        self.check_script_type(context, &queue.script_type).await?;
         match store.pause(queue).await.map_err(|error| Error::store(error, None))? {
             Pausing::Paused => Ok(()),
             Pausing::Many(most) => {
@@ -23,10 +23,6 @@ impl Dispatcher {
         if self.store(context).await?.resume(queue).await.map_err(|error| Error::store(error, None))? {
             return Ok(()); // Also a type that nobody knows any more.
         }
-        self.check_script_type(&of_type(context, queue)).await
+        self.check_script_type(context, &queue.script_type).await
     }
-}
-
-fn of_type(context: ContextId, queue: &Queue) -> JobSpec {
-    JobSpec { script_type: queue.script_type.clone(), context_id: context, ..JobSpec::default() }
 }

@@ -1,6 +1,6 @@
 use super::create::distinct;
 use super::{Dispatcher, Error};
-use crate::model::{Actor, JobId, JobSpec, Name, ScriptType};
+use crate::model::{Actor, ContextId, JobId, JobSpec, Name, ScriptType};
 use crate::store::{JobFilter, NewJob};
 
 /// The longest text field, but for the script, in bytes.
@@ -36,7 +36,7 @@ impl Dispatcher {
         if let Some(path) = spec.log_path.as_deref().filter(|path| !path.is_empty()) {
             settings.log_directory.of(spec.context_id).resolve(path).map_err(|error| Error::invalid("log_path", error.to_string()))?;
         }
-        self.check_script_type(&spec).await?;
+        self.check_script_type(spec.context_id, &spec.script_type).await?;
         spec.timeout.get_or_insert(settings.timeout.into());
         spec.retry_backoff.get_or_insert(settings.retry_backoff.into());
         spec.caller_id.get_or_insert_with(|| JobSpec::ANONYMOUS.to_owned());
@@ -54,19 +54,18 @@ impl Dispatcher {
         Ok(NewJob { start: true, waited: true, ..self.prepare(spec).await? })
     }
 
-    /// A type is known if it is built in, configured, or has a live actor somewhere.
-    pub(super) async fn check_script_type(&self, spec: &JobSpec) -> Result<(), Error> {
-        let known = |script_type: &ScriptType| script_type.is_built_in() || self.0.settings.script_types.contains(script_type);
-        if known(&spec.script_type) {
+    /// Refuses a script type that nobody knows here. One is known if it is built in, configured, or has a live actor somewhere.
+    pub async fn check_script_type(&self, context: ContextId, script_type: &ScriptType) -> Result<(), Error> {
+        if script_type.is_built_in() || self.0.settings.script_types.contains(script_type) {
             return Ok(());
         }
-        let has_actor = |actors: &[Actor]| actors.iter().any(|actor| actor.script_type == spec.script_type);
-        let seen = self.store(spec.context_id).await?.actors_lately().await.map_err(|error| Error::store(error, None))?;
+        let has_actor = |actors: &[Actor]| actors.iter().any(|actor| actor.script_type == *script_type);
+        let seen = self.store(context).await?.actors_lately().await.map_err(|error| Error::store(error, None))?;
         if has_actor(&seen) {
             return Ok(());
         }
         // Its first actor may have come just now.
-        let actors = self.actors(spec.context_id).await?;
+        let actors = self.actors(context).await?;
         if has_actor(&actors) {
             return Ok(());
         }
@@ -75,7 +74,7 @@ impl Dispatcher {
         names.extend(actors.iter().map(|actor| actor.script_type.as_str()));
         names.sort_unstable();
         names.dedup();
-        Err(Error::UnknownScriptType { script_type: spec.script_type.clone(), known: names.join(", ") })
+        Err(Error::UnknownScriptType { script_type: script_type.clone(), known: names.join(", ") })
     }
 }
 

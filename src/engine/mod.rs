@@ -39,6 +39,6 @@ pub use error::{Died, Error};
 pub use job::{EngineJob, Host, LogRecord, Outcome};
 pub use limits::{Limits, size};
 pub use outside::{FileCall, LARGEST_TEXT, NetCall, OutsideCall, ProcessCall, RedisCall, RedisCommand};
-pub use question::{Answer, JobCall, ObjectCall, Question};
+pub use question::{Answer, JobCall, ObjectCall, Question, Use};
 pub use rhai::{Names, check, engine_main, is_heroscript};
 pub use settings::EngineSettings;

@@ -89,6 +89,21 @@ pub enum JobCall {
     Slot,
 }
 
+/// What a script does by asking something, as far as that decides whose scripts may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// It tells of its own job, or looks at it.
+    Itself,
+    /// It sees what the prerequisites of its job gave.
+    Inputs,
+    /// It reads what the callers of the context have in common.
+    Read,
+    /// It changes that, or uses what the context has outside.
+    Change,
+    /// It creates jobs.
+    Spawn,
+}
+
 /// What the actor answers, or why it does not. The script may catch that.
 pub type Answer = Result<Json, String>;
 
@@ -112,6 +127,36 @@ impl Question {
             Self::Objects(_) => Capability::Objects,
             Self::Jobs(_) | Self::Progress(_) => Capability::Jobs,
             Self::Outside(call) => call.needs(),
+        }
+    }
+
+    /// What a script does by asking this.
+    pub const fn uses(&self) -> Use {
+        match self {
+            Self::Objects(ObjectCall::Get { .. } | ObjectCall::Has { .. } | ObjectCall::Find { .. }) => Use::Read,
+            Self::Objects(_) | Self::Outside(_) => Use::Change,
+            Self::Jobs(JobCall::Spawn { .. }) => Use::Spawn,
+            Self::Jobs(JobCall::Inputs) => Use::Inputs,
+            Self::Jobs(JobCall::Slot) | Self::Progress(_) => Use::Itself,
+        }
+    }
+
+    /// Its name, for people.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Objects(ObjectCall::Set { .. }) => "osis::set",
+            Self::Objects(ObjectCall::Get { .. }) => "osis::get",
+            Self::Objects(ObjectCall::Has { .. }) => "osis::exists",
+            Self::Objects(ObjectCall::Delete { .. }) => "osis::delete",
+            Self::Objects(ObjectCall::Find { .. }) => "osis::find",
+            Self::Objects(ObjectCall::Index { .. }) => "osis::index",
+            Self::Objects(ObjectCall::DropIndex { .. }) => "osis::drop_index",
+            Self::Jobs(JobCall::Spawn { as_heir: false, .. }) => "job::spawn",
+            Self::Jobs(JobCall::Spawn { as_heir: true, .. }) => "job::then",
+            Self::Jobs(JobCall::Inputs) => "inputs",
+            Self::Jobs(JobCall::Slot) => "SLOT",
+            Self::Progress(_) => "job::progress",
+            Self::Outside(call) => call.needs().name(),
         }
     }
 }

@@ -172,7 +172,7 @@ pub struct Message {
     /// The seconds after that within which its result has to come, if it has jobs.
     #[serde(default)]
     pub timeout_result: u32,
-    /// Its jobs, as the coordinator writes them.
+    /// Its jobs, as the coordinator writes them; the values of `env_vars` are shown as `***`.
     #[serde(default)]
     pub job: Vec<Json>,
     /// What happened to it.

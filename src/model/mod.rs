@@ -15,6 +15,7 @@ mod integer;
 mod job;
 mod json;
 mod log;
+mod masked;
 mod message;
 mod object;
 mod outcome;

@@ -10,23 +10,7 @@ use super::addresses::{AddressHandle, InUse};
 use super::memory::Connection;
 use super::openrpc::ServerAddress;
 use crate::access::Login;
-
-/// What a method needs from whoever calls it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Permission {
-    /// Nothing: everybody may.
-    Public,
-    /// To be somebody, whatever rights that has: what concerns an identity itself, and what all may know.
-    Identity,
-    /// To read jobs, their logs and what else is in a context.
-    Read,
-    /// To create, start, stop and delete jobs, and to change objects.
-    Submit,
-    /// To change what concerns everybody's jobs in a context, and who may do what there.
-    Administer,
-    /// To change what concerns all contexts: identities and their tokens.
-    Operate,
-}
+pub use crate::access::Permission;
 
 /// Who is behind a connection.
 #[derive(Debug, Clone)]

@@ -1,125 +1,19 @@
-//! Decides who may make which call: the one place where identities, roles and methods meet.
+//! Decides who may make which call. What roles allow is said in `access/permission.rs`, for functions of scripts, too.
 
 use std::borrow::Cow;
-use std::iter;
 
 use super::auth::{Permission, Principal, Session};
 use super::error::Error;
-use crate::access::Authority;
+pub use crate::access::Concern;
+use crate::access::{self, Allowed, Authority};
 use crate::dispatch::Dispatcher;
-use crate::model::{ContextId, FlowId, FlowSpec, IdentityId, JobId, JobSpec, Role, ScheduleId, TokenId};
-
-/// What a call concerns, as far as that decides who may make it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Concern<'c> {
-    /// The server, and nothing of a context.
-    Server,
-    /// What the callers of a context have in common: its objects, its queues, its actors.
-    Context(ContextId),
-    /// One job.
-    Job(ContextId, &'c JobId),
-    /// The jobs that this caller created, or all.
-    JobsOf(ContextId, Option<&'c str>),
-    /// New jobs, with the jobs that they name.
-    NewJobs(ContextId, Vec<&'c JobSpec>),
-    /// A new flow, with the jobs that it names.
-    NewFlow(&'c FlowSpec),
-    /// One flow.
-    Flow(ContextId, FlowId),
-    /// One schedule.
-    Schedule(ContextId, &'c ScheduleId),
-    /// The messages of this caller, or all.
-    Messages(ContextId, Option<u32>),
-    /// An identity, with its tokens.
-    Identity(IdentityId),
-    /// One token.
-    Token(&'c TokenId),
-}
-
-impl Concern<'_> {
-    /// What a call that has begun, and waits, still concerns: jobs that are new are its caller's by then.
-    pub(super) fn lasting(&self) -> Lasting {
-        match self {
-            Self::Job(context, id) => Lasting::Job(*context, (*id).clone()),
-            Self::Flow(context, id) => Lasting::Flow(*context, *id),
-            Self::NewJobs(context, _) => Lasting::New(*context),
-            Self::NewFlow(flow) => Lasting::New(flow.context_id),
-            other => other.context().map_or(Lasting::Server, Lasting::Context),
-        }
-    }
-
-    /// The context, if it is one's.
-    pub(super) fn context(&self) -> Option<ContextId> {
-        match self {
-            Self::Server | Self::Identity(_) | Self::Token(_) => None,
-            Self::Context(context)
-            | Self::Job(context, _)
-            | Self::JobsOf(context, _)
-            | Self::NewJobs(context, _)
-            | Self::Flow(context, _)
-            | Self::Messages(context, _)
-            | Self::Schedule(context, _) => Some(*context),
-            Self::NewFlow(flow) => Some(flow.context_id),
-        }
-    }
-}
-
-/// What a call concerns that waits, kept beside it.
-#[derive(Debug)]
-pub(super) enum Lasting {
-    Server,
-    Context(ContextId),
-    Job(ContextId, JobId),
-    Flow(ContextId, FlowId),
-    New(ContextId),
-}
-
-impl Lasting {
-    pub(super) fn concern(&self) -> Concern<'_> {
-        match self {
-            Self::Server => Concern::Server,
-            Self::Context(context) => Concern::Context(*context),
-            Self::Job(context, id) => Concern::Job(*context, id),
-            Self::Flow(context, id) => Concern::Flow(*context, *id),
-            Self::New(context) => Concern::NewJobs(*context, Vec::new()),
-        }
-    }
-}
+use crate::model::{ContextId, IdentityId, JobId};
 
 /// Who may do what, where callers have to log in.
 #[derive(Clone)]
 pub struct Guard {
     authority: Authority,
     dispatcher: Dispatcher,
-}
-
-/// What a role is allowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Allowed {
-    /// All of it.
-    Yes,
-    /// What is its own.
-    Own,
-    /// Nothing.
-    No,
-}
-
-/// What a role allows of calls that need `permission` and concern this. No role is any identity.
-pub(super) const fn allowed(role: Option<Role>, permission: Permission, concern: &Concern<'_>) -> Allowed {
-    match (permission, role) {
-        (Permission::Public, _) => Allowed::Yes,
-        (Permission::Identity, _) => match concern {
-            Concern::Identity(_) | Concern::Token(_) => Allowed::Own,
-            _ => Allowed::Yes,
-        },
-        (Permission::Read, Some(Role::Admin | Role::Reader | Role::Executor))
-        | (Permission::Submit | Permission::Administer, Some(Role::Admin)) => Allowed::Yes,
-        (Permission::Read | Permission::Submit, Some(Role::Caller)) => match concern {
-            Concern::Context(_) => Allowed::Yes,
-            _ => Allowed::Own,
-        },
-        _ => Allowed::No,
-    }
 }
 
 /// How many others the jobs of one call may name, as the dispatcher says, too: it is asked before that.
@@ -150,18 +44,10 @@ impl Guard {
             Concern::NewFlow(flow) => not_for_others(identity, flow.caller_id.iter())?,
             _ => {}
         }
-        let has = |role: &Role| concern.context().is_some_and(|context| self.authority.has_role(identity, context, *role));
-        let roles = iter::once(None).chain(Role::ALL.into_iter().filter(has).map(Some));
-        let mut own_only = false;
-        for role in roles {
-            match allowed(role, permission, concern) {
-                Allowed::Yes => return Ok(()),
-                Allowed::Own => own_only = true,
-                Allowed::No => {}
-            }
-        }
-        if !own_only {
-            return Err(lacking(identity, concern.context(), permission));
+        match self.authority.allowed(identity, permission, concern) {
+            Allowed::Yes => return Ok(()),
+            Allowed::Own => {}
+            Allowed::No => return Err(lacking(identity, concern.context(), permission)),
         }
         if self.belongs_to(identity, concern).await? { Ok(()) } else { Err(not_own(identity, concern)) }
     }
@@ -223,16 +109,9 @@ fn denied(why: impl Into<Cow<'static, str>>) -> Error {
     Error::Denied(why.into())
 }
 
+/// Refuses what an identity has no role for.
 pub(super) fn lacking(identity: IdentityId, context: Option<ContextId>, permission: Permission) -> Error {
-    let needed = match permission {
-        Permission::Read => "admin, reader, executor or caller",
-        Permission::Submit => "admin or caller",
-        _ => "admin",
-    };
-    match context {
-        Some(context) => denied(format!("identity {identity} needs to be {needed} in context {context}; an admin of it may grant that")),
-        None => denied("only the operator may, through the socket in the data directory"),
-    }
+    denied(access::lacking(identity, context, permission))
 }
 
 fn not_own(own: IdentityId, concern: &Concern<'_>) -> Error {

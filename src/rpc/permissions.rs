@@ -1,8 +1,12 @@
 //! Who may call which method, for people: `docs/permissions.md`.
 
 use super::auth::Permission;
-use super::guard::{Allowed, Concern, allowed};
-use crate::model::Role;
+use super::guard::Concern;
+use crate::access::{Allowed, allowed};
+use crate::actor::script_right;
+use crate::engine::Use;
+use crate::engine::reference::{CONSTANTS_THAT_ASK, functions};
+use crate::model::{ContextId, JobId, Role};
 
 /// What stands before the table.
 pub(super) const HEAD: &str = "# Who may call what
@@ -14,16 +18,19 @@ What each role is for: `admin` may do everything in its context, and grant right
 `reader` reads everything; `executor` runs jobs, which it has to read. `identity` is anybody who has logged in, whatever its roles. Roles are those of the context that a call names.
 A message or runner that leads into another context of the server (`here`) needs admin or caller there, too; one to a Redis by its address is the operator's ([messages.md](messages.md)).
 
-This page is made of the same definitions that decide, and a test makes every call in every role.
+This page is made of the same definitions that decide, and a test makes every call in every role, and calls every function.
 
 | method | nobody | identity | reader | executor | caller | admin |
 | --- | --- | --- | --- | --- | --- | --- |
 ";
 
+/// The roles of the columns, from the second on.
+const ROLES: [Option<Role>; 5] = [None, Some(Role::Reader), Some(Role::Executor), Some(Role::Caller), Some(Role::Admin)];
+
 /// The line of a method.
 pub(super) fn line(name: &str, permission: Permission, concern: &Concern<'_>) -> String {
     let mut line = format!("| `{name}` | {} |", if permission == Permission::Public { "yes" } else { "" });
-    for role in [None, Some(Role::Reader), Some(Role::Executor), Some(Role::Caller), Some(Role::Admin)] {
+    for role in ROLES {
         line.push_str(match allowed(role, permission, concern) {
             Allowed::Yes => " yes |",
             Allowed::Own => " own |",
@@ -32,4 +39,37 @@ pub(super) fn line(name: &str, permission: Permission, concern: &Concern<'_>) ->
     }
     line.push('\n');
     line
+}
+
+/// What stands before the table of the functions of scripts.
+const FUNCTIONS: &str = "
+## Functions of scripts
+
+A script asks in the name of the caller of its job, each time that it calls a function which reaches beyond its engine. Where callers have to log in, that is allowed if the roles which the caller has then, in the context of the job, allow it; a refusal is an error
+that the script may catch. A job whose caller is no number of an identity (`anonymous`, `operator`, what other programs wrote) may call all of them: that is the column `nobody`. Functions that are not here reach nothing. Those of other languages that do the same
+(`hero.spawn`, say) need the same; `inputs` and `SLOT` are constants. What a function needs besides that is in [functions.md](functions.md); what processes reach by themselves is up to their confinement.
+
+| function | nobody | identity | reader | executor | caller | admin |
+| --- | --- | --- | --- | --- | --- | --- |
+";
+
+/// The table of the functions of scripts.
+pub(super) fn functions_of_scripts() -> String {
+    let named = functions().iter().filter_map(|function| Some((&*function.name, function.uses()?)));
+    let job = JobId::random();
+    let mut page = FUNCTIONS.to_owned();
+    for (name, uses) in named.chain(CONSTANTS_THAT_ASK) {
+        page.push_str(&format!("| `{name}` | yes |"));
+        let (permission, concern) = script_right(uses, ContextId(0), &job);
+        for role in ROLES {
+            page.push_str(match allowed(role, permission, &concern) {
+                Allowed::No => "  |",
+                // Not even a job of an admin creates some that name those of other callers.
+                Allowed::Yes if uses != Use::Spawn => " yes |",
+                Allowed::Yes | Allowed::Own => " own |",
+            });
+        }
+        page.push('\n');
+    }
+    page
 }

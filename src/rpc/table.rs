@@ -117,7 +117,8 @@ impl<C: Send + Sync + 'static> Table<C> {
 
     /// Who may call what, as a page for people.
     pub fn permissions(&self) -> String {
-        self.definitions.iter().fold(permissions::HEAD.to_owned(), |page, line| page + (line.permissions)().as_str())
+        let methods = self.definitions.iter().fold(permissions::HEAD.to_owned(), |page, line| page + (line.permissions)().as_str());
+        methods + permissions::functions_of_scripts().as_str()
     }
 
     /// Every name with its kind, permission and size, also those that the document does not list.

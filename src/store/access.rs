@@ -84,10 +84,12 @@ impl Store {
         Ok(tokens)
     }
 
-    /// Counts up with each token that ends, and each change of rights.
-    pub async fn access_revision(&self) -> Result<u64, Error> {
-        let revision: Text = self.0.commands.call(redis::cmd("HGET").arg(self.keys().access()).arg("revision")).await?;
-        Ok(revision.parse().unwrap_or(0))
+    /// What counts up with each token that ends, and each change of rights; and whether callers have to log in, as the server said that started last.
+    pub async fn access_revision(&self) -> Result<(u64, bool), Error> {
+        let mut get = redis::cmd("HMGET");
+        get.arg(self.keys().access()).arg(&["revision", "login"]);
+        let (revision, login): (Text, Text) = self.0.commands.call(&get).await?;
+        Ok((revision.parse().unwrap_or(0), login.0.as_deref() == Some("1")))
     }
 }
 

@@ -4,7 +4,7 @@ use super::codec::Text;
 use super::contexts::seconds;
 use super::{Error, Store};
 use crate::model::{
-    Address, ContextId, IdentityId, Input, JobId, Message, MessageKey, MessageList, PublicKey, ScriptType, SignerKey, Timestamp,
+    Address, ContextId, IdentityId, Input, JobId, Json, Message, MessageKey, MessageList, PublicKey, ScriptType, SignerKey, Timestamp,
 };
 
 /// How many nodes are looked at for what they are sending.
@@ -243,6 +243,7 @@ fn stored(key: MessageKey, context: ContextId, fields: &HashMap<String, Text>) -
     let word = |name: &str| text(name).unwrap_or_default();
     let time = |name| seconds(fields.get(name)).unwrap_or(Timestamp::from_millis(0));
     let job = text("job").unwrap_or("[]").to_owned();
+    let jobs: Vec<Json> = serde_json::from_str(&job).unwrap_or_default();
     let shown = Message {
         caller_id: key.caller_id,
         message_id: key.message_id,
@@ -253,7 +254,7 @@ fn stored(key: MessageKey, context: ContextId, fields: &HashMap<String, Text>) -
         timeout: number("timeout", 3600),
         timeout_ack: number("timeout_ack", 300),
         timeout_result: number("timeout_result", 3600),
-        job: serde_json::from_str(&job).unwrap_or_default(),
+        job: jobs.into_iter().map(Json::without_secrets).collect(),
         logs: text("logs").and_then(|logs| serde_json::from_str(logs).ok()).unwrap_or_default(),
         created_at: time("created_at"),
         updated_at: time("updated_at"),

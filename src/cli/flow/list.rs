@@ -2,7 +2,7 @@ use clap::Args;
 
 use crate::cli::global::Global;
 use crate::cli::output::{self, Line, Style};
-use crate::cli::paging::{Paging, note_more};
+use crate::cli::paging::{OfCaller, Paging, note_more};
 use crate::cli::table::{Fit, Table, ago, cell, cells};
 use crate::model::{FlowPage, FlowStatus, FlowSummary};
 
@@ -10,17 +10,19 @@ use crate::model::{FlowPage, FlowStatus, FlowSummary};
 #[derive(Debug, Args)]
 pub(in crate::cli) struct List {
     #[command(flatten)]
+    of: OfCaller,
+    #[command(flatten)]
     paging: Paging,
 }
 
 impl List {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<()> {
         let client = global.connect().await?;
-        let page = async |context, cursor: Option<&str>, wanted| {
-            let page = client.list_flows(context, cursor, wanted).await?;
+        let page = async |context, caller: Option<&str>, cursor: Option<&str>, wanted| {
+            let page = client.list_flows(context, caller, cursor, wanted).await?;
             Ok((page.flows, page.next_cursor))
         };
-        let (flows, next_cursor) = self.paging.collect(page).await?;
+        let (flows, next_cursor) = self.paging.collect_of(&client, self.of.caller.as_deref(), page).await?;
         let found = FlowPage { flows, next_cursor };
         if global.json { output::json(&found) } else { print(&found) }
     }

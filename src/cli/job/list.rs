@@ -20,7 +20,7 @@ pub(in crate::cli) struct List {
     /// Only jobs of this script type
     #[arg(long = "type", value_name = "TYPE", value_parser = Types, hide_possible_values = true)]
     script_type: Option<ScriptType>,
-    /// Only jobs that run for this caller
+    /// Only jobs that run for this caller [default: for all, or for you where you may see no others]
     #[arg(long, value_name = "NAME")]
     caller: Option<String>,
     /// Only jobs for this group
@@ -103,20 +103,21 @@ impl List {
         let filter = JobFilter {
             status: self.status.map(Wanted::status),
             script_type: self.script_type.clone(),
-            caller_id: self.caller.clone(),
             group: self.group.clone(),
             name: self.name.clone(),
             parent_id: self.parent.clone(),
             labels: self.labels.iter().cloned().collect(),
             created_after: self.since,
             created_before: self.until,
+            ..JobFilter::default()
         };
-        let page = async |context, cursor: Option<&str>, wanted| {
+        let page = async |context, caller: Option<&str>, cursor: Option<&str>, wanted| {
+            let filter = JobFilter { caller_id: caller.map(str::to_owned), ..filter.clone() };
             let page = client.list_jobs(context, &filter, cursor, wanted).await?;
             let jobs = page.jobs.into_iter().filter(|job| self.status.is_none_or(|wanted| wanted.takes(job)));
             Ok((jobs.collect(), page.next_cursor))
         };
-        let (mut jobs, next_cursor) = self.paging.collect(page).await?;
+        let (mut jobs, next_cursor) = self.paging.collect_of(&client, self.caller.as_deref(), page).await?;
         if let Some(used) = self.sort {
             jobs.sort_by_key(|job| Reverse(used.by(job)));
         }

@@ -3,8 +3,8 @@ use crate::cli::exit::Usage;
 use crate::cli::global::Global;
 use crate::cli::local_time::local_time;
 use crate::cli::output::{self, Line, Style};
-use crate::cli::paging::PAGE;
-use crate::client::Client;
+use crate::cli::paging::{PAGE, own_caller};
+use crate::client::{Client, code};
 use crate::model::{Schedule, ScheduleId, tree};
 
 impl Named {
@@ -18,9 +18,15 @@ impl Named {
 
     /// The only schedule that is meant.
     async fn find(&self, client: &Client, is_meant: impl Fn(&Schedule) -> bool) -> anyhow::Result<Schedule> {
-        let (mut found, mut cursor) = (Vec::new(), None);
+        let (mut found, mut cursor, mut caller) = (Vec::new(), None, None);
         loop {
-            let page = client.list_schedules(self.context(), cursor.as_deref(), PAGE).await?;
+            let page = match client.list_schedules(self.context(), caller.as_deref(), cursor.as_deref(), PAGE).await {
+                Err(error) if caller.is_none() && error.has_code(code::DENIED) => {
+                    caller = Some(own_caller(client, error).await?);
+                    continue;
+                }
+                page => page?,
+            };
             found.extend(page.schedules.into_iter().filter(&is_meant));
             cursor = page.next_cursor;
             if cursor.is_none() {

@@ -1,6 +1,6 @@
 use crate::coordinator;
 use crate::dispatch;
-use crate::model::{FlowId, FlowStatus, JobError, JobId};
+use crate::model::{FlowId, FlowStatus, JobError, JobId, RunnerId};
 
 /// Why something with a flow was not done.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +48,7 @@ pub enum Error {
         stopped: bool,
     },
     /// The wait is over, the flow is not.
-    #[error("flow {flow} is still {status}, {open} of its jobs have not ended; get_flow shows them")]
+    #[error("flow {flow} is still {status}, {open} of its jobs have not ended; get_flow shows them{}", without_runner(gone.as_ref()))]
     StillRunning {
         /// The flow.
         flow: FlowId,
@@ -56,6 +56,8 @@ pub enum Error {
         status: FlowStatus,
         /// How many of its jobs have not ended.
         open: u32,
+        /// The first of them whose runner was deleted, with the number of that.
+        gone: Option<(String, RunnerId)>,
     },
     /// The same as for a runner.
     #[error(transparent)]
@@ -83,6 +85,15 @@ fn standing(status: FlowStatus) -> String {
         FlowStatus::WaitingForPrerequisites => "waits for other jobs".to_owned(),
         FlowStatus::Started => "runs".to_owned(),
         FlowStatus::Finished => "has finished".to_owned(),
+    }
+}
+
+fn without_runner(gone: Option<&(String, RunnerId)>) -> String {
+    match gone {
+        Some((job, runner)) => {
+            format!("; its job {job:?} is for runner {runner}, which was deleted, so it will not run: stop_flow ends the flow")
+        }
+        None => String::new(),
     }
 }
 

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use super::error::Failure;
 use super::{Error, Flows, failed};
 use crate::dispatch;
-use crate::model::{ContextId, ErrorKind, Flow, FlowId, FlowSpec, FlowStatus, JobId, Status};
+use crate::model::{ContextId, ErrorKind, Flow, FlowId, FlowSpec, FlowStatus, JobId, RunnerId, Status};
 
 /// How many jobs that failed are named when a flow ends badly.
 const MOST_NAMED: usize = 16;
@@ -27,6 +27,7 @@ impl Flows {
     }
 
     async fn wait_until(&self, context: ContextId, flow: FlowId, deadline: Instant) -> Result<Flow, Error> {
+        let only_looks = deadline <= Instant::now();
         let (mut awaited, mut pause) = (None, PAUSES.0);
         loop {
             let state = self.store(context).await?.flow_state(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
@@ -34,7 +35,9 @@ impl Flows {
                 return self.result(context, flow).await;
             }
             if Instant::now() >= deadline || self.dispatcher.is_closing() {
-                return Err(Error::StillRunning { flow, status: state.status, open: state.open });
+                // Whoever only looks is not told more than that.
+                let gone = if only_looks { None } else { self.without_runner(context, flow).await.unwrap_or_default() };
+                return Err(Error::StillRunning { flow, status: state.status, open: state.open, gone });
             }
             if state.open > 0 {
                 let last = match &mut awaited {
@@ -51,6 +54,21 @@ impl Flows {
             tokio::time::sleep_until((Instant::now() + pause).min(deadline)).await;
             pause = (pause * 2).min(PAUSES.1);
         }
+    }
+
+    /// The first job of a flow that has not ended and whose runner was deleted.
+    async fn without_runner(&self, context: ContextId, flow: FlowId) -> Result<Option<(String, RunnerId)>, Error> {
+        let store = self.store(context).await?;
+        let Some(stored) = store.flow(flow).await.map_err(failed)? else { return Ok(None) };
+        let mut looked = HashSet::new();
+        for job in store.flow_jobs(&stored).await.map_err(failed)? {
+            let is_open = job.status.is_some_and(|status| !status.is_final());
+            let Some(runner) = job.runner.filter(|runner| is_open && looked.insert(*runner)) else { continue };
+            if store.runner(runner).await.map_err(failed)?.is_none() {
+                return Ok(Some((job.name, runner)));
+            }
+        }
+        Ok(None)
     }
 
     /// The jobs of a flow for which no other of them waits: when they have ended, all have.

@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Capability;
 use super::rhai::{Definition, GROUPS, Group};
+use super::{Capability, Use};
 use crate::model::{Json, ScriptType};
 pub use definition_file::definition_file;
 pub use markdown::markdown;
@@ -32,6 +32,9 @@ pub const TYPES: [(&str, &str); 10] = [
     ("number", "?"),
     ("string", "String"),
 ];
+
+/// The constants of scripts that are asked for when they are used, and what scripts do by that.
+pub const CONSTANTS_THAT_ASK: [(&str, Use); 2] = [("inputs", Use::Inputs), ("SLOT", Use::Itself)];
 
 /// A function that scripts may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -122,6 +125,17 @@ impl ScriptFunction {
     /// Who has it, for people, if not every script of a job does.
     pub fn who(&self) -> Option<&'static str> {
         self.capability.filter(|capability| *capability != Capability::Jobs).map(Capability::who)
+    }
+
+    /// What a script does by calling it, if it reaches beyond its engine.
+    pub fn uses(&self) -> Option<Use> {
+        Some(match (self.capability?, &*self.name) {
+            (_, "osis::new" | "silent" | "ignore_error" | "log") => return None,
+            (_, "osis::get" | "osis::exists" | "osis::list" | "osis::find") => Use::Read,
+            (_, "job::spawn" | "job::then") => Use::Spawn,
+            (_, "job::progress") => Use::Itself,
+            _ => Use::Change,
+        })
     }
 
     /// The namespace and the name in it.

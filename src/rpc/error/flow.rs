@@ -49,7 +49,7 @@ pub(super) fn data_of(error: &flows::Error) -> Option<Value> {
             let failed: Vec<Value> = failures.iter().map(told).collect();
             Some(json!({"flow_id": flow, "status": FlowStatus::Error, "failed": failed}))
         }
-        F::StillRunning { flow, status, open } => Some(json!({"flow_id": flow, "status": status, "open": open})),
+        F::StillRunning { flow, status, open, .. } => Some(json!({"flow_id": flow, "status": status, "open": open})),
         F::Dispatch(error) => super::data_of(error),
     }
 }

@@ -16,7 +16,7 @@ use crate::rpc::memory::Size;
 use crate::rpc::method::{Example, Method};
 
 /// What making or changing a runner can answer.
-const CHANGE_ERRORS: &[Code] = &[Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
+const CHANGE_ERRORS: &[Code] = &[Code::UnknownScriptType, Code::QueueFull, Code::StoreUnavailable, Code::NotFound];
 /// What looking at runners can answer.
 const ERRORS: &[Code] = &[Code::StoreUnavailable, Code::NotFound];
 

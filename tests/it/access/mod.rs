@@ -2,9 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on shall say so")]
 
 mod identities;
+mod lists;
 mod login;
 mod operator;
+mod outages;
 mod permissions;
+mod scripts;
 mod spoilt;
 mod tokens;
 

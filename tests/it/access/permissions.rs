@@ -8,17 +8,36 @@ use hero::model::ContextId;
 use super::*;
 
 /// Who calls.
-const COLUMNS: [&str; 6] = ["nobody", "identity", "reader", "executor", "caller", "admin"];
+pub(super) const COLUMNS: [&str; 6] = ["nobody", "identity", "reader", "executor", "caller", "admin"];
 
 /// What the page says: the words of each method, in the order of the columns.
 fn table() -> BTreeMap<String, Vec<String>> {
-    let page = hero::rpc::permissions();
+    rows(hero::rpc::permissions().split_once("\n## ").unwrap().0)
+}
+
+/// What the page says of the functions of scripts.
+pub(super) fn functions() -> BTreeMap<String, Vec<String>> {
+    rows(hero::rpc::permissions().split_once("\n## ").unwrap().1)
+}
+
+fn rows(page: &str) -> BTreeMap<String, Vec<String>> {
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
     let row = |line: &str| {
         let mut cells = line.split('|').map(|cell| cell.trim().trim_matches('`').to_owned());
         (cells.next().unwrap(), cells.take(COLUMNS.len()).collect())
     };
     rows.map(row).collect()
+}
+
+/// The roles of an identity of a column.
+pub(super) fn roles(column: &str) -> Vec<Role> {
+    match column {
+        "reader" => vec![Role::Reader],
+        "executor" => vec![Role::Executor],
+        "caller" => vec![Role::Caller],
+        "admin" => vec![Role::Admin],
+        _ => Vec::new(),
+    }
 }
 
 /// Parameters that concern a job, a schedule and the like of this caller; `own` is its number.
@@ -58,13 +77,6 @@ fn params(method: &str, job: &str, flow: u32, schedule: &str, identity: u32, tok
 #[tokio::test(flavor = "multi_thread")]
 async fn every_call_in_every_role_is_allowed_as_the_page_says() {
     let guarded = Guarded::open().await;
-    let roles = |column: &str| match column {
-        "reader" => vec![Role::Reader],
-        "executor" => vec![Role::Executor],
-        "caller" => vec![Role::Caller],
-        "admin" => vec![Role::Admin],
-        _ => Vec::new(),
-    };
     let stranger = guarded.with_roles(&[Role::Caller]).await;
     let of_stranger = guarded.identity(&[]).await;
     let (mut wrong, mut asked) = (Vec::new(), 0);

@@ -114,7 +114,46 @@ async fn who_has_a_role_sees_the_context_and_only_its_admins_and_the_operator_ch
     let job: String = clients["caller"].call("create_job", spec).await.unwrap();
     let read: Value = clients["reader"].call("get_job", json!({ "job_id": job, "context_id": 1 })).await.unwrap();
     assert_eq!(read["env_vars"], json!({ "KEY": "***" }));
+    // Nor what messages carry, whether they are to go out or came.
+    let carried = json!([{ "script": "1", "env_vars": { "KEY": "hidden" } }]);
+    let mut message = json!({ "message_type": "job", "job": carried, "address": "here", "target_context": 1, "context_id": 1 });
+    let sent: Value = clients["caller"].call("send_message", message.clone()).await.unwrap();
+    message["address"] = json!("redis://127.0.0.1:1");
+    let stays: Value = operator.call("send_message", message).await.unwrap();
+    let read = async |method: &str, params: Value| clients["reader"].call::<Value>(method, params).await;
+    let number = |message: &Value| json!({ "caller_id": message["caller_id"], "message_id": message["message_id"], "context_id": 1 });
+    let came = until("the message that came", || async {
+        let keys: Vec<String> = town.redis.run_in(1, &["KEYS", "message:*"]).await;
+        let other = |key: &&String| ![&sent, &stays].iter().any(|one| key.ends_with(&format!(":{}", one["message_id"])));
+        let key = keys.iter().find(other)?.rsplit(':').next()?.parse::<u32>().ok()?;
+        Some(json!({ "caller_id": sent["caller_id"], "message_id": key }))
+    })
+    .await;
+    for message in [&sent, &stays, &came] {
+        let shown = read("get_message", number(message)).await.unwrap();
+        assert_eq!(shown["job"][0]["env_vars"], json!({ "KEY": "***" }), "{shown}");
+    }
+    let listed = read("list_messages", json!({ "list": "out", "context_id": 1 })).await.unwrap();
+    assert!(!listed["messages"].as_array().unwrap().is_empty() && !listed.to_string().contains("hidden"), "{listed}");
     assert!(clients["reader"].delete_context(ContextId(1), true).await.is_err());
     clients["admin"].delete_context(ContextId(1), true).await.unwrap();
     town.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contexts_of_the_settings_have_their_hash_from_the_start_and_what_is_there_stays() {
+    let (home, redis) = (tempfile::tempdir().unwrap(), Redis::start().await);
+    // Another program was here before, and wrote what matters to it.
+    let _: i64 = redis.run_in(5, &["HSET", "context:5", "id", "5", "admins", "[9]"]).await;
+    let server = serve(&redis, &home, &["--contexts", "0,4,5", "--pool", "none"]).await;
+    let client = Client::connect(&server.url()).await;
+    for context in [0, 4] {
+        let fields: BTreeMap<String, String> = redis.run_in(context, &["HGETALL", &format!("context:{context}")]).await;
+        assert_eq!((&*fields["id"], &*fields["admins"], &*fields["status"]), (&*context.to_string(), "[]", "active"));
+        assert!(fields["created_at"].parse::<u32>().unwrap() > 1_700_000_000 && fields.len() == 10, "{fields:?}");
+        assert!(client.ok("get_context", json!([context])).await["created_at"].is_string());
+    }
+    let fields: BTreeMap<String, String> = redis.run_in(5, &["HGETALL", "context:5"]).await;
+    assert_eq!((fields.len(), &*fields["admins"]), (2, "[9]"));
+    server.stop().await;
 }

@@ -195,3 +195,14 @@ async fn rights_in_one_context_of_a_server_are_none_in_another() {
         town.becomes(key, MessageStatus::Acknowledged).await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_operator_sends_messages_without_a_role() {
+    let (one, two) = (NodeKey::random(), NodeKey::random());
+    let b = Town::open(&two, Plan::new(0).trusting(&one)).await;
+    let a = Town::open(&one, Plan { login: Some(authority), ..Plan::new(0) }).await;
+    // The one who is nobody: where callers log in, only the operator may send so.
+    let key = a.send(hero::coordinator::Draft { caller_id: 0, ..chat("x", &b.redis().url()) }).await;
+    a.becomes(key, MessageStatus::Acknowledged).await;
+    assert_eq!(b.came(1).await, ["message:0:1"]);
+}

@@ -37,13 +37,13 @@ async fn a_runner_of_a_context_that_was_made_at_run_time_gets_a_pool_too_and_one
     let call = async |method: &str, params: Value| client.call::<Value>(method, params).await.unwrap();
     let context = call("create_context", json!({"name": "a"})).await["context_id"].clone();
     let made = call("create_runner", json!({"script_type": "sal", "local": true, "context_id": context})).await;
-    let other = call("create_runner", json!({"script_type": "cobol", "local": true, "context_id": context})).await;
+    let other = call("create_runner", json!({"script_type": "osis", "local": true, "context_id": context})).await;
     let group = format!("runner{}", made["runner_id"]);
     let spec = json!({"script": "40 + 2", "script_type": "sal", "group": group, "context_id": context, "wait_timeout": 50});
     assert_eq!(call("run_and_wait", spec).await["value"], 42);
     until("the log says what is missing", || async { server.log().contains("no pool for the script type of a runner").then_some(()) })
         .await;
-    assert_eq!(call("get_runner", json!({"runner_id": other["runner_id"], "context_id": context})).await["script_type"], "cobol");
+    assert_eq!(call("get_runner", json!({"runner_id": other["runner_id"], "context_id": context})).await["script_type"], "osis");
     server.stop().await;
 }
 

@@ -137,3 +137,32 @@ async fn runners_of_other_programs_are_read_and_their_numbers_are_left_to_them()
     let _: i64 = house.redis.run(&["LPUSH", "runner:9", "x"]).await;
     assert_eq!(client.fault("get_runner", json!([9])).await.code, 1011);
 }
+
+#[tokio::test]
+async fn a_runner_here_is_of_a_script_type_that_is_known_here_and_one_elsewhere_of_any() {
+    let (_house, _server, client) = open().await;
+    let refused = client.fault("create_runner", json!(["cobol"])).await;
+    assert!(refused.code == 1003 && refused.message.contains("cobol") && refused.message.contains("osis"), "{refused:?}");
+    let far = json!({ "script_type": "cobol", "local": false, "address": "redis://10.0.0.7:6379" });
+    assert_eq!(client.ok("create_runner", far).await["script_type"], "cobol");
+    // Nor does one become so later.
+    assert_eq!(client.fault("update_runner", json!({ "runner_id": 1, "local": true })).await.code, 1003);
+    client.ok("update_runner", json!({ "runner_id": 1, "local": true, "script_type": "osis" })).await;
+    assert_eq!(client.fault("update_runner", json!({ "runner_id": 1, "script_type": "cobol" })).await.code, 1003);
+    assert_eq!(client.ok("update_runner", json!({ "runner_id": 1, "name": "near" })).await["script_type"], "osis");
+}
+
+#[tokio::test]
+async fn who_waits_for_a_flow_is_told_that_the_runner_of_a_job_is_gone() {
+    let (_house, _server, client) = open().await;
+    client.ok("create_runner", json!(["osis"])).await;
+    let jobs = json!({ "jobs": { "lost": { "script": "1", "runner": 1 }, "other": { "script": "2" } } });
+    let flow = client.ok("create_flow", jobs).await;
+    client.ok("start_flow", json!([flow])).await;
+    let waits = json!({ "flow_id": flow, "wait_timeout": 0.2 });
+    let before = client.fault("wait_flow", waits.clone()).await;
+    assert!(before.code == 1102 && !before.message.contains("runner"), "{before:?}");
+    client.ok("delete_runner", json!([1])).await;
+    let after = client.fault("wait_flow", waits).await;
+    assert!(after.code == 1102 && after.message.contains("its job \"lost\" is for runner 1, which was deleted"), "{after:?}");
+}

@@ -42,5 +42,6 @@ pub fn pool_settings(directory: &Path, actors: u32) -> PoolSettings {
         log_directory: LogDirectory::new(directory.join("logs")),
         grace: Duration::from_secs(5),
         audit: Audit::default(),
+        authority: None,
     }
 }

@@ -1,0 +1,165 @@
+//! How a server sees what has changed: tokens that ended, and contexts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use futures_util::{FutureExt as _, StreamExt as _, stream};
+
+use super::Authority;
+use super::reading::Reading;
+use crate::model::{Context, ContextId, ContextStatus, TokenId};
+use crate::store::{self, Listed, Store};
+
+/// How many tokens are read at once.
+const CHUNK: usize = 1000;
+/// Who began to make a context so long ago and has not told that it is there was killed.
+const MAKING: Duration = Duration::from_secs(60);
+/// How long a context may take to say who has which rights in it, or to take a change. What is known of others does not wait for it.
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+/// How many contexts that need a store of their own are asked side by side.
+pub(super) const AT_ONCE: usize = 16;
+
+impl Authority {
+    /// Looks whether anything has changed, and acts on it: ends logins whose tokens are gone or over, and reads contexts anew.
+    ///
+    /// A context that cannot be read stays as it was and holds up nothing: [`Self::read_missing`] asks for it again.
+    pub async fn follow(&self) -> Result<(), store::Error> {
+        let Some(home) = self.0.stores.get(&ContextId(0)) else { return Ok(()) };
+        let mut reading = self.0.reading.lock().await;
+        // What is changed from now on has another revision: so the logins are taken after it was read.
+        let (revision, login) = home.access_revision().await?;
+        self.0.login_elsewhere.store(login, Ordering::Release);
+        let now = home.clock().now();
+        let logins = self.0.logins.all();
+        for login in logins.iter().flat_map(|(_, logins)| logins).filter(|login| login.is_over(now)) {
+            login.end();
+        }
+        if revision == self.0.revision.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        for part in logins.chunks(CHUNK) {
+            let ids: Vec<TokenId> = part.iter().map(|(token, _)| token.clone()).collect();
+            for ((_, logins), stored) in part.iter().zip(home.tokens(&ids).await?) {
+                for login in logins.iter().filter(|login| stored.as_ref().is_none_or(|stored| stored.token.identity_id != login.identity()))
+                {
+                    login.end();
+                }
+            }
+        }
+        let read = self.read_contexts(home, &mut reading).await;
+        self.0.changed.send_modify(|count| *count += 1);
+        read?;
+        self.0.revision.store(revision, Ordering::Release);
+        Ok(())
+    }
+
+    /// Reads the contexts that have changed, and forgets those that are gone.
+    async fn read_contexts(&self, home: &Store, reading: &mut Reading) -> Result<(), store::Error> {
+        let listed = home.contexts().await?;
+        let of_time = |since| home.clock().now().since(since) > MAKING;
+        let mut made = BTreeMap::new();
+        let mut abandoned = Vec::new();
+        for (id, how) in &listed {
+            match how {
+                Listed::At(revision) if !self.0.stores.contains_key(id) => drop(made.insert(*id, *revision)),
+                Listed::Making(since) if of_time(*since) => abandoned.push(*id),
+                _ => {}
+            }
+        }
+        {
+            let mut known = self.0.contexts.write().unwrap_or_else(PoisonError::into_inner);
+            known.retain(|id, _| made.contains_key(id) || self.0.stores.contains_key(id) || abandoned.contains(id));
+            // Who began to make these does not live any more: they go as any other.
+            let gone = |id: &ContextId| (*id, Arc::new(Context { status: ContextStatus::Deleting, ..Context::none(*id) }));
+            known.extend(abandoned.iter().map(gone));
+        }
+        let missing = {
+            let mut missing = self.0.missing.lock().unwrap_or_else(PoisonError::into_inner);
+            missing.retain(|id| made.contains_key(id) || self.0.stores.contains_key(id));
+            missing.clone()
+        };
+        let others = self.0.stores.keys().filter(|id| **id != home.context() && !missing.contains(id));
+        let (own, ()) = tokio::join!(home.own_context(), self.read_each(others.copied().collect()));
+        self.know([own?]);
+        let changed: Vec<ContextId> =
+            made.iter().filter(|(id, revision)| reading.seen.get(id) != Some(revision)).map(|(id, _)| *id).collect();
+        if !changed.is_empty() {
+            if reading.databases.is_none() {
+                reading.databases = Some(home.databases()?.map(Arc::new));
+            }
+            match &reading.databases {
+                Some(Some(databases)) => self.take(databases.contexts(&changed).await?),
+                _ => self.read_each(changed.into_iter().filter(|id| !missing.contains(id)).collect()).await,
+            }
+        }
+        reading.seen = made;
+        Ok(())
+    }
+
+    /// Reads contexts side by side, each by a store of its own.
+    async fn read_each(&self, ids: Vec<ContextId>) {
+        let asked: Vec<_> = ids.iter().copied().map(|id| self.read_one(id).map(move |read| (id, read)).boxed()).collect();
+        self.take(stream::iter(asked).buffered(AT_ONCE).collect().await);
+    }
+
+    async fn read_one(&self, id: ContextId) -> Result<Context, store::Error> {
+        let reading = async {
+            match (self.0.stores.get(&id), self.0.stores.get(&ContextId(0))) {
+                (Some(store), _) => store.own_context().await,
+                (None, Some(home)) => home.beside(id).await?.own_context().await,
+                (None, None) => Err(store::Error::Closed),
+            }
+        };
+        tokio::time::timeout(PATIENCE, reading).await.unwrap_or(Err(store::Error::Deadline(PATIENCE)))
+    }
+
+    /// Takes over what was read, and notes what could not be.
+    fn take(&self, read: Vec<(ContextId, Result<Context, store::Error>)>) {
+        let mut missing = self.0.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        for (id, read) in &read {
+            match read {
+                Ok(_) if missing.remove(id) => tracing::info!(context = %id, "who has which rights in a context is known again"),
+                Err(error) if missing.insert(*id) => {
+                    tracing::warn!(context = %id, %error, "who has which rights in a context cannot be read; what was known holds, and it is asked for again each second");
+                }
+                _ => {}
+            }
+        }
+        drop(missing);
+        self.know(read.into_iter().filter_map(|(_, read)| read.ok()));
+    }
+
+    /// The contexts that could not be read.
+    pub(super) fn missing(&self) -> BTreeSet<ContextId> {
+        self.0.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Asks once more for the contexts that could not be read. Nobody waits for that.
+    pub async fn read_missing(&self) {
+        let before = self.0.revision.load(Ordering::Acquire);
+        let asked: Vec<_> = self.missing().into_iter().map(|id| self.read_one(id).map(move |read| (id, read)).boxed()).collect();
+        let read: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
+        let _reading = self.0.reading.lock().await;
+        // What others have changed meanwhile may not be in what was read: so it is read again. What is gone is not missing any more.
+        if self.0.revision.load(Ordering::Acquire) != before || read.iter().all(|(_, read)| read.is_err()) {
+            return;
+        }
+        self.take(read);
+        self.0.changed.send_modify(|count| *count += 1);
+    }
+
+    /// Takes over what was just read of a context that is passed over otherwise, because it did not answer before. It stays among those that are read again.
+    pub(super) fn learn(&self, context: &Context) {
+        if self.missing().contains(&context.context_id) {
+            self.know([context.clone()]);
+            self.0.changed.send_modify(|count| *count += 1);
+        }
+    }
+
+    fn know(&self, contexts: impl IntoIterator<Item = Context>) {
+        let mut known = self.0.contexts.write().unwrap_or_else(PoisonError::into_inner);
+        known.extend(contexts.into_iter().map(|context| (context.context_id, Arc::new(context))));
+    }
+}

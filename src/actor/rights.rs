@@ -1,0 +1,59 @@
+//! Whether the caller of a job may do what its script asks for.
+
+use super::host::Asker;
+use crate::access::{Allowed, Concern, Permission, lacking};
+use crate::audit::{Outcome, Record, Who};
+use crate::engine::Use;
+use crate::model::{ContextId, IdentityId, JobId};
+
+/// The code of the wire that such a refusal has in the audit log: permission denied.
+const DENIED: i32 = 1004;
+
+/// What the caller of a job needs to do something by its script, and what that concerns.
+pub fn script_right(uses: Use, context: ContextId, job: &JobId) -> (Permission, Concern<'_>) {
+    match uses {
+        Use::Itself => (Permission::Public, Concern::Job(context, job)),
+        Use::Inputs => (Permission::Read, Concern::Job(context, job)),
+        Use::Read => (Permission::Read, Concern::Context(context)),
+        Use::Change => (Permission::Submit, Concern::Context(context)),
+        Use::Spawn => (Permission::Submit, Concern::NewJobs(context, Vec::new())),
+    }
+}
+
+/// The identity that a caller is, if it is one: its number, written as identities write it.
+fn identity(caller: &str) -> Option<IdentityId> {
+    let number: u32 = caller.parse().ok()?;
+    (number > 0 && number.to_string() == caller).then_some(IdentityId(number))
+}
+
+impl Asker {
+    /// Whether the caller of the job may do this by its script, or what it lacks. The job is its own, and so is what its prerequisites gave.
+    pub(super) async fn may(&self, uses: Use, name: &'static str) -> Result<(), String> {
+        let Some(authority) = self.authority.as_ref().filter(|authority| authority.has_login()) else { return Ok(()) };
+        let Some(identity) = identity(&self.caller) else { return Ok(()) };
+        let (permission, concern) = script_right(uses, self.context, &self.job);
+        if authority.allowed(identity, permission, &concern) != Allowed::No {
+            return Ok(());
+        }
+        // Another server may have granted it just now.
+        if authority.follow().await.is_ok() && authority.allowed(identity, permission, &concern) != Allowed::No {
+            return Ok(());
+        }
+        let refused = || Record { context: Some(self.context), ..Record::new(Who::Job(self.job.clone()), name, Outcome::Refused(DENIED)) };
+        self.audit.refusal(refused);
+        Err(lacking(identity, Some(self.context), permission))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_number_of_an_identity_is_one() {
+        assert_eq!(identity("7"), Some(IdentityId(7)));
+        for other in ["", "0", "07", "+7", "7 ", "-7", "4294967296", "anonymous", "operator", "alice"] {
+            assert_eq!(identity(other), None, "{other:?}");
+        }
+    }
+}

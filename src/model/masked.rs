@@ -1,0 +1,82 @@
+use std::fmt;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::Json;
+
+/// What stands in place of a value that is not shown.
+const MASK: &str = "***";
+
+impl Json {
+    /// A job as messages have it, without the values of its environment variables.
+    pub fn without_secrets(self) -> Self {
+        let Ok(mut job) = serde_json::from_str::<Fields>(self.as_str()) else { return self };
+        let Some((_, variables)) = job.0.iter_mut().find(|(name, _)| name == "env_vars") else { return self };
+        *variables = match serde_json::from_str::<Fields>(variables.as_str()) {
+            Ok(Fields(of_each)) => Fields(of_each.into_iter().map(|(name, _)| (name, MASK.into())).collect()).written(),
+            // No job of ours has such variables, but whatever they are may be secret.
+            Err(_) => MASK.into(),
+        };
+        job.written()
+    }
+}
+
+/// The fields of an object, in its order.
+struct Fields(Vec<(String, Json)>);
+
+impl Fields {
+    fn written(&self) -> Json {
+        let text = serde_json::to_string(self).expect("texts and JSON can be written");
+        serde_json::from_str(&text).expect("it is what was just read, with less in it")
+    }
+}
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_named_and_their_values_are_not_shown() {
+        for (job, shown) in [
+            (r#"{"script":"1","env_vars":{"K":"secret","L":[1]},"n":7}"#, r#"{"script":"1","env_vars":{"K":"***","L":"***"},"n":7}"#),
+            (r#"{"env_vars":"K=secret"}"#, r#"{"env_vars":"***"}"#),
+            (r#"{"env_vars":{}}"#, r#"{"env_vars":{}}"#),
+            (r#"{"script":"1"}"#, r#"{"script":"1"}"#),
+            ("7", "7"),
+        ] {
+            let job: Json = serde_json::from_str(job).unwrap();
+            assert_eq!(job.without_secrets().as_str(), shown);
+        }
+    }
+}

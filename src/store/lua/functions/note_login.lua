@@ -1,0 +1,12 @@
+-- Flags: allow-oom
+-- Notes whether callers have to log in, so that actors of other processes ask what the callers of their jobs may.
+-- ARGV  'on' or 'off'
+-- Gives 1.
+return function()
+  if request.take() == 'on' then
+    commands.insist('HSET', keys.access, 'login', '1')
+  else
+    commands.try('HDEL', keys.access, 'login')
+  end
+  return 1
+end
