@@ -45,7 +45,10 @@ impl Writer {
                 break;
             }
         }
-        self.shared.ended.cancel();
+        // Whoever waits for the end may open the log again.
+        let shared = Arc::clone(&self.shared);
+        drop(self);
+        shared.ended.cancel();
     }
 
     /// Takes what there is to write. Gives whether it is the last.

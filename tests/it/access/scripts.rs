@@ -73,7 +73,8 @@ async fn every_function_of_scripts_in_every_role_is_allowed_as_the_page_says() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_script_may_no_more_than_its_caller_may_at_that_moment() {
     let directory = tempfile::tempdir().unwrap();
-    let settings = audit::Settings { directory: directory.path().join("audit"), key: AuditKey::random(), file_bytes: 1 << 20, quota: 0 };
+    let settings =
+        audit::Settings { directory: directory.path().join("audit"), key: AuditKey::random(), file_bytes: 1 << 20, quota: 0, begun: false };
     let log = Audit::open(settings).unwrap();
     let guarded = Guarded::staffed(log.clone()).await;
     let identity = guarded.identity(&[Role::Caller]).await;

@@ -132,6 +132,7 @@ async fn check_keys(town: &Town) {
                 "hero:meta:nodes",
                 "hero:access:contexts",
                 "hero:meta:access",
+                "context:0",
             ],
         );
         if ends.iter().any(|prefix| key.starts_with(prefix)) {
