@@ -6,7 +6,7 @@ use crate::model::{Address, ContextId, Json, Message, MessageFormat, MessageKey,
 use crate::store::{MessageDeleted, MessageStored};
 
 /// The most bytes of a text, and of the jobs of a message.
-const LONGEST: usize = 1 << 20;
+pub const LONGEST_MESSAGE: usize = 1 << 20;
 /// The longest time of a message, in seconds.
 const LONGEST_TIME: u32 = 30 * 24 * 3600;
 
@@ -128,8 +128,8 @@ impl Messages {
 fn check(draft: &Draft, job: &str) -> Result<(), Error> {
     let invalid = |param: &'static str, message: String| Err(Error::Invalid { param, message });
     for (what, size) in [("message", draft.message.len()), ("job", job.len())] {
-        if size > LONGEST {
-            return Err(dispatch::Error::TooLarge { what, size, limit: LONGEST, setting: "a fixed limit" }.into());
+        if size > LONGEST_MESSAGE {
+            return Err(dispatch::Error::TooLarge { what, size, limit: LONGEST_MESSAGE, setting: "a fixed limit" }.into());
         }
     }
     for (param, time) in [("timeout_ack", draft.timeout_ack), ("timeout_result", draft.timeout_result)] {
