@@ -96,6 +96,15 @@ async fn a_token_ends_with_its_time_and_makes_room() {
 }
 
 #[tokio::test]
+async fn a_token_that_would_end_at_once_is_not_made() {
+    let guarded = Guarded::open().await;
+    let identity = guarded.identity(&[Role::Admin]).await;
+    let client = guarded.client(identity).await;
+    let refused = client.create_token(identity, None, Some(Duration::ZERO)).await.unwrap_err();
+    assert!(refused.has_code(-32602) && refused.to_string().contains("lifetime: "), "{refused}");
+}
+
+#[tokio::test]
 async fn redis_has_no_secret_and_another_key_opens_nothing() {
     let guarded = Guarded::open().await;
     let identity = guarded.identity(&[]).await;
