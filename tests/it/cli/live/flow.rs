@@ -1,6 +1,10 @@
 //! `hero flow`.
 
-use super::Server;
+use std::io::{BufRead as _, BufReader, Read as _};
+
+use rustix::process::Signal;
+
+use super::{Server, signal};
 use crate::cli::Hero;
 
 const FLOW: &str = "\
@@ -30,6 +34,7 @@ fn the_flow_of_a_file_is_run_shown_and_deleted_by_commands() {
         assert!(shown.lines().any(|said| said.starts_with(line)), "{line}: {shown}");
     }
     assert!(server.ok(&["flow", "graph", "1"]).starts_with("flowchart TD\n"));
+    assert!(server.json(&["flow", "graph", "1"])["graph"].as_str().unwrap().starts_with("flowchart TD\n"));
     assert_eq!(server.ok(&["flow", "create", &file]), "2");
     assert_eq!(server.ok(&["flow", "start", "2"]), "dispatched");
     let listed = server.ok(&["flow", "list"]);
@@ -52,6 +57,32 @@ fn a_flow_that_fails_says_which_job_and_how_to_go_on() {
     assert_eq!(server.ok(&["flow", "retry", "1"]), "started");
     let gone = server.run(&["flow", "run", &file, "--wait", "0"]);
     assert!([3, 6].contains(&gone.code), "{}", gone.err);
+}
+
+#[test]
+fn a_flow_that_is_stopped_did_not_fail() {
+    let server = Server::start();
+    let file = server.hero.file("flow.yaml", "jobs:\n  a: { script: 'loop { }' }\n  b: { script: '1', depends_on: [a] }\n");
+    let mut run = server.piped(&["flow", "run", &file]);
+    let mut said = BufReader::new(run.stderr.take().unwrap());
+    let mut told = String::new();
+    while !told.contains("a started") {
+        assert_ne!(said.read_line(&mut told).unwrap(), 0, "{told}");
+    }
+    signal(&run, Signal::INT);
+    said.read_to_string(&mut told).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(4), "{told}");
+    assert!(told.contains("a stopped\n") && told.contains("flow 1: stopped; "), "{told}");
+    let (shown, listed) = (server.ok(&["flow", "show", "1"]), server.ok(&["flow", "list"]));
+    assert!(shown.contains("status         stopped") && listed.contains(" stopped "), "{shown}{listed}");
+    assert!([&told, &shown, &listed].iter().all(|text| !text.contains("failed")), "{told}{shown}{listed}");
+    assert_eq!(server.json(&["flow", "list"])["flows"][0]["stop_requested"], true);
+    // One whose job failed by itself failed, and what waited for that never ran.
+    let file = server.hero.file("flow.yaml", "jobs:\n  a: { script: 'throw 1' }\n  b: { script: '1', depends_on: [a] }\n");
+    let failed = server.run(&["flow", "run", &file]);
+    let shown = server.ok(&["flow", "show", "2"]);
+    assert!(failed.code == 3 && shown.contains("a failed") && shown.contains("b never ran: ") && shown.contains(" a "), "{shown}");
+    assert!(failed.err.contains("b never ran\n") && server.ok(&["flow", "list"]).contains(" failed "), "{}", failed.err);
 }
 
 #[test]
