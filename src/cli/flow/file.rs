@@ -1,20 +1,20 @@
 //! The file of a flow: YAML, of which JSON is a part.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_saphyr::{Location, Spanned};
 
-use super::Source;
+use super::reading::{self, Reading};
+use super::{Source, inputs};
 use crate::cli::exit::Usage;
 use crate::cli::language;
-use crate::cli::script::{as_rhai, name, read_script};
+use crate::cli::script::{as_rhai, name, read_script, read_text};
 use crate::coordinator::flows::{Problem, problems};
 use crate::engine::{self, Names};
 use crate::model::{
@@ -49,14 +49,15 @@ pub(super) struct FlowFile {
     #[serde(default)]
     context_id: u32,
     /// Its jobs, by names of letters, digits and `_`.
+    #[serde(deserialize_with = "later")]
     #[schemars(with = "BTreeMap<String, FileJob>")]
-    jobs: Jobs,
+    pub(super) jobs: Jobs,
 }
 
 /// One job of a flow: `script`, or the `file` that has it.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct FileJob {
+pub(super) struct FileJob {
     /// The script to run.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
@@ -105,41 +106,22 @@ struct FileJob {
 }
 
 /// The jobs of a flow by their names, and where each name stands.
-#[derive(Debug)]
-struct Jobs(BTreeMap<String, (Location, FileJob)>);
+#[derive(Debug, Default)]
+pub(super) struct Jobs(pub(super) BTreeMap<String, (Location, FileJob)>);
 
-impl<'de> Deserialize<'de> for Jobs {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Each;
+/// A line and a column, both from 1.
+pub(super) type Place = (u64, u64);
 
-        impl<'de> Visitor<'de> for Each {
-            type Value = Jobs;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("jobs by their names")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Jobs, A::Error> {
-                let mut jobs = BTreeMap::new();
-                while let Some(name) = map.next_key::<Spanned<String>>()? {
-                    if jobs.contains_key(&name.value) {
-                        return Err(A::Error::custom(format_args!("two jobs are called {:?}", name.value)));
-                    }
-                    jobs.insert(name.value, (name.referenced, map.next_value()?));
-                }
-                Ok(Jobs(jobs))
-            }
-        }
-
-        deserializer.deserialize_map(Each)
-    }
+/// The jobs are read by themselves.
+fn later<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Jobs, D::Error> {
+    <()>::deserialize(deserializer).map(|()| Jobs::default())
 }
 
 /// Something that is wrong with a file, and where.
 #[derive(Debug)]
 pub(super) struct Fault {
-    /// The line and column, where they are known; both from 1.
-    pub(super) at: Option<(u64, u64)>,
+    /// Its place, where that is known.
+    pub(super) at: Option<Place>,
     /// What is wrong.
     pub(super) message: String,
     /// If it is a script: that, and what is wrong with it.
@@ -147,7 +129,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    fn new(at: Option<(u64, u64)>, message: String) -> Self {
+    pub(super) fn new(at: Option<Place>, message: String) -> Self {
         Self { at, message, script: None }
     }
 }
@@ -156,23 +138,13 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.at {
             Some((line, column)) => write!(f, "{line}:{column}: {}", self.message),
-            None => f.write_str(&self.message),
+            None => write!(f, " {}", self.message),
         }
     }
 }
 
-fn place(location: Location) -> Option<(u64, u64)> {
+pub(super) fn place(location: Location) -> Option<Place> {
     (location.line() > 0).then(|| (location.line(), location.column()))
-}
-
-/// What is wrong with a file that cannot be read, without the place, which stands before it.
-fn told(message: &str) -> String {
-    let message = message.lines().next().unwrap_or_default();
-    let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
-    match message.strip_prefix("duplicate mapping key: ").and_then(|rest| rest.split(',').next()) {
-        Some(key) => format!("{key} stands there twice"),
-        None => message.to_owned(),
-    }
 }
 
 /// The JSON Schema of the file.
@@ -184,35 +156,34 @@ pub(super) fn schema() -> String {
 
 /// Reads a file: the flow that it describes, or everything that is wrong with it.
 pub(super) fn read(file: &Path) -> anyhow::Result<Result<FlowSpec, Vec<Fault>>> {
-    let text = read_script(file)?;
+    let text = read_text("flow", file)?;
     if text.len() > LONGEST_FILE {
         return Err(Usage(format!("{}: has {} bytes, the file of a flow has {LONGEST_FILE} at most", name(file), text.len())).into());
     }
-    let flow: FlowFile = match serde_saphyr::from_str(&text) {
-        Ok(flow) => flow,
-        Err(error) => {
-            return Ok(Err(vec![Fault::new(error.location().and_then(place), told(&error.without_snippet().to_string()))]));
-        }
-    };
-    let beside = file.parent().unwrap_or(Path::new("")).to_owned();
-    flow.spec(&beside)
+    let Reading { flow, maimed, faults } = reading::read(&text);
+    let beside = file.parent().unwrap_or(Path::new(""));
+    Ok(match flow {
+        Some(flow) => flow.spec(beside, &maimed, faults),
+        None => Err(faults),
+    })
 }
 
 impl FlowFile {
-    /// The flow, with the scripts of its files.
-    fn spec(self, beside: &Path) -> anyhow::Result<Result<FlowSpec, Vec<Fault>>> {
-        let (mut jobs, mut places, mut faults) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    /// The flow, with the scripts of its files, if nothing else is wrong with it. Of jobs that are maimed nothing is missed.
+    fn spec(self, beside: &Path, maimed: &HashSet<String>, mut faults: Vec<Fault>) -> Result<FlowSpec, Vec<Fault>> {
+        let (mut jobs, mut places, mut scripts) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         for (name, (location, job)) in self.jobs.0 {
             let of_names: Vec<Location> = job.depends_on.iter().map(|other| other.referenced).collect();
             places.insert(name.clone(), (location, of_names));
-            let (spec, at) = match job.spec(&name, location, beside) {
-                Ok(made) => made,
-                Err(fault) => {
-                    faults.push(fault);
-                    continue;
+            let (spec, script) = job.spec(&name, location, beside);
+            match script {
+                Ok(at) => {
+                    faults.extend(wrong_script(&name, &spec, at));
+                    scripts.push((name.clone(), at));
                 }
-            };
-            faults.extend(wrong_script(&name, &spec, at));
+                Err(no) if no.is_named || !maimed.contains(&name) => faults.push(no.fault),
+                Err(_) => {}
+            }
             jobs.insert(name, spec);
         }
         let spec = FlowSpec {
@@ -225,26 +196,43 @@ impl FlowFile {
             caller_id: None,
             context_id: ContextId(self.context_id),
         };
-        if faults.iter().all(|fault| fault.script.is_some()) {
-            faults.extend(problems(&spec).into_iter().map(|problem| located(problem, &spec, &places)));
-        }
+        faults.extend(problems(&spec).into_iter().map(|problem| located(problem, &spec, &places)));
+        faults
+            .extend(scripts.into_iter().filter(|(name, _)| !maimed.contains(name)).flat_map(|(name, at)| unnamed_inputs(&name, &spec, at)));
         faults.sort_by_key(|fault| fault.at);
-        Ok(if faults.is_empty() { Ok(spec) } else { Err(faults) })
+        if faults.is_empty() { Ok(spec) } else { Err(faults) }
     }
 }
 
+/// The jobs whose outputs a script wants to see, and that it does not wait for.
+fn unnamed_inputs(name: &str, spec: &FlowSpec, at: Option<Place>) -> Vec<Fault> {
+    let Some(job) = spec.jobs.get(name).filter(|job| is_rhai(job.script_type.as_ref(), job.runner)) else { return Vec::new() };
+    let others = inputs::of_script(&job.script).into_iter().filter(|other| *other != name && spec.jobs.contains_key(*other));
+    let missing = others.filter(|other| job.depends_on.iter().all(|known| known != other));
+    let told = |other| format!("jobs.{name}.script: inputs.{other} is not there, because depends_on does not name {other:?}");
+    missing.map(|other| Fault::new(at, told(other))).collect()
+}
+
 impl FileJob {
-    fn spec(self, name: &str, location: Location, beside: &Path) -> Result<(FlowJobSpec, Option<(u64, u64)>), Fault> {
+    /// The job, and the place of its script, or what is wrong with that.
+    fn spec(self, name: &str, location: Location, beside: &Path) -> (FlowJobSpec, Result<Option<Place>, NoScript>) {
         let (script, by_name, at) = match (self.script, self.file) {
-            (Some(script), None) => (script.value, None, script.referenced),
+            (Some(script), None) => (script.value, None, Ok(place(script.referenced))),
             (None, Some(file)) => {
                 let read = read_script(&beside.join(&file.value)).with_context(|| format!("jobs.{name}.file"));
-                let script = read.map_err(|error| Fault::new(place(file.referenced), format!("{error:#}")))?;
-                (script, language::of_file(&file.value), file.referenced)
+                let by_name = language::of_file(&file.value);
+                match read {
+                    Ok(script) => (script, by_name, Ok(place(file.referenced))),
+                    Err(error) => (String::new(), by_name, Err(NoScript::at(place(file.referenced), format!("{error:#}")))),
+                }
             }
-            (None, None) => return Err(Fault::new(place(location), format!("jobs.{name}: needs a script, or the file of one"))),
+            (None, None) => {
+                let fault = Fault::new(place(location), format!("jobs.{name}: needs a script, or the file of one"));
+                (String::new(), None, Err(NoScript { fault, is_named: false }))
+            }
             (Some(_), Some(file)) => {
-                return Err(Fault::new(place(file.referenced), format!("jobs.{name}: has a script and a file; one of the two is enough")));
+                let message = format!("jobs.{name}: has a script and a file; one of the two is enough");
+                (String::new(), None, Err(NoScript::at(place(file.referenced), message)))
             }
         };
         let script_type = self.script_type.or(by_name);
@@ -263,7 +251,20 @@ impl FileJob {
             env_vars: self.env_vars,
             labels: self.labels,
         };
-        Ok((job, place(at)))
+        (job, at)
+    }
+}
+
+/// Why a job has no script.
+struct NoScript {
+    fault: Fault,
+    /// Whether the file names one.
+    is_named: bool,
+}
+
+impl NoScript {
+    fn at(place: Option<Place>, message: String) -> Self {
+        Self { fault: Fault::new(place, message), is_named: true }
     }
 }
 
@@ -272,7 +273,7 @@ fn is_rhai(script_type: Option<&ScriptType>, runner: Option<RunnerId>) -> bool {
     script_type.map_or(runner.is_none(), ScriptType::is_built_in)
 }
 
-fn wrong_script(name: &str, job: &FlowJobSpec, at: Option<(u64, u64)>) -> Option<Fault> {
+fn wrong_script(name: &str, job: &FlowJobSpec, at: Option<Place>) -> Option<Fault> {
     if !is_rhai(job.script_type.as_ref(), job.runner) {
         return None;
     }

@@ -2,7 +2,9 @@
 
 mod check;
 mod file;
+mod inputs;
 mod list;
+mod reading;
 mod run;
 mod show;
 mod tree;
