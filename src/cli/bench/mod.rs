@@ -177,10 +177,11 @@ impl Measuring<'_> {
         let compat = self.compat(&directory, &pools).await?;
         let (mut login, mut contexts) = (None, None);
         if self.measures(Part::Login) {
-            login = Some(self.steps.step("calling with and without login", 0, self.login(&pools)).await?);
+            login = Some(Box::pin(self.steps.step("calling with and without login", 0, self.login(&pools))).await?);
         }
         if self.measures(Part::Contexts) {
-            contexts = Some(self.steps.step("making contexts and identities, and starting with them", 0, self.contexts()).await?);
+            let made = self.steps.step("making contexts and identities, and starting with them", 0, self.contexts());
+            contexts = Some(Box::pin(made).await?);
         }
         let (server, jobs) = ("its own".to_owned(), self.bench.jobs);
         Ok(Report { server, jobs, rest, submit, drain, waiting, groups, objects, scripts, python, compat, login, flows, contexts })

@@ -7,6 +7,7 @@ mod list;
 mod reading;
 mod run;
 mod show;
+mod spec;
 mod tree;
 
 use std::path::PathBuf;
