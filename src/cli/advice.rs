@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::global::has_token;
 use crate::client::{self, RpcError, code};
 use crate::model::{JobId, Status};
 
@@ -105,6 +106,17 @@ pub(super) fn advice(error: &client::Error, lost: Option<&Lost>, unstarted: Opti
 
 /// What helps whom the server, or a proxy in front of it, does not know.
 const TOKEN: &str = "set HERO_TOKEN to a token that is taken there; the operator makes one for you with `hero token create`";
+/// The same where a token was shown.
+const OTHER_TOKEN: &str =
+    "the token in HERO_TOKEN is unknown there, was revoked or has expired; the operator makes another with `hero token create`";
+/// What helps whoever wants to do what the operator does.
+const OPERATOR: &str = "the operator is whoever can open hero.sock in the data directory of the server: on that machine leave out HERO_TOKEN and --server \
+     (HERO_SERVER), or name it with --server unix://DATA/hero.sock";
+
+fn token() -> &'static str {
+    if has_token() { OTHER_TOKEN } else { TOKEN }
+}
+
 /// What helps whose key the server does not know.
 const KEY: &str =
     "`hero identity key FILE` prints your public key; the operator makes an identity of it with `hero identity create --pubkey KEY`";
@@ -126,11 +138,12 @@ fn of(error: &client::Error) -> Option<String> {
         client::Error::Refused { status: 429, .. } => {
             "as many connections as it takes are open; try again later, or start it with more: --max-connections, --max-per-address".to_owned()
         }
-        client::Error::Refused { status: 401, .. } => TOKEN.to_owned(),
+        client::Error::Refused { status: 401, .. } => token().to_owned(),
         client::Error::Refused { status: 400, .. } => {
             "check that the address is that of a hero server; one that speaks TLS is reached by wss://".to_owned()
         }
         client::Error::Refused { .. } => "check that the address is that of a hero server".to_owned(),
+        client::Error::LoggedOut(_) => format!("{TOKEN}; jobs that were started go on"),
         client::Error::Closed(_) => "look whether the server still runs; jobs that were started go on".to_owned(),
         client::Error::TooLarge { .. } => "make it smaller, or start the server with a larger --max-request".to_owned(),
         client::Error::Timeout { .. } => "look at the log of the server; whether it was done is not known".to_owned(),
@@ -161,13 +174,14 @@ fn of_rpc(rpc: &RpcError) -> Option<String> {
             "make it smaller, or start the server with a larger --script-source".to_owned()
         }
         code::UNKNOWN_SCRIPT_TYPE => {
-            "--type names another type, which else the name of the file says; a server has those of its pools: `hero serve --pool osis=2 --pool python=2`"
+            "name another type (--type, or script_type in a file), which else the name of the file says; a server has those of its pools: `hero serve --pool osis=2 --pool python=2`"
                 .to_owned()
         }
         code::JOB_NOT_FOUND => "`hero job list` shows those that exist".to_owned(),
         code::NOT_AUTHENTICATED if rpc.message.contains("public key") => KEY.to_owned(),
         code::DENIED if rpc.message.contains("allowed_hosts") => return None,
-        code::NOT_AUTHENTICATED => TOKEN.to_owned(),
+        code::NOT_AUTHENTICATED => token().to_owned(),
+        code::DENIED if rpc.message.contains("operator") => OPERATOR.to_owned(),
         code::DENIED => ROLE.to_owned(),
         code::WAIT_RAN_OUT => match told("status") {
             Some(status) if status == Status::Created.as_str() => format!("start it with `hero job start {}`", told("job_id")?),

@@ -52,7 +52,9 @@ impl Exit {
         match error {
             client::Error::Rpc(error) => Self::of_rpc(error),
             client::Error::Address { .. } => Self::Usage,
-            client::Error::Refused { status: 401 | 403, .. } | client::Error::OtherServer { .. } => Self::Denied,
+            client::Error::Refused { status: 401 | 403, .. } | client::Error::LoggedOut(_) | client::Error::OtherServer { .. } => {
+                Self::Denied
+            }
             client::Error::Unreachable { .. }
             | client::Error::Untrusted { .. }
             | client::Error::Silent { .. }

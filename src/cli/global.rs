@@ -92,6 +92,7 @@ fn token() -> Option<String> {
     std::env::var("HERO_TOKEN").ok().filter(|token| !token.is_empty())
 }
 
-fn has_token() -> bool {
+/// Whether this user shows a token.
+pub(super) fn has_token() -> bool {
     token().is_some()
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use serde_json::json;
 
@@ -40,6 +40,11 @@ pub(super) fn key(path: &Path, is_json: bool) -> anyhow::Result<Exit> {
     let key = match read(path)? {
         Some(key) => key,
         None => {
+            // Directories that nobody has are more likely mistyped than meant.
+            let above = path.parent().and_then(Path::parent).filter(|above| !above.as_os_str().is_empty());
+            if let Some(missing) = above.filter(|above| !above.is_dir()) {
+                bail!("there is no directory {0}; make it first: mkdir -p {0}", missing.display());
+            }
             private_file::make(path, &PrivateKey::random().to_text())?;
             read(path)?.ok_or_else(|| anyhow!("{} was removed again", path.display()))?
         }

@@ -1,19 +1,20 @@
 //! `hero message …`: messages between contexts and nodes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::exit::Exit;
+use super::exit::{Exit, Usage};
 use super::global::Global;
 use super::local_time::local_time;
 use super::object::InContext;
 use super::output::{self, Style};
 use super::paging::{Paging, note_more};
+use super::script::{name, read_at_most, read_text};
 use super::table::{Fit, Table, cell, cells};
-use crate::coordinator::Draft;
+use crate::coordinator::{Draft, LONGEST_MESSAGE};
 use crate::model::{Address, ContextId, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageType, Name, Timestamp};
 
 /// What to do with messages.
@@ -45,8 +46,8 @@ pub(super) enum MessageCommand {
 /// What to send.
 #[derive(Debug, Args)]
 pub(super) struct Send {
-    /// What it says
-    #[arg(default_value = "")]
+    /// What it says, or - for stdin
+    #[arg(value_name = "MESSAGE|-", default_value = "")]
     message: String,
     /// Where it goes: here (another context of the server), node:NAME (as the settings have it), redis://…, or a node of Mycelium
     #[arg(long, value_name = "ADDRESS")]
@@ -63,7 +64,7 @@ pub(super) struct Send {
     /// What it is written in: html, text or md
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: MessageFormat,
-    /// The jobs of a message of type job: a JSON list in a file
+    /// The jobs of a message of type job: a JSON list in a file, or - for stdin
     #[arg(long, value_name = "FILE")]
     jobs: Option<PathBuf>,
     /// The seconds within which the other side has to have stored it
@@ -89,17 +90,35 @@ pub(super) struct OneMessage {
 }
 
 impl Send {
+    async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        // What cannot be read is told without a server.
+        let draft = self.draft()?;
+        let sent = global.connect_as_operator().await?.send_message(self.context.id(), &draft).await?;
+        if global.json {
+            output::json(&sent)?
+        } else {
+            output::line(format!("{}:{}", sent.caller_id, sent.message_id))?
+        }
+        Ok(Exit::Ok)
+    }
+
     fn draft(&self) -> anyhow::Result<Draft> {
+        let stdin = Path::new("-");
+        let says_stdin = self.message == "-";
+        if says_stdin && self.jobs.as_deref() == Some(stdin) {
+            return Err(Usage("only one of the text and the jobs can come from stdin".to_owned()).into());
+        }
         let job = match &self.jobs {
             Some(path) => {
-                let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
-                serde_json::from_str(&text).with_context(|| format!("{} is no JSON list of jobs", path.display()))?
+                let text = read_text("list of jobs", path)?;
+                serde_json::from_str(&text).with_context(|| format!("{} is no JSON list of jobs", name(path)))?
             }
             None => Vec::new(),
         };
+        let message = if says_stdin { read_at_most(LONGEST_MESSAGE as u64, "message", stdin)? } else { self.message.clone() };
         Ok(Draft {
             caller_id: self.caller,
-            message: self.message.clone(),
+            message,
             message_type: if self.jobs.is_some() { MessageType::Job } else { self.message_type },
             message_format_type: self.format,
             timeout_ack: self.timeout_ack,
@@ -114,12 +133,12 @@ impl Send {
 
 impl MessageCommand {
     pub(super) async fn main(&self, global: &Global) -> anyhow::Result<Exit> {
+        if let Self::Send(send) = self {
+            return send.main(global).await;
+        }
         let client = global.connect_as_operator().await?;
         match self {
-            Self::Send(send) => {
-                let sent = client.send_message(send.context.id(), &send.draft()?).await?;
-                if global.json { output::json(&sent)? } else { output::line(format!("{}:{}", sent.caller_id, sent.message_id))? }
-            }
+            Self::Send(_) => {}
             Self::Show(OneMessage { name, context }) => show(global, &client.get_message(context.id(), *name).await?)?,
             Self::List { out, caller, paging } => {
                 let list = if *out { MessageList::Out } else { MessageList::In };

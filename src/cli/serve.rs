@@ -143,7 +143,7 @@ async fn serve(
         dispatcher: backend.dispatcher.clone(),
         authority: backend.authority.clone(),
         runners: Runners::new(backend.dispatcher.clone()),
-        messages: Messages::new(backend.dispatcher.clone(), wakes),
+        messages: Messages::new(backend.dispatcher.clone(), wakes).knowing(&supervisor::nodes(settings)?, settings.mycelium_url.is_some()),
         probes: Probes { readiness: Arc::new(readiness), metrics: Arc::new(move || metrics.render()) },
         details: Arc::new(details),
     };

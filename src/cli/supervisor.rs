@@ -1,18 +1,15 @@
 //! The supervisor daemon of a server, as the settings say.
 
-use std::str::FromStr;
 use std::sync::Arc;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::anyhow;
 use tokio_util::sync::CancellationToken;
 
 use super::backend::Backend;
 use super::key_file::KeyFile;
-use super::settings::{MyceliumApi, Settings};
+use super::settings::{self, MyceliumApi, Settings};
 use crate::coordinator::bus::{Api, Mycelium};
 use crate::coordinator::{KEPT, Node, NodeKey, Supervisor, SupervisorSettings, Wakes};
-use crate::model::{Address, Name, Place, SignerKey};
-use crate::store::Endpoint;
 
 /// The name of the file with the node's key in the data directory.
 const NAME: &str = "node.key";
@@ -53,41 +50,7 @@ pub(super) fn start(
     Ok(supervisor)
 }
 
-/// The other nodes, as two settings have them: `NAME=KEY` and `NAME=URL`.
-fn nodes(settings: &Settings) -> anyhow::Result<Vec<Node>> {
-    let mut nodes: Vec<Node> = Vec::new();
-    for entry in &settings.nodes {
-        let (name, key) = named::<SignerKey>(entry).with_context(|| format!("nodes: {entry:?} is no node, such as berlin=<its key>"))?;
-        if nodes.iter().any(|node| node.name == name) {
-            bail!("nodes: {name} is given twice");
-        }
-        nodes.push(Node { name, key: Some(key), redis: None });
-    }
-    for entry in &settings.node_redis {
-        // The entry is not repeated, because it may have a password.
-        let bad = || "node_redis: an entry is no node and its Redis, such as berlin=redis://host:6379".to_owned();
-        let (name, url) = entry.split_once('=').with_context(bad)?;
-        let (name, url) = (name.trim().parse::<Name>().with_context(bad)?, url.trim());
-        let without_password = match (url.split_once("://"), url.rsplit_once('@')) {
-            (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
-            _ => url.to_owned(),
-        };
-        if !without_password.parse::<Address>().is_ok_and(|address| matches!(address.place(), Place::Redis(_))) {
-            bail!("{}", bad());
-        }
-        let redis = Some(Endpoint { url: url.to_owned(), ..Endpoint::default() });
-        match nodes.iter_mut().find(|node| node.name == name) {
-            Some(node) => node.redis = redis,
-            None => nodes.push(Node { name, key: None, redis }),
-        }
-    }
-    Ok(nodes)
-}
-
-fn named<T: FromStr>(entry: &str) -> anyhow::Result<(Name, T)>
-where
-    T::Err: std::error::Error + Send + Sync + 'static,
-{
-    let (name, value) = entry.split_once('=').context("it has no =")?;
-    Ok((name.trim().parse()?, value.trim().parse()?))
+/// The other nodes. The settings were refused if they could not be read.
+pub(super) fn nodes(settings: &Settings) -> anyhow::Result<Vec<Node>> {
+    settings::nodes(settings).map_err(|(setting, why)| anyhow!("{setting}: {why}"))
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, header};
-use jsonrpsee::client_transport::ws::WsHandshakeError;
+use jsonrpsee::client_transport::ws::{WsError, WsHandshakeError};
 use jsonrpsee::core::JsonRawValue;
 use jsonrpsee::core::client::{ClientT, Error as WireError, Subscription, SubscriptionClientT};
 use jsonrpsee::core::traits::ToRpcParams;
@@ -16,6 +16,7 @@ use tokio::sync::OnceCell;
 use super::error::{Error, RpcError};
 use super::trust::Trust;
 use crate::model::tree;
+use crate::rpc::{GOING_AWAY, LOGGED_OUT};
 
 /// How long to wait for the answer to a call that does not wait for a job.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -182,9 +183,34 @@ impl Client {
             .into(),
             WireError::ParseError(source) => Error::Shape { method: method.to_owned(), source },
             WireError::RequestTimeout => Error::Timeout { method: method.to_owned(), after: limit },
-            WireError::RestartNeeded(cause) => Error::Closed(cause.to_string()),
-            other => Error::Closed(other.to_string()),
+            other => closed(&other),
         }
+    }
+
+    /// Why there is no connection any more.
+    pub(super) async fn why_closed(&self) -> Error {
+        closed(&self.wire.on_disconnect().await)
+    }
+}
+
+/// Why a connection has ended, as far as the server said.
+fn closed(error: &WireError) -> Error {
+    let end = match error {
+        WireError::RestartNeeded(cause) => return closed(cause),
+        WireError::Transport(cause) => cause.downcast_ref::<WsError>(),
+        _ => None,
+    };
+    match end {
+        Some(WsError::Closed(end)) => {
+            let why = end.descr.as_deref().unwrap_or_default();
+            match (end.code, why) {
+                why if why == LOGGED_OUT => Error::LoggedOut(why.1.to_owned()),
+                (GOING_AWAY, _) => Error::Closed("it shuts down".to_owned()),
+                (code, "") => Error::Closed(format!("it closed it with code {code}")),
+                (code, why) => Error::Closed(format!("it closed it with code {code}: {why}")),
+            }
+        }
+        _ => Error::Closed(error.to_string()),
     }
 }
 

@@ -87,6 +87,9 @@ pub enum Error {
     /// The server answered with an error.
     #[error(transparent)]
     Rpc(#[from] RpcError),
+    /// The server has closed the connection, because the token that opened it has ended. Whether the call was executed is unknown.
+    #[error("the server closed the connection: {0}")]
+    LoggedOut(String),
     /// The connection ended before the answer came. Whether the call was executed is unknown.
     #[error("the connection to the server was lost: {0}")]
     Closed(String),

@@ -104,7 +104,7 @@ impl<T: Followable> Follow<T> {
                 Some(Err(source)) => return Err(Error::Shape { method: format!("subscribe_{}", self.topic), source }),
                 None if matches!(self.items.close_reason(), Some(SubscriptionCloseReason::Lagged)) => self.gap = true,
                 None if self.client.is_connected() => return Ok(None),
-                None => return Err(Error::Closed("the subscription ended with it".to_owned())),
+                None => return Err(self.client.why_closed().await),
             }
         }
     }

@@ -63,8 +63,18 @@ impl Trust {
         // Calls are small and wait for their answers. The connection works without this, too.
         let _ = socket.set_nodelay(true);
         TlsConnector::from(Arc::new(config)).connect(name, socket).await.map_err(|error| match error.get_ref() {
-            Some(inner) if inner.is::<rustls::Error>() => untrusted(inner.to_string()),
+            Some(inner) if inner.is::<rustls::Error>() => untrusted(explained(inner.to_string())),
             _ => unreachable(error),
         })
     }
+}
+
+/// What is said of a certificate, in words for its owner where the library has a name only.
+fn explained(said: String) -> String {
+    if said.contains("CaUsedAsEndEntity") {
+        return "its certificate is that of an authority (CA:TRUE), as plain `openssl req -x509` makes it, and a server needs one of its own; \
+                docs/operations.md shows how to make one"
+            .to_owned();
+    }
+    said
 }

@@ -1,12 +1,17 @@
+use std::sync::Arc;
+
 use super::Error;
+use super::routes::Node;
 use super::runner_job;
 use super::wakes::Wakes;
 use crate::dispatch::{self, Dispatcher, InUse};
-use crate::model::{Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageType, Name, excerpt};
+use crate::model::{
+    Address, ContextId, Json, Message, MessageFormat, MessageKey, MessageList, MessagePage, MessageType, Name, Place, RunnerId, excerpt,
+};
 use crate::store::{MessageDeleted, MessageStored};
 
 /// The most bytes of a text, and of the jobs of a message.
-const LONGEST: usize = 1 << 20;
+pub const LONGEST_MESSAGE: usize = 1 << 20;
 /// The longest time of a message, in seconds.
 const LONGEST_TIME: u32 = 30 * 24 * 3600;
 
@@ -40,12 +45,55 @@ pub struct Draft {
 pub struct Messages {
     dispatcher: Dispatcher,
     wakes: Wakes,
+    /// Where messages can go, if that is known here.
+    known: Option<Arc<Known>>,
+}
+
+/// Where messages can go, as the settings have it.
+struct Known {
+    /// The nodes whose Redis they name.
+    nodes: Vec<Name>,
+    has_mycelium: bool,
 }
 
 impl Messages {
     /// The messages of the contexts of a dispatcher. `wakes` wakes whoever sends them.
     pub const fn new(dispatcher: Dispatcher, wakes: Wakes) -> Self {
-        Self { dispatcher, wakes }
+        Self { dispatcher, wakes, known: None }
+    }
+
+    /// The same, which refuse at once what is for a node that is none of these, or for Mycelium where there is no node of it.
+    #[must_use]
+    pub fn knowing(self, nodes: &[Node], has_mycelium: bool) -> Self {
+        let nodes = nodes.iter().filter(|node| node.redis.is_some()).map(|node| node.name.clone()).collect();
+        Self { known: Some(Arc::new(Known { nodes, has_mycelium })), ..self }
+    }
+
+    /// Whether an address leads somewhere, as far as that is known here.
+    fn check_address(&self, address: &Address) -> Result<(), Error> {
+        let Some(known) = &self.known else { return Ok(()) };
+        let message = match address.place() {
+            Place::Node(name) if !known.nodes.contains(&name) => {
+                let named = known.nodes.iter().map(Name::as_str).collect::<Vec<_>>().join(", ");
+                let named = if named.is_empty() { "nobody" } else { &named };
+                format!("node {name} is unknown here; the setting node_redis (NAME=URL) names {named}")
+            }
+            Place::MyceliumIp(_) | Place::MyceliumKey(_) if !known.has_mycelium => {
+                "is that of a node of Mycelium, and this server has none (setting mycelium_url)".to_owned()
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Invalid { param: "address", message })
+    }
+
+    /// Whether there is a runner of this topic, whose address a message without one goes to.
+    async fn check_topic(&self, context: ContextId, store: &InUse, topic: &Name) -> Result<(), Error> {
+        let Some(id) = RunnerId::of_group(topic) else {
+            let message =
+                format!("is that of a runner (runner1 and so on; list_runners gives them), and not {topic}; else give an address, too");
+            return Err(Error::Invalid { param: "topic", message });
+        };
+        store.runner(id).await?.map(drop).ok_or(Error::NoRunner { id, context })
     }
 
     async fn store(&self, context: ContextId) -> Result<InUse, Error> {
@@ -57,6 +105,11 @@ impl Messages {
         let store = self.store(context).await?;
         let job = serde_json::to_string(&draft.job).expect("JSON can be written");
         check(&draft, &job)?;
+        match (&draft.address, &draft.topic) {
+            (Some(address), _) => self.check_address(address)?,
+            (None, Some(topic)) => self.check_topic(context, &store, topic).await?,
+            (None, None) => {}
+        }
         let fields = [
             ("message", draft.message),
             ("message_type", draft.message_type.to_string()),
@@ -128,8 +181,8 @@ impl Messages {
 fn check(draft: &Draft, job: &str) -> Result<(), Error> {
     let invalid = |param: &'static str, message: String| Err(Error::Invalid { param, message });
     for (what, size) in [("message", draft.message.len()), ("job", job.len())] {
-        if size > LONGEST {
-            return Err(dispatch::Error::TooLarge { what, size, limit: LONGEST, setting: "a fixed limit" }.into());
+        if size > LONGEST_MESSAGE {
+            return Err(dispatch::Error::TooLarge { what, size, limit: LONGEST_MESSAGE, setting: "a fixed limit" }.into());
         }
     }
     for (param, time) in [("timeout_ack", draft.timeout_ack), ("timeout_result", draft.timeout_result)] {

@@ -21,7 +21,7 @@ mod ways;
 
 pub use crate::store::RunnerChange;
 pub use error::Error;
-pub use messages::{Draft, Messages};
+pub use messages::{Draft, LONGEST_MESSAGE, Messages};
 pub use routes::Node;
 pub use runners::Runners;
 pub use signature::{InvalidNodeKey, NodeKey};

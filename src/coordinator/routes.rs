@@ -94,8 +94,11 @@ impl Routes {
     }
 
     fn node(&self, name: &Name) -> Result<&Node, BusError> {
-        let known = || self.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ");
-        let unknown = || BusError::Unknown(format!("node {name} is unknown here; the settings nodes and node_redis name: {}", known()));
+        let known = || match self.nodes.as_slice() {
+            [] => "nobody".to_owned(),
+            nodes => nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", "),
+        };
+        let unknown = || BusError::Unknown(format!("node {name} is unknown here; the settings nodes and node_redis name {}", known()));
         self.nodes.iter().find(|node| node.name == *name).ok_or_else(unknown)
     }
 

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{ContextId, JobError, JobId, Json, Name, Priority, RunnerId, ScriptType, Seconds, Status, Timestamp, or_default};
+use super::{ContextId, ErrorKind, JobError, JobId, Json, Name, Priority, RunnerId, ScriptType, Seconds, Status, Timestamp, or_default};
 
 /// The number of a flow in its context. It is never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -326,6 +326,9 @@ pub struct FlowSummary {
     pub open: u32,
     /// How many of them ended in error.
     pub failed: u32,
+    /// Whether somebody asked to stop it.
+    #[serde(default)]
+    pub stop_requested: bool,
     /// When it was made, to the second.
     pub created_at: Timestamp,
     /// When its first job began.
@@ -370,6 +373,10 @@ pub struct FlowEvent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Status")]
     pub job_status: Option<Status>,
+    /// Why it ended badly or is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ErrorKind")]
+    pub kind: Option<ErrorKind>,
     /// How many of its attempts have begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32")]

@@ -19,6 +19,11 @@ impl RunnerId {
     pub fn group(self) -> Name {
         format!("runner{self}").parse().expect("letters and digits are a name")
     }
+
+    /// The runner of a group, if it is that of one.
+    pub fn of_group(group: &Name) -> Option<Self> {
+        group.as_str().strip_prefix("runner")?.parse().ok()
+    }
 }
 
 impl fmt::Display for RunnerId {

@@ -54,6 +54,7 @@ pub use params::FromParameters;
 pub(crate) use params::read_as_parameter;
 pub use serve_error::ServeError;
 pub use server::{ServerSettings, Serving, serve, serve_table};
+pub(crate) use socket::{GOING_AWAY, LOGGED_OUT};
 pub use table::Table;
 pub use tls::{Tls, TlsError};
 

@@ -24,8 +24,6 @@ pub struct StoredFlow {
     pub result: BTreeMap<String, String>,
     /// Whether some of that was left out.
     pub left_out: bool,
-    /// Whether somebody asked to stop it.
-    pub stopped: bool,
     /// When it last changed.
     pub updated_at: Timestamp,
 }
@@ -51,8 +49,8 @@ pub struct StoredFlowJob {
 }
 
 /// What lists show of a flow. The rest may be long.
-const HEAD: [&str; 11] =
-    ["status", "busy", "name", "caller", "caller_id", "total", "open", "failed", "created_at", "started_at", "finished_at"];
+const HEAD: [&str; 12] =
+    ["status", "busy", "name", "caller", "caller_id", "total", "open", "failed", "stopped", "created_at", "started_at", "finished_at"];
 
 /// What is read of the hash of a job in the runner layout.
 const OF_RUNNER_JOB: [&str; 5] = ["name", "job_id", "prerequisites", "script_type", "runner"];
@@ -222,6 +220,7 @@ fn summary(id: FlowId, fields: &HashMap<String, Text>) -> Option<FlowSummary> {
         jobs: number("total"),
         open: number("open"),
         failed: number("failed"),
+        stop_requested: text("stopped") == Some("1"),
         created_at: seconds(fields, "created_at"),
         started_at: time("started_at"),
         finished_at: time("finished_at"),
@@ -239,7 +238,6 @@ fn stored(id: FlowId, fields: &HashMap<String, Text>) -> Option<StoredFlow> {
         numbers: text("jobs").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default(),
         result: map("result"),
         left_out: text("left_out") == Some("1"),
-        stopped: text("stopped") == Some("1"),
         updated_at: seconds(fields, "updated_at"),
     })
 }

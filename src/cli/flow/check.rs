@@ -3,7 +3,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use serde_json::json;
 
-use super::file::{Fault, read};
+use super::file::Fault;
+use super::spec::read;
 use crate::cli::exit::Exit;
 use crate::cli::output::{self, Line, Style};
 use crate::cli::script::name;

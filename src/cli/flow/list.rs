@@ -43,7 +43,7 @@ fn print(page: &FlowPage) -> anyhow::Result<()> {
     for flow in &page.flows {
         table.row(cells![
             flow.flow_id.to_string(),
-            status(style, flow.status),
+            status(style, flow.status, flow.stop_requested),
             jobs(flow),
             cell(&flow.caller_id),
             ago(Some(flow.created_at)),
@@ -59,14 +59,17 @@ fn print(page: &FlowPage) -> anyhow::Result<()> {
 fn jobs(flow: &FlowSummary) -> String {
     let ended = flow.jobs.saturating_sub(flow.open);
     match flow.failed {
+        // They were stopped, or never ran.
+        _ if flow.stop_requested => format!("{ended}/{}", flow.jobs),
         0 => format!("{ended}/{}", flow.jobs),
         failed => format!("{ended}/{}, {failed} failed", flow.jobs),
     }
 }
 
-/// The status of a flow as people see it.
-pub(super) fn status(style: Style, status: FlowStatus) -> Line {
+/// The status of a flow as people see it: with whether somebody stopped it, for which the wire has a field of its own.
+pub(super) fn status(style: Style, status: FlowStatus, stopped: bool) -> Line {
     match status {
+        FlowStatus::Error if stopped => style.yellow("stopped"),
         FlowStatus::Finished => style.green(status.as_str()),
         FlowStatus::Started => style.bold(status.as_str()),
         FlowStatus::Error => style.red("failed"),

@@ -2,9 +2,12 @@
 
 mod check;
 mod file;
+mod inputs;
 mod list;
+mod reading;
 mod run;
 mod show;
+mod spec;
 mod tree;
 
 use std::path::PathBuf;
@@ -15,7 +18,7 @@ use serde_json::json;
 use super::exit::Exit;
 use super::global::Global;
 use super::output;
-use crate::model::{ContextId, FlowId};
+use crate::model::{ContextId, FlowId, FlowStatus};
 
 /// What to do with flows.
 #[derive(Debug, Subcommand)]
@@ -98,7 +101,8 @@ impl FlowCommand {
             Self::Show(named) => show::main(global, named).await?,
             Self::Graph(named) => {
                 let (context, flow) = named.of();
-                output::document(&global.connect().await?.get_flow(context, flow).await?.graph)?;
+                let graph = global.connect().await?.get_flow(context, flow).await?.graph;
+                if global.json { output::json(&json!({ "flow_id": flow, "graph": graph }))? } else { output::document(&graph)? }
             }
             Self::Start(named) => told(global, "start", named).await?,
             Self::Stop(named) => told(global, "stop", named).await?,
@@ -125,5 +129,8 @@ async fn told(global: &Global, what: &str, named: &Named) -> anyhow::Result<()> 
         "stop" => client.stop_flow(context, flow).await?,
         _ => client.retry_flow(context, flow).await?,
     };
-    if global.json { output::json(&json!({ "flow_id": flow, "status": status })) } else { output::line(status.as_str()) }
+    if global.json {
+        return output::json(&json!({ "flow_id": flow, "status": status }));
+    }
+    output::line(if what == "stop" && status == FlowStatus::Error { "stopped" } else { status.as_str() })
 }

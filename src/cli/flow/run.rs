@@ -5,7 +5,7 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::tree::lines;
+use super::tree::{lines, status_of_job};
 use super::{Source, list::status};
 use crate::cli::exit::Exit;
 use crate::cli::global::Global;
@@ -43,10 +43,11 @@ impl Run {
                     && let Ok(known) = known
                     && known.status.is_final()
                 {
+                    let what = if known.stop_requested { "did not finish" } else { "failed" };
                     output::note(
                         Line::from(format!("flow {flow}: "))
-                            + status(Style::stderr(), known.status)
-                            + format!("; hero flow show {flow} shows it, hero flow retry {flow} runs what failed again"),
+                            + status(Style::stderr(), known.status, known.stop_requested)
+                            + format!("; hero flow show {flow} shows it, hero flow retry {flow} runs what {what} again"),
                     );
                 }
                 return Err(error.into());
@@ -111,7 +112,7 @@ impl Watch<'_> {
     fn tell(&self, change: &FlowEvent) {
         let (Some(job), Some(is)) = (&change.job, change.job_status) else { return };
         if !self.quiet && matches!(is, Status::Started | Status::Finished | Status::Error) {
-            output::note(Line::from(job) + " " + Style::stderr().status(is, None));
+            output::note(Line::from(job) + " " + status_of_job(Style::stderr(), is, change.kind));
         }
     }
 

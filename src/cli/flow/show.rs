@@ -15,7 +15,7 @@ pub(super) async fn main(global: &Global, named: &Named) -> anyhow::Result<()> {
     let style = Style::stdout();
     let field = |name: &str, value: Line| output::line(Line::from(format!("{name:<14} ")) + value);
     field("flow", flow.flow_id.to_string().into())?;
-    field("status", status(style, flow.status))?;
+    field("status", status(style, flow.status, flow.stop_requested))?;
     if let Some(name) = &flow.name {
         field("name", name.into())?;
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::cli::output::{Line, Style};
-use crate::model::{FlowJob, Status, Timestamp};
+use crate::model::{ErrorKind, FlowJob, Status, Timestamp};
 
 /// A line for each job.
 pub(super) fn lines(style: Style, jobs: &[FlowJob]) -> Vec<Line> {
@@ -31,7 +31,7 @@ pub(super) fn lines(style: Style, jobs: &[FlowJob]) -> Vec<Line> {
             (_, true) => "└─ ",
             (_, false) => "├─ ",
         };
-        lines.push(style.dim(format!("{indent}{branch}")) + line(style, job, &places));
+        lines.push(style.dim(format!("{indent}{branch}")) + line(style, job, jobs, &places));
         let next = match (is_root, is_last) {
             (true, _) => indent,
             // A chain does not go to the right without end.
@@ -47,8 +47,24 @@ pub(super) fn lines(style: Style, jobs: &[FlowJob]) -> Vec<Line> {
 /// How far the tree goes to the right.
 const DEEPEST: usize = 48;
 
-fn line(style: Style, job: &FlowJob, places: &HashMap<&str, usize>) -> Line {
-    let status = job.status.map_or_else(|| style.dim("deleted"), |status| style.status(status, job.error.as_ref().map(|error| error.kind)));
+/// The status of a job of a flow as people see it: one that never ran did not fail.
+pub(super) fn status_of_job(style: Style, status: Status, kind: Option<ErrorKind>) -> Line {
+    match (status, kind) {
+        (Status::Error, Some(ErrorKind::Prerequisite)) => style.yellow("never ran"),
+        _ => style.status(status, kind),
+    }
+}
+
+/// What went wrong with a job, where another job of the flow has its name and not its id.
+fn wrong(message: &str, job: &FlowJob, jobs: &[FlowJob], places: &HashMap<&str, usize>) -> String {
+    let first = message.lines().next().unwrap_or_default();
+    let others = job.depends_on.iter().filter_map(|name| jobs.get(*places.get(name.as_str())?));
+    others.fold(first.to_owned(), |told, other| told.replace(other.job_id.as_str(), &other.name))
+}
+
+fn line(style: Style, job: &FlowJob, jobs: &[FlowJob], places: &HashMap<&str, usize>) -> Line {
+    let kind = job.error.as_ref().map(|error| error.kind);
+    let status = job.status.map_or_else(|| style.dim("deleted"), |status| status_of_job(style, status, kind));
     let mut line = Line::from(&job.name) + " " + status;
     if let Some(started) = job.started_at {
         let until = job.finished_at.unwrap_or_else(Timestamp::local);
@@ -58,7 +74,7 @@ fn line(style: Style, job: &FlowJob, places: &HashMap<&str, usize>) -> Line {
         line = line + style.dim(format!(", attempt {}", job.attempt));
     }
     if let (Some(Status::Error), Some(error)) = (job.status, &job.error) {
-        line = line + ": " + Line::from(error.message.lines().next().unwrap_or_default());
+        line = line + ": " + Line::from(wrong(&error.message, job, jobs, places));
     }
     let mut others: Vec<&str> = job.depends_on.iter().filter(|name| places.contains_key(name.as_str())).map(String::as_str).collect();
     others.sort_by_key(|name| places.get(name));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::context_settings::LEAST_SCRIPT_MEMORY;
 use super::table::Scope;
 use super::value::size_text;
-use super::{Settings, nearest};
+use super::{Settings, nearest, nodes};
 use crate::actor::Mask;
 
 /// A Redis has used a few megabytes before the first job is there.
@@ -50,6 +50,11 @@ pub(super) fn fault(settings: &Settings, scope: Scope, is_given: &dyn Fn(&str) -
     ];
     if let Some((name, _)) = kept.into_iter().find(|(_, time)| time.as_millis() < 1000) {
         return wrong(name, "a job that is gone at once cannot be asked for its end; take 1s or more");
+    }
+    if scope == Scope::Server
+        && let Some(fault) = nodes::fault(settings, said)
+    {
+        return Some(fault);
     }
     if scope == Scope::Server && !(LEAST_LOGIN..=MOST_LOGIN).contains(&settings.login_lifetime) {
         return wrong("login_lifetime", "a login lasts from 1m to 365d");

@@ -92,6 +92,7 @@ impl Follower {
                 job: None,
                 job_id: None,
                 job_status: None,
+                kind: None,
                 attempt: None,
             };
             let Some(event) = change else {
@@ -107,6 +108,7 @@ impl Follower {
             self.told = Some(item.status);
             item.job = self.names.get(&event.job_id).cloned();
             (item.job_id, item.job_status, item.attempt) = (Some(event.job_id), Some(event.status), Some(event.attempt));
+            item.kind = event.kind;
             return Ok(Some(item));
         }
     }

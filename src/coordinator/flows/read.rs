@@ -12,7 +12,7 @@ impl Flows {
         let store = self.store(context).await?;
         let stored = store.flow(flow).await.map_err(failed)?.ok_or(Error::NotFound(flow))?;
         let jobs = store.flow_jobs(&stored).await.map_err(failed)?;
-        let StoredFlow { summary, on_failure, env_vars, result, left_out, stopped, updated_at, .. } = stored;
+        let StoredFlow { summary, on_failure, env_vars, result, left_out, updated_at, .. } = stored;
         Ok(Flow {
             flow_id: flow,
             status: summary.status,
@@ -21,7 +21,7 @@ impl Flows {
             caller_id: summary.caller_id,
             on_failure,
             env_vars: env_vars.into_keys().map(|name| (name, "***".to_owned())).collect::<BTreeMap<_, _>>(),
-            stop_requested: stopped,
+            stop_requested: summary.stop_requested,
             created_at: summary.created_at,
             updated_at,
             started_at: summary.started_at,

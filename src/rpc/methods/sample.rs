@@ -133,6 +133,7 @@ pub(super) fn flow_summary() -> FlowSummary {
         jobs: 2,
         open: 0,
         failed: 0,
+        stop_requested: false,
         created_at: time(0),
         started_at: Some(time(1)),
         finished_at: Some(time(4)),
@@ -140,7 +141,16 @@ pub(super) fn flow_summary() -> FlowSummary {
 }
 
 pub(super) fn flow_event() -> FlowEvent {
-    FlowEvent { flow_id: FlowId(1), status: FlowStatus::Finished, open: 0, job: None, job_id: None, job_status: None, attempt: None }
+    FlowEvent {
+        flow_id: FlowId(1),
+        status: FlowStatus::Finished,
+        open: 0,
+        job: None,
+        job_id: None,
+        job_status: None,
+        kind: None,
+        attempt: None,
+    }
 }
 
 pub(super) fn job_id() -> JobId {

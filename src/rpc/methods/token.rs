@@ -63,6 +63,10 @@ impl Method for CreateToken {
     }
 
     async fn call(self, app: &App, session: &Session) -> Result<NewToken, Error> {
+        if self.lifetime.is_some_and(|lifetime| lifetime.duration().is_zero()) {
+            let message = "a token that ends at once is of no use; leave it out for one that never ends".into();
+            return Err(crate::access::Error::Invalid { param: "lifetime", message }.into());
+        }
         let by = match session.principal() {
             Principal::Identity(login) => Some(login),
             Principal::Operator | Principal::Anonymous => None,
@@ -85,7 +89,7 @@ impl Method for ListTokens {
     const TAG: &'static str = tag::ACCESS;
     const PERMISSION: Permission = Permission::Identity;
     const AUDITED: bool = false;
-    const ERRORS: &'static [Code] = &[Code::StoreUnavailable];
+    const ERRORS: &'static [Code] = &[Code::StoreUnavailable, Code::NotFound];
     type Output = Vec<Token>;
 
     fn examples() -> Vec<Example<Self, Vec<Token>>> {
@@ -98,6 +102,8 @@ impl Method for ListTokens {
     }
 
     async fn call(self, app: &App, _: &Session) -> Result<Vec<Token>, Error> {
+        // Whoever mistypes a number hears that, and not that there are no tokens.
+        app.authority.identity(self.identity_id).await?;
         Ok(app.authority.tokens(self.identity_id).await?)
     }
 }

@@ -263,9 +263,10 @@ pub(super) fn pong(buffer: &mut Vec<u8>, content: &[u8]) {
     buffer.extend_from_slice(content);
 }
 
-pub(super) fn close(buffer: &mut Vec<u8>, code: u16) {
-    begin(buffer, CLOSE, 2);
+pub(super) fn close(buffer: &mut Vec<u8>, code: u16, why: &str) {
+    begin(buffer, CLOSE, 2 + why.len());
     buffer.extend_from_slice(&code.to_be_bytes());
+    buffer.extend_from_slice(why.as_bytes());
 }
 
 #[cfg(test)]

@@ -30,14 +30,15 @@ use super::memory::{Connection, RequestReservation};
 use super::message;
 pub(in crate::rpc) use caller::Caller;
 use frame::{Bounds, Fault, Frames, Incoming};
-use writer::{Control, GOING_AWAY, write};
+pub(crate) use writer::GOING_AWAY;
+use writer::{Control, write};
 
 /// How many messages may be answered at once in addition to the calls of a connection, mostly refusals. When there are more, reading pauses.
 const MORE: u32 = 64;
 /// How many control frames may wait to be written.
 const CONTROLS: usize = 8;
-/// The code of a connection that is closed because its token has ended: a policy is violated (RFC 6455).
-const LOGGED_OUT: u16 = 1008;
+/// What is said when a connection is closed because its token has ended: the code is that of a policy that is violated (RFC 6455).
+pub(crate) const LOGGED_OUT: (u16, &str) = (1008, "the token was revoked or has expired");
 /// How long a client that was told to close may take to do so.
 const FAREWELL: Duration = Duration::from_secs(1);
 
@@ -97,18 +98,18 @@ impl Sockets {
         let connection = Arc::clone(session.connection());
         let mut frames = Frames::new(reader, bounds, move || RequestReservation::of(&connection));
         let socket = Socket { session, sink, layers: Arc::new(layers), limits: &self.limits, silence: ping_interval * 3 };
-        let code = tokio::select! {
-            code = socket.run(&mut frames, &controls, self.stop.clone()) => code,
+        let end = tokio::select! {
+            code = socket.run(&mut frames, &controls, self.stop.clone()) => code.map(|code| (code, "")),
             () = socket.sink.closed() => None, // The writer has ended.
             () = socket.session.connection().ended() => None,
             () = socket.session.logged_out() => Some(LOGGED_OUT),
         };
-        let Some(code) = code else {
+        let Some((code, why)) = end else {
             writing.abort();
             return;
         };
         // The writer still runs, and has a deadline. It closes the queue, which ends calls and subscriptions.
-        let _ = controls.send(Control::Close(code)).await;
+        let _ = controls.send(Control::Close(code, why)).await;
         let abort = writing.abort_handle();
         tokio::select! {
             _ = writing => {}

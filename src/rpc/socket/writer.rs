@@ -12,12 +12,12 @@ use super::frame;
 pub(super) enum Control {
     /// The answer to a ping.
     Pong(Vec<u8>),
-    /// The close frame, with its code.
-    Close(u16),
+    /// The close frame, with its code and why, in at most 123 bytes.
+    Close(u16, &'static str),
 }
 
 /// The close code for a server that shuts down. Messages that wait are written before it.
-pub(super) const GOING_AWAY: u16 = 1001;
+pub(crate) const GOING_AWAY: u16 = 1001;
 /// Short messages are written together, up to this many bytes.
 const TOGETHER: usize = 16 * 1024;
 
@@ -31,12 +31,12 @@ pub(super) async fn write(
     let mut pings = interval(ping_interval);
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut buffer = Vec::new();
-    let code = loop {
+    let (code, why) = loop {
         tokio::select! {
             biased;
             control = controls.recv() => match control {
                 Some(Control::Pong(content)) => frame::pong(&mut buffer, &content),
-                Some(Control::Close(code)) => break code,
+                Some(Control::Close(code, why)) => break (code, why),
                 None => return,
             },
             Some(message) = messages.recv() => {
@@ -63,7 +63,7 @@ pub(super) async fn write(
             return;
         }
     }
-    frame::close(&mut buffer, code);
+    frame::close(&mut buffer, code, why);
     if flush(&mut io, &mut buffer).await.is_ok() {
         // The peer may have closed already.
         let _ = io.shutdown().await;

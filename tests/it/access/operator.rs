@@ -70,6 +70,55 @@ async fn a_user_logs_in_with_the_key_in_a_file() {
     server.stop().await;
 }
 
+/// What a user is told whose token is none, or has ended.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_hears_what_is_the_matter_with_his_token() {
+    let home = tempfile::tempdir().unwrap();
+    let data = home.path().join("data").display().to_string();
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--data", &data, "--pool", "osis=1", "--login"];
+    let server = Process::start_with(&arguments, |_| {}).until_ready().await;
+    let (url, socket) = (server.url(), format!("unix://{data}/hero.sock"));
+    let command = |server: &str, token: &str, arguments: &[&str]| {
+        let mut command = std::process::Command::new(hero());
+        command.args(arguments).env_clear().env("HOME", home.path()).env("HERO_SERVER", server).env("HERO_TOKEN", token);
+        command
+    };
+    let run = |server: &str, token: &str, arguments: &[&str]| {
+        let output = command(server, token, arguments).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().trim_end().to_owned();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    };
+    let id = run(&socket, "", &["identity", "create"]).1;
+    assert_eq!(run(&socket, "", &["rights", "grant", &id, "caller"]).0, 0);
+    let token = run(&socket, "", &["token", "create", &id]).1;
+    let (code, _, told) = run(&url, "", &["whoami"]);
+    assert!(code == 8 && told.contains("set HERO_TOKEN"), "{code} {told}");
+    let (code, _, told) = run(&url, "hero_none", &["whoami"]);
+    assert!(code == 8 && told.contains("the token in HERO_TOKEN is unknown") && !told.contains("set HERO_TOKEN"), "{code} {told}");
+    let (code, _, told) = run(&url, &token, &["identity", "create"]);
+    assert!(code == 8 && told.contains("hero.sock") && !told.contains("rights grant"), "{code} {told}");
+    let (code, _, told) = run(&socket, "", &["token", "list", "9"]);
+    assert!(code == 1 && told.contains("identity 9 does not exist; `hero identity list`"), "{code} {told}");
+    let lost = home.path().join("a/b/key").display().to_string();
+    let (code, _, told) = run("", "", &["identity", "key", &lost]);
+    assert!(code == 1 && told.contains("there is no directory") && !home.path().join("a").exists(), "{code} {told}");
+
+    let mut running = command(&url, &token, &["run", "-e", "print(\"begun\"); loop { }"]);
+    let mut running = running.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut said = std::io::BufReader::new(running.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("begun") {
+        assert_ne!(std::io::BufRead::read_line(&mut said, &mut line).unwrap(), 0, "{line}");
+    }
+    let tokens: Value = serde_json::from_str(&run(&socket, "", &["token", "list", &id, "--json"]).1).unwrap();
+    assert_eq!(run(&socket, "", &["token", "revoke", tokens[0]["token_id"].as_str().unwrap()]).0, 0);
+    let (mut rest, code) = (String::new(), running.wait().unwrap().code());
+    std::io::Read::read_to_string(&mut said, &mut rest).unwrap();
+    assert!(code == Some(8) && rest.contains("the token was revoked or has expired"), "{code:?} {rest}");
+    assert!(rest.contains("HERO_TOKEN") && !rest.contains("CloseReason") && !rest.contains("still runs"), "{rest}");
+    server.stop().await;
+}
+
 /// The whole program by TLS: its ready line, the command line, a new certificate at SIGHUP.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_with_a_certificate_is_used_by_wss_and_reads_a_new_one_at_sighup() {

@@ -53,7 +53,8 @@ async fn a_token_that_is_revoked_ends_at_once_on_connections_that_are_open() {
         async move { one.call_within::<Value>(Duration::from_secs(60), "wait_job", json!({ "job_id": id, "wait_timeout": 50 })).await }
     });
     other.revoke_token(&tokens[0].token_id).await.unwrap();
-    assert!(matches!(waiting.await.unwrap(), Err(Error::Closed(_))));
+    let ended = waiting.await.unwrap().unwrap_err();
+    assert!(matches!(&ended, Error::LoggedOut(why) if why == "the token was revoked or has expired"), "{ended}");
     until("the connection is closed", || async { (!one.is_connected()).then_some(()) }).await;
     assert_eq!(other.list_tokens(identity).await.unwrap().len(), 1);
     guarded.authority.delete_identity(identity).await.unwrap();
@@ -116,6 +117,15 @@ async fn a_token_ends_with_the_one_by_which_it_was_made() {
     let left = guarded.authority.tokens(identity).await.unwrap();
     assert!(left.len() == 2 && left.iter().any(|token| token.token_id.to_string() == kept), "{left:?}");
     assert_eq!(code(&of_other, "whoami", json!({})).await, 0);
+}
+
+#[tokio::test]
+async fn a_token_that_would_end_at_once_is_not_made() {
+    let guarded = Guarded::open().await;
+    let identity = guarded.identity(&[Role::Admin]).await;
+    let client = guarded.client(identity).await;
+    let refused = client.create_token(identity, None, Some(Duration::ZERO)).await.unwrap_err();
+    assert!(refused.has_code(-32602) && refused.to_string().contains("lifetime: "), "{refused}");
 }
 
 #[tokio::test]

@@ -394,3 +394,16 @@ fn a_password_for_no_redis_is_refused_wherever_it_comes_from() {
     assert!(ended.code == 2 && ended.err.contains("redis_password (environment HERO_REDIS_PASSWORD): there is no Redis"), "{}", ended.err);
     assert!(!ended.err.contains("hunter"), "{}", ended.err);
 }
+
+#[test]
+fn nodes_that_are_none_are_refused_with_the_setting_and_without_a_password() {
+    for (variable, value, told) in [
+        ("HERO_NODES", "berlin", "nodes (environment HERO_NODES): \"berlin\" is no node, such as"),
+        ("HERO_NODE_REDIS", "redis://:hunter2@h", "node_redis (environment HERO_NODE_REDIS): an entry is no node and its Redis"),
+    ] {
+        let ended = Hero::new().env(variable, value).run(&["serve"]);
+        assert!(ended.code == 2 && ended.err.contains(told) && !ended.err.contains("hunter"), "{} {}", ended.code, ended.err);
+    }
+    let ended = Hero::new().run(&["serve", "--nodes", "a=b"]);
+    assert!(ended.code == 2 && ended.err.contains("nodes (flag --nodes): "), "{} {}", ended.code, ended.err);
+}

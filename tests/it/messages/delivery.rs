@@ -123,7 +123,6 @@ async fn what_will_not_arrive_is_in_error_and_says_why() {
     for (draft, part) in [
         (chat("x", "node:berlin"), "node berlin is unknown here"),
         (chat("x", "4a2:12::1"), "has no Mycelium node (mycelium_url)"),
-        (Draft { address: None, topic: Some("runner77".parse().unwrap()), ..chat("x", "here") }, "runner 77 does not exist in context 0"),
         (Draft { target_context: ContextId(7), ..chat("x", "here") }, "context 7 does not exist"),
         (chat("x", &url), "is not trusted here"),
         (Draft { timeout_ack: 1, ..chat("x", "redis://127.0.0.1:1") }, "within 1 s (timeout_ack): the Redis of the other side"),
@@ -138,6 +137,12 @@ async fn what_will_not_arrive_is_in_error_and_says_why() {
         assert!(error.contains(part), "{error}");
         assert_eq!(failed.logs.last().unwrap().text, error);
     }
+    // What another program wrote nobody has looked at.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs().to_string();
+    let _: i64 = a.redis().run(&["HSET", "message:12:77", "message_type", "chat", "topic", "runner77", "created_at", &now]).await;
+    let _: i64 = a.redis().run(&["LPUSH", "msg_out", "message:12:77"]).await;
+    let error = a.fails(MessageKey { caller_id: 12, message_id: 77 }).await;
+    assert!(error.contains("runner 77 does not exist in context 0"), "{error}");
     let left: i64 = a.redis().run(&["EXISTS", "msg_out", &format!("msg_out:sending:{}", one.name())]).await;
     assert_eq!(left, 0);
     let came: i64 = b.redis().run(&["EXISTS", "msg_in"]).await;

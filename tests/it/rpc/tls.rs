@@ -249,3 +249,19 @@ async fn a_signature_is_for_the_name_of_the_server_by_tls_as_well() {
     client.create_identity(Some(&key.public_key()), &[]).await.unwrap();
     until("a login", || async { client.log_in(&key).await.ok() }).await;
 }
+
+#[tokio::test]
+async fn a_server_that_shows_the_certificate_of_an_authority_is_told_as_that() {
+    let (house, files) = (House::empty().await, tempfile::tempdir().unwrap());
+    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let (certificate_file, key_file) = (files.path().join("cert.pem"), files.path().join("key.pem"));
+    std::fs::write(&certificate_file, params.self_signed(&key).unwrap().pem()).unwrap();
+    std::fs::write(&key_file, key.serialize_pem()).unwrap();
+    let tls = Tls::read(&certificate_file, &key_file).unwrap();
+    let server = Server::encrypted(&house.dispatcher, Limits::default(), &tls).await;
+    let url = format!("wss://localhost:{}", server.address.port());
+    let error = HeroClient::connect_trusting(&Trust::File(certificate_file), &url, None).await.err().unwrap();
+    assert!(matches!(error, Error::Untrusted { .. }) && error.to_string().contains("is that of an authority (CA:TRUE)"), "{error}");
+}

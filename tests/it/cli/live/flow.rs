@@ -1,6 +1,10 @@
 //! `hero flow`.
 
-use super::Server;
+use std::io::{BufRead as _, BufReader, Read as _};
+
+use rustix::process::Signal;
+
+use super::{Server, signal};
 use crate::cli::Hero;
 
 const FLOW: &str = "\
@@ -30,6 +34,7 @@ fn the_flow_of_a_file_is_run_shown_and_deleted_by_commands() {
         assert!(shown.lines().any(|said| said.starts_with(line)), "{line}: {shown}");
     }
     assert!(server.ok(&["flow", "graph", "1"]).starts_with("flowchart TD\n"));
+    assert!(server.json(&["flow", "graph", "1"])["graph"].as_str().unwrap().starts_with("flowchart TD\n"));
     assert_eq!(server.ok(&["flow", "create", &file]), "2");
     assert_eq!(server.ok(&["flow", "start", "2"]), "dispatched");
     let listed = server.ok(&["flow", "list"]);
@@ -55,10 +60,55 @@ fn a_flow_that_fails_says_which_job_and_how_to_go_on() {
 }
 
 #[test]
+fn a_flow_that_is_stopped_did_not_fail() {
+    let server = Server::start();
+    let file = server.hero.file("flow.yaml", "jobs:\n  a: { script: 'loop { }' }\n  b: { script: '1', depends_on: [a] }\n");
+    let mut run = server.piped(&["flow", "run", &file]);
+    let mut said = BufReader::new(run.stderr.take().unwrap());
+    let mut told = String::new();
+    while !told.contains("a started") {
+        assert_ne!(said.read_line(&mut told).unwrap(), 0, "{told}");
+    }
+    signal(&run, Signal::INT);
+    said.read_to_string(&mut told).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(4), "{told}");
+    assert!(told.contains("a stopped\n") && told.contains("flow 1: stopped; "), "{told}");
+    let (shown, listed) = (server.ok(&["flow", "show", "1"]), server.ok(&["flow", "list"]));
+    assert!(shown.contains("status         stopped") && listed.contains(" stopped "), "{shown}{listed}");
+    assert!([&told, &shown, &listed].iter().all(|text| !text.contains("failed")), "{told}{shown}{listed}");
+    assert_eq!(server.json(&["flow", "list"])["flows"][0]["stop_requested"], true);
+    // One whose job failed by itself failed, and what waited for that never ran.
+    let file = server.hero.file("flow.yaml", "jobs:\n  a: { script: 'throw 1' }\n  b: { script: '1', depends_on: [a] }\n");
+    let failed = server.run(&["flow", "run", &file]);
+    let shown = server.ok(&["flow", "show", "2"]);
+    assert!(failed.code == 3 && shown.contains("a failed") && shown.contains("b never ran: ") && shown.contains(" a "), "{shown}");
+    assert!(failed.err.contains("b never ran\n") && server.ok(&["flow", "list"]).contains(" failed "), "{}", failed.err);
+}
+
+#[test]
 fn a_check_says_everything_that_is_wrong_and_where_without_a_server() {
     let hero = Hero::new();
     for (text, told) in [
         (FLOW, "flow.yaml:5:11: jobs.build.file: "),
+        (
+            "jobs:\n  a:\n    file: gone.rhai\n    depends_on: [zz]\n    retries: -1\n    odd: 1\n  b: 5\n  c: { skript: '1' }\n  d: { script: '40 +', timeout: x }\n",
+            "flow.yaml:3:11: jobs.a.file: the script gone.rhai cannot be opened: No such file or directory (os error 2)\n\
+             flow.yaml:4:18: jobs.a.depends_on: the flow has no job \"zz\"\n\
+             flow.yaml:5:14: jobs.a.retries: is a whole number from 0 to 4294967295\n\
+             flow.yaml:6:5: jobs.a: unknown field `odd`; those that there are: script, file, ",
+        ),
+        ("jobs:\n  a: { retries: -1 }\n  b: 5\n  c: { script: '1' }\n  d: { script: '40 +', timeout: x }\n", "flow.yaml:3:6: jobs.b: "),
+        ("jobs:\n  b: 5\n  c: { skript: '1' }\n", "flow.yaml:3:8: jobs.c: unknown field `skript`; is `script` meant?\n"),
+        ("jobs:\n  b: 5\n  d: { script: '40 +', timeout: x }\n", "flow.yaml:3:16: jobs.d.script: "),
+        ("jobs:\n  b: 5\n  d: { script: '40 +', timeout: x }\n", "flow.yaml:3:33: jobs.d.timeout: "),
+        (
+            "retention: x\njobs:\n  a: { script: '1' }\n  b: { script: '2' }\n  c: { depends_on: [a], script: inputs.a + inputs.b }\n",
+            "flow.yaml:1:12: retention: ",
+        ),
+        (
+            "retention: x\njobs:\n  a: { script: '1' }\n  b: { script: '2' }\n  c: { depends_on: [a], script: inputs.a + inputs.b }\n",
+            "flow.yaml:5:33: jobs.c.script: inputs.b is not there, because depends_on does not name \"b\"\n",
+        ),
         (
             "jobs:\n  a:\n    script: 40 +\n    depends_on:\n      - b\n      - zz\n  b: { script: '1' }\n",
             "flow.yaml:3:13: jobs.a.script: ",
@@ -72,11 +122,11 @@ fn a_check_says_everything_that_is_wrong_and_where_without_a_server() {
             "flow.yaml:5:18: jobs.b.depends_on: jobs wait for each other: a → b → a",
         ),
         ("jobs:\n  a: { script: '1' }\n  a: { script: '2' }\n", "flow.yaml:3:3: a stands there twice\n"),
-        ("jobs:\n  a: { skript: '1' }\n", "flow.yaml:2:8: unknown field `skript`"),
+        ("jobs:\n  a: { skript: '1' }\n", "flow.yaml:2:8: jobs.a: unknown field `skript`; is `script` meant?\n"),
         ("jobs:\n  a: {}\n", "flow.yaml:2:3: jobs.a: needs a script, or the file of one\n"),
         ("jobs: [1]\n", "flow.yaml:1:7: "),
-        ("jobs:\n  a: { script: '1', timeout: -1 }\n", "flow.yaml:2:30: "),
-        ("jobs: {}\n", "flow.yaml:jobs: a flow needs at least one job\n"),
+        ("jobs:\n  a: { script: '1', timeout: -1 }\n", "flow.yaml:2:30: jobs.a.timeout: "),
+        ("jobs: {}\n", "flow.yaml: jobs: a flow needs at least one job\n"),
     ] {
         hero.file("flow.yaml", text);
         let checked = hero.run(&["flow", "check", "flow.yaml"]);
@@ -84,6 +134,11 @@ fn a_check_says_everything_that_is_wrong_and_where_without_a_server() {
         let run = hero.run(&["flow", "create", "flow.yaml"]);
         assert_eq!(run.code, 2, "{}", run.err);
     }
+    let missing = hero.run(&["flow", "check", "nope.yaml"]);
+    assert_eq!(
+        (missing.code, missing.out.as_str()),
+        (1, "nope.yaml: the flow nope.yaml cannot be opened: No such file or directory (os error 2)\n")
+    );
     hero.file("build.rhai", "1");
     hero.file("flow.yaml", FLOW);
     let checked = hero.run(&["flow", "check", "flow.yaml"]);

@@ -5,6 +5,7 @@ mod complete;
 mod display;
 mod flow;
 mod job;
+mod message;
 mod object;
 mod own_server;
 mod refused;

@@ -1,0 +1,316 @@
+//! Reads the file of a flow to its end, also where something in it is wrong: what cannot be read is left out, and told.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_saphyr::{DuplicateKeyPolicy, Options, Spanned};
+
+use super::file::{Fault, FileJob, FlowFile, Jobs, Place, place};
+
+/// So many faults are told at a time.
+const MOST_TOLD: usize = 20;
+
+/// The fields of a flow, and those of a job.
+pub(super) const OF_FLOW: [&str; 7] = ["name", "env_vars", "on_failure", "prerequisites", "retention", "context_id", "jobs"];
+pub(super) const OF_JOB: [&str; 13] = [
+    "script",
+    "file",
+    "script_type",
+    "args",
+    "depends_on",
+    "runner",
+    "group",
+    "priority",
+    "timeout",
+    "retries",
+    "retry_backoff",
+    "env_vars",
+    "labels",
+];
+
+/// What could be read of a file.
+pub(super) struct Reading {
+    /// The flow, without what could not be read; nothing if there is too little left of it.
+    pub(super) flow: Option<FlowFile>,
+    /// The jobs of which something was left out.
+    pub(super) maimed: HashSet<String>,
+    /// What could not be read.
+    pub(super) faults: Vec<Fault>,
+}
+
+/// A key that stands in the file, and whose it is.
+struct Key {
+    at: Place,
+    job: Option<String>,
+    field: Option<String>,
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.job, &self.field) {
+            (Some(job), Some(field)) => write!(f, "jobs.{job}.{field}"),
+            (Some(job), None) => write!(f, "jobs.{job}"),
+            (None, field) => f.write_str(field.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
+/// Reads a file.
+pub(super) fn read(text: &str) -> Reading {
+    let (mut options, mut faults) = (Options::default(), Vec::new());
+    let keys = loop {
+        match serde_saphyr::from_str_with_options::<Level<Level<Level<IgnoredAny>>>>(text, options.clone()) {
+            Ok(keys) => break in_order(keys),
+            Err(error) => {
+                let told = fault(&error, None);
+                let is_first = matches!(options.duplicate_keys, DuplicateKeyPolicy::Error);
+                let goes_on = is_first && told.message.ends_with("stands there twice");
+                faults.push(told);
+                if !goes_on {
+                    return Reading { flow: None, maimed: HashSet::new(), faults };
+                }
+                options.duplicate_keys = DuplicateKeyPolicy::FirstWins;
+            }
+        }
+    };
+    let (unknown, mut left_out) = unknown_fields(&keys);
+    faults.extend(unknown);
+    let mut flow = None;
+    while faults.len() < MOST_TOLD {
+        let read =
+            serde_saphyr::with_deserializer_from_str_with_options(text, options.clone(), |file| file.deserialize_map(Whole(&left_out)));
+        match read {
+            Ok(read) => {
+                flow = Some(read);
+                break;
+            }
+            Err(error) => {
+                let at = error.location().and_then(place);
+                let key = at.and_then(|at| keys.iter().rfind(|key| key.at <= at));
+                faults.push(fault(&error, key));
+                // Without the jobs there is nothing to look at, and what was left out cannot be wrong again.
+                if key.is_none_or(|key| key.to_string() == "jobs" || !left_out.insert(key.at)) {
+                    break;
+                }
+            }
+        }
+    }
+    let of_jobs = keys.into_iter().filter(|key| left_out.contains(&key.at));
+    Reading { flow, maimed: of_jobs.filter_map(|key| key.job).collect(), faults }
+}
+
+/// The keys of the flow and of its jobs, in the order of their places.
+fn in_order(flow: Level<Level<Level<IgnoredAny>>>) -> Vec<Key> {
+    let mut keys = Vec::new();
+    for (field, at, jobs) in flow.0 {
+        let jobs = if field == "jobs" { jobs.0 } else { Vec::new() };
+        keys.push(Key { at, job: None, field: Some(field) });
+        for (job, at, fields) in jobs {
+            keys.push(Key { at, job: Some(job.clone()), field: None });
+            keys.extend(fields.0.into_iter().map(|(field, at, _)| Key { at, job: Some(job.clone()), field: Some(field) }));
+        }
+    }
+    keys.sort_by_key(|key| key.at);
+    keys
+}
+
+fn unknown_fields(keys: &[Key]) -> (Vec<Fault>, HashSet<Place>) {
+    let (mut faults, mut places) = (Vec::new(), HashSet::new());
+    for key in keys {
+        let Some(field) = &key.field else { continue };
+        let (whose, known) = match &key.job {
+            Some(job) => (format!("jobs.{job}: "), &OF_JOB[..]),
+            None => (String::new(), &OF_FLOW[..]),
+        };
+        if known.contains(&field.as_str()) || !places.insert(key.at) || faults.len() >= MOST_TOLD {
+            continue;
+        }
+        let near = known.iter().map(|name| (strsim::damerau_levenshtein(field, name), name)).min().filter(|(far, _)| *far <= 2);
+        let meant = near.map_or_else(|| format!("those that there are: {}", known.join(", ")), |(_, name)| format!("is `{name}` meant?"));
+        faults.push(Fault::new(Some(key.at), format!("{whose}unknown field `{field}`; {meant}")));
+    }
+    (faults, places)
+}
+
+/// What is wrong with the value of a key, without the place, which stands before it.
+fn fault(error: &serde_saphyr::Error, key: Option<&Key>) -> Fault {
+    let message = error.without_snippet().to_string();
+    let message = message.lines().next().unwrap_or_default();
+    let message = message.rsplit_once(" at line ").map_or(message, |(message, _)| message);
+    let told = match message.strip_prefix("duplicate mapping key: ").and_then(|rest| rest.split(',').next()) {
+        Some(key) => format!("{key} stands there twice"),
+        None if message == "invalid u32" => format!("is a whole number from 0 to {}", u32::MAX),
+        None => message.to_owned(),
+    };
+    let told = key.map_or_else(|| told.clone(), |key| format!("{key}: {told}"));
+    Fault::new(error.location().and_then(place), told)
+}
+
+/// The keys of a map with their places, and what is below each; nothing of what is no map.
+struct Level<T>(Vec<(String, Place, T)>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Level<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Keys<T>(PhantomData<T>);
+
+        macro_rules! no_map {
+            ($($visit:ident: $type:ty),*) => {
+                $(fn $visit<E>(self, _: $type) -> Result<Level<T>, E> {
+                    Ok(Level(Vec::new()))
+                })*
+            };
+        }
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Keys<T> {
+            type Value = Level<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("anything")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Level<T>, A::Error> {
+                let mut keys = Vec::new();
+                while let Some(key) = map.next_key::<Spanned<String>>()? {
+                    let value = map.next_value()?;
+                    if let Some(at) = place(key.referenced) {
+                        keys.push((key.value, at, value));
+                    }
+                }
+                Ok(Level(keys))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Level<T>, A::Error> {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Level(Vec::new()))
+            }
+
+            fn visit_unit<E>(self) -> Result<Level<T>, E> {
+                Ok(Level(Vec::new()))
+            }
+
+            fn visit_none<E>(self) -> Result<Level<T>, E> {
+                Ok(Level(Vec::new()))
+            }
+
+            no_map!(visit_bool: bool, visit_i64: i64, visit_i128: i128, visit_u64: u64, visit_u128: u128, visit_f64: f64, visit_str: &str, visit_bytes: &[u8]);
+        }
+
+        deserializer.deserialize_any(Keys(PhantomData))
+    }
+}
+
+/// Reads the flow without the keys that are left out.
+struct Whole<'s>(&'s HashSet<Place>);
+
+impl<'de> Visitor<'de> for Whole<'_> {
+    type Value = FlowFile;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a flow")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FlowFile, A::Error> {
+        let mut jobs = Jobs::default();
+        let fields = Fields { inner: map, left_out: self.0, jobs: Some(&mut jobs), is_read: false };
+        let mut flow = FlowFile::deserialize(MapAccessDeserializer::new(fields))?;
+        flow.jobs = jobs;
+        Ok(flow)
+    }
+}
+
+/// Reads the jobs. One that is left out is there, and empty.
+struct AllJobs<'s>(&'s HashSet<Place>);
+
+impl<'de> DeserializeSeed<'de> for AllJobs<'_> {
+    type Value = Jobs;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Jobs, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for AllJobs<'_> {
+    type Value = Jobs;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("jobs by their names")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Jobs, A::Error> {
+        let mut jobs = BTreeMap::new();
+        while let Some(name) = map.next_key::<Spanned<String>>()? {
+            let job = if place(name.referenced).is_some_and(|at| self.0.contains(&at)) {
+                map.next_value::<IgnoredAny>()?;
+                FileJob::default()
+            } else {
+                map.next_value_seed(OneJob(self.0))?
+            };
+            jobs.insert(name.value, (name.referenced, job));
+        }
+        Ok(Jobs(jobs))
+    }
+}
+
+/// Reads a job without the keys that are left out.
+struct OneJob<'s>(&'s HashSet<Place>);
+
+impl<'de> DeserializeSeed<'de> for OneJob<'_> {
+    type Value = FileJob;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<FileJob, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for OneJob<'_> {
+    type Value = FileJob;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a job")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FileJob, A::Error> {
+        let fields = Fields { inner: map, left_out: self.0, jobs: None, is_read: false };
+        FileJob::deserialize(MapAccessDeserializer::new(fields))
+    }
+}
+
+/// The fields of a map without those that are left out.
+struct Fields<'s, A> {
+    inner: A,
+    left_out: &'s HashSet<Place>,
+    /// Where jobs are to be put, if these are the fields of a flow.
+    jobs: Option<&'s mut Jobs>,
+    /// Whether the value of this key was put there.
+    is_read: bool,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        while let Some(key) = self.inner.next_key::<Spanned<String>>()? {
+            if place(key.referenced).is_some_and(|at| self.left_out.contains(&at)) {
+                self.inner.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            self.is_read = false;
+            if key.value == "jobs"
+                && let Some(jobs) = &mut self.jobs
+            {
+                **jobs = self.inner.next_value_seed(AllJobs(self.left_out))?;
+                self.is_read = true;
+            }
+            return seed.deserialize(key.value.into_deserializer()).map(Some);
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        if self.is_read { seed.deserialize(().into_deserializer()) } else { self.inner.next_value_seed(seed) }
+    }
+}

@@ -1,0 +1,176 @@
+//! The flow that a file describes, or everything that is wrong with it.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde_saphyr::Location;
+
+use super::file::{Fault, FileJob, FlowFile, Place, place};
+use super::reading::{self, Reading};
+use super::{Source, inputs};
+use crate::cli::exit::Usage;
+use crate::cli::language;
+use crate::cli::script::{as_rhai, name, read_script, read_text};
+use crate::coordinator::flows::{Problem, problems};
+use crate::engine::{self, Names};
+use crate::model::{ContextId, FlowJobSpec, FlowSpec, RunnerId, ScriptType};
+
+/// The most bytes that are read of a file.
+const LONGEST_FILE: usize = 8 << 20;
+
+/// Reads a file: the flow that it describes, or everything that is wrong with it.
+pub(super) fn read(file: &Path) -> anyhow::Result<Result<FlowSpec, Vec<Fault>>> {
+    let text = read_text("flow", file)?;
+    if text.len() > LONGEST_FILE {
+        return Err(Usage(format!("{}: has {} bytes, the file of a flow has {LONGEST_FILE} at most", name(file), text.len())).into());
+    }
+    let Reading { flow, maimed, faults } = reading::read(&text);
+    let beside = file.parent().unwrap_or(Path::new(""));
+    Ok(match flow {
+        Some(flow) => flow.spec(beside, &maimed, faults),
+        None => Err(faults),
+    })
+}
+
+impl FlowFile {
+    /// The flow, with the scripts of its files, if nothing else is wrong with it. Of jobs that are maimed nothing is missed.
+    fn spec(self, beside: &Path, maimed: &HashSet<String>, mut faults: Vec<Fault>) -> Result<FlowSpec, Vec<Fault>> {
+        let (mut jobs, mut places, mut scripts) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        for (name, (location, job)) in self.jobs.0 {
+            let of_names: Vec<Location> = job.depends_on.iter().map(|other| other.referenced).collect();
+            places.insert(name.clone(), (location, of_names));
+            let (spec, script) = job.spec(&name, location, beside);
+            match script {
+                Ok(at) => {
+                    faults.extend(wrong_script(&name, &spec, at));
+                    scripts.push((name.clone(), at));
+                }
+                Err(no) if no.is_named || !maimed.contains(&name) => faults.push(no.fault),
+                Err(_) => {}
+            }
+            jobs.insert(name, spec);
+        }
+        let spec = FlowSpec {
+            jobs,
+            name: self.name,
+            env_vars: self.env_vars,
+            on_failure: self.on_failure,
+            prerequisites: self.prerequisites,
+            retention: self.retention,
+            caller_id: None,
+            context_id: ContextId(self.context_id),
+        };
+        faults.extend(problems(&spec).into_iter().map(|problem| located(problem, &spec, &places)));
+        faults
+            .extend(scripts.into_iter().filter(|(name, _)| !maimed.contains(name)).flat_map(|(name, at)| unnamed_inputs(&name, &spec, at)));
+        faults.sort_by_key(|fault| fault.at);
+        if faults.is_empty() { Ok(spec) } else { Err(faults) }
+    }
+}
+
+/// The jobs whose outputs a script wants to see, and that it does not wait for.
+fn unnamed_inputs(name: &str, spec: &FlowSpec, at: Option<Place>) -> Vec<Fault> {
+    let Some(job) = spec.jobs.get(name).filter(|job| is_rhai(job.script_type.as_ref(), job.runner)) else { return Vec::new() };
+    let others = inputs::of_script(&job.script).into_iter().filter(|other| *other != name && spec.jobs.contains_key(*other));
+    let missing = others.filter(|other| job.depends_on.iter().all(|known| known != other));
+    let told = |other| format!("jobs.{name}.script: inputs.{other} is not there, because depends_on does not name {other:?}");
+    missing.map(|other| Fault::new(at, told(other))).collect()
+}
+
+impl FileJob {
+    /// The job, and the place of its script, or what is wrong with that.
+    fn spec(self, name: &str, location: Location, beside: &Path) -> (FlowJobSpec, Result<Option<Place>, NoScript>) {
+        let (script, by_name, at) = match (self.script, self.file) {
+            (Some(script), None) => (script.value, None, Ok(place(script.referenced))),
+            (None, Some(file)) => {
+                let read = read_script(&beside.join(&file.value)).with_context(|| format!("jobs.{name}.file"));
+                let by_name = language::of_file(&file.value);
+                match read {
+                    Ok(script) => (script, by_name, Ok(place(file.referenced))),
+                    Err(error) => (String::new(), by_name, Err(NoScript::at(place(file.referenced), format!("{error:#}")))),
+                }
+            }
+            (None, None) => {
+                let fault = Fault::new(place(location), format!("jobs.{name}: needs a script, or the file of one"));
+                (String::new(), None, Err(NoScript { fault, is_named: false }))
+            }
+            (Some(_), Some(file)) => {
+                let message = format!("jobs.{name}: has a script and a file; one of the two is enough");
+                (String::new(), None, Err(NoScript::at(place(file.referenced), message)))
+            }
+        };
+        let script_type = self.script_type.or(by_name);
+        let script = if is_rhai(script_type.as_ref(), self.runner) { as_rhai(script) } else { script };
+        let job = FlowJobSpec {
+            script,
+            script_type,
+            args: self.args,
+            depends_on: self.depends_on.into_iter().map(|other| other.value).collect(),
+            runner: self.runner,
+            group: self.group,
+            priority: self.priority,
+            timeout: self.timeout,
+            retries: self.retries,
+            retry_backoff: self.retry_backoff,
+            env_vars: self.env_vars,
+            labels: self.labels,
+        };
+        (job, at)
+    }
+}
+
+/// Why a job has no script.
+struct NoScript {
+    fault: Fault,
+    /// Whether the file names one.
+    is_named: bool,
+}
+
+impl NoScript {
+    fn at(place: Option<Place>, message: String) -> Self {
+        Self { fault: Fault::new(place, message), is_named: true }
+    }
+}
+
+/// Whether a script is read by an engine that is here, too. That of a runner may be anything.
+fn is_rhai(script_type: Option<&ScriptType>, runner: Option<RunnerId>) -> bool {
+    script_type.map_or(runner.is_none(), ScriptType::is_built_in)
+}
+
+fn wrong_script(name: &str, job: &FlowJobSpec, at: Option<Place>) -> Option<Fault> {
+    if !is_rhai(job.script_type.as_ref(), job.runner) {
+        return None;
+    }
+    let error = engine::check(&job.script, Names::Checked).err()?;
+    let message = format!("jobs.{name}.script: {}", error.message);
+    Some(Fault { at, message, script: Some(Box::new((job.script.clone(), error))) })
+}
+
+/// A problem with where it stands in the file.
+fn located(problem: Problem, spec: &FlowSpec, places: &BTreeMap<String, (Location, Vec<Location>)>) -> Fault {
+    let message = problem.to_string();
+    let Some((location, of_names)) = problem.job.as_ref().and_then(|job| places.get(job)) else { return Fault::new(None, message) };
+    let names = problem.job.as_ref().and_then(|job| spec.jobs.get(job)).map(|job| &job.depends_on);
+    // Of a name that stands there twice the second is meant.
+    let at = names.zip(problem.depends_on.as_ref()).and_then(|(names, other)| names.iter().rposition(|name| name == other));
+    Fault::new(place(at.and_then(|at| of_names.get(at).copied()).unwrap_or(*location)), message)
+}
+
+impl Source {
+    /// The flow that the file describes. What is wrong with it is an error that says where.
+    pub(super) fn spec(&self) -> anyhow::Result<FlowSpec> {
+        let mut spec = match read(&self.file)? {
+            Ok(spec) => spec,
+            Err(faults) => {
+                let file = name(&self.file);
+                let told: Vec<String> = faults.iter().map(|fault| format!("{file}:{fault}")).collect();
+                return Err(Usage(told.join("\n")).into());
+            }
+        };
+        if let Some(context) = self.context {
+            spec.context_id = ContextId(context);
+        }
+        Ok(spec)
+    }
+}
