@@ -18,9 +18,10 @@ use crate::model::{ContextLimits, FlowJobSpec, FlowSpec, JobId, JobSpec, Private
 const TURNS: u64 = 20;
 /// How many turns flows take, each with as many jobs.
 const FLOW_TURNS: usize = 5;
-/// How many identities and contexts a server has that is watched at rest.
+/// The most identities that a server has which is watched at rest; it has a tenth as many contexts.
 const IDENTITIES: u64 = 10_000;
-const CONTEXTS: u64 = 1_000;
+/// A server of its own that asks who calls: nothing else calls it.
+const LOGIN: [&str; 3] = ["--login", "--calls-per-second", "0"];
 
 /// What it costs a caller who waits for one job after another that servers want to know who calls.
 #[derive(Debug, Serialize)]
@@ -83,7 +84,7 @@ impl Measuring<'_> {
                 _ => caller(&data, &server).await?,
             };
             let load = Load::new(vec![client], &self.steps);
-            load.warm_up().await?;
+            load.run_and_wait(1, 100).await?;
             compared.push(Compared { load, server, _data: data });
         }
         let mut times: [Vec<Duration>; 3] = Default::default();
@@ -127,33 +128,34 @@ impl Measuring<'_> {
     /// Starts a server that has many contexts and identities, and watches it at rest.
     pub(super) async fn contexts(&self) -> anyhow::Result<Contexts> {
         let data = TempDir::new()?;
-        let server = self.start(&data, &["--login"]).await?;
+        let server = self.start(&data, &LOGIN).await?;
         server.stop().await?;
         let (empty_start_s, empty_pss_mb, _) = self.rested(&data).await?;
-        let server = self.start(&data, &["--login"]).await?;
+        let server = self.start(&data, &LOGIN).await?;
         let operator = operator(&data).await?;
         let load = Load::new(vec![operator], &self.steps);
+        let identities = (self.bench.jobs / 2).min(IDENTITIES);
+        let contexts = identities / 10;
         let fill = async |_, number: u64| {
             let client = load.client(0);
             let identity = client.create_identity(Some(&PrivateKey::random().public_key()), &[]).await?;
-            if number < CONTEXTS {
+            if number < contexts {
                 let context = client.create_context(None, &[identity.identity_id], ContextLimits::default()).await?;
                 client.set_role(identity.identity_id, Role::Caller, context.context_id, true).await?;
             }
             Ok(())
         };
-        load.share(IN_FLIGHT / 4, IDENTITIES, fill).await?;
+        load.share(IN_FLIGHT / 4, identities, fill).await?;
         drop(load);
         server.stop().await?;
         let (start_s, pss_mb, cpu_percent) = self.rested(&data).await?;
-        let (contexts, identities) = (CONTEXTS, IDENTITIES);
         Ok(Contexts { contexts, identities, start_s, empty_start_s, pss_mb, empty_pss_mb, cpu_percent })
     }
 
     /// How long a start takes, s, what the server holds then, MB, and what it uses of one core at rest, per cent.
     async fn rested(&self, data: &TempDir) -> anyhow::Result<(f64, f64, f64)> {
         let begun = Instant::now();
-        let server = self.start(data, &["--login"]).await?;
+        let server = self.start(data, &LOGIN).await?;
         let start = begun.elapsed().as_secs_f64();
         sleep(UNTIL_REST).await;
         let tree = Tree::of(server.pid());

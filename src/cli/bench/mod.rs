@@ -91,7 +91,7 @@ enum Part {
     Login,
     /// What flows cost beside jobs that wait for each other
     Flows,
-    /// A server with 1,000 contexts and 10,000 identities
+    /// A server with half as many identities as --jobs, 10,000 at most, and a tenth as many contexts
     Contexts,
 }
 

@@ -111,6 +111,17 @@ fn bench_prints_every_figure_it_promises() {
         let [p50, p99] = ["p50_ms", "p99_ms"].map(|name| report["objects"][what][name].as_f64().unwrap());
         assert!(0.0 < p50 && p50 <= p99, "{what}: {report}");
     }
+    for figure in
+        ["/login/none_ms", "/login/unrecorded_ms", "/login/recorded_ms", "/login/ratios/1", "/contexts/start_s", "/contexts/pss_mb"]
+    {
+        assert!(report.pointer(figure).and_then(Value::as_f64) > Some(0.0), "{figure}: {report}");
+    }
+    assert_eq!((&report["contexts"]["identities"], &report["contexts"]["contexts"]), (&serde_json::json!(50), &serde_json::json!(5)));
+    let flows = report["flows"].as_array().unwrap();
+    assert!(flows.iter().map(|row| row["width"].as_u64().unwrap()).eq([1, 10]));
+    for row in flows {
+        assert!(["plain_ms", "flow_ms", "ratio"].iter().all(|name| row[name].as_f64() > Some(0.0)), "{row}");
+    }
     let waiting = report["waiting"].as_array().unwrap();
     assert!(waiting.iter().map(|row| row["callers"].as_u64().unwrap()).eq([1, 64, 256]));
     for row in waiting {
