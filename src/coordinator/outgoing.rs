@@ -182,7 +182,7 @@ impl Outgoing {
                         doing.end(|record| recording::made(record, &jobs));
                         made = true;
                     }
-                    None => drop(doing.give_up()),
+                    None => doing.give_up(),
                 }
                 continue;
             }
