@@ -1,6 +1,7 @@
 //! The program itself: arguments, settings, exit codes.
 
 mod config;
+mod config_refused;
 mod examples;
 mod fake;
 mod help;
