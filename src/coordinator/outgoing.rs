@@ -52,6 +52,8 @@ pub(super) struct Outgoing {
     /// The runners that are elsewhere, as they were at `revision`.
     runners: Vec<Runner>,
     revision: Option<u64>,
+    /// The runner whose jobs are sent first in the next round, by its place there.
+    first: usize,
     looked: Option<Instant>,
     /// When the ways to where results are awaited were opened last.
     opened: Option<Instant>,
@@ -76,6 +78,7 @@ impl Outgoing {
             pause: BUSY,
             runners,
             revision: None,
+            first: 0,
             looked: None,
             opened: None,
             opening: JoinSet::new(),
@@ -243,7 +246,9 @@ impl Outgoing {
         let mut moved = self.land().await?;
         self.look_for_runners().await?;
         let Delivery { store, ack, result, .. } = &*self.delivery;
-        for runner in &self.runners {
+        // Each time another one is the first to get what room there is.
+        let (before, from) = self.runners.split_at(self.first.min(self.runners.len()));
+        for runner in from.iter().chain(before) {
             moved |= unless_full(store.send_jobs(runner, JOBS, *ack, *result).await)? > 0;
         }
         let tended = store.tend_messages(&self.node, IN_HAND).await?;
@@ -253,6 +258,7 @@ impl Outgoing {
         }
         for key in tended.in_hand.into_iter().rev() {
             if self.in_flight.insert(key) {
+        self.first = (self.first + 1) % self.runners.len().max(1);
                 let (delivery, last) = (Arc::clone(&self.delivery), self.failed.get(&key).map(|rest| rest.why.clone()));
                 self.flying.spawn(async move { (key, delivery.deliver(key, last).await) });
             }
