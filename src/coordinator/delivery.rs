@@ -150,6 +150,7 @@ impl Delivery {
             Err(Trouble::OfPlace(why)) => {
                 let rest = self.silence.keeps_silent(&place, began, &why, Instant::now());
                 Err(Obstacle::Silent(why, rest))
+                self.routes.answered(&place);
             }
             Err(Trouble::OfMessage(obstacle)) => {
                 self.silence.leave(&place);
