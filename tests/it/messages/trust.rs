@@ -80,6 +80,14 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
     let to_come = with("to_come", &|letter| letter.created_at = 253_402_300_799);
     let never = with("never", &|letter| letter.created_at = i64::MAX);
     let late = with("late", &|letter| letter.created_at -= 3600);
+    let to_none = |letter: Letter, key: &NodeKey| {
+        let mut letter = Letter { target_context: ContextId(7), ..letter };
+        key.sign(&mut letter);
+        letter
+    };
+    let other = NodeKey::random();
+    let stranger_to_none = to_none(letter(&other, "stranger_to_none"), &other);
+    let forged_to_none = Letter { message: "send money".into(), ..to_none(letter(&one, "forged_to_none"), &one) };
     let elsewhere = with("elsewhere", &|letter| letter.target_context = ContextId(7));
     let jobless = with("jobless", &|letter| letter.message_type = MessageType::Job);
     let unasked = with("unasked", &|letter| {
@@ -88,6 +96,9 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
     for (letter, part) in [
         (forged, "the signature is not that of"),
         (stranger, "is not trusted here: name its node in the setting nodes"),
+        // Nobody learns by that whether there is such a context.
+        (forged_to_none, "the signature is not that of"),
+        (stranger_to_none, "is not trusted here: name its node in the setting nodes"),
         (late, "it came after its time: timeout_ack is 600 s"),
         (elsewhere, "context 7 does not exist"),
         (jobless, "1 to 64 jobs, not 0"),
