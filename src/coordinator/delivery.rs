@@ -124,13 +124,13 @@ impl Delivery {
     async fn attempt(&self, key: MessageKey, stored: &StoredMessage) -> Result<Receipt, Obstacle> {
         self.check_caller(key, stored)?;
         let Some((address, target)) = self.destination(stored).await? else {
-            return Ok(self.take_here(&self.letter(key, stored).await?).await);
+            return Ok(self.take_here(&self.letter(key, stored, self.store.context()).await?).await);
         };
         let place: Place = (address.as_str().to_owned(), target);
         let began = Instant::now();
         self.silence.may_try(&place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
         let trying = async {
-            let letter = self.letter(key, stored).await?;
+            let letter = self.letter(key, stored, target).await?;
             match self.routes.find(&self.store, &address, target).await? {
                 Route::Here => Ok(self.take_here(&letter).await),
                 Route::Bus(bus, to) => match bus.deliver(&to, &letter, PATIENCE).await {
@@ -183,7 +183,7 @@ impl Delivery {
         self.inbound.may_submit(IdentityId(key.caller_id), self.store.context()).map_err(Obstacle::Final)
     }
 
-    /// Where it goes: to its address, or that of the runner that has its topic. Nothing: it is for a context of this server.
+    /// Where it goes: to its address and context, or those of the runner that has its topic. Nothing: that is a pool of this context.
     async fn destination(&self, stored: &StoredMessage) -> Result<Option<(Address, ContextId)>, Obstacle> {
         let shown = &stored.shown;
         if let Some(address) = &shown.address {
@@ -198,8 +198,8 @@ impl Delivery {
         Ok(runner.address.map(|address| (address, runner.target_context)))
     }
 
-    /// The message as it is sent. What it lacks is completed in its hash first, so that it is the same when it is sent again.
-    async fn letter(&self, key: MessageKey, stored: &StoredMessage) -> Result<Letter, Obstacle> {
+    /// The message as it is sent to a context. What it lacks is completed in its hash first, so that it is the same when it is sent again.
+    async fn letter(&self, key: MessageKey, stored: &StoredMessage, target: ContextId) -> Result<Letter, Obstacle> {
         let shown = &stored.shown;
         let nonce = match &stored.nonce {
             Some(nonce) => nonce.clone(),
@@ -222,7 +222,7 @@ impl Delivery {
             message_type: shown.message_type,
             message_format_type: shown.message_format_type,
             context: self.store.context(),
-            target_context: shown.target_context,
+            target_context: target,
             topic: shown.topic.as_ref().map(ToString::to_string).unwrap_or_default(),
             message: shown.message.clone(),
             job,
@@ -240,7 +240,9 @@ impl Delivery {
         };
         match (&stored.signature, &shown.public_key) {
             // Its sender has signed it.
-            (Some(signature), Some(key)) => (letter.signature, letter.public_key) = (signature.clone(), key.clone()),
+            (Some(signature), Some(key)) => {
+                (letter.signature, letter.public_key, letter.target_context) = (signature.clone(), key.clone(), shown.target_context);
+            }
             _ => {
                 letter.sent_at = Timestamp::local().as_millis() / 1000;
                 letter.to = letter.to.or_else(|| receiver(stored));

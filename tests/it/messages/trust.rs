@@ -217,3 +217,19 @@ async fn the_operator_sends_messages_without_a_role() {
     a.becomes(key, MessageStatus::Acknowledged).await;
     assert_eq!(b.came(1).await, ["message:0:1"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_by_a_topic_comes_to_the_context_of_its_runner() {
+    let (town, identity) = with_a_caller(&NodeKey::random()).await;
+    let (access, other) = (town.authority.clone().unwrap(), ContextId(1));
+    let runner = town.runners.create(CONTEXT, &elsewhere("here", other)).await.unwrap().runner_id;
+    let draft = || Draft { caller_id: identity.0, address: None, topic: Some(runner.group()), ..chat("x", "here") };
+    let why = town.fails(town.send(draft()).await).await;
+    assert!(why.contains("needs to be admin or caller in context 1"), "{why}");
+    access.set_role(other, identity, Role::Caller, true).await.unwrap();
+    let key = town.send(draft()).await;
+    town.becomes(key, MessageStatus::Acknowledged).await;
+    let came: Vec<String> = town.redis().run_in(1, &["LRANGE", "msg_in", "0", "-1"]).await;
+    let not_here: Vec<String> = town.redis().run(&["LRANGE", "msg_in", "0", "-1"]).await;
+    assert!(came.len() == 1 && not_here.is_empty(), "{came:?} {not_here:?}");
+}
