@@ -145,12 +145,16 @@ impl Delivery {
         match trying.await {
             Ok(receipt) => {
                 self.silence.answered(&place);
+                self.routes.answered(&place);
                 Ok(receipt)
             }
             Err(Trouble::OfPlace(why)) => {
-                let rest = self.silence.keeps_silent(&place, began, &why, Instant::now());
+                let (rest, is_news) = self.silence.keeps_silent(&place, began, &why, Instant::now());
+                if is_news {
+                    let (context, address) = (self.store.context(), &place.0);
+                    tracing::warn!(%context, %address, target_context = %place.1, "messages have not arrived yet, and are sent again until their timeout_ack: {why}");
+                }
                 Err(Obstacle::Silent(why, rest))
-                self.routes.answered(&place);
             }
             Err(Trouble::OfMessage(obstacle)) => {
                 self.silence.leave(&place);

@@ -216,7 +216,10 @@ impl Outgoing {
                 Delivered::Later { why, rest, most } => {
                     if self.failed.get(&key).is_none_or(|before| before.why != why) {
                         let context = self.delivery.store.context();
-                        tracing::warn!(message = %key, %context, "a message has not arrived yet, and is sent again until its timeout_ack: {why}");
+                        // Of a place that does not answer it is said once, whatever is on its way there.
+                        if rest.is_none() {
+                            tracing::warn!(message = %key, %context, "a message has not arrived yet, and is sent again until its timeout_ack: {why}");
+                        }
                         // Its error has what was said last, so nothing depends on this.
                         let _ = self.delivery.store.note_message(key, &why).await;
                     }
@@ -235,8 +238,9 @@ impl Outgoing {
     fn rest(&mut self, key: MessageKey, why: String, rest: Option<Duration>) -> Duration {
         let before = self.failed.get(&key).map_or(FIRST_REST / 2, |rest| rest.length);
         let length = rest.unwrap_or_else(|| (before * 2).min(LONGEST_REST));
-        if self.failed.len() >= MOST_FAILED {
-            self.failed.clear();
+        if self.failed.len() >= MOST_FAILED && !self.failed.contains_key(&key) {
+            let other = self.failed.keys().next().copied();
+            other.and_then(|other| self.failed.remove(&other));
         }
         self.failed.insert(key, Rest { length: rest.map_or(length, |_| before), why });
         length
