@@ -45,6 +45,8 @@ pub(super) struct Delivery {
     pub(super) store: Store,
     pub(super) dispatcher: Dispatcher,
     pub(super) key: NodeKey,
+    /// What this server is called among those that send messages of its contexts.
+    pub(super) hand: String,
     pub(super) routes: Arc<Routes>,
     pub(super) inbound: Arc<Inbound>,
     /// The places that do not answer.
@@ -60,6 +62,8 @@ enum Obstacle {
     Passing(String),
     /// Where it goes to nobody answers, so that it is left alone for a while.
     Silent(String, Duration),
+    /// It came there meanwhile: another server has sent it, too, or its result is here.
+    Over,
 }
 
 impl From<crate::store::Error> for Obstacle {
@@ -118,6 +122,7 @@ impl Delivery {
             Err(Obstacle::Silent(why, rest)) => later(why, Some(rest)),
             Ok(Receipt { outcome: Outcome::Refused, text, .. }) => failed(format!("the other side refuses it: {text}")),
             Err(Obstacle::Final(why)) => failed(why),
+            Err(Obstacle::Over) => Delivered::Settled(Settled::Stored(None)),
         }
     }
 
@@ -149,6 +154,10 @@ impl Delivery {
                 Ok(receipt)
             }
             Err(Trouble::OfPlace(why)) => {
+                if self.is_over(key).await {
+                    self.silence.leave(&place);
+                    return Err(Obstacle::Over);
+                }
                 let (rest, is_news) = self.silence.keeps_silent(&place, began, &why, Instant::now());
                 if is_news {
                     let (context, address) = (self.store.context(), &place.0);
@@ -161,6 +170,12 @@ impl Delivery {
                 Err(obstacle)
             }
         }
+    }
+
+    /// Whether a message needs to be sent no more.
+    async fn is_over(&self, key: MessageKey) -> bool {
+        let stored = self.store.message(key).await;
+        stored.is_ok_and(|stored| stored.is_some_and(|stored| stored.shown.status != MessageStatus::Dispatched))
     }
 
     async fn take_here(&self, letter: &Letter) -> Receipt {

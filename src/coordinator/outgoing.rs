@@ -1,6 +1,6 @@
 //! The supervisor daemon of one context: brings its messages to their nodes, and its jobs to runners elsewhere.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ pub(super) struct Outgoing {
 
 impl Outgoing {
     pub(super) fn new(delivery: Arc<Delivery>, wake: Arc<Notify>) -> Self {
-        let node = delivery.key.name();
+        let node = delivery.hand.clone();
         let (runners, in_flight, failed, for_owners) = Default::default();
         Self {
             delivery,
@@ -117,8 +117,11 @@ impl Outgoing {
 
     /// Whatever comes for a context any of its servers may take, and each signs for all of them.
     async fn warn_of_other_nodes(&self) -> Result<(), Error> {
-        let (context, own) = (self.delivery.store.context(), &self.node);
-        for other in self.delivery.store.sending_nodes().await?.into_iter().filter(|other| other != own) {
+        let (context, own) = (self.delivery.store.context(), self.delivery.key.name());
+        let hands = self.delivery.store.sending_nodes().await?;
+        let others: BTreeSet<&str> =
+            hands.iter().map(|hand| hand.split('-').next().unwrap_or(hand)).filter(|other| *other != own).collect();
+        for other in others {
             tracing::warn!(
                 %context, %other, %own,
                 "another server of this Redis has another node key, or had it a moment ago, so that the results of one are refused where the other is known: give all of them the same node_key_file and nodes"
@@ -255,6 +258,7 @@ impl Outgoing {
         for runner in from.iter().chain(before) {
             moved |= unless_full(store.send_jobs(runner, JOBS, *ack, *result).await)? > 0;
         }
+        self.first = (self.first + 1) % self.runners.len().max(1);
         let tended = store.tend_messages(&self.node, IN_HAND).await?;
         moved |= tended.moved;
         if tended.unread > 0 {
@@ -262,7 +266,6 @@ impl Outgoing {
         }
         for key in tended.in_hand.into_iter().rev() {
             if self.in_flight.insert(key) {
-        self.first = (self.first + 1) % self.runners.len().max(1);
                 let (delivery, last) = (Arc::clone(&self.delivery), self.failed.get(&key).map(|rest| rest.why.clone()));
                 self.flying.spawn(async move { (key, delivery.deliver(key, last).await) });
             }
