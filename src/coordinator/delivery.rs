@@ -45,6 +45,8 @@ pub(super) struct Delivery {
     pub(super) store: Store,
     pub(super) dispatcher: Dispatcher,
     pub(super) key: NodeKey,
+    /// What this server is called among those that send messages of its contexts.
+    pub(super) hand: String,
     pub(super) routes: Arc<Routes>,
     pub(super) inbound: Arc<Inbound>,
     /// The places that do not answer.
@@ -60,6 +62,8 @@ enum Obstacle {
     Passing(String),
     /// Where it goes to nobody answers, so that it is left alone for a while.
     Silent(String, Duration),
+    /// It came there meanwhile: another server has sent it, too, or its result is here.
+    Over,
 }
 
 impl From<crate::store::Error> for Obstacle {
@@ -118,19 +122,20 @@ impl Delivery {
             Err(Obstacle::Silent(why, rest)) => later(why, Some(rest)),
             Ok(Receipt { outcome: Outcome::Refused, text, .. }) => failed(format!("the other side refuses it: {text}")),
             Err(Obstacle::Final(why)) => failed(why),
+            Err(Obstacle::Over) => Delivered::Settled(Settled::Stored(None)),
         }
     }
 
     async fn attempt(&self, key: MessageKey, stored: &StoredMessage) -> Result<Receipt, Obstacle> {
         self.check_caller(key, stored)?;
         let Some((address, target)) = self.destination(stored).await? else {
-            return Ok(self.take_here(&self.letter(key, stored).await?).await);
+            return Ok(self.take_here(&self.letter(key, stored, self.store.context()).await?).await);
         };
         let place: Place = (address.as_str().to_owned(), target);
         let began = Instant::now();
         self.silence.may_try(&place, began).map_err(|(rest, why)| Obstacle::Silent(why, rest))?;
         let trying = async {
-            let letter = self.letter(key, stored).await?;
+            let letter = self.letter(key, stored, target).await?;
             match self.routes.find(&self.store, &address, target).await? {
                 Route::Here => Ok(self.take_here(&letter).await),
                 Route::Bus(bus, to) => match bus.deliver(&to, &letter, PATIENCE).await {
@@ -145,10 +150,19 @@ impl Delivery {
         match trying.await {
             Ok(receipt) => {
                 self.silence.answered(&place);
+                self.routes.answered(&place);
                 Ok(receipt)
             }
             Err(Trouble::OfPlace(why)) => {
-                let rest = self.silence.keeps_silent(&place, began, &why, Instant::now());
+                if self.is_over(key).await {
+                    self.silence.leave(&place);
+                    return Err(Obstacle::Over);
+                }
+                let (rest, is_news) = self.silence.keeps_silent(&place, began, &why, Instant::now());
+                if is_news {
+                    let (context, address) = (self.store.context(), &place.0);
+                    tracing::warn!(%context, %address, target_context = %place.1, "messages have not arrived yet, and are sent again until their timeout_ack: {why}");
+                }
                 Err(Obstacle::Silent(why, rest))
             }
             Err(Trouble::OfMessage(obstacle)) => {
@@ -156,6 +170,12 @@ impl Delivery {
                 Err(obstacle)
             }
         }
+    }
+
+    /// Whether a message needs to be sent no more.
+    async fn is_over(&self, key: MessageKey) -> bool {
+        let stored = self.store.message(key).await;
+        stored.is_ok_and(|stored| stored.is_some_and(|stored| stored.shown.status != MessageStatus::Dispatched))
     }
 
     async fn take_here(&self, letter: &Letter) -> Receipt {
@@ -182,7 +202,7 @@ impl Delivery {
         self.inbound.may_submit(IdentityId(key.caller_id), self.store.context()).map_err(Obstacle::Final)
     }
 
-    /// Where it goes: to its address, or that of the runner that has its topic. Nothing: it is for a context of this server.
+    /// Where it goes: to its address and context, or those of the runner that has its topic. Nothing: that is a pool of this context.
     async fn destination(&self, stored: &StoredMessage) -> Result<Option<(Address, ContextId)>, Obstacle> {
         let shown = &stored.shown;
         if let Some(address) = &shown.address {
@@ -197,8 +217,8 @@ impl Delivery {
         Ok(runner.address.map(|address| (address, runner.target_context)))
     }
 
-    /// The message as it is sent. What it lacks is completed in its hash first, so that it is the same when it is sent again.
-    async fn letter(&self, key: MessageKey, stored: &StoredMessage) -> Result<Letter, Obstacle> {
+    /// The message as it is sent to a context. What it lacks is completed in its hash first, so that it is the same when it is sent again.
+    async fn letter(&self, key: MessageKey, stored: &StoredMessage, target: ContextId) -> Result<Letter, Obstacle> {
         let shown = &stored.shown;
         let nonce = match &stored.nonce {
             Some(nonce) => nonce.clone(),
@@ -221,7 +241,7 @@ impl Delivery {
             message_type: shown.message_type,
             message_format_type: shown.message_format_type,
             context: self.store.context(),
-            target_context: shown.target_context,
+            target_context: target,
             topic: shown.topic.as_ref().map(ToString::to_string).unwrap_or_default(),
             message: shown.message.clone(),
             job,
@@ -239,7 +259,9 @@ impl Delivery {
         };
         match (&stored.signature, &shown.public_key) {
             // Its sender has signed it.
-            (Some(signature), Some(key)) => (letter.signature, letter.public_key) = (signature.clone(), key.clone()),
+            (Some(signature), Some(key)) => {
+                (letter.signature, letter.public_key, letter.target_context) = (signature.clone(), key.clone(), shown.target_context);
+            }
             _ => {
                 letter.sent_at = Timestamp::local().as_millis() / 1000;
                 letter.to = letter.to.or_else(|| receiver(stored));

@@ -39,7 +39,7 @@ impl Service for Fetcher {
         let parcels = self.bus.receive(self.wait).await?;
         self.pause = if parcels.is_empty() { (self.pause * 2).clamp(SOON, self.idle) } else { SOON };
         if let Some(way) = self.way.upgrade().filter(|_| !parcels.is_empty()) {
-            way.touch(Instant::now());
+            way.answered(Instant::now());
         }
         for parcel in parcels {
             let from = parcel.from.as_ref().map(|key| format!("mycelium:{key}")).or_else(|| self.from.clone());

@@ -13,7 +13,7 @@ use crate::access::Authority;
 use crate::audit::Who;
 use crate::dispatch::{self, Dispatcher};
 use crate::model::{ContextId, ErrorKind, IdentityId, JobError, MessageKey, MessageType, Name, Role, SignerKey, Timestamp};
-use crate::store::{self, FarEnd, MadeJobs, NewMessage, NewResult, Received, Store};
+use crate::store::{self, FarEnd, MadeJobs, NewMessage, NewResult, Received};
 
 /// How far the clocks of two nodes may be from each other.
 pub(super) const TOLERANCE: Duration = Duration::from_secs(120);
@@ -121,7 +121,6 @@ impl Inbound {
 
     async fn accept(&self, letter: &Letter, from: Option<&str>) -> Result<(), Refusal> {
         let context = letter.target_context;
-        let store = self.dispatcher.store(context).await?;
         if !is_right(letter) {
             return Err(Refusal::Refused(format!("the signature is not that of {} over this message", letter.public_key)));
         }
@@ -129,7 +128,9 @@ impl Inbound {
             // Where several nodes have one Redis, the other one may fetch it when it comes again.
             return Err(Refusal::Full(format!("it is for the node {to}, and this one is {}", self.key.public())));
         }
-        let signer = self.signer(letter, &store).await?;
+        // Only then: a context that sleeps is not opened for whoever has no word here, nor does anybody hear of it.
+        let signer = self.signer(letter).await?;
+        let store = self.dispatcher.store(context).await?;
         let now = store.clock().now();
         check_clock(letter, now, &signer)?;
         let life = letter.timeout_ack.min(LONGEST_LIFE);
@@ -176,7 +177,7 @@ impl Inbound {
     }
 
     /// Whom a signature is of that is right, if that counts for this context.
-    async fn signer(&self, letter: &Letter, store: &Store) -> Result<Signer, Refusal> {
+    async fn signer(&self, letter: &Letter) -> Result<Signer, Refusal> {
         let key = &letter.public_key;
         if *key == self.key.public() {
             self.check_own(letter)?;
@@ -186,7 +187,10 @@ impl Inbound {
         if self.trusted.contains_key(key) {
             return Ok(Signer::Node);
         }
-        if letter.message_type == MessageType::Result {
+        // Where a result is awaited the context does not sleep.
+        let awaits = self.dispatcher.opened(letter.target_context).ok().filter(|_| letter.message_type == MessageType::Result);
+        let is_asleep = letter.message_type == MessageType::Result && awaits.is_none();
+        if let Some(store) = awaits {
             let asked = MessageKey { caller_id: letter.caller_id, message_id: letter.answers };
             let asked = store.message(asked).await?.filter(|asked| asked.nonce.as_ref() == Some(&letter.in_reply_to));
             match asked.as_ref().map(|asked| asked.runner_key.as_ref().or(asked.receiver_key.as_ref())) {
@@ -202,12 +206,13 @@ impl Inbound {
         };
         let Some(identity) = owner else {
             let why = format!("the key {key} is not trusted here: name its node in the setting nodes, or give an identity that key");
-            return Err(Refusal::Refused(why));
+            // It may be about to be opened, when this server has just begun.
+            return Err(if is_asleep { Refusal::Full(why) } else { Refusal::Refused(why) });
         };
         if identity.0 != letter.caller_id {
             return Err(Refusal::Refused(format!("it was signed by identity {identity}, and says that it is of {}", letter.caller_id)));
         }
-        self.may_submit(identity, store.context())?;
+        self.may_submit(identity, letter.target_context)?;
         Ok(Signer::Identity)
     }
 

@@ -1,6 +1,6 @@
 //! The supervisor daemon of one context: brings its messages to their nodes, and its jobs to runners elsewhere.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,6 +52,8 @@ pub(super) struct Outgoing {
     /// The runners that are elsewhere, as they were at `revision`.
     runners: Vec<Runner>,
     revision: Option<u64>,
+    /// The runner whose jobs are sent first in the next round, by its place there.
+    first: usize,
     looked: Option<Instant>,
     /// When the ways to where results are awaited were opened last.
     opened: Option<Instant>,
@@ -67,7 +69,7 @@ pub(super) struct Outgoing {
 
 impl Outgoing {
     pub(super) fn new(delivery: Arc<Delivery>, wake: Arc<Notify>) -> Self {
-        let node = delivery.key.name();
+        let node = delivery.hand.clone();
         let (runners, in_flight, failed, for_owners) = Default::default();
         Self {
             delivery,
@@ -76,6 +78,7 @@ impl Outgoing {
             pause: BUSY,
             runners,
             revision: None,
+            first: 0,
             looked: None,
             opened: None,
             opening: JoinSet::new(),
@@ -114,8 +117,11 @@ impl Outgoing {
 
     /// Whatever comes for a context any of its servers may take, and each signs for all of them.
     async fn warn_of_other_nodes(&self) -> Result<(), Error> {
-        let (context, own) = (self.delivery.store.context(), &self.node);
-        for other in self.delivery.store.sending_nodes().await?.into_iter().filter(|other| other != own) {
+        let (context, own) = (self.delivery.store.context(), self.delivery.key.name());
+        let hands = self.delivery.store.sending_nodes().await?;
+        let others: BTreeSet<&str> =
+            hands.iter().map(|hand| hand.split('-').next().unwrap_or(hand)).filter(|other| *other != own).collect();
+        for other in others {
             tracing::warn!(
                 %context, %other, %own,
                 "another server of this Redis has another node key, or had it a moment ago, so that the results of one are refused where the other is known: give all of them the same node_key_file and nodes"
@@ -213,7 +219,10 @@ impl Outgoing {
                 Delivered::Later { why, rest, most } => {
                     if self.failed.get(&key).is_none_or(|before| before.why != why) {
                         let context = self.delivery.store.context();
-                        tracing::warn!(message = %key, %context, "a message has not arrived yet, and is sent again until its timeout_ack: {why}");
+                        // Of a place that does not answer it is said once, whatever is on its way there.
+                        if rest.is_none() {
+                            tracing::warn!(message = %key, %context, "a message has not arrived yet, and is sent again until its timeout_ack: {why}");
+                        }
                         // Its error has what was said last, so nothing depends on this.
                         let _ = self.delivery.store.note_message(key, &why).await;
                     }
@@ -232,8 +241,9 @@ impl Outgoing {
     fn rest(&mut self, key: MessageKey, why: String, rest: Option<Duration>) -> Duration {
         let before = self.failed.get(&key).map_or(FIRST_REST / 2, |rest| rest.length);
         let length = rest.unwrap_or_else(|| (before * 2).min(LONGEST_REST));
-        if self.failed.len() >= MOST_FAILED {
-            self.failed.clear();
+        if self.failed.len() >= MOST_FAILED && !self.failed.contains_key(&key) {
+            let other = self.failed.keys().next().copied();
+            other.and_then(|other| self.failed.remove(&other));
         }
         self.failed.insert(key, Rest { length: rest.map_or(length, |_| before), why });
         length
@@ -243,9 +253,12 @@ impl Outgoing {
         let mut moved = self.land().await?;
         self.look_for_runners().await?;
         let Delivery { store, ack, result, .. } = &*self.delivery;
-        for runner in &self.runners {
+        // Each time another one is the first to get what room there is.
+        let (before, from) = self.runners.split_at(self.first.min(self.runners.len()));
+        for runner in from.iter().chain(before) {
             moved |= unless_full(store.send_jobs(runner, JOBS, *ack, *result).await)? > 0;
         }
+        self.first = (self.first + 1) % self.runners.len().max(1);
         let tended = store.tend_messages(&self.node, IN_HAND).await?;
         moved |= tended.moved;
         if tended.unread > 0 {

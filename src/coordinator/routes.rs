@@ -8,8 +8,8 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::bus::{Boxes, Bus, BusError, Mycelium};
-use super::ways::{Way, Ways};
-use crate::model::{Address, ContextId, Name, Place, SignerKey};
+use super::ways::{Place, Way, Ways};
+use crate::model::{self, Address, ContextId, Name, SignerKey};
 use crate::store::{Endpoint, Store};
 
 /// How long a connection may take.
@@ -77,19 +77,25 @@ impl Routes {
         self.ways.drop_unused(self.kept, Instant::now());
     }
 
+    /// Notes that somebody at a place answers.
+    pub(super) fn answered(&self, place: &Place) {
+        self.ways.answered(place);
+    }
+
     /// The way from a context of this server to an address.
     pub(super) async fn find(&self, store: &Store, address: &Address, target: ContextId) -> Result<Route, BusError> {
+        let from = store.context();
         match address.place() {
-            Place::Here => Ok(Route::Here),
-            Place::Box(key) => Ok(Route::Bus(Arc::new(Boxes::new(store.mailboxes(), Boxes::IN.to_owned())), key.to_string())),
-            Place::Redis(url) => self.redis(Endpoint { url: url.to_owned(), ..Endpoint::default() }, address, target).await,
-            Place::Node(name) => {
+            model::Place::Here => Ok(Route::Here),
+            model::Place::Box(key) => Ok(Route::Bus(Arc::new(Boxes::new(store.mailboxes(), Boxes::IN.to_owned())), key.to_string())),
+            model::Place::Redis(url) => self.redis(Endpoint { url: url.to_owned(), ..Endpoint::default() }, address, from, target).await,
+            model::Place::Node(name) => {
                 let endpoint = self.node(&name)?.redis.clone();
                 let nowhere = || BusError::Unknown(format!("the settings do not say where the Redis of node {name} is (node_redis)"));
-                self.redis(endpoint.ok_or_else(nowhere)?, address, target).await
+                self.redis(endpoint.ok_or_else(nowhere)?, address, from, target).await
             }
-            Place::MyceliumIp(ip) => self.over_mycelium(ip.to_string()),
-            Place::MyceliumKey(key) => self.over_mycelium(key.to_owned()),
+            model::Place::MyceliumIp(ip) => self.over_mycelium(ip.to_string()),
+            model::Place::MyceliumKey(key) => self.over_mycelium(key.to_owned()),
         }
     }
 
@@ -107,9 +113,9 @@ impl Routes {
         Ok(Route::Bus(bus, to))
     }
 
-    async fn redis(&self, endpoint: Endpoint, address: &Address, target: ContextId) -> Result<Route, BusError> {
+    async fn redis(&self, endpoint: Endpoint, address: &Address, from: ContextId, target: ContextId) -> Result<Route, BusError> {
         let full = || BusError::Unreachable("there are connections to as many contexts of other Redis as may be, all in use".into());
-        let way = self.ways.to((address.as_str().to_owned(), target), Instant::now()).ok_or_else(full)?;
+        let way = self.ways.to(from, (address.as_str().to_owned(), target), Instant::now()).ok_or_else(full)?;
         let connecting = way.bus.get_or_try_init(|| async {
             let bus: Arc<dyn Bus> = Arc::new(Boxes::connect(&endpoint, target, self.own.to_string()).await?);
             let (from, bus_of_way) = (address.as_str().to_owned(), Arc::clone(&bus));

@@ -43,6 +43,11 @@ impl NodeKey {
         self.public().as_str()[..16].to_owned()
     }
 
+    /// What a server of this node is called among those that send messages: several may have one key, each with a hand of its own.
+    pub fn hand(&self) -> String {
+        format!("{}-{:08x}", self.name(), rand::random::<u32>())
+    }
+
     /// Signs a letter of this node.
     pub fn sign(&self, letter: &mut Letter) {
         letter.public_key = self.public();

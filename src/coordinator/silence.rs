@@ -60,22 +60,25 @@ impl Silence {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(place);
     }
 
-    /// Notes that a place did not answer to what was begun then. Gives how long it is left alone.
-    pub(super) fn keeps_silent(&self, place: &Place, began: Instant, why: &str, now: Instant) -> Duration {
+    /// Notes that a place did not answer to what was begun then. Gives how long it is left alone, and whether it was not known that it does not
+    /// answer, for this reason.
+    pub(super) fn keeps_silent(&self, place: &Place, began: Instant, why: &str, now: Instant) -> (Duration, bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MOST && !all.contains_key(place) {
             all.retain(|_, rest| now < rest.since + rest.length);
-            if all.len() >= MOST {
-                all.clear();
+            while all.len() >= MOST {
+                let Some(other) = all.keys().next().cloned() else { break };
+                all.remove(&other);
             }
         }
         let first = || Rest { since: now, length: FIRST, trial: None, why: why.to_owned() };
+        let is_news = all.get(place).is_none_or(|rest| began >= rest.since && rest.why != why);
         let rest = all.entry(place.clone()).or_insert_with(first);
         // What was under way already tells nothing new.
         if began >= rest.since && rest.since != now {
             *rest = Rest { length: (rest.length * 2).min(LONGEST), ..first() };
         }
-        (rest.since + rest.length).saturating_duration_since(now).max(FIRST)
+        ((rest.since + rest.length).saturating_duration_since(now).max(FIRST), is_news)
     }
 }
 
@@ -89,16 +92,16 @@ mod tests {
         let (silence, place, began) = (Silence::default(), ("redis://h".to_owned(), ContextId(0)), Instant::now());
         assert!(silence.may_try(&place, began).is_ok() && silence.may_try(&place, began).is_ok());
         let now = began + Duration::from_secs(10);
-        assert_eq!(silence.keeps_silent(&place, began, "dead", now), FIRST);
+        assert_eq!(silence.keeps_silent(&place, began, "dead", now), (FIRST, true));
         let later = now + FIRST / 5;
-        assert_eq!(silence.keeps_silent(&place, began, "dead", later), FIRST, "that was under way already");
+        assert_eq!(silence.keeps_silent(&place, began, "dead", later), (FIRST, false), "that was under way already");
         assert_eq!(silence.may_try(&place, later).unwrap_err().1, "dead");
         let mut now = now + FIRST;
         for length in [FIRST * 2, FIRST * 4] {
             assert!(silence.may_try(&place, now).is_ok());
             assert!(silence.may_try(&place, now).is_err(), "another one tries");
             let over = now + Duration::from_secs(10);
-            assert_eq!(silence.keeps_silent(&place, now, "dead", over), length);
+            assert_eq!(silence.keeps_silent(&place, now, "dead", over), (length, false), "that is known");
             now = over + length;
         }
         // That one does not try after all, and of the next nobody hears how it ends.
@@ -107,5 +110,15 @@ mod tests {
         assert!(silence.may_try(&place, now).is_ok() && silence.may_try(&place, now + TRIAL).is_ok());
         silence.answered(&place);
         assert!(silence.may_try(&place, now).is_ok() && silence.may_try(&place, now).is_ok());
+        assert!(silence.keeps_silent(&place, now, "dead", now).1, "it answered since");
+    }
+
+    #[tokio::test]
+    async fn one_place_more_than_may_be_known_makes_none_but_one_forgotten() {
+        let (silence, now) = (Silence::default(), Instant::now());
+        for n in 0..=u32::try_from(MOST).unwrap() {
+            silence.keeps_silent(&("redis://h".to_owned(), ContextId(n)), now, "dead", now);
+        }
+        assert_eq!(silence.0.lock().unwrap().len(), MOST);
     }
 }

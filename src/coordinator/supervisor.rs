@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc};
-use tokio::time::interval;
+use tokio::time::{interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -27,6 +27,8 @@ use crate::store::Store;
 const LONG_POLL: Duration = Duration::from_secs(10);
 const OWN_REDIS: Duration = Duration::from_secs(1);
 const OTHER_REDIS: Duration = Duration::from_millis(250);
+/// How long it may take to leave the messages in hand to others.
+const LEAVING: Duration = Duration::from_secs(2);
 
 /// How long a connection to another Redis is kept that nobody uses, unless the settings of the supervisor say otherwise.
 pub const KEPT: Duration = Duration::from_secs(600);
@@ -53,6 +55,7 @@ pub struct SupervisorSettings {
 pub struct Supervisor {
     dispatcher: Dispatcher,
     key: NodeKey,
+    hand: String,
     routes: Arc<Routes>,
     inbound: Arc<Inbound>,
     wakes: Wakes,
@@ -71,7 +74,8 @@ impl Supervisor {
         let trusted = nodes.iter().filter_map(|node| Some((node.key.clone()?, node.name.clone()))).collect();
         let routes = Arc::new(Routes::new(key.public(), nodes, mycelium.clone(), kept, tell));
         let inbound = Arc::new(Inbound { dispatcher: dispatcher.clone(), authority, key: key.clone(), trusted });
-        let this = Self { dispatcher, key, routes, inbound, wakes, ack, result, shutdown, tasks: TaskTracker::new() };
+        let hand = key.hand();
+        let this = Self { dispatcher, key, hand, routes, inbound, wakes, ack, result, shutdown, tasks: TaskTracker::new() };
         if let Some(bus) = mycelium {
             this.fetch(bus, None, LONG_POLL, OTHER_REDIS, None, &this.shutdown);
         }
@@ -91,13 +95,19 @@ impl Supervisor {
             store: Store::clone(&store),
             dispatcher: self.dispatcher.clone(),
             key: self.key.clone(),
+            hand: self.hand.clone(),
             routes: Arc::clone(&self.routes),
             inbound: Arc::clone(&self.inbound),
             silence: Silence::default(),
             ack: self.ack,
             result: self.result,
         };
-        self.tasks.spawn(service::run(Outgoing::new(Arc::new(delivery), wake), ended.clone()));
+        let (store, hand, ended) = (delivery.store.clone(), self.hand.clone(), ended.clone());
+        self.tasks.spawn(async move {
+            service::run(Outgoing::new(Arc::new(delivery), wake), ended).await;
+            // Where that fails, others wait until it has been silent for long.
+            drop(timeout(LEAVING, store.leave_messages(&hand)).await);
+        });
     }
 
     /// What ends with either: the context here, or this server.

@@ -34,6 +34,11 @@ impl Keys {
         format!("{}msg_out:sending:{node}", self.prefix)
     }
 
+    /// The messages with jobs of a runner that were sent last, and may be on their way.
+    pub fn sent(&self, group: &str) -> String {
+        self.key(format_args!("q:sent:{group}"))
+    }
+
     /// Messages of type job whose result is awaited, by the time when it is over.
     pub fn open_messages(&self) -> String {
         self.key(format_args!("q:messages"))

@@ -13,7 +13,7 @@ const NODES: usize = 16;
 const MOST_AWAITED: usize = 10_000;
 const TOGETHER: usize = 1000;
 /// How long a node may be silent before others send its messages, ms: as in `tend_messages.lua`.
-const SILENT: i64 = 30_000;
+const SILENT: i64 = 10_000;
 
 /// A message as its hash has it, with what is for the supervisor alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -212,12 +212,17 @@ impl Store {
         Ok(name.parse())
     }
 
-    /// The nodes that have sent messages of this context a moment ago, by their names.
+    /// The hands of servers that have sent messages of this context a moment ago: the name of the node, `-`, and what tells its servers apart.
     pub async fn sending_nodes(&self) -> Result<Vec<String>, Error> {
         let since = self.clock().now().as_millis() - SILENT;
         let names: Vec<Text> =
             self.0.commands.call(redis::cmd("ZRANGE").arg(self.keys().nodes()).arg(since).arg("+inf").arg("BYSCORE")).await?;
         Ok(names.into_iter().filter_map(|name| name.0).collect())
+    }
+
+    /// Leaves what a server has in hand to the next one that looks, which may be itself.
+    pub async fn leave_messages(&self, hand: &str) -> Result<(), Error> {
+        self.0.commands.call(redis::cmd("ZADD").arg(self.keys().nodes()).arg("XX").arg(0).arg(hand)).await
     }
 
     /// The identity that has a public key, if one has. For the store of context 0.

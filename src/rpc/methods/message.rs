@@ -9,7 +9,7 @@ use crate::model::{Address, ContextId, Json, Message, MessageFormat, MessageKey,
 use crate::rpc::act::object;
 use crate::rpc::app::App;
 use crate::rpc::auth::{Permission, Principal, Session};
-use crate::rpc::destination::may_go;
+use crate::rpc::destination::{may_go, may_go_by};
 use crate::rpc::error::{Code, Error};
 use crate::rpc::guard::Concern;
 use crate::rpc::memory::Size;
@@ -120,8 +120,10 @@ impl Method for SendMessage {
             (Principal::Identity(login), _) => login.identity().0,
             (Principal::Operator | Principal::Anonymous, caller) => caller.unwrap_or(0),
         };
-        if let Some(address) = &self.address {
-            may_go(app, session, address, self.target_context)?;
+        match (&self.address, &self.topic) {
+            (Some(address), _) => may_go(app, session, address, self.target_context)?,
+            (None, Some(topic)) => may_go_by(app, session, self.context_id, topic).await?,
+            (None, None) => {}
         }
         let draft = Draft {
             caller_id,

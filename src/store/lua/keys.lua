@@ -128,6 +128,9 @@ function keys.message(caller, number) return keys.prefix .. 'message:' .. caller
 -- The messages that a node is sending.
 function keys.sending(node) return keys.prefix .. 'msg_out:sending:' .. node end
 
+-- The messages with jobs of a runner that were sent last, and may be on their way.
+function keys.sent(group) return keys.prefix .. 'hero:q:sent:' .. group end
+
 -- The jobs of runners of a script type.
 function keys.runner_queue(script_type) return keys.prefix .. 'queue:' .. script_type end
 

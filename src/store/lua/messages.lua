@@ -1,6 +1,6 @@
 -- Messages: what is stored of one, where it waits, and the jobs that come by one.
 --
--- Elements of the lists `msg_in`, `msg_out` and `msg_out:sending:{node}` are keys without the prefix of the context. Other programs push
+-- Elements of the lists `msg_in`, `msg_out` and `msg_out:sending:{hand}` are keys without the prefix of the context. Other programs push
 -- them, too, and may have written anything into the hashes.
 local try = commands.try
 local messages = {}

@@ -175,6 +175,11 @@ async fn what_goes_to_another_context_of_the_server_needs_the_right_there() {
     for (method, params) in calls {
         assert_eq!(code(&client, method, params.clone()).await, 0, "{method} {params}");
     }
+    // The same goes for where a runner is, which was made meanwhile.
+    let by_topic = json!({ "topic": "runner3" });
+    assert_eq!(code(&client, "send_message", by_topic.clone()).await, 0);
+    guarded.authority.set_role(ContextId(1), ada, Role::Caller, false).await.unwrap();
+    assert_eq!(code(&client, "send_message", by_topic).await, 1004);
 }
 
 #[tokio::test]

@@ -143,8 +143,8 @@ async fn what_will_not_arrive_is_in_error_and_says_why() {
     let _: i64 = a.redis().run(&["LPUSH", "msg_out", "message:12:77"]).await;
     let error = a.fails(MessageKey { caller_id: 12, message_id: 77 }).await;
     assert!(error.contains("runner 77 does not exist in context 0"), "{error}");
-    let left: i64 = a.redis().run(&["EXISTS", "msg_out", &format!("msg_out:sending:{}", one.name())]).await;
-    assert_eq!(left, 0);
+    let left: i64 = a.redis().run(&["EXISTS", "msg_out"]).await;
+    assert!(left == 0 && a.in_hand().await.is_empty());
     let came: i64 = b.redis().run(&["EXISTS", "msg_in"]).await;
     assert_eq!(came, 0);
 }
@@ -159,11 +159,7 @@ async fn a_message_waits_while_the_other_redis_is_down_and_comes_once() {
     a.becomes(first, MessageStatus::Acknowledged).await;
     b.house.redis.kill();
     let second = a.send(chat("2", &url)).await;
-    until("an attempt", || async {
-        let hand: Vec<String> = a.redis().run(&["LRANGE", &format!("msg_out:sending:{}", one.name()), "0", "-1"]).await;
-        (hand == [second.to_string()]).then_some(())
-    })
-    .await;
+    until("an attempt", || async { (a.in_hand().await == [second.to_string()]).then_some(()) }).await;
     b.house.redis.restart().await;
     a.becomes(second, MessageStatus::Acknowledged).await;
     assert_eq!(b.came(1).await, ["message:12:2"]);
@@ -220,4 +216,36 @@ async fn another_node_of_the_same_redis_sends_what_a_dead_one_had_in_hand() {
     let a = Town::over(house, &one, Plan::new(0));
     a.becomes(MessageKey { caller_id: 12, message_id: 5 }, MessageStatus::Acknowledged).await;
     assert_eq!(b.came(1).await, ["message:12:5"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_of_one_key_have_a_hand_each_and_leave_it_when_they_end() {
+    let key = NodeKey::random();
+    let town = Town::open(&key, Plan::new(0)).await;
+    let settings = SupervisorSettings {
+        key: key.clone(),
+        nodes: Vec::new(),
+        mycelium: None,
+        authority: None,
+        ack: Duration::from_secs(60),
+        result: Duration::from_secs(60),
+        kept: hero::coordinator::KEPT,
+    };
+    let shutdown = CancellationToken::new();
+    let other = Supervisor::start(town.house.dispatcher.clone(), settings, Wakes::default(), shutdown.clone());
+    other.serve(CONTEXT, &shutdown);
+    let hands = until("both", || async { Some(town.hands().await).filter(|hands| hands.len() == 2) }).await;
+    assert!(hands.iter().all(|hand| hand.starts_with(&format!("{}-", key.name()))), "{hands:?}");
+    let sent = town.send(chat("x", "here")).await;
+    town.becomes(sent, MessageStatus::Acknowledged).await;
+    assert_eq!(town.came(1).await.len(), 1);
+    shutdown.cancel();
+    other.ended().await;
+    let Town { house, _supervisor: supervisor, .. } = town;
+    drop(supervisor);
+    until("the next one may take it", || async {
+        let left: Vec<String> = house.redis.run(&["ZRANGE", "hero:meta:nodes", "1", "+inf", "BYSCORE"]).await;
+        left.is_empty().then_some(())
+    })
+    .await;
 }

@@ -126,6 +126,20 @@ impl Town {
         failed.error.unwrap()
     }
 
+    /// The hands of the servers that send messages here.
+    async fn hands(&self) -> Vec<String> {
+        self.redis().run(&["ZRANGE", "hero:meta:nodes", "0", "-1"]).await
+    }
+
+    /// What they have in hand.
+    async fn in_hand(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for hand in self.hands().await {
+            found.extend(self.redis().run::<Vec<String>>(&["LRANGE", &format!("msg_out:sending:{hand}"), "0", "-1"]).await);
+        }
+        found
+    }
+
     /// What is in `msg_in`, once there is so much.
     async fn came(&self, many: usize) -> Vec<String> {
         until("messages that came", || async {

@@ -222,3 +222,27 @@ async fn a_job_whose_result_is_too_large_for_a_message_ends_and_says_so() {
     assert_eq!(error.kind, ErrorKind::Limit, "{error:?}");
     assert!(error.message.contains("bytes on its way as a message, the limit is 4194304"), "{}", error.message);
 }
+
+#[tokio::test]
+async fn a_runner_that_takes_nothing_leaves_room_for_the_jobs_of_others() {
+    let house = House::empty().await;
+    let runners = Runners::new(house.dispatcher.clone());
+    let runner = runners.create(CONTEXT, &elsewhere("redis://127.0.0.1:1", CONTEXT)).await.unwrap();
+    for _ in 0..320 {
+        house.start(to(runner.runner_id, "1")).await;
+    }
+    let send = async || house.store.send_jobs(&runner, 32, PATIENCE, PATIENCE).await.unwrap();
+    let mut sent = 0;
+    while sent < 256 {
+        sent += send().await;
+    }
+    assert_eq!((sent, send().await, send().await), (256, 0, 0));
+    // The oldest ones arrive.
+    for number in 1..=40 {
+        let _: i64 = house.redis.run(&["HSET", &format!("message:0:{number}"), "status", "acknowledged"]).await;
+    }
+    let more = until("more", || async { Some(send().await).filter(|more| *more > 0) }).await;
+    assert_eq!(more + send().await, 40);
+    let life: i64 = house.redis.run(&["TTL", &format!("hero:q:sent:runner{}", runner.runner_id)]).await;
+    assert!(life > 0, "{life}");
+}

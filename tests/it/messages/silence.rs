@@ -96,3 +96,14 @@ async fn a_connection_that_nobody_uses_is_closed_and_one_over_which_a_result_is_
     let _: i64 = b.redis().run(&["HSET", "job:12:2001", "status", "finished", "result", r#"{"output":"late"}"#]).await;
     a.becomes(asked, MessageStatus::Processed).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_came_meanwhile_does_not_count_against_a_place_that_keeps_silent() {
+    let (key, port) = (NodeKey::random(), silent().await);
+    let a = Town::open(&key, Plan::new(0)).await;
+    let sent = a.send(Draft { timeout_ack: 3600, ..chat("x", &format!("redis://127.0.0.1:{port}")) }).await;
+    until("an attempt", || async { (a.in_hand().await == [sent.to_string()]).then_some(()) }).await;
+    let _: i64 = a.redis().run(&["HSET", &sent.to_string(), "status", "acknowledged"]).await;
+    until("its end", || async { a.in_hand().await.is_empty().then_some(()) }).await;
+    assert_eq!(a.hash(&sent.to_string()).await["logs"], "[]");
+}

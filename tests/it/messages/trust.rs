@@ -80,6 +80,14 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
     let to_come = with("to_come", &|letter| letter.created_at = 253_402_300_799);
     let never = with("never", &|letter| letter.created_at = i64::MAX);
     let late = with("late", &|letter| letter.created_at -= 3600);
+    let to_none = |letter: Letter, key: &NodeKey| {
+        let mut letter = Letter { target_context: ContextId(7), ..letter };
+        key.sign(&mut letter);
+        letter
+    };
+    let other = NodeKey::random();
+    let stranger_to_none = to_none(letter(&other, "stranger_to_none"), &other);
+    let forged_to_none = Letter { message: "send money".into(), ..to_none(letter(&one, "forged_to_none"), &one) };
     let elsewhere = with("elsewhere", &|letter| letter.target_context = ContextId(7));
     let jobless = with("jobless", &|letter| letter.message_type = MessageType::Job);
     let unasked = with("unasked", &|letter| {
@@ -88,6 +96,9 @@ async fn only_what_is_signed_rightly_by_a_known_key_and_in_time_is_stored_and_on
     for (letter, part) in [
         (forged, "the signature is not that of"),
         (stranger, "is not trusted here: name its node in the setting nodes"),
+        // Nobody learns by that whether there is such a context.
+        (forged_to_none, "the signature is not that of"),
+        (stranger_to_none, "is not trusted here: name its node in the setting nodes"),
         (late, "it came after its time: timeout_ack is 600 s"),
         (elsewhere, "context 7 does not exist"),
         (jobless, "1 to 64 jobs, not 0"),
@@ -205,4 +216,20 @@ async fn the_operator_sends_messages_without_a_role() {
     let key = a.send(hero::coordinator::Draft { caller_id: 0, ..chat("x", &b.redis().url()) }).await;
     a.becomes(key, MessageStatus::Acknowledged).await;
     assert_eq!(b.came(1).await, ["message:0:1"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_by_a_topic_comes_to_the_context_of_its_runner() {
+    let (town, identity) = with_a_caller(&NodeKey::random()).await;
+    let (access, other) = (town.authority.clone().unwrap(), ContextId(1));
+    let runner = town.runners.create(CONTEXT, &elsewhere("here", other)).await.unwrap().runner_id;
+    let draft = || Draft { caller_id: identity.0, address: None, topic: Some(runner.group()), ..chat("x", "here") };
+    let why = town.fails(town.send(draft()).await).await;
+    assert!(why.contains("needs to be admin or caller in context 1"), "{why}");
+    access.set_role(other, identity, Role::Caller, true).await.unwrap();
+    let key = town.send(draft()).await;
+    town.becomes(key, MessageStatus::Acknowledged).await;
+    let came: Vec<String> = town.redis().run_in(1, &["LRANGE", "msg_in", "0", "-1"]).await;
+    let not_here: Vec<String> = town.redis().run(&["LRANGE", "msg_in", "0", "-1"]).await;
+    assert!(came.len() == 1 && not_here.is_empty(), "{came:?} {not_here:?}");
 }

@@ -3,14 +3,35 @@
 -- ARGV  script type · group · how many at most · the most jobs that may run in the context, or 0 · lease, ms · timeout_ack, s ·
 --       timeout_result, s · context at the other side · topic · address · key of the runner, or ''
 -- Gives how many were taken.
+local try = commands.try
+
 -- Where the values of jobs.GIVEN stand in what a turn gives for a job.
 local CREATED_AT, TIMEOUT, CALLER = 6, 10, 11
 -- How many messages may wait for a result.
 local MOST_AWAY = 10000
+-- How many messages of a runner may be on their way to the other side, so that one that takes none leaves room for the others; and how many
+-- of those are looked at in a call.
+local MOST_SENT, LOOKED_AT = 256, 64
+
+-- How many messages of a runner are on their way, by a list of those that were sent. When it is nearly full, those that have arrived leave
+-- it.
+local function on_their_way(sent, most)
+  local length = try('LLEN', sent)
+  -- What a foreign program made of it gives way.
+  if not length then redis.call('DEL', sent) end
+  length = length or 0
+  if length + most <= MOST_SENT then return length end
+  for _, element in ipairs(try('RPOP', sent, LOOKED_AT) or {}) do
+    local waits = messages.is_element(element) and try('HGET', messages.key(element), 'status') == 'dispatched'
+    if waits then redis.call('LPUSH', sent, element) else length = length - 1 end
+  end
+  return length
+end
 
 return function()
   local script_type, group, most, most_running, lease, ack, result, context, topic, address, runner_key = request.take_many(11)
-  local away = commands.try('ZCARD', keys.open_messages) or 0
+  local away = try('ZCARD', keys.open_messages) or 0
+  local sent = keys.sent(group)
   local room = math.min(tonumber(most), MOST_AWAY - away, messages.MOST_OUT - messages.waiting())
   local served, owners = {}, {}
   for at, priority in ipairs({ '0', '1', '2' }) do
@@ -18,6 +39,8 @@ return function()
   end
   -- What is sorted by caller lies elsewhere.
   if room <= 0 or redis.call('EXISTS', keys.fair, unpack(served)) == 0 then return 0 end
+  room = math.min(room, MOST_SENT - on_their_way(sent, tonumber(most)))
+  if room <= 0 then return 0 end
   request.server = messages.AWAY
   local actor = script_type .. ':' .. group .. ':0'
   local turn = { lease, script_type, 0, { actor }, room, served, owners, '', tonumber(most_running), 0 }
@@ -35,10 +58,13 @@ return function()
       'target_context', context, 'topic', topic, 'address', address, 'nonce', nonce, 'away', id, 'claim', tostring(claim),
       'runner_key', runner_key)
     if element then
+      redis.call('LPUSH', sent, element)
       redis.call('HSET', keys.job(id), 'claimed_by', messages.AWAY, 'away', element)
     else
       messages.record(id, claim, 'error', '-', 'unavailable', 'there is no number left for a message', '', '', '', '', '', 1000)
     end
   end
+  -- By then each has arrived, or failed.
+  if #taken > 0 then redis.call('EXPIRE', sent, values.digits(math.ceil(tonumber(ack)) + 3600)) end
   return #taken
 end

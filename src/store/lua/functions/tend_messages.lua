@@ -7,7 +7,7 @@
 local try, insist = commands.try, commands.insist
 
 -- How long a node may be silent before others send its messages, ms.
-local SILENT = 30000
+local SILENT = 10000
 -- How many nodes, ended jobs, jobs to look at, and messages whose time is over are dealt with in a call.
 local MOST_NODES, MOST_RESULTS, MOST_LOOKED_AT, MOST_OVER = 4, 64, 64, 64
 -- How often a job is looked at that another program may run, ms; and how many elements that are no messages are passed over in a call.
