@@ -64,12 +64,12 @@ function messages.length(list) return try('LLEN', list) or math.huge end
 -- How many messages wait to be sent, or to be sent again; math.huge where `msg_out` is no list.
 function messages.waiting() return messages.length(keys.msg_out) + (try('ZCARD', keys.resting) or 0) end
 
--- Stores a message that is to go out, with these fields, each followed by its value, and puts it into `msg_out`. Gives its element, or nil:
--- there is no number left for it.
+-- Stores a message that is to go out, with these fields, each followed by its value, and puts it into `msg_out`. Gives its element and
+-- its number, or nil and why it gets none, as `coordinator.next_number` does. Then nothing was done.
 function messages.send(caller, ...)
   local function key_of(number) return keys.message(caller, number) end
-  local number = coordinator.next_number('message', key_of)
-  if not number then return nil end
+  local number, why = coordinator.next_number('message', key_of)
+  if not number then return nil, why end
   local key, now = key_of(number), coordinator.seconds()
   redis.call('HSET', key, 'id', number, 'caller_id', caller, 'context_id', keys.context, ...)
   redis.call('HSET', key, 'logs', '[]', 'created_at', now, 'updated_at', now, 'status', 'dispatched')
@@ -104,17 +104,32 @@ function messages.have_room(list, limit_of_queue, per_second)
   return #list == 0 or not limit.too_fast(per_second, #list)
 end
 
--- Makes the jobs that came by a message: `job:{caller}:{n}`, and its key in `queue:{type}`. A number that another job has is not taken from
--- it: the job gets one of its own, and `origin_id` says by which one its sender knows it. Gives the name of each and the id it will have.
-function messages.make_jobs(element, list, per_second)
+-- The numbers of jobs that come by a message. One that another job has is not taken from it: the job gets a number of its own. What others
+-- choose uses up none of those. Nil and why, as `coordinator.next_number` says: not each has one.
+function messages.numbers_of(list)
+  local numbers, reserved = {}, {}
+  for at, job in ipairs(list) do
+    local key = keys.runner_job(job.caller, job.number)
+    if not reserved[key] and redis.call('EXISTS', key) == 0 then numbers[at], reserved[key] = job.number, true end
+  end
+  for at, job in ipairs(list) do
+    local function key_of(number) return keys.runner_job(job.caller, number) end
+    local number, why = numbers[at], nil
+    if not number then number, why = coordinator.next_number('job', key_of, reserved) end
+    if not number then return nil, why end
+    numbers[at] = number
+  end
+  return numbers
+end
+
+-- Makes the jobs that came by a message, with their `numbers_of`: `job:{caller}:{n}`, and its key in `queue:{type}`. `origin_id` says by
+-- which number its sender knows it. Gives the name of each and the id it will have.
+function messages.make_jobs(element, list, numbers, per_second)
   local made = {}
   limit.note_created(per_second, #list)
-  for _, job in ipairs(list) do
-    local function key_of(number) return keys.runner_job(job.caller, number) end
-    local number = job.number
-    if redis.call('EXISTS', key_of(number)) == 1 then number = coordinator.next_number('job', key_of) or number end
-    local key, now = key_of(number), coordinator.seconds()
-    redis.call('UNLINK', key)
+  for at, job in ipairs(list) do
+    local number, now = numbers[at], coordinator.seconds()
+    local key = keys.runner_job(job.caller, number)
     redis.call('HSET', key, 'id', number, 'caller_id', job.caller, 'context_id', keys.context, unpack(job.fields))
     redis.call('HSET', key, 'result', '{}', 'created_at', now, 'updated_at', now, 'status', 'dispatched', 'message', element,
       'origin_id', job.number)
