@@ -9,6 +9,8 @@ local messages = {}
 messages.MOST_OUT, messages.MOST_ANSWERS, messages.MOST_IN = 10000, 10000, 10000
 -- How many entries the log of one has, and how long an entry is, bytes.
 messages.MOST_LOGS, messages.LONGEST_LOG = 100, 1024
+-- How many nodes are looked at for what they have in hand.
+local MOST_NODES = 16
 -- How many jobs may wait in the queue of a runner.
 local MOST_QUEUED = 100000
 -- How long a message is kept after its time, s; and how long it is when nobody said, s.
@@ -56,6 +58,13 @@ function messages.keep(key)
   local timeout, result = unpack(try('HMGET', key, 'timeout', 'timeout_result') or {})
   local longest = math.max(messages.seconds(timeout, TIME), messages.seconds(result, TIME))
   redis.call('EXPIRE', key, values.digits(math.ceil(longest) + KEPT))
+end
+
+-- The lists of what nodes have in hand.
+function messages.in_hand()
+  local lists = {}
+  for _, node in ipairs(try('ZRANGE', keys.nodes, 0, MOST_NODES - 1) or {}) do lists[#lists + 1] = keys.sending(node) end
+  return lists
 end
 
 -- How many elements a list has; math.huge where somebody made something else of its key, so that it takes nothing.
@@ -125,7 +134,7 @@ end
 -- Makes the jobs that came by a message, with their `numbers_of`: `job:{caller}:{n}`, and its key in `queue:{type}`. `origin_id` says by
 -- which number its sender knows it. Gives the name of each and the id it will have.
 function messages.make_jobs(element, list, numbers, per_second)
-  local made = {}
+  local made, names = {}, {}
   limit.note_created(per_second, #list)
   for at, job in ipairs(list) do
     local number, now = numbers[at], coordinator.seconds()
@@ -137,9 +146,20 @@ function messages.make_jobs(element, list, numbers, per_second)
     local name = 'job:' .. job.caller .. ':' .. number
     commands.insist('ZADD', keys.answers, values.digits(request.now + 1000), name)
     redis.call('LPUSH', keys.runner_queue(job.script_type), name)
-    made[#made + 1], made[#made + 2] = name, layouts.id_of(key)
+    made[#made + 1], made[#made + 2], names[at] = name, layouts.id_of(key), name
   end
+  -- As long as one of them is to be answered, the message is kept.
+  try('HSET', messages.key(element), 'made', table.concat(names, ' '))
   return made
+end
+
+-- Whether somebody waits for the result of a job that came by a message.
+function messages.is_to_be_answered(element)
+  local made, address = unpack(try('HMGET', messages.key(element), 'made', 'reply_address') or {})
+  for name in string.gmatch(made and address and made or '', 'job:%d+:%d+') do
+    if try('HGET', keys.prefix .. name, 'message') == element and try('ZSCORE', keys.answers, name) then return true end
+  end
+  return false
 end
 
 -- Records how a job that is away ended there; what follows the claim is as in `calling.record`. Gives its status now, or 'lost'.

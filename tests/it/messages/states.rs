@@ -1,8 +1,10 @@
 //! What a message may become, whoever says so.
 
-use hero::store::Settled;
+use hero::model::Timestamp;
+use hero::store::{MessageDeleted, NewMessage, RunnerJob, Settled};
 
 use super::*;
+use crate::support::PATIENCE;
 
 const KEY: MessageKey = MessageKey { caller_id: 12, message_id: 5 };
 
@@ -41,4 +43,34 @@ async fn a_message_that_was_deleted_is_nowhere_and_does_not_come_back() {
     }
     let there: i64 = redis.run(&["EXISTS", &name, "hero:q:resting"]).await;
     assert_eq!(there, 0);
+}
+
+/// A message of type job that came from another node, with two jobs.
+async fn receive_jobs(house: &House) {
+    let job = |number| RunnerJob { caller: 12, number, script_type: "osis".parse().unwrap(), fields: vec![("script", "1".to_owned())] };
+    let message = NewMessage {
+        nonce: "a".to_owned(),
+        signer: NodeKey::random().public(),
+        again: Timestamp::local().plus(PATIENCE),
+        caller: KEY.caller_id,
+        number: KEY.message_id,
+        fields: vec![("message_type", "job".to_owned()), ("status", "acknowledged".to_owned()), ("reply_address", "here".to_owned())],
+        jobs: vec![job(1), job(2)],
+    };
+    house.store.receive_message(&message).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_message_that_came_is_kept_until_each_of_its_jobs_is_answered() {
+    let house = House::empty().await;
+    receive_jobs(&house).await;
+    for job in ["job:12:1", "job:12:2"] {
+        assert_eq!(house.store.delete_message(KEY).await.unwrap(), MessageDeleted::Open, "{job}");
+        let _: i64 = house.redis.run(&["HSET", job, "status", "finished", "result", r#"{"output":"1"}"#]).await;
+        let _: i64 = house.redis.run(&["ZADD", "hero:q:answers", "1", job]).await;
+        assert!(house.store.tend_messages("me", 8).await.unwrap().moved);
+    }
+    assert_eq!(house.store.delete_message(KEY).await.unwrap(), MessageDeleted::Deleted);
+    let answers: i64 = house.redis.run(&["LLEN", "msg_out:sending:me"]).await;
+    assert_eq!(answers, 2);
 }
