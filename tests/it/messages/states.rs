@@ -74,3 +74,26 @@ async fn a_message_that_came_is_kept_until_each_of_its_jobs_is_answered() {
     let answers: i64 = house.redis.run(&["LLEN", "msg_out:sending:me"]).await;
     assert_eq!(answers, 2);
 }
+
+#[tokio::test]
+async fn a_context_with_jobs_or_messages_under_way_is_closed_only_with_them() {
+    let house = House::empty().await;
+    receive_jobs(&house).await;
+    let open = house.store.close_context(false).await.unwrap().unwrap();
+    assert_eq!((open.running, open.queued, open.scheduled, open.messages), (0, 2, 0, 0));
+    let _: i64 = house.redis.run(&["DEL", "hero:q:answers"]).await;
+    for (add, count) in [
+        (["ZADD", "hero:meta:nodes", "1000", "me"].as_slice(), 0),
+        (&["LPUSH", "msg_out", "message:12:6"], 1),
+        (&["LPUSH", "msg_out:sending:me", "message:12:7"], 2),
+        (&["ZADD", "hero:q:resting", "1000", "message:12:8"], 3),
+        (&["ZADD", "hero:q:messages", "1000", "message:12:9"], 4),
+    ] {
+        let _: i64 = house.redis.run(add).await;
+        if count > 0 {
+            let open = house.store.close_context(false).await.unwrap().unwrap();
+            assert_eq!((open.queued, open.messages), (0, count), "{add:?}");
+        }
+    }
+    assert_eq!(house.store.close_context(true).await.unwrap(), None);
+}
