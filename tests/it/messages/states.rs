@@ -97,3 +97,21 @@ async fn a_context_with_jobs_or_messages_under_way_is_closed_only_with_them() {
     }
     assert_eq!(house.store.close_context(true).await.unwrap(), None);
 }
+
+#[tokio::test]
+async fn what_is_no_message_does_not_stay_in_the_hand_of_a_node() {
+    let house = House::empty().await;
+    let redis = &house.redis;
+    let nonsense: Vec<String> = (0..200).map(|n| format!("nonsense {n}")).collect();
+    let words: Vec<&str> =
+        ["LPUSH", "msg_out:sending:me", "message:12:77"].into_iter().chain(nonsense.iter().map(String::as_str)).collect();
+    let _: i64 = redis.run(&words).await;
+    let _: i64 = redis.run(&["HSET", &KEY.to_string(), "status", "dispatched"]).await;
+    let _: i64 = redis.run(&["LPUSH", "msg_out", &KEY.to_string()]).await;
+    for _ in 0..2 {
+        assert!(house.store.tend_messages("me", 128).await.unwrap().moved);
+    }
+    let left: Vec<String> = redis.run(&["LRANGE", "msg_out:sending:me", "0", "-1"]).await;
+    assert_eq!(left, [KEY.to_string()]);
+    assert!(!house.store.tend_messages("me", 128).await.unwrap().moved);
+}
