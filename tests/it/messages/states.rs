@@ -115,3 +115,20 @@ async fn what_is_no_message_does_not_stay_in_the_hand_of_a_node() {
     assert_eq!(left, [KEY.to_string()]);
     assert!(!house.store.tend_messages("me", 128).await.unwrap().moved);
 }
+
+#[tokio::test]
+async fn a_single_place_is_for_the_message_that_has_waited_longer() {
+    let house = House::empty().await;
+    let redis = &house.redis;
+    let name = |message_id| MessageKey { caller_id: 12, message_id };
+    let _: i64 = redis.run(&["HSET", &name(2).to_string(), "status", "dispatched", "created_at", "1"]).await;
+    let _: i64 = redis.run(&["ZADD", "hero:q:resting", "5000", &name(2).to_string()]).await;
+    for (number, created_at) in [(1, "1"), (3, "6")] {
+        let _: i64 = redis.run(&["HSET", &name(number).to_string(), "status", "dispatched", "created_at", created_at]).await;
+        let _: i64 = redis.run(&["LPUSH", "msg_out", &name(number).to_string()]).await;
+    }
+    for number in 1..=3 {
+        assert_eq!(house.store.tend_messages("me", 1).await.unwrap().in_hand, [name(number)]);
+        let _: i64 = redis.run(&["DEL", "msg_out:sending:me"]).await;
+    }
+}

@@ -143,11 +143,21 @@ local function put_in_hand(list, element)
   return true
 end
 
--- Has a node take messages in hand: those that have rested, and others. Of the room for them the first get half, so that neither keep out
--- the others. Gives whether there were any.
+-- How much of the room for messages those get that have rested: half. A place that is left over is for whoever has waited longer.
+local function share_of_rested(free)
+  local half = math.floor(free / 2)
+  if free % 2 == 0 then return half end
+  local _, due = unpack(try('ZRANGE', keys.resting, 0, 0, 'WITHSCORES') or {})
+  local other = due and try('LINDEX', keys.msg_out, -1)
+  if not other then return half + 1 end
+  local since = messages.is_element(other) and try('HGET', messages.key(other), 'created_at') or nil
+  return values.number(since, 0) * 1000 < tonumber(due) and half or half + 1
+end
+
+-- Has a node take messages in hand: those that have rested, and others, so that neither keep out the others. Gives whether there were any.
 local function take(list, free)
   local taken = false
-  local rested = free > 0 and try('ZRANGEBYSCORE', keys.resting, '-inf', request.now, 'LIMIT', 0, math.ceil(free / 2)) or {}
+  local rested = free > 0 and try('ZRANGEBYSCORE', keys.resting, '-inf', request.now, 'LIMIT', 0, share_of_rested(free)) or {}
   for _, element in ipairs(rested) do
     redis.call('ZREM', keys.resting, element)
     if put_in_hand(list, element) then free, taken = free - 1, true end
