@@ -197,7 +197,8 @@ impl Method for ListContexts {
 pub struct DeleteContext {
     /// The context to delete.
     context_id: ContextId,
-    /// Whether jobs that have not ended are stopped. Otherwise a context that has some is not deleted.
+    /// Whether jobs that have not ended are stopped, and messages that wait to be sent or for their result are lost. Otherwise a context that has some is not
+    /// deleted.
     #[serde(default)]
     stop_jobs: bool,
 }

@@ -69,9 +69,9 @@ impl Store {
                 call.arg(field).arg(value);
             }
         }
-        let answer: Vec<Text> = self.0.commands.function(&call).await?;
+        let answer = self.numbered(&call).await?;
         match answer.first().and_then(|word| word.0.as_deref()) {
-            Some("full") => return Ok(FlowCreated::Full),
+            Some("full" | "later") => return Ok(FlowCreated::Full),
             Some("slow") => return Ok(FlowCreated::TooFast(Duration::from_millis(answer.get(1).and_then(Text::parse).unwrap_or(1000)))),
             _ => {}
         }

@@ -2,8 +2,8 @@
 local try = commands.try
 local coordinator = {}
 
--- The last number, and how many that others have taken are passed over at once.
-local LAST, MOST_PASSED_OVER = 4294967295, 1000
+-- The last number; how many numbers a call looks at, and how many of them in a row: then it goes on by so many.
+local LAST, MOST_LOOKED_AT, MOST_IN_A_ROW, STRIDE = 4294967295, 1000, 500, 1000
 
 local function last(kind) return tonumber(try('GET', keys.sequence(kind)) or nil) or 0 end
 
@@ -13,17 +13,22 @@ function coordinator.keep_number(kind, number)
   if number and number <= LAST and number > last(kind) then redis.call('SET', keys.sequence(kind), values.digits(number)) end
 end
 
--- A number that no object of a kind has had, whose objects are at `key_of(number)`. Nil: there is none left, or others have taken so
--- many numbers that looking for one has to go on with the next call.
-function coordinator.next_number(kind, key_of)
-  for _ = 1, MOST_PASSED_OVER do
-    local number = last(kind) + 1
-    if number > LAST then return nil end
-    local digits = values.digits(number)
-    redis.call('SET', keys.sequence(kind), digits)
-    if redis.call('EXISTS', key_of(digits)) == 0 then return digits end
+-- A number that no object of a kind has had, whose objects are at `key_of(number)`; `reserved` has keys that are about to be made. Else nil
+-- and why: 'none' is left, or others have taken so many that the next call goes on looking, 'later'.
+function coordinator.next_number(kind, key_of, reserved)
+  local number, digits = last(kind)
+  for looked = 1, MOST_LOOKED_AT do
+    number = number + (looked <= MOST_IN_A_ROW and 1 or STRIDE)
+    if number > LAST then return nil, 'none' end
+    digits = values.digits(number)
+    local key = key_of(digits)
+    if not (reserved and reserved[key]) and redis.call('EXISTS', key) == 0 then
+      redis.call('SET', keys.sequence(kind), digits)
+      return digits
+    end
   end
-  return nil
+  redis.call('SET', keys.sequence(kind), digits)
+  return nil, 'later'
 end
 
 -- Notes that something of a kind has changed, so that servers look again.

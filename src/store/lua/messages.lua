@@ -9,6 +9,8 @@ local messages = {}
 messages.MOST_OUT, messages.MOST_ANSWERS, messages.MOST_IN = 10000, 10000, 10000
 -- How many entries the log of one has, and how long an entry is, bytes.
 messages.MOST_LOGS, messages.LONGEST_LOG = 100, 1024
+-- How many nodes are looked at for what they have in hand.
+local MOST_NODES = 16
 -- How many jobs may wait in the queue of a runner.
 local MOST_QUEUED = 100000
 -- How long a message is kept after its time, s; and how long it is when nobody said, s.
@@ -58,18 +60,25 @@ function messages.keep(key)
   redis.call('EXPIRE', key, values.digits(math.ceil(longest) + KEPT))
 end
 
+-- The lists of what nodes have in hand.
+function messages.in_hand()
+  local lists = {}
+  for _, node in ipairs(try('ZRANGE', keys.nodes, 0, MOST_NODES - 1) or {}) do lists[#lists + 1] = keys.sending(node) end
+  return lists
+end
+
 -- How many elements a list has; math.huge where somebody made something else of its key, so that it takes nothing.
 function messages.length(list) return try('LLEN', list) or math.huge end
 
 -- How many messages wait to be sent, or to be sent again; math.huge where `msg_out` is no list.
 function messages.waiting() return messages.length(keys.msg_out) + (try('ZCARD', keys.resting) or 0) end
 
--- Stores a message that is to go out, with these fields, each followed by its value, and puts it into `msg_out`. Gives its element, or nil:
--- there is no number left for it.
+-- Stores a message that is to go out, with these fields, each followed by its value, and puts it into `msg_out`. Gives its element and
+-- its number, or nil and why it gets none, as `coordinator.next_number` does. Then nothing was done.
 function messages.send(caller, ...)
   local function key_of(number) return keys.message(caller, number) end
-  local number = coordinator.next_number('message', key_of)
-  if not number then return nil end
+  local number, why = coordinator.next_number('message', key_of)
+  if not number then return nil, why end
   local key, now = key_of(number), coordinator.seconds()
   redis.call('HSET', key, 'id', number, 'caller_id', caller, 'context_id', keys.context, ...)
   redis.call('HSET', key, 'logs', '[]', 'created_at', now, 'updated_at', now, 'status', 'dispatched')
@@ -104,17 +113,32 @@ function messages.have_room(list, limit_of_queue, per_second)
   return #list == 0 or not limit.too_fast(per_second, #list)
 end
 
--- Makes the jobs that came by a message: `job:{caller}:{n}`, and its key in `queue:{type}`. A number that another job has is not taken from
--- it: the job gets one of its own, and `origin_id` says by which one its sender knows it. Gives the name of each and the id it will have.
-function messages.make_jobs(element, list, per_second)
-  local made = {}
-  limit.note_created(per_second, #list)
-  for _, job in ipairs(list) do
+-- The numbers of jobs that come by a message. One that another job has is not taken from it: the job gets a number of its own. What others
+-- choose uses up none of those. Nil and why, as `coordinator.next_number` says: not each has one.
+function messages.numbers_of(list)
+  local numbers, reserved = {}, {}
+  for at, job in ipairs(list) do
+    local key = keys.runner_job(job.caller, job.number)
+    if not reserved[key] and redis.call('EXISTS', key) == 0 then numbers[at], reserved[key] = job.number, true end
+  end
+  for at, job in ipairs(list) do
     local function key_of(number) return keys.runner_job(job.caller, number) end
-    local number = job.number
-    if redis.call('EXISTS', key_of(number)) == 1 then number = coordinator.next_number('job', key_of) or number end
-    local key, now = key_of(number), coordinator.seconds()
-    redis.call('UNLINK', key)
+    local number, why = numbers[at], nil
+    if not number then number, why = coordinator.next_number('job', key_of, reserved) end
+    if not number then return nil, why end
+    numbers[at] = number
+  end
+  return numbers
+end
+
+-- Makes the jobs that came by a message, with their `numbers_of`: `job:{caller}:{n}`, and its key in `queue:{type}`. `origin_id` says by
+-- which number its sender knows it. Gives the name of each and the id it will have.
+function messages.make_jobs(element, list, numbers, per_second)
+  local made, names = {}, {}
+  limit.note_created(per_second, #list)
+  for at, job in ipairs(list) do
+    local number, now = numbers[at], coordinator.seconds()
+    local key = keys.runner_job(job.caller, number)
     redis.call('HSET', key, 'id', number, 'caller_id', job.caller, 'context_id', keys.context, unpack(job.fields))
     redis.call('HSET', key, 'result', '{}', 'created_at', now, 'updated_at', now, 'status', 'dispatched', 'message', element,
       'origin_id', job.number)
@@ -122,9 +146,20 @@ function messages.make_jobs(element, list, per_second)
     local name = 'job:' .. job.caller .. ':' .. number
     commands.insist('ZADD', keys.answers, values.digits(request.now + 1000), name)
     redis.call('LPUSH', keys.runner_queue(job.script_type), name)
-    made[#made + 1], made[#made + 2] = name, layouts.id_of(key)
+    made[#made + 1], made[#made + 2], names[at] = name, layouts.id_of(key), name
   end
+  -- As long as one of them is to be answered, the message is kept.
+  try('HSET', messages.key(element), 'made', table.concat(names, ' '))
   return made
+end
+
+-- Whether somebody waits for the result of a job that came by a message.
+function messages.is_to_be_answered(element)
+  local made, address = unpack(try('HMGET', messages.key(element), 'made', 'reply_address') or {})
+  for name in string.gmatch(made and address and made or '', 'job:%d+:%d+') do
+    if try('HGET', keys.prefix .. name, 'message') == element and try('ZSCORE', keys.answers, name) then return true end
+  end
+  return false
 end
 
 -- Records how a job that is away ended there; what follows the claim is as in `calling.record`. Gives its status now, or 'lost'.

@@ -31,7 +31,7 @@ async fn a_context_with_jobs_is_not_deleted_unless_they_are_to_be_stopped() {
     let fault = town.client.fault("delete_context", params.clone()).await;
     assert_eq!(fault.code, 1002, "{fault:?}");
     assert!(fault.message.contains("1 run, 1 wait in queues, 0 for their time"), "{fault:?}");
-    assert_eq!(fault.data, json!({ "running": 1, "queued": 1, "scheduled": 0 }));
+    assert_eq!(fault.data, json!({ "running": 1, "queued": 1, "scheduled": 0, "messages": 0 }));
     is(&town.client, context, &queued, "dispatched").await;
     town.client.ok("delete_context", json!({ "context_id": context, "stop_jobs": true })).await;
     for (method, of_job) in [("create_job", json!({ "script": "1" })), ("get_job", json!({ "job_id": queued })), ("list_jobs", json!({}))] {

@@ -1,16 +1,29 @@
 -- Flags: allow-oom
 -- Has the context take nothing new, before all of it is deleted.
--- ARGV  'stop' (whatever it holds) or 'idle' (only if no job of it runs or waits)
--- Gives {1, 0, 0, 0}; or {0, jobs that run · wait in queues · wait for their time} if it has some.
+-- ARGV  'stop' (whatever it holds) or 'idle' (only if no job of it runs or waits, and no message waits to be sent or for its
+--       result)
+-- Gives {1, 0, 0, 0, 0}; or {0, jobs that run · wait in queues · wait for their time · such messages} if it has some.
 local function many(key) return commands.try('ZCARD', key) or 0 end
+
+-- How many messages wait to be sent or for their result.
+local function many_messages()
+  local found = many(keys.open_messages) + many(keys.resting)
+  for _, list in ipairs({ keys.msg_out, unpack(messages.in_hand()) }) do found = found + (commands.try('LLEN', list) or 0) end
+  return found
+end
 
 return function()
   local running, queued, scheduled = many(keys.leases), many(keys.watched), many(keys.scheduled)
-  if request.take() == 'idle' and running + queued + scheduled > 0 then return { 0, running, queued, scheduled } end
+  -- Those that came by messages stand in queues of runners until a pool takes them, where nobody looks after them.
+  queued = math.max(queued, many(keys.answers) - running - scheduled)
+  local under_way = many_messages()
+  if request.take() == 'idle' and running + queued + scheduled + under_way > 0 then
+    return { 0, running, queued, scheduled, under_way }
+  end
   redis.call('SET', keys.closed, request.server)
   if redis.call('EXISTS', keys.rights) == 1 then
     access.change_context()
     commands.insist('HSET', keys.rights, 'status', 'deleting')
   end
-  return { 1, 0, 0, 0 }
+  return { 1, 0, 0, 0, 0 }
 end

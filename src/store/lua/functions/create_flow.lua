@@ -7,7 +7,8 @@
 --       · name or '' · environment, JSON · prerequisites, JSON · caller as a text
 --       · number of jobs, each: id · name · how many jobs of the flow it waits for, each: its place
 --         · number of fields and values · field · value …
--- Gives {number of the flow, number of each job …}, {'full'}, or {'slow', ms} (so long from now there is room).
+-- Gives {number of the flow, number of each job …}, {'full'}, {'later'} (the next call goes on looking for numbers), or
+-- {'slow', ms} (so long from now there is room).
 local insist, increase = commands.insist, commands.increase
 
 -- The most flows; how long the making of one may take, ms.
@@ -40,14 +41,14 @@ return function()
   -- Those that are gone have left their numbers.
   local listed = commands.try('ZCARD', keys.flows) or 0
   if listed >= MOST_FLOWS then return { 'full' } end
-  local number = coordinator.next_number('flow', keys.flow)
-  limit.note_created(per_second, #all)
+  local number, why = coordinator.next_number('flow', keys.flow)
   local now, numbers = coordinator.seconds(), {}
   for at, job in ipairs(all) do
-    job.number = number and coordinator.next_number('job', function(digits) return keys.runner_job(caller, digits) end)
-    if not job.number then return { 'full' } end
+    if number then job.number, why = coordinator.next_number('job', function(digits) return keys.runner_job(caller, digits) end) end
+    if not job.number then return { why == 'later' and why or 'full' } end
     numbers[at] = job.number
   end
+  limit.note_created(per_second, #all)
   for _, job in ipairs(all) do
     for _, place in ipairs(job.waits_for) do
       local other = all[place]

@@ -1,11 +1,8 @@
 -- Flags: allow-oom
--- Deletes a message that no job is away with. One that is on its way may arrive all the same.
+-- Deletes a message that no job is away with, and whose own jobs have been answered for. One that is on its way may arrive all the same.
 -- ARGV  element
 -- Gives 'deleted' · 'missing' · 'open' (its result is awaited; nothing was done).
 local try = commands.try
-
--- How many nodes are looked at for what they have in hand.
-local MOST_NODES = 16
 
 return function()
   local element = request.take()
@@ -14,9 +11,9 @@ return function()
   local status, away = unpack(try('HMGET', key, 'status', 'away') or {})
   local is_awaited = try('ZSCORE', keys.open_messages, element)
   if is_awaited or away and status ~= 'processed' and status ~= 'error' then return 'open' end
-  local lists = { keys.msg_in, keys.msg_out }
-  for _, node in ipairs(try('ZRANGE', keys.nodes, 0, MOST_NODES - 1) or {}) do lists[#lists + 1] = keys.sending(node) end
-  for _, list in ipairs(lists) do try('LREM', list, 0, element) end
+  -- Without it its answer would go to nobody.
+  if messages.is_to_be_answered(element) then return 'open' end
+  for _, list in ipairs({ keys.msg_in, keys.msg_out, unpack(messages.in_hand()) }) do try('LREM', list, 0, element) end
   try('ZREM', keys.resting, element)
   redis.call('UNLINK', key)
   return 'deleted'

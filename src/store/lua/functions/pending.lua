@@ -5,9 +5,6 @@
 --       are under way, which needs a server but no actors, or 0}.
 local try = commands.try
 
--- How many nodes are looked at for what they have in hand.
-local MOST_NODES = 16
-
 local function first(key)
   local _, at = unpack(try('ZRANGE', key, 0, 0, 'WITHSCORES') or {})
   return tonumber(at)
@@ -15,9 +12,7 @@ end
 
 -- Whether messages are to be sent or fetched, or a result is awaited, which comes to whoever has asked for it.
 local function has_messages()
-  local places = { keys.msg_out, keys.resting, keys.letters_in, keys.open_messages }
-  for _, node in ipairs(try('ZRANGE', keys.nodes, 0, MOST_NODES - 1) or {}) do places[#places + 1] = keys.sending(node) end
-  return redis.call('EXISTS', unpack(places)) > 0
+  return redis.call('EXISTS', keys.msg_out, keys.resting, keys.letters_in, keys.open_messages, unpack(messages.in_hand())) > 0
 end
 
 return function()

@@ -4,7 +4,7 @@
 --       come again, ms · caller · number · number of fields, each: name · value · its jobs, as `messages.take_jobs` reads them, of which
 --       only a message of type job has some
 -- Gives {'stored', its element, of each of its jobs: name · id}; or nothing was done: {'duplicate'} (it came before), {'full'} (a list
---       is) or {'crowded'} (as many messages are known as may be).
+--       is, or numbers are still looked for) or {'crowded'} (as many messages are known as may be).
 local insist = commands.insist
 -- How many messages are known at most, and how many of those that cannot come again are forgotten in a call.
 local MOST_KNOWN, MOST_FORGOTTEN = 200000, 1000
@@ -33,13 +33,14 @@ return function()
   local own = number
   -- A number that another message has is not taken from it.
   if redis.call('EXISTS', key_of(own)) == 1 then own = coordinator.next_number('message', key_of) end
-  if not own then return { 'full' } end
+  local numbers = own and messages.numbers_of(list)
+  if not numbers then return { 'full' } end
   redis.call('ZADD', keys.nonces, again, known)
   local key, element = key_of(own), 'message:' .. caller .. ':' .. own
   redis.call('HSET', key, 'id', own, 'caller_id', caller, 'context_id', keys.context, unpack(fields))
   redis.call('HSET', key, 'sender_id', number, 'nonce', nonce, 'updated_at', coordinator.seconds())
   messages.keep(key)
-  if #list > 0 then return { 'stored', element, unpack(messages.make_jobs(element, list, per_second)) } end
+  if #list > 0 then return { 'stored', element, unpack(messages.make_jobs(element, list, numbers, per_second)) } end
   redis.call('LPUSH', keys.msg_in, element)
   return { 'stored', element }
 end

@@ -4,7 +4,7 @@
 --       'finished' · output · its format · '', or 'error' · message · kind · list: line and column, '-' for none ·
 --       then the fields of the result message, each: name · value
 -- Gives 'stored' · 'duplicate' · 'unknown' (there is no such message, or it waits for no result) · 'signer' (its runner has another key) ·
--- 'full'.
+-- 'full' (`msg_in` is, or a number is still looked for).
 local try = commands.try
 -- How many results a message is answered by at most: as many as it has jobs.
 local MOST_RESULTS = 64
@@ -32,6 +32,9 @@ return function()
   if is_away and status == 'processed' or is_known then return 'duplicate' end
   if not may_come then return 'unknown' end
   if not is_away and messages.length(keys.msg_in) >= messages.MOST_IN then return 'full' end
+  local function key_of(digits) return keys.message(caller, digits) end
+  local own = not is_away and coordinator.next_number('message', key_of)
+  if not is_away and not own then return 'full' end
   if not is_away then redis.call('HSET', key, 'results', (results or '') .. ' ' .. nonce) end
   try('ZREM', keys.open_messages, element)
   messages.set_status(key, 'processed')
@@ -45,13 +48,9 @@ return function()
     end
     return 'stored'
   end
-  local function key_of(digits) return keys.message(caller, digits) end
-  local own = coordinator.next_number('message', key_of)
-  if own then
-    redis.call('HSET', key_of(own), 'id', own, 'caller_id', caller, 'context_id', keys.context, unpack(fields))
-    redis.call('HSET', key_of(own), 'nonce', nonce, 'answers', number, 'in_reply_to', awaited, 'updated_at', coordinator.seconds())
-    messages.keep(key_of(own))
-    redis.call('LPUSH', keys.msg_in, 'message:' .. caller .. ':' .. own)
-  end
+  redis.call('HSET', key_of(own), 'id', own, 'caller_id', caller, 'context_id', keys.context, unpack(fields))
+  redis.call('HSET', key_of(own), 'nonce', nonce, 'answers', number, 'in_reply_to', awaited, 'updated_at', coordinator.seconds())
+  messages.keep(key_of(own))
+  redis.call('LPUSH', keys.msg_in, 'message:' .. caller .. ':' .. own)
   return 'stored'
 end

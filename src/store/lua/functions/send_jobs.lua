@@ -1,5 +1,6 @@
 -- Flags:
--- Takes jobs of a runner that is elsewhere out of their queue, and stores a message for each: both or neither.
+-- Takes jobs of a runner that is elsewhere out of their queue, and stores a message for each: both or neither. One for
+-- which a number is still looked for goes back.
 -- ARGV  script type · group · how many at most · the most jobs that may run in the context, or 0 · lease, ms · timeout_ack, s ·
 --       timeout_result, s · context at the other side · topic · address · key of the runner, or ''
 -- Gives how many were taken.
@@ -53,13 +54,16 @@ return function()
     local whole = math.max(tonumber(ack), tonumber(result), limit)
     -- The same for the same claim, and for no other: what is sent again is known there.
     local nonce = string.sub(redis.sha1hex(id .. ' ' .. claim .. ' ' .. (job[CREATED_AT] or '') .. ' ' .. attempt), 1, 32)
-    local element = messages.send(caller, 'message', '', 'message_type', 'job', 'message_format_type', 'text',
+    local element, why = messages.send(caller, 'message', '', 'message_type', 'job', 'message_format_type', 'text',
       'timeout', values.digits(whole), 'timeout_ack', ack, 'timeout_result', result, 'job', '[]',
       'target_context', context, 'topic', topic, 'address', address, 'nonce', nonce, 'away', id, 'claim', tostring(claim),
       'runner_key', runner_key)
     if element then
       redis.call('LPUSH', sent, element)
       redis.call('HSET', keys.job(id), 'claimed_by', messages.AWAY, 'away', element)
+    elseif why == 'later' then
+      -- The next call goes on looking for a number.
+      messages.record(id, claim, 'released', '-')
     else
       messages.record(id, claim, 'error', '-', 'unavailable', 'there is no number left for a message', '', '', '', '', '', 1000)
     end

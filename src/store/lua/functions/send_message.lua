@@ -2,13 +2,13 @@
 -- Stores a message that is to go out.
 -- ARGV  caller · then its fields, each: name · value
 -- Gives {'stored', its number} · {'full'} (so many wait already that it was not stored) · {'no list'} (`msg_out` is something else)
--- · {'numbers'} (there is no number left for it).
+-- · {'none'} (there is no number left for it) · {'later'} (the next call goes on looking for one).
 return function()
   local caller, fields = request.take(), {}
   while request.has_more() do fields[#fields + 1] = request.take() end
   local waiting = messages.waiting()
   if waiting == math.huge then return { 'no list' } end
   if waiting >= messages.MOST_OUT then return { 'full' } end
-  local _, number = messages.send(caller, unpack(fields))
-  return number and { 'stored', number } or { 'numbers' }
+  local element, number = messages.send(caller, unpack(fields))
+  return element and { 'stored', number } or { number }
 end

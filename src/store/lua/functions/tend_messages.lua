@@ -116,20 +116,48 @@ local function adopt(node)
   end
 end
 
+-- Whether an element is the name of a message that there is.
+local function is_message(element)
+  return messages.is_element(element) and redis.call('TYPE', messages.key(element)).ok == 'hash'
+end
+
+-- What a node has in hand that is no message gives way: a foreign program put it there, or the message is gone. Gives whether there was
+-- such.
+local function clean(list, most)
+  local found = false
+  for _, element in ipairs(try('LRANGE', list, 0, most - 1) or {}) do
+    if not is_message(element) then
+      redis.call('LREM', list, 1, element)
+      found = true
+    end
+  end
+  return found
+end
+
 -- Puts an element into the hand of a node, if it is the name of a message.
 local function put_in_hand(list, element)
-  local key = messages.is_element(element) and messages.key(element)
-  if not key or redis.call('TYPE', key).ok ~= 'hash' then return false end
+  if not is_message(element) then return false end
+  local key = messages.key(element)
   if redis.call('TTL', key) == -1 then messages.keep(key) end
   redis.call('LPUSH', list, element)
   return true
 end
 
--- Has a node take messages in hand: those that have rested, and others. Of the room for them the first get half, so that neither keep out
--- the others. Gives whether there were any.
+-- How much of the room for messages those get that have rested: half. A place that is left over is for whoever has waited longer.
+local function share_of_rested(free)
+  local half = math.floor(free / 2)
+  if free % 2 == 0 then return half end
+  local _, due = unpack(try('ZRANGE', keys.resting, 0, 0, 'WITHSCORES') or {})
+  local other = due and try('LINDEX', keys.msg_out, -1)
+  if not other then return half + 1 end
+  local since = messages.is_element(other) and try('HGET', messages.key(other), 'created_at') or nil
+  return values.number(since, 0) * 1000 < tonumber(due) and half or half + 1
+end
+
+-- Has a node take messages in hand: those that have rested, and others, so that neither keep out the others. Gives whether there were any.
 local function take(list, free)
   local taken = false
-  local rested = free > 0 and try('ZRANGEBYSCORE', keys.resting, '-inf', request.now, 'LIMIT', 0, math.ceil(free / 2)) or {}
+  local rested = free > 0 and try('ZRANGEBYSCORE', keys.resting, '-inf', request.now, 'LIMIT', 0, share_of_rested(free)) or {}
   for _, element in ipairs(rested) do
     redis.call('ZREM', keys.resting, element)
     if put_in_hand(list, element) then free, taken = free - 1, true end
@@ -152,7 +180,9 @@ return function()
   local length = try('LLEN', list)
   -- What a foreign program made of it gives way.
   if not length then redis.call('DEL', list) end
-  local taken = take(list, most - (length or 0))
+  local cleaned = length and clean(list, most)
+  local taken = take(list, most - (try('LLEN', list) or 0))
   local came = try('LLEN', keys.msg_in) or 0
-  return { (answered or ended or taken) and 1 or 0, try('ZCARD', keys.answers) or 0, came, unpack(try('LRANGE', list, 0, most - 1) or {}) }
+  local moved = answered or ended or cleaned or taken
+  return { moved and 1 or 0, try('ZCARD', keys.answers) or 0, came, unpack(try('LRANGE', list, 0, most - 1) or {}) }
 end
