@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use redis::Pipeline;
+use redis::{Pipeline, RedisResult};
 
 use super::codec::Text;
 use super::contexts::seconds;
@@ -26,9 +26,9 @@ impl Store {
         Ok(ids.into_iter().zip(hashes).filter_map(|(id, fields)| runner(id, &fields)).collect())
     }
 
-    /// Whether there are jobs in the queues for each of these, in their order.
+    /// Whether there are jobs to be taken in the queues for each of these, in their order. Queues that are paused give none.
     pub async fn have_jobs(&self, targets: &[(ScriptType, Target)]) -> Result<Vec<bool>, Error> {
-        let mut pipeline = Pipeline::new();
+        let mut look = Pipeline::new();
         for (script_type, target) in targets {
             let queue = |priority| Queue { script_type: script_type.clone(), target: target.clone(), priority };
             let mut queues: Vec<String> =
@@ -36,13 +36,24 @@ impl Store {
             queues.push(self.keys().work_prio_1(script_type, target));
             // Jobs may have been sorted by caller already.
             queues.extend(queues.clone().iter().map(|queue| self.keys().fair_part(queue, "ring")));
-            if *target == Target::Type {
-                queues.push(self.keys().runner_queue(script_type));
-            }
-            pipeline.cmd("EXISTS").arg(queues);
+            look.cmd("EXISTS").arg(queues);
+            look.cmd("SISMEMBER").arg(self.keys().paused()).arg(self.base(&queue(Priority::Normal)));
+            // What other programs push for runners goes on from there, whether or not the queue behind it is paused.
+            look.cmd("EXISTS").arg(self.keys().runner_queue(script_type));
         }
-        let found: Vec<u64> = if targets.is_empty() { Vec::new() } else { self.0.commands.pipeline(&pipeline).await? };
-        Ok(found.into_iter().map(|found| found > 0).collect())
+        if targets.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Another program may have made something else of the set of those that are paused.
+        look.ignore_errors();
+        let answers: Vec<RedisResult<u64>> = self.0.commands.each(&look).await?;
+        let mut has_jobs = Vec::with_capacity(targets.len());
+        for ((_, target), answers) in targets.iter().zip(answers.chunks(3)) {
+            let [work, paused, runners] = answers else { return Err(Error::Closed) };
+            let (work, runners) = (work.clone()? > 0, *target == Target::Type && runners.clone()? > 0);
+            has_jobs.push(runners || work && !matches!(paused, Ok(1)));
+        }
+        Ok(has_jobs)
     }
 
     /// Counts up with each runner that is made, changed or deleted by hero.

@@ -2,6 +2,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::errands::Errands;
+use super::opening::Why;
 use super::{Hosting, IDLE, Pools};
 use crate::cli::pools::queues_everywhere;
 use crate::model::{ContextId, ContextStatus};
@@ -20,6 +22,8 @@ pub(in crate::cli) struct Keeper {
     queues: Vec<String>,
     /// When contexts are to be opened next to be tidied.
     tidied: HashMap<ContextId, Instant>,
+    /// Contexts that are to be opened for their messages alone.
+    errands: Errands,
 }
 
 /// How often it is looked for what is due.
@@ -43,7 +47,7 @@ impl Keeper {
             Err(_) => None,
         };
         let queues = queues_everywhere(&hosting.0.settings);
-        Ok(Self { hosting, databases, at: None, looked: None, queues, tidied: HashMap::new() })
+        Ok(Self { hosting, databases, at: None, looked: None, queues, tidied: HashMap::new(), errands: Errands::default() })
     }
 
     /// Looks whether anything is due in contexts that sleep, or have no pools.
@@ -57,6 +61,7 @@ impl Keeper {
         let active = self.hosting.0.authority.contexts().into_iter().filter(|context| context.status == ContextStatus::Active);
         let mut quiet: Vec<ContextId> = active.map(|context| context.context_id).filter(is_quiet).collect();
         self.tidied.retain(|id, _| self.hosting.0.authority.context(*id).is_some());
+        self.errands.retain(|id| self.hosting.0.authority.context(id).is_some());
         let Some(databases) = self.databases.clone() else {
             for context in quiet {
                 self.wake(context);
@@ -81,11 +86,13 @@ impl Keeper {
                 }
             };
             let is_due = pending.work || pending.due.is_some_and(|due| due <= now.plus(AHEAD));
-            let wants_to_be_open = pending.messages && self.hosting.0.dispatcher.opened(id).is_err();
-            if is_due || wants_to_be_open || self.wants_tidying(id, pending) {
+            let wakes = is_due || self.wants_tidying(id, pending);
+            if wakes {
                 self.wake(id);
             }
+            self.errands.note(id, !wakes && pending.messages && !self.hosting.hosted().contains_key(&id));
         }
+        self.open_for_messages();
         failed.map_or(Ok(()), Err)
     }
 
@@ -101,22 +108,36 @@ impl Keeper {
         wants
     }
 
-    /// Opens a context in the background, or has it run.
+    /// Opens a context in the background, if it is not open, and has it run.
     fn wake(&self, context: ContextId) {
         let hosting = self.hosting.clone();
         self.hosting.0.tasks.spawn(async move {
-            match hosting.open(context).await {
-                // It was open already, and wants its pools.
+            match hosting.open(context, Why::Due).await {
                 Ok(()) => hosting.run(context).await,
                 Err(error) => tracing::debug!(%context, %error, "a context cannot be opened now"),
             }
         });
     }
 
+    /// Opens contexts in which messages are under way and nothing else is to be done, as many as there are places. Others make way for the rest.
+    fn open_for_messages(&mut self) {
+        for context in self.errands.next(self.hosting.room_for_errands(), Instant::now()) {
+            let Some(errand) = self.hosting.errand() else { break };
+            let hosting = self.hosting.clone();
+            self.hosting.0.tasks.spawn(async move {
+                if let Err(error) = hosting.open(context, Why::Messages(errand)).await {
+                    tracing::debug!(%context, %error, "a context cannot be opened now for its messages");
+                }
+            });
+        }
+        self.hosting.end_errands(self.errands.waiting());
+    }
+
     /// Gives places to those that wait, has those make way that had their turn, and has those sleep that nobody needs.
     ///
-    /// No job is given back for the sake of a turn: it would begin anew with the next one. A context that makes way takes no jobs, and has its place
-    /// until those that run have ended. It takes jobs again if nobody waits any more.
+    /// No job is given back for the sake of a turn: it would begin anew with the next one. While anybody waits, all whose turn is over take no jobs, and those
+    /// whose running jobs end first give their places: a long job keeps nobody from a place that another can give. When nobody waits any more they take jobs
+    /// again.
     async fn take_turns(&self) {
         let now = Instant::now();
         let (mut waiting, mut running, mut idle, mut ending) = (Vec::new(), Vec::new(), Vec::new(), 0);
@@ -129,7 +150,7 @@ impl Keeper {
                         if has_jobs {
                             hosted.busy = now;
                         }
-                        running.push((!has_jobs, now - hosted.busy, now - of_context.since, *id));
+                        running.push((!has_jobs, now - hosted.busy, now - of_context.since, of_context.is_paused, *id));
                     }
                     Pools::None => match hosted.waits_since {
                         Some(since) if since <= now => waiting.push((since, *id)),
@@ -150,29 +171,34 @@ impl Keeper {
         // Those that have had nothing to do for longest go first.
         running.sort_unstable_by(|one, other| other.cmp(one));
         let mut wanted = waiting.len().saturating_sub(free + ending);
-        for (has_none, quiet, since, id) in running {
-            let is_asked = wanted > 0 && (quiet >= LOOK || since >= TURN);
-            wanted -= usize::from(is_asked);
-            if quiet >= IDLE || is_asked && has_none {
+        let does_any_wait = wanted > 0;
+        for (has_none, quiet, since, is_paused, id) in running {
+            let is_asked = does_any_wait && (quiet >= LOOK || since >= TURN);
+            // It has taken none since the last look, so no long one has just begun.
+            let gives_place = wanted > 0 && is_asked && has_none && is_paused;
+            if quiet >= IDLE || gives_place {
+                wanted = wanted.saturating_sub(1);
                 self.hosting.end_pools(id);
             } else {
                 self.hosting.pause_pools(id, is_asked);
             }
         }
         for id in idle {
-            if self.has_nothing_due(id).await {
+            if self.may_sleep(id).await {
                 self.hosting.shut(id, Some(IDLE)).await;
             }
         }
     }
 
-    /// Whether nothing is due soon in a context that is open and has no pools.
-    async fn has_nothing_due(&self, id: ContextId) -> bool {
+    /// Whether nothing is due soon in a context that is open and has no pools. For messages it stays open, if there is room for it.
+    async fn may_sleep(&self, id: ContextId) -> bool {
         let Some(databases) = &self.databases else { return false };
         let Ok(now) = self.hosting.0.dispatcher.opened(ContextId(0)).map(|home| home.clock().now()) else { return false };
-        let pending = databases.pending(&[id], &self.queues).await;
-        let is_nothing = |pending: &Pending| !pending.work && !pending.messages && pending.due.is_none_or(|due| due > now.plus(IDLE));
-        pending.is_ok_and(|pending| pending.iter().all(|(_, pending)| pending.as_ref().is_ok_and(is_nothing)))
+        let Ok(pending) = databases.pending(&[id], &self.queues).await else { return false };
+        let is_nothing = |pending: &Pending| !pending.work && pending.due.is_none_or(|due| due > now.plus(IDLE));
+        let has_nothing_due = pending.iter().all(|(_, pending)| pending.as_ref().is_ok_and(is_nothing));
+        let has_messages = pending.iter().any(|(_, pending)| pending.as_ref().is_ok_and(|pending| pending.messages));
+        has_nothing_due && !(has_messages && self.hosting.stays_for_messages(id))
     }
 }
 

@@ -4,6 +4,7 @@
 //! is due: then it has a store, its loops and, if there is a place, pools. When nothing has happened in it for a while it sleeps again.
 
 mod deletion;
+mod errands;
 mod keeper;
 mod look;
 mod opening;
@@ -22,6 +23,7 @@ use tokio_util::task::TaskTracker;
 pub(super) use keeper::Keeper;
 pub(super) use look::Follower;
 
+use self::errands::Errand;
 use self::turns::Turns;
 use super::context_pool::ContextPool;
 use super::pools::{ContextPools, PoolStarter};
@@ -59,6 +61,8 @@ struct Inner {
     places: Arc<Semaphore>,
     /// As many for pools of local runners.
     turns: Arc<Turns>,
+    /// One for each context that is open for its messages alone.
+    errands: Arc<Semaphore>,
     /// Told when a place may be free, or is wanted.
     moved: Notify,
     /// Ends the pools.
@@ -79,6 +83,8 @@ struct Hosted {
     pools: Pools,
     /// Since when it waits for a place, if it does.
     waits_since: Option<Instant>,
+    /// It is open for its messages alone.
+    errand: Option<Errand>,
     /// When it was opened, or a job was last seen to run here.
     busy: Instant,
 }
@@ -96,6 +102,8 @@ struct Running {
     pools: ContextPools,
     shutdown: CancellationToken,
     since: Instant,
+    /// It takes no jobs, because its turn is over and others wait.
+    is_paused: bool,
     _place: Option<OwnedSemaphorePermit>,
 }
 
@@ -111,6 +119,7 @@ impl Hosting {
         let doors = [const { tokio::sync::Mutex::const_new(()) }; DOORS];
         let places = Arc::new(Semaphore::new(settings.contexts_running));
         let turns = Turns::new(settings.contexts_running);
+        let errands = Arc::new(Semaphore::new(errands::MOST));
         let inner = Inner {
             settings,
             dispatcher,
@@ -123,6 +132,7 @@ impl Hosting {
             doors,
             places,
             turns,
+            errands,
             moved,
             shutdown,
             closing,
@@ -152,7 +162,15 @@ impl Hosting {
     }
 
     async fn door(&self, context: ContextId) -> tokio::sync::MutexGuard<'_, ()> {
-        self.0.doors[context.0 as usize % DOORS].lock().await
+        self.door_of(context).lock().await
+    }
+
+    fn door_of(&self, context: ContextId) -> &tokio::sync::Mutex<()> {
+        &self.0.doors[context.0 as usize % DOORS]
+    }
+
+    fn is_same_door(&self, one: ContextId, other: ContextId) -> bool {
+        std::ptr::eq(self.door_of(one), self.door_of(other))
     }
 
     /// The pools of the contexts that are always served.

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::errands::Errand;
+use super::keeper::TURN;
 use super::runners::Runners;
 use super::{Hosted, Hosting, MOST_OPEN, Pools, Running};
 use crate::cli::pools::consumer_settings;
@@ -18,6 +20,16 @@ use crate::store::{Store, Subscriber};
 /// After what time pools that did not start are tried again.
 const AGAIN: Duration = Duration::from_secs(5);
 
+/// Why a context is opened.
+pub(super) enum Why {
+    /// Somebody named it: its pools start, too, for most calls are about jobs.
+    Named,
+    /// Something in it is due.
+    Due,
+    /// Messages are under way in it: it needs no pools.
+    Messages(Errand),
+}
+
 impl Hosting {
     /// What opens the contexts that calls name.
     pub(in crate::cli) fn opener(&self) -> Opener {
@@ -25,13 +37,13 @@ impl Hosting {
         Arc::new(move |context| {
             let hosting = hosting.clone();
             // It goes on when the caller has gone: nobody finds a context half open.
-            let opening = tokio::spawn(async move { hosting.open(context).await });
+            let opening = tokio::spawn(async move { hosting.open(context, Why::Named).await });
             Box::pin(async move { opening.await.unwrap_or(Err(dispatch::Error::NoContext(context))) })
         })
     }
 
-    /// Opens a context that was made at run time, and has its pools start.
-    pub(super) async fn open(&self, context: ContextId) -> Result<(), dispatch::Error> {
+    /// Opens a context that was made at run time, if it is not open. Of one that was named the pools start, too.
+    pub(super) async fn open(&self, context: ContextId, why: Why) -> Result<(), dispatch::Error> {
         let _door = self.door(context).await;
         if self.0.dispatcher.opened(context).is_ok() {
             return Ok(());
@@ -48,7 +60,8 @@ impl Hosting {
             Some(known) if known.status == ContextStatus::Deleting => return Err(dispatch::Error::Deleting(context)),
             Some(_) => {}
         }
-        if self.hosted().values().filter(|hosted| !hosted.is_pinned).count() >= MOST_OPEN && !self.make_room() {
+        let is_full = self.hosted().values().filter(|hosted| !hosted.is_pinned).count() >= MOST_OPEN;
+        if is_full && !self.make_room(context, &why).await {
             return Err(dispatch::Error::many_contexts());
         }
         let home = self.0.dispatcher.opened(ContextId(0))?;
@@ -56,8 +69,18 @@ impl Hosting {
         let longest = usize::try_from(self.0.settings.within(context).script_source).unwrap_or(usize::MAX);
         self.0.dispatcher.serve(store.clone(), Some(longest));
         self.host(store, false);
-        let hosting = self.clone();
-        self.0.tasks.spawn(async move { hosting.run(context).await });
+        match why {
+            Why::Named => {
+                let hosting = self.clone();
+                self.0.tasks.spawn(async move { hosting.run(context).await });
+            }
+            Why::Due => {}
+            Why::Messages(errand) => {
+                if let Some(hosted) = self.hosted().get_mut(&context) {
+                    hosted.errand = Some(errand);
+                }
+            }
+        }
         Ok(())
     }
 
@@ -87,7 +110,8 @@ impl Hosting {
             }
         }
         services.close();
-        let hosted = Hosted { store, is_pinned, closing, services, pools: Pools::None, waits_since: None, busy: Instant::now() };
+        let hosted =
+            Hosted { store, is_pinned, closing, services, pools: Pools::None, waits_since: None, errand: None, busy: Instant::now() };
         let mut all = self.hosted();
         if let Some(supervisor) = self.0.supervisor.get() {
             supervisor.serve(context, &hosted.closing);
@@ -123,6 +147,8 @@ impl Hosting {
             if matches!(hosted.pools, Pools::Running(_) | Pools::Starting) || self.0.shutdown.is_cancelled() {
                 return Ok(());
             }
+            // It is open for more than its messages now.
+            hosted.errand = None;
             let place = match hosted.is_pinned || before >= self.0.places.available_permits() {
                 true => None,
                 false => Arc::clone(&self.0.places).try_acquire_owned().ok(),
@@ -144,7 +170,8 @@ impl Hosting {
             Ok(pools) => {
                 // What was changed meanwhile.
                 pools.limit(&self.limits_of(context));
-                hosted.pools = Pools::Running(Box::new(Running { pools, shutdown, since: Instant::now(), _place: place }));
+                hosted.pools =
+                    Pools::Running(Box::new(Running { pools, shutdown, since: Instant::now(), is_paused: false, _place: place }));
                 hosted.busy = Instant::now();
                 Ok(())
             }
@@ -160,7 +187,8 @@ impl Hosting {
 
     /// Has the pools of a context take no jobs, or take them again. What runs goes on.
     pub(super) fn pause_pools(&self, context: ContextId, paused: bool) {
-        if let Some(Hosted { pools: Pools::Running(running), .. }) = self.hosted().get(&context) {
+        if let Some(Hosted { pools: Pools::Running(running), .. }) = self.hosted().get_mut(&context) {
+            running.is_paused = paused;
             running.pools.pools.iter().for_each(|entry| entry.pool.pause(paused));
         }
     }
@@ -198,6 +226,11 @@ impl Hosting {
     /// Has a context sleep that nobody has used for `idle`, and that has no pools; or one that is used, if it is not given. Gives whether it sleeps.
     pub(super) async fn shut(&self, context: ContextId, idle: Option<Duration>) -> bool {
         let _door = self.door(context).await;
+        self.shut_behind_door(context, idle).await
+    }
+
+    /// The same, for whoever holds its door.
+    async fn shut_behind_door(&self, context: ContextId, idle: Option<Duration>) -> bool {
         let may = matches!(self.hosted().get(&context), Some(hosted) if matches!(hosted.pools, Pools::None));
         if !may || !self.0.dispatcher.shut(context, idle) {
             return false;
@@ -211,17 +244,31 @@ impl Hosting {
         true
     }
 
-    /// Has one context sleep that has no pools and is used by nobody, in place of another that is wanted. False: there is none.
-    fn make_room(&self) -> bool {
-        let mut all = self.hosted();
-        let free = |hosted: &Hosted| !hosted.is_pinned && matches!(hosted.pools, Pools::None);
-        let mut idle: Vec<(Instant, ContextId)> =
-            all.iter().filter(|(_, hosted)| free(hosted)).map(|(id, hosted)| (hosted.busy, *id)).collect();
-        idle.sort_unstable();
-        let shut = idle.into_iter().map(|(_, id)| id).find(|id| self.0.dispatcher.shut(*id, Some(Duration::ZERO)));
-        let Some(hosted) = shut.and_then(|id| all.remove(&id)) else { return false };
-        hosted.closing.cancel();
-        true
+    /// Has one context sleep that has no pools and is used by nobody, in place of another that is wanted, whose door is held. False: there is none.
+    ///
+    /// Those that wait for a place go last, and only for one that was named. None that is open for its messages goes for another of its kind: the two would
+    /// open and shut in turns, and have time for nothing.
+    async fn make_room(&self, wanted: ContextId, why: &Why) -> bool {
+        let idle = if matches!(why, Why::Messages(_)) { TURN } else { Duration::ZERO };
+        let may_go = |hosted: &Hosted| match why {
+            Why::Named => true,
+            Why::Due => hosted.waits_since.is_none(),
+            Why::Messages(_) => hosted.waits_since.is_none() && hosted.errand.is_none(),
+        };
+        let mut others: Vec<(bool, Instant, ContextId)> = {
+            let all = self.hosted();
+            let free = all.iter().filter(|(_, hosted)| !hosted.is_pinned && matches!(hosted.pools, Pools::None) && may_go(hosted));
+            free.map(|(id, hosted)| (hosted.waits_since.is_some(), hosted.busy, *id)).collect()
+        };
+        others.sort_unstable();
+        for (_, _, id) in others {
+            // Nobody waits for a door while holding another.
+            let door = self.door_of(id).try_lock();
+            if (door.is_ok() || self.is_same_door(id, wanted)) && self.shut_behind_door(id, Some(idle)).await {
+                return true;
+            }
+        }
+        false
     }
 }
 

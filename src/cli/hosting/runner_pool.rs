@@ -15,8 +15,8 @@ use crate::store::Store;
 pub(super) struct RunnerPool {
     pub(super) runner: Runner,
     pub(super) state: State,
-    /// Whether it has jobs, and waits for a place.
-    pub(super) waits: bool,
+    /// Since when it has jobs and waits for a place, if it does.
+    pub(super) waits_since: Option<Instant>,
     /// How often its pool did not start, one time after another.
     failures: u32,
 }
@@ -38,6 +38,8 @@ pub(super) struct Running {
     since: Instant,
     /// When a job was last seen to run.
     busy: Instant,
+    /// It takes no jobs, because its turn is over and others wait.
+    is_paused: bool,
     place: Place,
 }
 
@@ -50,7 +52,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 impl RunnerPool {
     pub(super) const fn new(runner: Runner) -> Self {
-        Self { runner, state: State::Resting(None), waits: false, failures: 0 }
+        Self { runner, state: State::Resting(None), waits_since: None, failures: 0 }
     }
 
     /// Whether it has no pool.
@@ -79,7 +81,7 @@ impl RunnerPool {
             Ok(Some(pools)) => {
                 tracing::info!(runner = %id, %context, script_type = %self.runner.script_type, "the pool of a runner has started");
                 let now = Instant::now();
-                self.state = State::Running(Box::new(Running { pools, shutdown, since: now, busy: now, place }));
+                self.state = State::Running(Box::new(Running { pools, shutdown, since: now, busy: now, is_paused: false, place }));
                 self.failures = 0;
             }
             // It is not offered here, as was said when the runner was seen.
@@ -95,7 +97,8 @@ impl RunnerPool {
         }
     }
 
-    /// Has its pool end if it has had nothing to do for `idle`, or if its turn is over and others wait; and notes that it has ended.
+    /// Has its pool end if it has had nothing to do for `idle`, or if its turn is over and others wait; and notes that it has ended. While its jobs run it
+    /// takes no others and keeps its place, until another has given one.
     pub(super) fn look(&mut self, now: Instant, idle: Duration, tasks: &TaskTracker) {
         match &mut self.state {
             State::Resting(_) => {}
@@ -109,7 +112,11 @@ impl RunnerPool {
                     running.busy = now;
                 }
                 let (quiet, since) = (now - running.busy, now - running.since);
-                if quiet >= idle || (quiet >= QUIET || since >= TURN) && running.place.is_wanted() {
+                let is_asked = (quiet >= QUIET || since >= TURN) && running.place.is_wanted();
+                // One that was paused before has taken none since, so no long job has just begun.
+                let gives_place = is_asked && running.is_paused && running.jobs() == 0;
+                running.pause(is_asked);
+                if quiet >= idle || gives_place {
                     running.place.leave();
                     if let State::Running(running) = std::mem::replace(&mut self.state, State::Resting(None)) {
                         let shutdown = running.shutdown.clone();
@@ -143,6 +150,12 @@ impl RunnerPool {
 impl Running {
     fn jobs(&self) -> usize {
         self.pools.pools.iter().map(|entry| entry.pool.status.jobs()).sum()
+    }
+
+    fn pause(&mut self, paused: bool) {
+        if std::mem::replace(&mut self.is_paused, paused) != paused {
+            self.pools.pools.iter().for_each(|entry| entry.pool.pause(paused));
+        }
     }
 
     async fn ended(&self) {

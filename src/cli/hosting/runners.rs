@@ -170,7 +170,13 @@ impl Runners {
         }
         for_all.retain(|script_type, _| !starter.serves_type(context, script_type));
         // Those that wait for a place ask for it each time.
-        let (waiting, mut others): (Vec<&RunnerPool>, Vec<&RunnerPool>) = self.pools.values().filter(may).partition(|pool| pool.waits);
+        let (mut waiting, mut others): (Vec<&RunnerPool>, Vec<&RunnerPool>) =
+            self.pools.values().filter(may).partition(|pool| pool.waits_since.is_some());
+        // Of very many the first in line ask, and the others keep their places in it.
+        waiting.sort_by_key(|pool| pool.waits_since);
+        for pool in waiting.iter().skip(AT_ONCE) {
+            self.hosting.0.turns.stay((context, pool.runner.runner_id), now);
+        }
         let behind = others.iter().filter(|pool| self.looked.is_some_and(|last| pool.runner.runner_id <= last)).count();
         others.rotate_left(behind);
         others.truncate(AT_ONCE);
@@ -190,13 +196,13 @@ impl Runners {
         for (id, has) in has_jobs {
             let Some(pool) = self.pools.get_mut(&id) else { continue };
             let place = if has { self.hosting.0.turns.take((context, id), now) } else { None };
-            pool.waits = has && place.is_none();
+            pool.waits_since = if has && place.is_none() { pool.waits_since.or(Some(now)) } else { None };
             match place {
                 Some(place) => pool.start(&self.hosting, starter, &self.store, place).await,
                 None if !has => self.hosting.0.turns.give_up((context, id)),
                 None => {}
             }
         }
-        Ok(self.pools.values().any(|pool| pool.waits))
+        Ok(self.pools.values().any(|pool| pool.waits_since.is_some()))
     }
 }

@@ -20,6 +20,8 @@ struct State {
     leaving: usize,
     /// Since when each waits, and when it last asked.
     waiting: BTreeMap<Who, (Instant, Instant)>,
+    /// When a context in which runners wait got a place last.
+    served: BTreeMap<ContextId, Instant>,
 }
 
 /// Who has not asked for so long does not wait any more.
@@ -27,31 +29,59 @@ const ASKS: Duration = Duration::from_secs(5);
 
 impl Turns {
     pub(super) fn new(places: usize) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(State { free: places, leaving: 0, waiting: BTreeMap::new() })))
+        Arc::new(Self(Mutex::new(State { free: places, leaving: 0, waiting: BTreeMap::new(), served: BTreeMap::new() })))
     }
 
     fn locked(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place, if one is free for whom nobody has waited longer. Otherwise it waits, and asks again.
+    /// A place, if one is free and nobody else is before it. Otherwise it waits, and asks again.
     pub(super) fn take(self: &Arc<Self>, who: Who, now: Instant) -> Option<Place> {
         let mut state = self.locked();
         state.waiting.retain(|_, (_, asked)| now.saturating_duration_since(*asked) < ASKS);
-        let (since, asked) = state.waiting.entry(who).or_insert((now, now));
-        *asked = now;
-        let since = *since;
-        if state.waiting.values().filter(|(other, _)| *other < since).count() >= state.free {
+        state.waiting.entry(who).or_insert((now, now)).1 = now;
+        if state.free == 0 || state.before(who) >= state.free {
             return None;
         }
+        state.served.insert(who.0, now);
         state.waiting.remove(&who);
         state.free -= 1;
         Some(Place { turns: Arc::clone(self), is_left: false })
     }
 
+    /// It still waits, and is asked later whether it does.
+    pub(super) fn stay(&self, who: Who, now: Instant) {
+        if let Some((_, asked)) = self.locked().waiting.get_mut(&who) {
+            *asked = now;
+        }
+    }
+
     /// It wants no place any more.
     pub(super) fn give_up(&self, who: Who) {
         self.locked().waiting.remove(&who);
+    }
+}
+
+impl State {
+    /// How many are before it. Contexts take turns: the first of each comes before the second of any, and whose context has had no place for longest comes
+    /// first among them. In a context they come in the order in which they began to wait.
+    fn before(&mut self, who: Who) -> usize {
+        let mut of_contexts: BTreeMap<ContextId, Vec<(Instant, Who)>> = BTreeMap::new();
+        for (other, (since, _)) in &self.waiting {
+            of_contexts.entry(other.0).or_default().push((*since, *other));
+        }
+        // Whoever does not wait begins anew.
+        self.served.retain(|context, _| of_contexts.contains_key(context));
+        let mut order: Vec<(usize, Instant, Who)> = Vec::new();
+        for (context, mut all) in of_contexts {
+            all.sort_unstable();
+            let Some((first, _)) = all.first().copied() else { continue };
+            let since = self.served.get(&context).map_or(first, |served| first.max(*served));
+            order.extend(all.into_iter().enumerate().map(|(place, (_, other))| (place, since, other)));
+        }
+        let own = order.iter().find(|(.., other)| *other == who).copied();
+        own.map_or(usize::MAX, |own| order.iter().filter(|other| **other < own).count())
     }
 }
 
@@ -109,6 +139,26 @@ mod tests {
         drop(two);
         drop(three);
         assert!(turns.take(who(5), at(4)).is_some() && turns.take(who(6), at(4)).is_some());
+    }
+
+    #[test]
+    fn contexts_take_turns_and_then_their_runners() {
+        let (turns, now) = (Turns::new(1), Instant::now());
+        let at = |seconds: u64| now + Duration::from_secs(seconds);
+        let many: Vec<Who> = (1..=4).map(|id| (ContextId(1), RunnerId(id))).collect();
+        let one = (ContextId(2), RunnerId(1));
+        let mut place = turns.take(many[0], at(0));
+        let mut waiting = vec![many[1], many[2], many[3], one];
+        let mut got = Vec::new();
+        for time in [2, 4, 6, 8, 10] {
+            assert!(waiting.iter().all(|who| turns.take(*who, at(time)).is_none()));
+            assert!(place.take().is_some());
+            let (who, taken) = waiting.iter().find_map(|who| Some((*who, turns.take(*who, at(time + 1))?))).unwrap();
+            (place, got) = (Some(taken), [got, vec![who]].concat());
+            // The one of the second context has work again at once.
+            waiting.retain(|other| *other != who || who == one);
+        }
+        assert_eq!(got, [many[1], one, many[2], one, many[3]]);
     }
 
     #[test]

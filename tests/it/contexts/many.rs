@@ -101,3 +101,55 @@ async fn more_contexts_than_have_places_take_turns_and_no_running_job_begins_ane
     }
     town.server.stop().await;
 }
+
+/// The databases in which a server has connections.
+async fn databases(redis: &Redis) -> usize {
+    let clients: String = redis.run(&["CLIENT", "LIST"]).await;
+    clients.lines().filter_map(|line| line.split(' ').find(|word| word.starts_with("db="))).collect::<std::collections::BTreeSet<_>>().len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn very_many_contexts_with_messages_under_way_take_turns_and_keep_nobody_else_out() {
+    const WITH_MESSAGES: u32 = 280;
+    let (home, redis) = (tempfile::tempdir().unwrap(), Redis::start().await);
+    made(&redis, WITH_MESSAGES + 1).await;
+    let later = (hero::model::Timestamp::local().as_millis() + 3_600_000).to_string();
+    for context in 1..=WITH_MESSAGES {
+        // A result is awaited, so each wants to be open for an hour.
+        let _: i64 = redis.run_in(context, &["ZADD", "hero:q:messages", &later, "message:12:5"]).await;
+    }
+    let server = serve(&redis, &home, &POOL).await;
+    let client = Client::connect(&server.url()).await;
+    let (mut most, mut looks, mut open) = (0, 0, std::collections::BTreeSet::new());
+    let looking = std::time::Instant::now();
+    // Three rounds of 64: whoever sends messages in a context writes down that it is there.
+    while open.len() < 150 && looking.elapsed() < std::time::Duration::from_secs(120) {
+        for context in (1..=WITH_MESSAGES).filter(|context| !open.contains(context)).collect::<Vec<_>>() {
+            if redis.run_in::<u8>(context, &["EXISTS", "hero:meta:nodes"]).await == 1 {
+                open.insert(context);
+            }
+        }
+        most = most.max(databases(&redis).await);
+        looks += 1;
+        // Others are served meanwhile.
+        assert_eq!(run(&client, WITH_MESSAGES + 1, "40 + 2").await, "42");
+    }
+    assert!(open.len() >= 150, "after {looks} looks only {} had a turn", open.len());
+    assert!(most < 150, "{most} were open at once");
+    assert!(server.engines().len() <= 2, "none of them has actors");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_long_job_is_not_all_that_a_context_waits_for_where_another_can_make_way() {
+    let town = Town::with(&["--contexts-running", "2", "--pool", "osis=2", "--grace", "1s"]).await;
+    let (long, busy, third) = (town.context(json!({})).await, town.context(json!({})).await, town.context(json!({})).await);
+    let id = start(&town.client, long, json!({ "script": "sleep(50); 1", "timeout": 60 })).await;
+    is(&town.client, long, &id, "started").await;
+    // More than its time.
+    futures_util::future::join_all((0..240).map(|_| start(&town.client, busy, json!({ "script": "sleep(0.4); 1" })))).await;
+    assert_eq!(town.output(third, "CONTEXT_ID").await, third.to_string());
+    let job = json!({ "job_id": id, "context_id": long });
+    assert_eq!(town.client.ok("get_status", job).await, "started", "it was not waited for");
+    town.server.stop().await;
+}

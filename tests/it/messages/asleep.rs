@@ -59,3 +59,42 @@ async fn what_a_context_that_sleeps_has_to_send_is_sent() {
     }
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_message_that_another_program_puts_into_msg_in_of_a_context_that_sleeps_becomes_a_job() {
+    let (redis, home) = (with_contexts().await, tempfile::tempdir().unwrap());
+    let server = Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "osis=1"]).await;
+    let job = r#"[{"id":5,"script":"CONTEXT_ID"}]"#;
+    let _: i64 = redis.run_in(6, &["HSET", "message:3:7", "message_type", "job", "job", job]).await;
+    let _: i64 = redis.run_in(6, &["LPUSH", "msg_in", "message:3:7"]).await;
+    until("its job has run", || async {
+        let result: Option<String> = redis.run_in(6, &["HGET", "job:3:5", "result"]).await;
+        (result? == r#"{"output":"6"}"#).then_some(())
+    })
+    .await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_alone_are_nothing_that_is_due_and_one_that_rests_wants_no_server_yet() {
+    let redis = Redis::start().await;
+    let databases = redis.store().await.databases().unwrap().unwrap();
+    let pending = async |context: u32| {
+        let looked = databases.pending(&[ContextId(context)], &[]).await.unwrap();
+        let pending = looked[0].1.as_ref().unwrap();
+        (pending.due, pending.messages)
+    };
+    let _: i64 = redis.run_in(1, &["ZADD", "hero:q:answers", "1000", "job:3:5"]).await;
+    let _: i64 = redis.run_in(2, &["ZADD", "hero:q:messages", "1000", "message:12:5"]).await;
+    let _: i64 = redis.run_in(3, &["LPUSH", "hero:q:results", "job:3:5 x"]).await;
+    for context in 1..=3 {
+        assert_eq!(pending(context).await, (None, true), "context {context}");
+    }
+    let later = (hero::model::Timestamp::local().as_millis() + 3_600_000).to_string();
+    let _: i64 = redis.run_in(4, &["ZADD", "hero:q:resting", &later, "message:12:5"]).await;
+    let _: i64 = redis.run_in(5, &["HSET", "message:3:9", "message_type", "mail"]).await;
+    let _: i64 = redis.run_in(5, &["LPUSH", "msg_in", "message:3:9", "nothing"]).await;
+    for context in 4..=6 {
+        assert_eq!(pending(context).await, (None, false), "context {context}");
+    }
+}

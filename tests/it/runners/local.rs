@@ -1,5 +1,6 @@
 //! Local runners: pools that come and go with their objects.
 
+use hero::model::{ScriptType, Target};
 use serde_json::{Value, json};
 
 use crate::support::{Process, Redis, until};
@@ -124,4 +125,49 @@ async fn of_very_many_runners_each_gets_its_pool() {
         assert_eq!(call("run_and_wait", spec).await["value"], 42);
     }
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_long_job_of_a_runner_is_not_all_that_another_waits_for() {
+    let (redis, home) = (Redis::start().await, tempfile::tempdir().unwrap());
+    let server =
+        Process::serve(home.path(), &["--redis", &redis.url(), "--pool", "sal=1", "--contexts-running", "2", "--grace", "1s"]).await;
+    let client = server.client().await;
+    let call = async |method: &str, params: Value| client.call::<Value>(method, params).await.unwrap();
+    let mut groups = Vec::new();
+    for _ in 0..3 {
+        groups.push(format!("runner{}", call("create_runner", json!({"script_type": "sal", "local": true})).await["runner_id"]));
+    }
+    let start = async |group: &str, script: &str| {
+        let id = call("create_job", json!({"script": script, "script_type": "sal", "group": group, "timeout": 60})).await;
+        call("start_job", json!([id])).await;
+        id
+    };
+    let long = start(&groups[0], "sleep(50); 1").await;
+    until("it runs", || async { (call("get_status", json!([long])).await == "started").then_some(()) }).await;
+    futures_util::future::join_all((0..120).map(|_| start(&groups[1], "sleep(0.4); 1"))).await;
+    let spec = json!({"script": "40 + 2", "script_type": "sal", "group": groups[2], "wait_timeout": 55});
+    assert_eq!(call("run_and_wait", spec).await["value"], 42);
+    assert_eq!(call("get_status", json!([long])).await, "started", "it was not waited for");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_in_a_paused_queue_needs_no_pool() {
+    let redis = Redis::start().await;
+    let store = redis.store().await;
+    let script_type: ScriptType = "sal".parse().unwrap();
+    let of = |target: Target| (script_type.clone(), target);
+    let targets = [of(Target::Group("runner1".parse().unwrap())), of(Target::Group("runner2".parse().unwrap())), of(Target::Type)];
+    for queue in ["type:sal:group:runner1:prio:0", "type:sal:group:runner2", "type:sal"] {
+        let _: i64 = redis.run(&["LPUSH", &format!("hero:q:work:{queue}"), "x"]).await;
+    }
+    assert_eq!(store.have_jobs(&targets).await.unwrap(), [true, true, true]);
+    for queue in ["type:sal:group:runner1", "type:sal"] {
+        let _: i64 = redis.run(&["SADD", "hero:meta:paused", &format!("hero:q:work:{queue}")]).await;
+    }
+    assert_eq!(store.have_jobs(&targets).await.unwrap(), [false, true, false]);
+    // What other programs push for runners is fetched from there all the same.
+    let _: i64 = redis.run(&["LPUSH", "queue:sal", "job:3:5"]).await;
+    assert_eq!(store.have_jobs(&targets).await.unwrap(), [false, true, true]);
 }

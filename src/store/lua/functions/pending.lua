@@ -5,24 +5,40 @@
 --       are under way, which needs a server but no actors, or 0}.
 local try = commands.try
 
+-- How many of the newest messages in `msg_in` are looked at.
+local MOST_CAME = 16
+-- A message that rests for longer wants no server yet, ms.
+local SOON = 5000
+
 local function first(key)
   local _, at = unpack(try('ZRANGE', key, 0, 0, 'WITHSCORES') or {})
   return tonumber(at)
 end
 
--- Whether messages are to be sent or fetched, or a result is awaited, which comes to whoever has asked for it.
+-- Whether another program has put a message into `msg_in` whose jobs are to be made.
+local function has_runner_jobs()
+  for _, element in ipairs(try('LRANGE', keys.msg_in, 0, MOST_CAME - 1) or {}) do
+    if messages.is_element(element) and try('HGET', messages.key(element), 'message_type') == 'job' then return true end
+  end
+  return false
+end
+
+-- Whether messages are to be sent, fetched or answered, or a result is awaited, which comes to whoever has asked for it.
 local function has_messages()
-  return redis.call('EXISTS', keys.msg_out, keys.resting, keys.letters_in, keys.open_messages, unpack(messages.in_hand())) > 0
+  local places = { keys.msg_out, keys.letters_in, keys.open_messages, keys.answers, keys.results, unpack(messages.in_hand()) }
+  if redis.call('EXISTS', unpack(places)) > 0 then return true end
+  local rests_until = first(keys.resting)
+  return rests_until ~= nil and rests_until <= request.now + SOON or has_runner_jobs()
 end
 
 return function()
   local due
   for _, key in ipairs({ keys.scheduled, keys.leases, keys.watched, keys.unwritten, keys.schedules, keys.conveyor_ends,
-    keys.flows_to_do, keys.open_messages, keys.answers }) do
+    keys.flows_to_do }) do
     local at = first(key)
     if at and (not due or at < due) then due = at end
   end
-  if redis.call('EXISTS', keys.release, keys.results) > 0 then due = 0 end
+  if redis.call('EXISTS', keys.release) == 1 then due = 0 end
   local queues = request.take_list()
   local holds = #queues > 0 and redis.call('EXISTS', unpack(queues)) > 0
   return { due and values.digits(due) or '', holds and 1 or 0, redis.call('DBSIZE'), has_messages() and 1 or 0 }

@@ -1,0 +1,123 @@
+//! Contexts that are open for their messages alone. Few are at once, and they take turns.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::keeper::TURN;
+use super::{Hosted, Hosting, Pools};
+use crate::model::ContextId;
+
+/// How many are open at once.
+pub(super) const MOST: usize = 64;
+
+/// The right of a context to be open for its messages alone, until it is dropped.
+pub(super) struct Errand {
+    since: Instant,
+    _place: OwnedSemaphorePermit,
+}
+
+/// Those that sleep and have messages under way.
+#[derive(Default)]
+pub(super) struct Errands {
+    waiting: BTreeSet<ContextId>,
+    /// When each had its turn last.
+    had: BTreeMap<ContextId, Instant>,
+}
+
+impl Errands {
+    /// Notes whether a context wants to be opened.
+    pub(super) fn note(&mut self, context: ContextId, wants: bool) {
+        if wants {
+            self.waiting.insert(context);
+        } else {
+            self.waiting.remove(&context);
+        }
+    }
+
+    /// Forgets those that are not there any more.
+    pub(super) fn retain(&mut self, is_there: impl Fn(ContextId) -> bool) {
+        self.waiting.retain(|id| is_there(*id));
+        self.had.retain(|id, _| is_there(*id));
+    }
+
+    /// The next for so many places: those whose last turn is longest ago. They wait no more.
+    pub(super) fn next(&mut self, places: usize, now: Instant) -> Vec<ContextId> {
+        let mut next: Vec<ContextId> = self.waiting.iter().copied().collect();
+        next.sort_by_key(|id| self.had.get(id).copied());
+        next.truncate(places);
+        for id in &next {
+            self.waiting.remove(id);
+            self.had.insert(*id, now);
+        }
+        next
+    }
+
+    /// How many wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+impl Hosting {
+    /// The right to be open for messages alone, if there is room for one more.
+    pub(super) fn errand(&self) -> Option<Errand> {
+        let place = Arc::clone(&self.0.errands).try_acquire_owned().ok()?;
+        Some(Errand { since: Instant::now(), _place: place })
+    }
+
+    /// How many more contexts may be open for their messages alone.
+    pub(super) fn room_for_errands(&self) -> usize {
+        self.0.errands.available_permits()
+    }
+
+    /// Has an open context that nobody has used for long stay open for its messages alone. False: there is no room for it.
+    pub(super) fn stays_for_messages(&self, context: ContextId) -> bool {
+        let mut all = self.hosted();
+        let Some(hosted) = all.get_mut(&context) else { return true };
+        if hosted.errand.is_none() && matches!(hosted.pools, Pools::None) && hosted.waits_since.is_none() {
+            hosted.errand = self.errand();
+            return hosted.errand.is_some();
+        }
+        true
+    }
+
+    /// Has contexts make way for so many that are to be opened for their messages: those that had their turn, and are used by nobody.
+    pub(super) fn end_errands(&self, many: usize) {
+        let is_over = |hosted: &Hosted| match &hosted.errand {
+            Some(errand) if matches!(hosted.pools, Pools::None) && errand.since.elapsed() >= TURN => Some(errand.since),
+            _ => None,
+        };
+        let mut over: Vec<(Instant, ContextId)> = self.hosted().iter().filter_map(|(id, hosted)| Some((is_over(hosted)?, *id))).collect();
+        over.sort_unstable();
+        for (_, id) in over.into_iter().take(many) {
+            let hosting = self.clone();
+            self.0.tasks.spawn(async move { hosting.shut(id, Some(Duration::ZERO)).await });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whose_last_turn_is_longest_ago_is_next() {
+        let (mut errands, now) = (Errands::default(), Instant::now());
+        let ids = |ids: &[u32]| ids.iter().copied().map(ContextId).collect::<Vec<_>>();
+        for id in 1..=5 {
+            errands.note(ContextId(id), true);
+        }
+        assert_eq!(errands.next(2, now), ids(&[1, 2]));
+        for id in 1..=2 {
+            errands.note(ContextId(id), true);
+        }
+        assert_eq!(errands.next(2, now + TURN), ids(&[3, 4]));
+        errands.note(ContextId(3), true);
+        errands.note(ContextId(1), false);
+        errands.retain(|id| id != ContextId(4));
+        assert_eq!((errands.next(9, now + TURN), errands.waiting()), (ids(&[5, 2, 3]), 0));
+    }
+}
