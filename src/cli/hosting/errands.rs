@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::keeper::TURN;
-use super::{Hosted, Hosting, Pools};
+use super::{Hosted, Hosting, Pools, TURN};
 use crate::model::ContextId;
 
 /// How many are open at once.

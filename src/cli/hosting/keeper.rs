@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::errands::Errands;
 use super::opening::Why;
-use super::{Hosting, IDLE, Pools};
+use super::{Hosting, IDLE, Pools, TURN};
 use crate::cli::pools::queues_everywhere;
 use crate::model::{ContextId, ContextStatus};
 use crate::service::Service;
@@ -34,8 +34,6 @@ const AT_ONCE: usize = 500;
 const AHEAD: Duration = Duration::from_secs(4);
 /// How soon places are looked at again while contexts wait for one.
 const WAITING: Duration = Duration::from_millis(100);
-/// How long a context takes jobs while others wait for its place.
-pub(super) const TURN: Duration = Duration::from_secs(10);
 /// How often a context that sleeps is opened to be tidied: its indexes are trimmed, and jobs of other programs are found that are in no queue.
 const TIDIED: Duration = Duration::from_secs(6 * 3600);
 

@@ -234,5 +234,8 @@ impl Hosting {
     }
 }
 
+/// How long a context takes jobs while others wait for its place.
+const TURN: Duration = Duration::from_secs(10);
+
 /// How long nothing happens in a context before it sleeps.
 const IDLE: Duration = Duration::from_secs(60);

@@ -6,9 +6,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::errands::Errand;
-use super::keeper::TURN;
 use super::runners::Runners;
-use super::{Hosted, Hosting, MOST_OPEN, Pools, Running};
+use super::{Hosted, Hosting, MOST_OPEN, Pools, Running, TURN};
 use crate::cli::pools::consumer_settings;
 use crate::conveyor::{Closer, Consumer};
 use crate::coordinator::flows;

@@ -4,9 +4,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::Hosting;
-use super::keeper::TURN;
 use super::turns::Place;
+use super::{Hosting, TURN};
 use crate::cli::pools::{ContextPools, PoolStarter};
 use crate::model::Runner;
 use crate::store::Store;
