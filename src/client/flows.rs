@@ -1,26 +1,16 @@
 use std::time::Duration;
 
-use serde::Serialize;
 use serde_json::json;
 
 use super::connection::Client;
 use super::error::{Error, code};
+use super::list::List;
 use crate::model::{ContextId, Flow, FlowId, FlowPage, FlowSpec, FlowStatus};
 
 /// The longest wait that one call asks for.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 /// The pause between two waits for the same flow.
 const PAUSE: Duration = Duration::from_millis(100);
-
-#[derive(Serialize)]
-struct List<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    caller_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<&'a str>,
-    limit: usize,
-    context_id: ContextId,
-}
 
 /// The methods for flows.
 impl Client {

@@ -8,6 +8,7 @@ mod error;
 mod flows;
 mod follow;
 mod jobs;
+mod list;
 mod messages;
 mod objects;
 mod runners;

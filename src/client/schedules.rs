@@ -1,20 +1,10 @@
-use serde::Serialize;
 use serde_json::json;
 
 use super::connection::Client;
 use super::error::Error;
+use super::list::List;
 use crate::dispatch::SchedulePage;
 use crate::model::{ContextId, Schedule, ScheduleId, ScheduleSpec};
-
-#[derive(Serialize)]
-struct List<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    caller_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<&'a str>,
-    limit: usize,
-    context_id: ContextId,
-}
 
 /// The methods for schedules.
 impl Client {

@@ -58,12 +58,6 @@ impl ContextLimits {
             files_quota: one(self.files_quota, given.files_quota),
         }
     }
-
-    /// Whether engines have to start anew for these limits to hold in place of others.
-    pub fn concerns_engines(&self, other: &Self) -> bool {
-        let of = |limits: &Self| (limits.script_operations, limits.cpu_time, limits.files_quota);
-        of(self) != of(other)
-    }
 }
 
 /// Where a context is in its life.

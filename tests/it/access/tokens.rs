@@ -210,7 +210,7 @@ async fn a_call_that_waits_ends_with_the_role_or_the_token_that_it_needs_and_its
     let guarded = Guarded::open().await;
     let identity = guarded.identity(&[Role::Caller]).await;
     let client = guarded.client(identity).await;
-    let (id, other) = (job(&client).await, job(&client).await);
+    let (id, _) = (job(&client).await, job(&client).await);
     let flow: Value = client.call("create_flow", json!({ "jobs": { "a": { "script": "1" } } })).await.unwrap();
     let waits = [
         ("wait_job", json!({ "job_id": id, "wait_timeout": 600 })),
@@ -226,13 +226,13 @@ async fn a_call_that_waits_ends_with_the_role_or_the_token_that_it_needs_and_its
         })
         .collect();
     let secret = guarded.secret(identity).await;
-    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "wait_job", "params": { "job_id": other, "wait_timeout": 600 } }).to_string();
-    let stored = || async {
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "run_and_wait", "params": { "script": "1", "wait_timeout": 600 } }).to_string();
+    let stored = async |many: usize| {
         let jobs = client.call::<Value>("list_jobs", json!({ "where": { "caller_id": identity.to_string() } })).await.unwrap();
-        // Two that were created, those of the flows, and the one that is waited for.
-        (jobs["jobs"].as_array().unwrap().len() == 5).then_some(())
+        (jobs["jobs"].as_array().unwrap().len() == many).then_some(())
     };
-    until("all wait", stored).await;
+    // Two that were created, those of the flows, and the one that is waited for.
+    until("all wait", || stored(5)).await;
     // Of a right that another one loses nothing is felt.
     let reader = guarded.identity(&[Role::Reader]).await;
     guarded.authority.set_role(CONTEXT, reader, Role::Reader, false).await.unwrap();
@@ -242,7 +242,7 @@ async fn a_call_that_waits_ends_with_the_role_or_the_token_that_it_needs_and_its
         assert!(answer.contains("1005"), "{status} {answer}");
     };
     let revoking = async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        until("the call over HTTP waits, too", || stored(6)).await;
         guarded.authority.revoke_token(&newest.token_id).await.unwrap();
     };
     tokio::join!(posting, revoking);

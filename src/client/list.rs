@@ -1,0 +1,14 @@
+use serde::Serialize;
+
+use crate::model::ContextId;
+
+/// Asks for a page of what belongs to callers: of one of them, or of all.
+#[derive(Serialize)]
+pub(super) struct List<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) caller_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cursor: Option<&'a str>,
+    pub(super) limit: usize,
+    pub(super) context_id: ContextId,
+}
