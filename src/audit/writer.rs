@@ -9,7 +9,7 @@ use super::record::{Outcome, Record};
 use super::state::Shared;
 
 /// For so long records are collected before they are written, unless somebody waits for that. A process that is killed loses those at most.
-const COLLECTED: Duration = Duration::from_millis(5);
+const COLLECTED: Duration = Duration::from_millis(25);
 /// How often the disk is told to take what was written, how often a log that failed is tried again, and how often counted refusals are looked at.
 const PERIOD: Duration = Duration::from_secs(1);
 

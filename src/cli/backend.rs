@@ -21,6 +21,7 @@ use super::readiness::Watch;
 use super::settings::{self, Confinement, LayoutName, Settings};
 use super::stores::{connect, private};
 use super::token_key;
+use super::trimmer::Trimmer;
 use crate::access::{self, Authority, TokenKey};
 use crate::audit::Audit;
 use crate::dispatch::{self, Dispatcher, Schemas};
@@ -208,6 +209,7 @@ impl Backend {
         if tokio::time::timeout(READY, ready).await.is_err() {
             bail!("the engines of a pool did not start within {} s; the log says why", READY.as_secs());
         }
+        tokio::spawn(service::run(Trimmer::default(), self.shutdown.clone()));
         self.serve_made_contexts().await
     }
 

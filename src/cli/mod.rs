@@ -69,6 +69,7 @@ mod table;
 mod token;
 mod token_key;
 mod translate;
+mod trimmer;
 mod watch;
 
 use std::ffi::OsString;

@@ -9,7 +9,10 @@
 //!
 //! A text, a blob and an array each lie in one piece, so pieces that are longer than any of them may be are noted, too: [`large`]. Which of them it is
 //! the alignment says; what else lies in large pieces, such as the tables of a regular expression, has another alignment, or is made [`apart`].
-#![expect(unsafe_code, reason = "a global allocator can't be written without; it only counts and passes on")]
+#![expect(
+    unsafe_code,
+    reason = "a global allocator can't be written without, nor the system's be asked for what it holds; it only counts and passes on"
+)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -142,6 +145,16 @@ pub(super) fn apart<T>(work: impl FnOnce() -> T) -> T {
 /// Sets the peak to what is allocated now.
 pub(super) fn restart_peak() {
     ALLOCATED.with(|allocated| allocated.peak.set(allocated.now.get()));
+}
+
+/// Gives what the allocator holds and nobody uses back to the system, as far as whole pages are free. Takes a millisecond for each few megabytes, in which others wait for
+/// memory, so it is for times of rest.
+pub fn trim_heap() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: `malloc_trim` may be called by any thread at any time; it takes the locks of the allocator and touches only what is free.
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }
 
 // SAFETY: every method passes its arguments to `System` unchanged and returns what `System` returned, so `System` keeps the

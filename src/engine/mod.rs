@@ -32,6 +32,7 @@ pub mod reference;
 mod rhai;
 mod settings;
 
+pub use alloc::trim_heap;
 pub use capability::Capability;
 pub use child::Child;
 pub use command::{Command, Program, Python, V, confinement_main, supervisor_main};

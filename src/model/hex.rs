@@ -1,12 +1,9 @@
-use std::fmt::Write as _;
+/// The digits, by their values.
+const DIGITS: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
 
 /// Bytes in hexadecimal digits, two for each.
 pub fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        write!(text, "{byte:02x}").expect("a text takes all");
-    }
-    text
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| DIGITS[usize::from(digit)]).collect()
 }
 
 /// The bytes of exactly so many pairs of hexadecimal digits.

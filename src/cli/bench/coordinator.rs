@@ -14,8 +14,8 @@ use crate::cli::serve::OPERATOR_SOCKET;
 use crate::client::Client;
 use crate::model::{ContextLimits, FlowJobSpec, FlowSpec, JobId, JobSpec, PrivateKey, Role};
 
-/// Into how many turns a comparison is divided, so that whatever else the machine does meets all that is compared.
-const TURNS: u64 = 20;
+/// Into how many turns a comparison is divided, so that whatever else the machine does meets all that is compared. The shorter they are, the better it does.
+const TURNS: u64 = 100;
 /// How many turns flows take, each with as many jobs.
 const FLOW_TURNS: usize = 5;
 /// The most identities that a server has which is watched at rest; it has a tenth as many contexts.
