@@ -62,7 +62,7 @@
 //! | `queue:{t}` · `job:{caller}:{n}` | list · hash | foreign clients, create_flow · and every transition | while not empty · as long as its job |
 //! | `flow:{n}` | hash | create_flow, advance_flow, every transition of a job of it: fields as in the coordinator's specification | 7 days after its end, or its retention; 7 days if nobody starts it |
 //! | `hero:meta:flows` | zset by number | create_flow, advance_flow | an entry as long as its flow |
-//! | `hero:q:flows` | zset by ms | create_flow, advance_flow, an end of a job in error: flows with all of whose jobs something is to be done | an entry until that is done |
+//! | `hero:q:flows` | zset by ms | create_flow, advance_flow, an end of a job in error, or of the last one: flows with all of whose jobs something is to be done | an entry until that is done |
 //! | `hero:bell:{ctx}:{t}` · `hero:inbox:{server}` | channel | whoever pushes · turn, stop | hints only |
 //!
 //! A job that stands in a list of `hero:rel` says so in its hash (`waits:{list}:{id}`), else the entry counts for nothing.
